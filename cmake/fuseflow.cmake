@@ -1,0 +1,53 @@
+# What every target of the project shares: warnings, sanitizers, ccache, and the helpers that make
+# a library (fuseflow_library), an executable tool (fuseflow_tool) and a unit test (fuseflow_test).
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(fuseflow_options INTERFACE)
+target_include_directories(fuseflow_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(fuseflow_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                                  -Wno-sign-conversion -Wnon-virtual-dtor
+                                                  # g++ 12 reports these for inlined std::string code that is right
+                                                  -Wno-maybe-uninitialized -Wno-restrict)
+if(FUSEFLOW_WERROR)
+  target_compile_options(fuseflow_options INTERFACE -Werror)
+endif()
+if(FUSEFLOW_SANITIZE)
+  target_compile_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE} -fno-omit-frame-pointer
+                                                    -fno-sanitize-recover=all)
+  target_link_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE})
+endif()
+
+# fuseflow_library(NAME [LIBS dependency...]): src/NAME's sources as fuseflow_NAME.
+# Every .cpp of the folder belongs to it, so a new operator or pass is one new file.
+function(fuseflow_library name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
+  add_library(fuseflow_${name} STATIC ${sources})
+  target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
+endfunction()
+
+# fuseflow_tool(NAME [LIBS library...]): tools/fuseflow-NAME.cpp as an installed executable.
+function(fuseflow_tool name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_executable(fuseflow-${name} fuseflow-${name}.cpp)
+  target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} CLI11::CLI11)
+  target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
+  set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# fuseflow_test(NAME [LIBS library...]): tests/unit/NAME_test.cpp (or NAME_*_test.cpp) as one test program.
+function(fuseflow_test name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_test.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_*_test.cpp)
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE FUSEFLOW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME unit.${name} COMMAND ${name}_test)
+endfunction()

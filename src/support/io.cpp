@@ -1,0 +1,116 @@
+#include "support/io.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+[[noreturn]] void io_error(const std::string& what, const std::string& path) {
+  throw Error(ExitCode::io, Location{path}, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+/// Owns a file descriptor.
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int descriptor) : fd(descriptor) {}
+  ~Descriptor() {
+    if (fd > STDERR_FILENO) ::close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
+std::string read_all(int fd, const std::string& name) {
+  std::string text;
+  constexpr size_t kChunk = size_t{1} << 16;
+  for (;;) {
+    const size_t size = text.size();
+    text.resize(size + kChunk);
+    const ssize_t got = ::read(fd, text.data() + size, kChunk);
+    if (got < 0 && errno == EINTR) {
+      text.resize(size);
+      continue;
+    }
+    if (got < 0) io_error("cannot read", name);
+    text.resize(size + static_cast<size_t>(got));
+    if (got == 0) return text;
+  }
+}
+
+void write_all(int fd, std::string_view text, const std::string& name) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EPIPE) throw ClosedPipe{};
+    if (put < 0) io_error("cannot write", name);
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+}
+
+}  // namespace
+
+SourceText read_source(const std::string& path) {
+  if (path.empty() || path == "-") return {"<stdin>", read_all(STDIN_FILENO, "<stdin>")};
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) io_error("cannot open", path);
+  return {path, read_all(file.fd, path)};
+}
+
+void write_output(const std::string& path, std::string_view text) {
+  if (path.empty() || path == "-") {
+    write_all(STDOUT_FILENO, text, "<stdout>");
+    return;
+  }
+  // Devices and pipes cannot be renamed over; they are written to directly.
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.fd < 0) io_error("cannot open for writing", path);
+    write_all(file.fd, text, path);
+    return;
+  }
+  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
+  try {
+    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (file.fd < 0) io_error("cannot open for writing", path);
+    write_all(file.fd, text, path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) io_error("cannot replace", path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) io_error("cannot open", path);
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) io_error("cannot stat", path);
+  if (!S_ISREG(info.st_mode)) {
+    throw Error(ExitCode::io, Location{path}, "not a regular file, expected a data file");
+  }
+  size_ = static_cast<size_t>(info.st_size);
+  if (size_ == 0) return;
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (mapped == MAP_FAILED) io_error("cannot map", path);
+  data_ = static_cast<const char*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+}
+
+}  // namespace fuseflow

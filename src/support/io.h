@@ -1,0 +1,41 @@
+// All reading and writing of texts and whole files. Nothing else opens a file for a tool's input or
+// output, so that exit statuses, `-`, closed pipes and half-written files are handled once.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fuseflow {
+
+/// A text and the name that diagnostics give it (`<stdin>` for standard input).
+struct SourceText {
+  std::string name;
+  std::string text;
+};
+
+/// Reads a whole file, or standard input when `path` is empty or "-". Throws Error(io).
+SourceText read_source(const std::string& path);
+
+/// Writes everything or nothing: to standard output when `path` is empty or "-", else to a
+/// temporary file beside `path` that is renamed over it. Throws Error(io); a closed pipe on
+/// standard output throws ClosedPipe, which ends a tool quietly.
+void write_output(const std::string& path, std::string_view text);
+
+struct ClosedPipe {};
+
+/// A file mapped read-only into memory; empty files give an empty view. Throws Error(io).
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,66 @@
+// The shell around every tool: common options, and the one place that maps an outcome to an exit
+// status. Header-only and included by tools/*.cpp alone, because CLI11 is slow to compile.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <new>
+#include <string>
+
+#include "support/error.h"
+#include "support/io.h"
+
+namespace fuseflow {
+
+/// What every filter has: an input (file, `-` or nothing) and an output (`-o FILE`).
+struct FilterOptions {
+  std::string input = "-";
+  std::string output = "-";
+};
+
+inline void add_filter_options(CLI::App& app, FilterOptions& options) {
+  app.add_option("input", options.input, "IR file; standard input when absent or -")
+      ->option_text("[FILE]");
+  app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
+      ->option_text("FILE");
+}
+
+/// Parses the command line, runs `body` and returns the exit status. `body` may return another
+/// status than ok when it has already said why (the simulator's failed checks).
+inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<ExitCode()>& body) {
+  std::signal(SIGPIPE, SIG_IGN);
+  app.set_version_flag("--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
+  app.get_formatter()->column_width(34);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {
+    app.exit(request);
+    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ExitCode::io);
+  } catch (const CLI::ParseError& wrong) {
+    std::fprintf(stderr, "%s: error: %s\nRun with --help for usage.\n", app.get_name().c_str(),
+                 wrong.what());
+    return static_cast<int>(ExitCode::usage);
+  }
+  try {
+    return static_cast<int>(body());
+  } catch (const ClosedPipe&) {
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Error& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) {
+      std::fputs(format(diagnostic).c_str(), stderr);
+    }
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: out of memory\n");
+    return static_cast<int>(ExitCode::unfinished);
+  } catch (const std::exception& bug) {
+    std::fprintf(stderr, "internal error: %s\nThis is a defect of %s; please report the input.\n",
+                 bug.what(), app.get_name().c_str());
+    return static_cast<int>(ExitCode::internal);
+  }
+}
+
+}  // namespace fuseflow
