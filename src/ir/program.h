@@ -1,0 +1,132 @@
+// The program: tensors, and regions of statements with their schedule and, once lowered, their
+// graph. Pure data with value semantics; every pass is a function from Program to Program.
+// Text form: ir/parse.h, ir/print.h. Rules: ir/verify.h. Reference: ir-spec/language.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/op.h"
+#include "support/error.h"
+#include "tensor/format.h"
+#include "tensor/source.h"
+
+namespace fuseflow {
+
+/// A dimension's size: a number, or a name that is bound later (`value` < 0).
+struct Extent {
+  int64_t value = -1;
+  std::string symbol;  ///< kept for printing when the extent has a name
+  bool known() const { return value >= 0; }
+  bool operator==(const Extent&) const = default;
+};
+
+enum class Role : uint8_t { input, constant, temporary, result };
+
+enum class Placement : uint8_t { stream, recompute, scratchpad, memory };
+
+struct Tensor {
+  std::string name;  ///< as in the ONNX model; any characters
+  ElementType type = ElementType::f32;
+  std::vector<Extent> shape;
+  Format format;
+  float fill = 0;          ///< what an absent entry means
+  Facts facts;             ///< proved of every entry, the fill included
+  Facts assumed;           ///< taken for granted; `--check` asserts them on the data
+  Role role = Role::temporary;
+  Source source;           ///< inputs and constants
+  Placement placement = Placement::memory;  ///< inputs and constants: memory or scratchpad
+  Location where;
+};
+
+using IndexId = int32_t;  ///< position in Statement::indices
+
+struct Index {
+  std::string name;
+  int64_t extent = -1;
+};
+
+/// offset + sum of coefficient * index. A plain index is the common case. A subscript outside the
+/// tensor's extent reads the tensor's fill (padding, shifted slices, concatenation).
+struct Subscript {
+  std::vector<std::pair<IndexId, int64_t>> terms;
+  int64_t offset = 0;
+  bool is_plain() const { return terms.size() == 1 && terms[0].second == 1 && offset == 0; }
+  IndexId plain() const { return terms[0].first; }
+  bool operator==(const Subscript&) const = default;
+};
+
+/// One node of an expression tree. Children are positions in Statement::nodes.
+struct Expr {
+  enum class Kind : uint8_t { access, constant, apply, reduce, coordinate } kind = Kind::constant;
+  TensorId tensor = -1;               ///< access
+  std::vector<Subscript> subscripts;  ///< access: one per dimension of the tensor
+  float constant = 0;                 ///< constant
+  Op op = Op::add;                    ///< apply
+  Reduction reduction = Reduction::sum;  ///< reduce
+  std::vector<IndexId> over;          ///< reduce: the indices that end here
+  IndexId index = -1;                 ///< coordinate: the value is the index itself
+  std::vector<int32_t> children;      ///< apply: the operands; reduce: the body
+  bool operator==(const Expr&) const = default;
+};
+
+/// result[indices] = expression. Defines `result`, which no other statement defines; a statement is
+/// named by its result. Indices are local to the statement.
+struct Statement {
+  TensorId result = -1;
+  std::vector<Index> indices;        ///< result indices first, then reduction indices, by first use
+  std::vector<IndexId> result_indices;  ///< one per dimension of the result, all different
+  std::vector<Expr> nodes;           ///< children before parents; the root is the last
+  Location where;
+  const Expr& root() const { return nodes.back(); }
+};
+
+struct UsePlacement {
+  TensorId tensor = -1;    ///< an intermediate of the region
+  TensorId consumer = -1;  ///< the statement that uses it (its result); -1: every use
+  Placement placement = Placement::stream;
+};
+
+struct Parallel {
+  std::string index;  ///< a region index
+  int64_t factor = 1;
+  bool contiguous = false;  ///< split by coordinate range instead of round robin
+};
+
+struct Block {
+  TensorId tensor = -1;
+  std::vector<int64_t> extents;  ///< one per dimension, 1 where unblocked
+};
+
+struct Schedule {
+  std::vector<std::string> order;  ///< region indices, outermost first; empty: the default order
+  std::vector<UsePlacement> placements;
+  std::vector<Parallel> parallel;
+  std::vector<Block> blocks;
+};
+
+struct Region {
+  std::string name;
+  std::vector<Statement> statements;  ///< producers before consumers
+  Schedule schedule;
+  std::optional<Graph> graph;         ///< when lowered
+  std::vector<std::pair<std::string, std::string>> plan;  ///< fuseflow-cluster's plan, key and value
+  Location where;
+};
+
+struct Program {
+  std::string name;
+  std::vector<Tensor> tensors;
+  std::vector<Region> regions;  ///< in order of execution
+};
+
+TensorId find_tensor(const Program& program, std::string_view name);  ///< -1 if there is none
+std::vector<int64_t> known_shape(const Tensor& tensor);  ///< throws Error(rejected) on a symbolic extent
+/// True if the tensor is defined in `region` and used there only (never leaves the region).
+bool is_internal(const Program& program, size_t region, TensorId tensor);
+
+}  // namespace fuseflow
