@@ -1,0 +1,1 @@
+"""The model families that export_models.py can export, one file a family."""

@@ -1,0 +1,107 @@
+"""What a family hands over (Case) and how one case is exported to disk.
+
+Only the export lives here; the models themselves live in one file a family.
+"""
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import torch
+from torch import nn
+
+from models import data
+
+# Below opset 16 the exporter cannot express scatter_add.
+LOST = "the exporter drops the reduction of scatter_add below opset 16"
+
+
+@dataclass
+class Case:
+    """A model with the inputs to run it on.
+
+    inputs    name -> tensor, in the order of the model's arguments.
+    outputs   names of the results.
+    sparse    names of the inputs that are written as .mtx rather than .npy.
+    files     name -> existing file that already holds the input; it is bound, not copied.
+    axes      name -> {axis: symbol}: the axes that `--dynamic` leaves symbolic.
+    trace     inputs for tracing when `inputs` are too large or are torch.sparse tensors; the
+              extents of the axes in `axes` are then those of `inputs`.
+    lost_before_16  why PyTorch's result must not be expected below opset 16, if so.
+    """
+    model: nn.Module
+    inputs: dict
+    outputs: list = field(default_factory=lambda: ["y"])
+    sparse: set = field(default_factory=set)
+    files: dict = field(default_factory=dict)
+    axes: dict = field(default_factory=dict)
+    trace: dict = None
+    lost_before_16: str = ""
+
+
+def to_onnx(case, path, o):
+    """Exports the model; its bytes depend on the case and the options alone."""
+    axes = case.axes if (o.dynamic or case.trace) else None
+    extra = {}
+    if o.functions:
+        parts = {type(m) for name, m in case.model.named_modules() if name}
+        extra["export_modules_as_functions"] = parts - {nn.ModuleList}
+    torch.onnx.export(
+        case.model, tuple((case.trace or case.inputs).values()), path,
+        input_names=list(case.inputs), output_names=case.outputs, opset_version=o.opset,
+        do_constant_folding=o.fold, dynamic_axes=axes,
+        keep_initializers_as_inputs=o.initializers_as_inputs, **extra)
+    if case.trace and not o.dynamic:
+        fix_extents(path, case)
+
+
+def fix_extents(path, case):
+    """Replaces symbolic extents by those of the case's own inputs."""
+    extent = {}
+    for name, axes in case.axes.items():
+        for axis, symbol in axes.items():
+            if name in case.inputs:
+                extent[symbol] = case.inputs[name].shape[axis]
+    model = onnx.load(path)
+    for value in list(model.graph.input) + list(model.graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in extent:
+                dim.dim_value = extent[dim.dim_param]
+    onnx.save(model, path)
+
+
+def export_case(case, name, o):
+    """Writes OUT/name.onnx, its inputs, PyTorch's results and OUT/name/case.txt."""
+    folder = os.path.join(o.out, name)
+    os.makedirs(folder, exist_ok=True)
+    case.model.eval()
+    with torch.no_grad():
+        results = case.model(*case.inputs.values())
+        to_onnx(case, os.path.join(o.out, name + ".onnx"), o)
+    if torch.is_tensor(results):
+        results = [results]
+    unchecked = case.lost_before_16 if o.opset < 16 else ""
+    lines = []
+    for key, tensor in case.inputs.items():
+        lines.append(f"--bind {key}={write_input(case, key, tensor, o.out, name)}")
+    for key, tensor in zip(case.outputs, results):
+        np.save(os.path.join(folder, key + ".npy"), tensor.contiguous().numpy())
+        if not unchecked:
+            lines.append(f"--expect {key}={name}/{key}.npy")
+    if unchecked:
+        lines.append("# no --expect: " + unchecked)
+    with open(os.path.join(folder, "case.txt"), "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+
+
+def write_input(case, key, tensor, out, name):
+    """Writes one input; returns its path relative to OUT (absolute if it was given)."""
+    if key in case.files:
+        return os.path.abspath(case.files[key])
+    if key in case.sparse:
+        path = f"{name}/{key}.mtx"
+        data.write_mtx(os.path.join(out, path), tensor)
+    else:
+        path = f"{name}/{key}.npy"
+        np.save(os.path.join(out, path), tensor.contiguous().numpy())
+    return path

@@ -1,0 +1,70 @@
+"""The families by name, and the cases that are checked in under testdata/models.
+
+A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
+"""
+from models import autoencoder, gcn, gpt, sage
+
+FAMILIES = {
+    "gcn": gcn,
+    "sage": sage,
+    "autoencoder": autoencoder,
+    "gpt": gpt,
+}
+
+# Besides opset 17 with constant folding, which every variant gets: (family, variant, suffixes).
+# A suffix is opN, nofold, dynamic, functions or initinputs; several are joined by "_".
+EXTRA = [
+    ("gcn", "axw", ["op16", "op14", "nofold", "op16_nofold", "dynamic", "functions", "initinputs"]),
+    ("gcn", "xw", ["op16", "nofold"]),
+    ("gcn", "linear", ["op16_nofold"]),
+    ("gcn", "constant", ["nofold"]),
+    ("gcn", "normalised", ["op16", "nofold"]),
+    ("sage", "mean", ["op16", "nofold"]),
+    ("sage", "concat", ["op16_nofold", "op14"]),
+    ("sage", "scatter", ["op16", "nofold"]),
+    ("sage", "scatter_input", ["op16", "nofold", "op14"]),
+    ("autoencoder", "gemm", ["op16", "nofold", "dynamic"]),
+    ("autoencoder", "matmul3d", ["op16", "nofold"]),
+    ("autoencoder", "masked", ["op16", "nofold"]),
+    ("autoencoder", "masked_90", ["op16_nofold"]),
+    ("gpt", "fused", ["op16", "op15", "op14", "nofold", "op16_nofold", "dynamic"]),
+    ("gpt", "separate", ["op16", "nofold", "op14_nofold"]),
+    ("gpt", "conv1d", ["op16", "nofold", "op16_nofold"]),
+    ("gpt", "chunk", ["op16_nofold"]),
+    ("gpt", "bigbird", ["op16", "nofold"]),
+    ("gpt", "mask_mul_sub", ["op16_nofold"]),
+    ("gpt", "mask_input_int", ["op16", "nofold"]),
+    ("gpt", "mask_input_padding", ["op16_nofold"]),
+    ("gpt", "gpt2", ["op16", "nofold"]),
+]
+
+# Cases with a name of their own: name -> (family, variant, options).
+NAMED = {
+    "gcn_karate": ("gcn", "axw", {"features": 16, "hidden": 16, "classes": 2}),
+}
+
+
+def apply_suffixes(options, suffixes):
+    """Sets the options that a case's suffixes stand for."""
+    for part in suffixes.split("_"):
+        if part.startswith("op"):
+            options["opset"] = int(part[2:])
+        elif part == "nofold":
+            options["fold"] = False
+        elif part == "initinputs":
+            options["initializers_as_inputs"] = True
+        else:
+            options[part] = True
+    return options
+
+
+def checked_in():
+    """Yields (name, family, variant, options) for every case of testdata/models."""
+    for family, module in FAMILIES.items():
+        for variant in module.VARIANTS:
+            yield f"{family}_{variant}", family, variant, {}
+    for family, variant, forms in EXTRA:
+        for form in forms:
+            yield f"{family}_{variant}_{form}", family, variant, apply_suffixes({}, form)
+    for name, (family, variant, options) in NAMED.items():
+        yield name, family, variant, dict(options)
