@@ -16,26 +16,29 @@ using StreamId = int32_t;
 using NodeId = int32_t;
 
 enum class NodeKind : uint8_t {
-  root,        ///< -> ref<>: the single reference 0
-  scan,        ///< T.l (ref<S>) -> crd<S,j>, ref<S,j>: the fiber below each reference
-  locate,      ///< T.l (ref<S>, crd<S>) -> ref<S>: where the coordinate is in the level; N if absent
-  repeat,      ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
-  intersect,   ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
-  unite,       ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
-  leftjoin,    ///< the coordinates of the first group; the others' payloads or N
-  array,       ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
-  map,         ///< op (val<S>...) -> val<S>
+  root,       ///< -> ref<>: the single reference 0
+  scan,       ///< T.l (ref<S>) -> crd<S,j>, ref<S,j>: the fiber below each reference
+  locate,     ///< T.l (ref<S>, crd<S>) -> ref<S>: where the coordinate is in the level; N if absent
+  repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
+  intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
+  unite,      ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
+  leftjoin,   ///< the coordinates of the first group; the others' payloads or N
+  array,      ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
+  map,        ///< op (val<S>...) -> val<S>
   coordinate,  ///< (crd<S>) -> val<S>: the coordinate as a number
   reduce,      ///< (any<S> parent, val<S,j>) -> val<S>: one result per parent element
-  accumulate,  ///< order n: (any<S> parent, crd<S,k>, crd<S,k,j1>.., val<S,k,j1..jn>) -> crd<S,j1>.., val<S,j1..jn>
-  drop,        ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without outer elements whose inner fiber is empty
-  filter,      ///< (val<S>, crd<S>, payload<S>...) -> the same without elements whose value is the fill `init`
-  buffer,      ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
-  write_level, ///< T.l (crd<S>): builds a compressed level
-  write_values,///< T (val<S>): builds the values
-  parallelize, ///< (x<S>) -> P streams x<S>
-  serialize,   ///< P streams x<S> -> x<S>
-  barrier_,    ///< number of kinds
+  accumulate,  ///< order n: (any<S> parent, crd<S,k>, crd<S,k,j1>.., val<S,k,j1..jn>) ->
+               ///< crd<S,j1>.., val<S,j1..jn>
+  drop,    ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without
+           ///< outer elements whose inner fiber is empty
+  filter,  ///< (val<S>, crd<S>, payload<S>...) -> the same without elements whose value is the fill
+           ///< `init`
+  buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
+  write_level,   ///< T.l (crd<S>): builds a compressed level
+  write_values,  ///< T (val<S>): builds the values
+  parallelize,   ///< (x<S>) -> P streams x<S>
+  serialize,     ///< P streams x<S> -> x<S>
+  barrier_,      ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
@@ -66,23 +69,26 @@ struct Node {
   NodeKind kind = NodeKind::root;
   std::vector<Input> inputs;
   std::vector<StreamId> outputs;
-  TensorId tensor = -1;    ///< scan, locate, array, write_*
-  int level = -1;          ///< storage level: scan, locate, write_level
-  Op op = Op::add;         ///< map
+  TensorId tensor = -1;                  ///< scan, locate, array, write_*
+  int level = -1;                        ///< storage level: scan, locate, write_level
+  Op op = Op::add;                       ///< map
   Reduction reduction = Reduction::sum;  ///< reduce, accumulate
-  int order = 0;           ///< accumulate: number of inner loops kept
-  std::vector<int> groups; ///< joiners: inputs per group; drop: {outer inputs, inner inputs}
-  float init = 0;          ///< reduce: result of an empty fiber and start value; filter: the value dropped; unite, leftjoin: pad of absent val payloads
-  int64_t offset = 0;      ///< scan, locate: added to the coordinate that is read/looked up (shifted access)
-  int64_t stride = 1;      ///< locate: coordinate factor (strided access); out of range is absent
-  int64_t capacity = 0;    ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
-  int phase = 0;           ///< nodes of phase p+1 start after phase p has ended
+  int order = 0;                         ///< accumulate: number of inner loops kept
+  std::vector<int> groups;  ///< joiners: inputs per group; drop: {outer inputs, inner inputs}
+  float init = 0;  ///< reduce: result of an empty fiber and start value; filter: the value dropped;
+                   ///< unite, leftjoin: pad of absent val payloads
+  int64_t offset =
+      0;  ///< scan, locate: added to the coordinate that is read/looked up (shifted access)
+  int64_t stride = 1;    ///< locate: coordinate factor (strided access); out of range is absent
+  int64_t capacity = 0;  ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
+  int phase = 0;         ///< nodes of phase p+1 start after phase p has ended
 };
 
 struct Graph {
   std::vector<GraphIndex> indices;
   std::vector<Stream> streams;
-  std::vector<Node> nodes;  ///< in topological order: a stream's producer stands before its consumers
+  std::vector<Node>
+      nodes;  ///< in topological order: a stream's producer stands before its consumers
   /// Tensors held in the scratchpad while the graph runs (their scan/locate/array/write nodes are
   /// scratchpad loads and stores); every other tensor is in memory.
   std::vector<TensorId> scratchpad;

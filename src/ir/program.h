@@ -34,11 +34,11 @@ struct Tensor {
   ElementType type = ElementType::f32;
   std::vector<Extent> shape;
   Format format;
-  float fill = 0;          ///< what an absent entry means
-  Facts facts;             ///< proved of every entry, the fill included
-  Facts assumed;           ///< taken for granted; `--check` asserts them on the data
+  float fill = 0;  ///< what an absent entry means
+  Facts facts;     ///< proved of every entry, the fill included
+  Facts assumed;   ///< taken for granted; `--check` asserts them on the data
   Role role = Role::temporary;
-  Source source;           ///< inputs and constants
+  Source source;                            ///< inputs and constants
   Placement placement = Placement::memory;  ///< inputs and constants: memory or scratchpad
   Location where;
 };
@@ -63,14 +63,14 @@ struct Subscript {
 /// One node of an expression tree. Children are positions in Statement::nodes.
 struct Expr {
   enum class Kind : uint8_t { access, constant, apply, reduce, coordinate } kind = Kind::constant;
-  TensorId tensor = -1;               ///< access
-  std::vector<Subscript> subscripts;  ///< access: one per dimension of the tensor
-  float constant = 0;                 ///< constant
-  Op op = Op::add;                    ///< apply
+  TensorId tensor = -1;                  ///< access
+  std::vector<Subscript> subscripts;     ///< access: one per dimension of the tensor
+  float constant = 0;                    ///< constant
+  Op op = Op::add;                       ///< apply
   Reduction reduction = Reduction::sum;  ///< reduce
-  std::vector<IndexId> over;          ///< reduce: the indices that end here
-  IndexId index = -1;                 ///< coordinate: the value is the index itself
-  std::vector<int32_t> children;      ///< apply: the operands; reduce: the body
+  std::vector<IndexId> over;             ///< reduce: the indices that end here
+  IndexId index = -1;                    ///< coordinate: the value is the index itself
+  std::vector<int32_t> children;         ///< apply: the operands; reduce: the body
   bool operator==(const Expr&) const = default;
 };
 
@@ -78,9 +78,9 @@ struct Expr {
 /// named by its result. Indices are local to the statement.
 struct Statement {
   TensorId result = -1;
-  std::vector<Index> indices;        ///< result indices first, then reduction indices, by first use
+  std::vector<Index> indices;  ///< result indices first, then reduction indices, by first use
   std::vector<IndexId> result_indices;  ///< one per dimension of the result, all different
-  std::vector<Expr> nodes;           ///< children before parents; the root is the last
+  std::vector<Expr> nodes;              ///< children before parents; the root is the last
   Location where;
   const Expr& root() const { return nodes.back(); }
 };
@@ -113,8 +113,9 @@ struct Region {
   std::string name;
   std::vector<Statement> statements;  ///< producers before consumers
   Schedule schedule;
-  std::optional<Graph> graph;         ///< when lowered
-  std::vector<std::pair<std::string, std::string>> plan;  ///< fuseflow-cluster's plan, key and value
+  std::optional<Graph> graph;  ///< when lowered
+  std::vector<std::pair<std::string, std::string>>
+      plan;  ///< fuseflow-cluster's plan, key and value
   Location where;
 };
 
@@ -125,7 +126,8 @@ struct Program {
 };
 
 TensorId find_tensor(const Program& program, std::string_view name);  ///< -1 if there is none
-std::vector<int64_t> known_shape(const Tensor& tensor);  ///< throws Error(rejected) on a symbolic extent
+std::vector<int64_t> known_shape(
+    const Tensor& tensor);  ///< throws Error(rejected) on a symbolic extent
 /// True if the tensor is defined in `region` and used there only (never leaves the region).
 bool is_internal(const Program& program, size_t region, TensorId tensor);
 

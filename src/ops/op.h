@@ -14,11 +14,51 @@ namespace fuseflow {
 
 enum class Op : uint8_t {
   // unary
-  neg, abs, sign, exp, log, sqrt, rsqrt, reciprocal, relu, sigmoid, tanh, erf, softplus, gelu,
-  gelu_tanh, silu, hardswish, floor, ceil, round, logical_not, isnan, isinf, sin, cos,
+  neg,
+  abs,
+  sign,
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  relu,
+  sigmoid,
+  tanh,
+  erf,
+  softplus,
+  gelu,
+  gelu_tanh,
+  silu,
+  hardswish,
+  floor,
+  ceil,
+  round,
+  logical_not,
+  isnan,
+  isinf,
+  sin,
+  cos,
   // binary; for leaky_relu and elu the second operand is alpha
-  add, sub, mul, div, pow, min, max, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or,
-  logical_xor, leaky_relu, elu,
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  min,
+  max,
+  mod,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
+  logical_or,
+  logical_xor,
+  leaky_relu,
+  elu,
   // ternary: where(condition, if non-zero, else)
   where,
   count_  // number of operators
@@ -45,7 +85,8 @@ struct OpInfo {
   std::string_view name;    ///< in the IR text, e.g. "relu"
   std::string_view symbol;  ///< infix symbol ("+", "*", ...) or empty
   int arity;
-  int flops;                ///< arithmetic operations that one evaluation counts as (comparisons, selects, min and max count 1)
+  int flops;  ///< arithmetic operations that one evaluation counts as (comparisons, selects, min
+              ///< and max count 1)
 };
 
 const OpInfo& op_info(Op op);

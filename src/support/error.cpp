@@ -36,8 +36,8 @@ std::string excerpt(const Diagnostic& diagnostic) {
     caret = caret - begin + (begin > 0 ? 3 : 0);
   }
   std::replace(line.begin(), line.end(), '\t', ' ');
-  const int length = std::clamp(diagnostic.where.length, 1,
-                                std::max(1, static_cast<int>(line.size()) - caret));
+  const int length =
+      std::clamp(diagnostic.where.length, 1, std::max(1, static_cast<int>(line.size()) - caret));
   return fmt::format("{}\n{}^{}\n", line, std::string(std::max(caret, 0), ' '),
                      std::string(length - 1, '~'));
 }

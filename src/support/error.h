@@ -56,7 +56,8 @@ class Error : public std::exception {
   std::vector<Diagnostic> diagnostics_;
 };
 
-/// Nearest of `candidates` to `name` by edit distance, or empty when nothing is near: for "did you mean".
+/// Nearest of `candidates` to `name` by edit distance, or empty when nothing is near: for "did you
+/// mean".
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 /// Prints a warning or note to standard error through the common formatter.

@@ -84,7 +84,8 @@ void write_output(const std::string& path, std::string_view text) {
   }
   const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
   try {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file.fd < 0) io_error("cannot open for writing", path);
     write_all(file.fd, text, path);
     if (::rename(temporary.c_str(), path.c_str()) != 0) io_error("cannot replace", path);

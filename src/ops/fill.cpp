@@ -1,0 +1,247 @@
+// The fill calculus: when is an operator's result the same constant for every admissible value of
+// its operands, and what is known of its result otherwise. Sparsity rests on these two functions,
+// so each rule is one line with its condition; what is not listed is "unknown".
+#include <cmath>
+#include <limits>
+
+#include "ops/op.h"
+
+namespace fuseflow {
+
+namespace {
+
+bool is(const Operand& operand, float value) {
+  return operand.constant && *operand.constant == value;
+}
+
+bool is_nan(const Operand& operand) {
+  return operand.constant && std::isnan(*operand.constant);
+}
+
+Facts known(const Operand& operand) {
+  return operand.constant ? facts_of_constant(*operand.constant) : operand.facts;
+}
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+/// x absorbs y in a product: 0 * y = 0 for finite y. (-0 and 0 are equal.)
+std::optional<float> absorbing_product(const Operand& x, const Operand& y) {
+  if (is(x, 0) && known(y).finite) return 0.0F;
+  return std::nullopt;
+}
+
+std::optional<float> constant_sum(const Operand& x, const Operand& y) {
+  if (is(x, -kInf) && known(y).below_inf) return -kInf;
+  return std::nullopt;
+}
+
+/// Binary operators for which one constant operand decides.
+std::optional<float> one_sided(Op op, const Operand& x, const Operand& y) {
+  switch (op) {
+    case Op::mul:
+      if (auto product = absorbing_product(x, y)) return product;
+      return absorbing_product(y, x);
+    case Op::add:
+      if (auto total = constant_sum(x, y)) return total;
+      return constant_sum(y, x);
+    case Op::sub:
+      return constant_sum(x, y);  // -inf - y, for y that is not -inf: checked by the caller
+    case Op::div:
+      if (is(x, 0) && known(y).nonzero && known(y).no_nan) return 0.0F;
+      return std::nullopt;
+    case Op::logical_and:
+      if (is(x, 0) || is(y, 0)) return 0.0F;
+      return std::nullopt;
+    case Op::logical_or:
+      if ((x.constant && !is(x, 0)) || (y.constant && !is(y, 0))) return 1.0F;
+      return std::nullopt;
+    case Op::max:
+      if ((is(x, kInf) && known(y).no_nan) || (is(y, kInf) && known(x).no_nan)) return kInf;
+      return std::nullopt;
+    case Op::min:
+      if ((is(x, -kInf) && known(y).no_nan) || (is(y, -kInf) && known(x).no_nan)) return -kInf;
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// where: the condition decides, or both branches agree.
+std::optional<float> constant_where(const Operand& condition, const Operand& x, const Operand& y) {
+  if (condition.constant) return *condition.constant != 0 ? x.constant : y.constant;
+  if (known(condition).nonzero) return x.constant;
+  if (x.constant && y.constant && *x.constant == *y.constant) return x.constant;
+  return std::nullopt;
+}
+
+/// Operators whose result is NaN as soon as one operand is.
+bool propagates_nan(Op op) {
+  switch (op) {
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+    case Op::isnan:
+    case Op::isinf:
+    case Op::where:
+    case Op::pow:
+    case Op::leaky_relu:
+    case Op::elu:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Facts boolean_facts() {
+  return {true, true, true, false, true};
+}
+
+Facts unary_facts(Op op, const Facts& x) {
+  Facts result;
+  switch (op) {
+    case Op::neg:
+      // Rounding is symmetric; -inf becomes +inf, so below_inf needs finiteness.
+      return {x.finite, x.no_nan, false, x.nonzero, x.finite};
+    case Op::abs:
+      return {x.finite, x.no_nan, x.no_nan, x.nonzero, x.finite};
+    case Op::sign:
+    case Op::tanh:
+    case Op::erf:
+      result = {x.no_nan, x.no_nan, x.nonnegative, op == Op::sign && x.nonzero, x.no_nan};
+      return result;
+    case Op::sin:
+    case Op::cos:
+      return {x.finite, x.finite, false, false, x.finite};
+    case Op::exp:  // may overflow to +inf and underflow to 0
+      return {false, x.no_nan, x.no_nan, false, false};
+    case Op::sqrt:
+      return {x.finite && x.nonnegative, x.nonnegative, x.nonnegative, x.nonzero,
+              x.finite && x.nonnegative};
+    case Op::rsqrt: {  // of -0: -inf
+      const bool positive = x.nonnegative && x.nonzero;
+      return {positive && x.finite, x.nonnegative, positive, x.finite && x.nonnegative,
+              positive && x.finite};
+    }
+    case Op::reciprocal:  // of a denormal: inf; of -0: -inf
+      return {false, x.no_nan, x.nonnegative && x.nonzero, x.finite, false};
+    case Op::relu:
+      return {x.finite || (x.no_nan && x.below_inf), x.no_nan, x.no_nan, false, x.below_inf};
+    case Op::sigmoid:
+      return {x.no_nan, x.no_nan, x.no_nan, false, x.no_nan};
+    case Op::softplus:
+      return {x.finite, x.no_nan, x.no_nan, false, x.finite};
+    case Op::gelu:
+    case Op::gelu_tanh:
+    case Op::silu:
+    case Op::hardswish:
+      return {x.finite, x.finite, x.nonnegative && x.finite, false, x.finite};
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+      return {x.finite, x.no_nan, x.nonnegative, false, x.below_inf};
+    case Op::logical_not:
+    case Op::isnan:
+    case Op::isinf:
+      return boolean_facts();
+    default:
+      return result;
+  }
+}
+
+Facts binary_facts(Op op, const Facts& x, const Facts& y) {
+  switch (op) {
+    case Op::add:  // finite + finite may overflow, but is never NaN
+      return {false,
+              (x.finite && y.no_nan) || (x.no_nan && y.finite) || (x.below_inf && y.below_inf),
+              x.nonnegative && y.nonnegative,
+              x.nonnegative && y.nonnegative && (x.nonzero || y.nonzero), false};
+    case Op::sub:
+      return {false, (x.finite && y.no_nan) || (x.no_nan && y.finite), false, false, false};
+    case Op::mul:
+      return {false, x.finite && y.finite, x.finite && y.finite && x.nonnegative && y.nonnegative,
+              false, false};
+    case Op::div:
+      return {false, x.finite && y.finite && y.nonzero,
+              x.finite && y.finite && y.nonzero && x.nonnegative && y.nonnegative, false, false};
+    case Op::min:
+    case Op::max: {
+      const bool max = op == Op::max;
+      const bool no_nan = x.no_nan && y.no_nan;
+      const bool nonnegative =
+          max ? no_nan && (x.nonnegative || y.nonnegative) : x.nonnegative && y.nonnegative;
+      const bool below = max ? x.below_inf && y.below_inf : no_nan && (x.below_inf || y.below_inf);
+      return {x.finite && y.finite, no_nan, nonnegative, x.nonzero && y.nonzero, below};
+    }
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+      return boolean_facts();
+    case Op::leaky_relu:
+    case Op::elu:
+      return {op == Op::elu && x.finite && y.finite, x.finite && y.finite,
+              x.nonnegative && x.finite && y.finite, false, op == Op::elu && x.finite && y.finite};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Facts facts_of_constant(float value) {
+  const bool nan = std::isnan(value);
+  return {std::isfinite(value), !nan, value >= 0, value != 0, !nan && value < kInf};
+}
+
+Facts both(const Facts& a, const Facts& b) {
+  return {a.finite && b.finite, a.no_nan && b.no_nan, a.nonnegative && b.nonnegative,
+          a.nonzero && b.nonzero, a.below_inf && b.below_inf};
+}
+
+std::optional<float> constant_result(Op op, std::span<const Operand> operands) {
+  bool all_constant = true;
+  std::vector<float> values;
+  for (const Operand& operand : operands) {
+    all_constant = all_constant && operand.constant.has_value();
+    values.push_back(operand.constant.value_or(0.0F));
+  }
+  if (all_constant) return evaluate(op, values);
+  if (op == Op::where) return constant_where(operands[0], operands[1], operands[2]);
+  if (propagates_nan(op)) {
+    for (const Operand& operand : operands) {
+      if (is_nan(operand)) return std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  if (operands.size() != 2) return std::nullopt;
+  // -inf - y is -inf only if y cannot be -inf: below_inf alone does not exclude that for sub.
+  if (op == Op::sub && !known(operands[1]).finite && is(operands[0], -kInf)) {
+    return std::nullopt;
+  }
+  return one_sided(op, operands[0], operands[1]);
+}
+
+Facts result_facts(Op op, std::span<const Operand> operands) {
+  if (const auto constant = constant_result(op, operands)) return facts_of_constant(*constant);
+  switch (operands.size()) {
+    case 1:
+      return unary_facts(op, known(operands[0]));
+    case 2:
+      return binary_facts(op, known(operands[0]), known(operands[1]));
+    default:
+      return both(known(operands[1]), known(operands[2]));
+  }
+}
+
+}  // namespace fuseflow
