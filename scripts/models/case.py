@@ -77,7 +77,8 @@ def export_case(case, name, o):
     case.model.eval()
     with torch.no_grad():
         results = case.model(*case.inputs.values())
-        to_onnx(case, os.path.join(o.out, name + ".onnx"), o)
+    # Outside of no_grad: the fused paths of nn.MultiheadAttention do not export.
+    to_onnx(case, os.path.join(o.out, name + ".onnx"), o)
     if torch.is_tensor(results):
         results = [results]
     unchecked = case.lost_before_16 if o.opset < 16 else ""

@@ -172,8 +172,8 @@ class Gpt2(nn.Module):
 
 def shape(o):
     """(seq, width, heads, width of the feed-forward layer)."""
-    width = o.dmodel or 32
-    return o.seq or 16, width, o.heads or 2, o.ffn or width * 3 // 2
+    width = o.dmodel or 24
+    return o.seq or 16, width, o.heads or 3, o.ffn or width * 3 // 2
 
 
 def pattern(o, kind, seq):

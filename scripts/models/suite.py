@@ -2,13 +2,22 @@
 
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
-from models import autoencoder, gcn, gpt, sage
+from models import (attention, autoencoder, bigbird, conv, encoder, gat, gcn, gemm, gpt, llama,
+                    message_passing, sage)
 
 FAMILIES = {
     "gcn": gcn,
     "sage": sage,
     "autoencoder": autoencoder,
     "gpt": gpt,
+    "bigbird": bigbird,
+    "attention": attention,
+    "mp": message_passing,
+    "gat": gat,
+    "llama": llama,
+    "encoder": encoder,
+    "gemm": gemm,
+    "conv": conv,
 }
 
 # Besides opset 17 with constant folding, which every variant gets: (family, variant, suffixes).
@@ -36,6 +45,27 @@ EXTRA = [
     ("gpt", "mask_input_int", ["op16", "nofold"]),
     ("gpt", "mask_input_padding", ["op16_nofold"]),
     ("gpt", "gpt2", ["op16", "nofold"]),
+    ("bigbird", "constant", ["op16_nofold"]),
+    ("bigbird", "gathered", ["op16", "nofold"]),
+    ("attention", "random", ["op16", "nofold"]),
+    ("attention", "empty_where_ninf", ["op14_nofold"]),
+    ("mp", "weighted", ["op16", "nofold", "op14"]),
+    ("mp", "weighted_input", ["op16_nofold", "dynamic"]),
+    ("mp", "norm", ["op16", "nofold"]),
+    ("mp", "norm_input", ["op16", "nofold"]),
+    ("gat", "dense", ["op16", "nofold"]),
+    ("gat", "edge", ["op16", "nofold"]),
+    ("gat", "edge_input", ["op16_nofold"]),
+    ("llama", "block", ["op16", "nofold", "dynamic"]),
+    ("llama", "grouped", ["op16_nofold"]),
+    ("llama", "glu", ["op16", "op14", "nofold"]),
+    ("encoder", "relu", ["op16", "nofold", "dynamic"]),
+    ("encoder", "batch_first", ["op16_nofold"]),
+    ("gemm", "chain", ["op16_nofold"]),
+    ("gemm", "ffn", ["op16", "nofold"]),
+    ("gemm", "gated", ["op16", "nofold"]),
+    ("conv", "simple", ["op16", "nofold", "dynamic"]),
+    ("conv", "residual", ["op16_nofold"]),
 ]
 
 # Cases with a name of their own: name -> (family, variant, options).
