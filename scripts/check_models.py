@@ -2,7 +2,8 @@
 """Checks the exported cases: valid ONNX, shapes that infer, and files that fit the model.
 
 For every MODEL.onnx (default: all of testdata/models) it runs onnx.checker and strict shape
-inference, and compares the inputs and results named in case.txt with the model's signature.
+inference, compares the inputs and results named in case.txt with the model's signature, and
+evaluates the model in numpy: PyTorch's result must come out within 1e-4 of its largest value.
 -v prints the operators of each model. Ends with status 1 when a case has a fault.
 """
 import argparse
@@ -12,6 +13,11 @@ from collections import Counter
 
 import numpy as np
 import onnx
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from evaluate_onnx import evaluate  # noqa: E402
+from models import data  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -69,9 +75,36 @@ def faults(path):
         yield f"input {name} is not bound"
 
 
+def read(path):
+    return np.load(path) if path.endswith(".npy") else data.read_mtx(path).to_dense().numpy()
+
+
+def differences(path):
+    """Yields the results that the exported graph and PyTorch disagree on."""
+    folder, model = os.path.dirname(path), onnx.load(path)
+    inputs, wanted = {}, {}
+    for option, name, file in options(os.path.join(path[:-len(".onnx")], "case.txt")):
+        (inputs if option == "--bind" else wanted)[name] = read(os.path.join(folder, file))
+    names = [o.name for o in model.graph.output]
+    for name, found in zip(names, evaluate(model, inputs)):
+        if name not in wanted:
+            continue
+        want = wanted[name]
+        if found.shape != want.shape:
+            yield f"{name}: evaluates to shape {found.shape}, PyTorch has {want.shape}"
+            continue
+        finite = np.isfinite(want)
+        same = np.array_equal(found[~finite], want[~finite], equal_nan=True)
+        error = np.max(np.abs(found[finite] - want[finite]), initial=0)
+        limit = 1e-4 * np.max(np.abs(want[finite]), initial=0)
+        if not same or not error <= limit:
+            yield f"{name}: differs from PyTorch by {error}, allowed {limit}"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("models", nargs="*")
+    p.add_argument("--no-evaluate", action="store_true", help="do not evaluate the models")
     p.add_argument("-v", action="store_true", help="print the operators of each model")
     o = p.parse_args()
     bad = 0
@@ -79,6 +112,8 @@ def main():
     for path in paths:
         try:
             found = list(faults(path))
+            if not found and not o.no_evaluate:
+                found = list(differences(path))
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, OSError,
                 ValueError) as e:
             found = [str(e).strip()]
