@@ -157,8 +157,27 @@ def attributes(node):
     found = {}
     for a in node.attribute:
         value = onnx.helper.get_attribute_value(a)
-        found[a.name] = numpy_helper.to_array(value) if a.type == a.TENSOR else value
+        if a.type == a.TENSOR:
+            value = to_array(value)
+        elif a.type == a.SPARSE_TENSOR:
+            value = sparse_array(value)
+        found[a.name] = value
     return found
+
+
+def to_array(tensor):
+    """The values of a tensor; bf16 as f32."""
+    if tensor.data_type == onnx.TensorProto.BFLOAT16:
+        bits = np.frombuffer(tensor.raw_data, np.uint16).astype(np.uint32) << 16
+        return bits.view(np.float32).reshape(tensor.dims)
+    return numpy_helper.to_array(tensor)
+
+
+def sparse_array(tensor):
+    """A sparse tensor with linear indices, as a dense array."""
+    dense = np.zeros(list(tensor.dims), np.float32)
+    dense.flat[numpy_helper.to_array(tensor.indices)] = numpy_helper.to_array(tensor.values)
+    return dense
 
 
 def run_node(node, inputs, functions):
@@ -171,8 +190,10 @@ def run_node(node, inputs, functions):
     if node.op_type == "Split":
         return split(*inputs, parts=len(node.output), **extra)
     result = OPS[node.op_type](*inputs, **extra)
-    floats = inputs and isinstance(result, np.ndarray) and result.dtype == np.float64
-    return [result.astype(np.float32) if floats else result]
+    # numpy widens some f32 results to f64; a model in f64 stays so.
+    widened = getattr(result, "dtype", None) == np.float64 and all(
+        i is None or i.dtype != np.float64 for i in inputs)
+    return [result.astype(np.float32) if widened and node.op_type != "Cast" else result]
 
 
 def run_nodes(nodes, values, outputs, functions):
@@ -184,7 +205,8 @@ def run_nodes(nodes, values, outputs, functions):
 
 def evaluate(model, inputs):
     """The results of the graph for inputs name -> array, as a list in the graph's order."""
-    values = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    values = {i.name: to_array(i) for i in model.graph.initializer}
+    values.update({i.values.name: sparse_array(i) for i in model.graph.sparse_initializer})
     values.update(inputs)
     functions = {(f.domain, f.name): f for f in model.functions}
     with np.errstate(all="ignore"):

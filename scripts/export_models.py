@@ -15,6 +15,7 @@ import torch  # noqa: E402
 
 from models import suite  # noqa: E402
 from models.case import export_case  # noqa: E402
+from models.storage import FORMS  # noqa: E402
 
 SIZES = {
     "nodes": "nodes of a random graph (default: the karate club)",
@@ -48,6 +49,8 @@ def parse():
     p.add_argument("--functions", action="store_true", help="modules as model-local functions")
     p.add_argument("--initializers-as-inputs", action="store_true",
                    help="list the weights among the graph's inputs too")
+    p.add_argument("--storage", choices=list(FORMS), help="another way to store the weights")
+    p.add_argument("--double", action="store_true", help="the whole model in f64")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--adj", help="adjacency to bind (.mtx) instead of a small graph")
     p.add_argument("--x", help="node features to bind (.mtx)")

@@ -10,7 +10,7 @@ import onnx
 import torch
 from torch import nn
 
-from models import data
+from models import data, storage
 
 # Below opset 16 the exporter cannot express scatter_add.
 LOST = "the exporter drops the reduction of scatter_add below opset 16"
@@ -51,8 +51,23 @@ def to_onnx(case, path, o):
         input_names=list(case.inputs), output_names=case.outputs, opset_version=o.opset,
         do_constant_folding=o.fold, dynamic_axes=axes,
         keep_initializers_as_inputs=o.initializers_as_inputs, **extra)
+    if o.functions:
+        name_outputs(path, case)
     if case.trace and not o.dynamic:
         fix_extents(path, case)
+
+
+def name_outputs(path, case):
+    """Gives the results their names, which the exporter forgets for a result of a function."""
+    model = onnx.load(path)
+    for value, wanted in zip(model.graph.output, case.outputs):
+        for node in model.graph.node:
+            for names in (node.input, node.output):
+                for i, name in enumerate(names):
+                    if name == value.name:
+                        names[i] = wanted
+        value.name = wanted
+    onnx.save(model, path)
 
 
 def fix_extents(path, case):
@@ -75,10 +90,17 @@ def export_case(case, name, o):
     folder = os.path.join(o.out, name)
     os.makedirs(folder, exist_ok=True)
     case.model.eval()
+    if o.double:
+        case.model.double()
+        case.inputs = {k: v.double() if v.dtype == torch.float32 else v
+                       for k, v in case.inputs.items()}
+    storage.round_weights(case.model, o.storage)
     with torch.no_grad():
         results = case.model(*case.inputs.values())
     # Outside of no_grad: the fused paths of nn.MultiheadAttention do not export.
     to_onnx(case, os.path.join(o.out, name + ".onnx"), o)
+    if o.storage:
+        storage.rewrite(os.path.join(o.out, name + ".onnx"), name, o.storage)
     if torch.is_tensor(results):
         results = [results]
     unchecked = case.lost_before_16 if o.opset < 16 else ""

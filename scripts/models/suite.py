@@ -3,7 +3,7 @@
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
 from models import (attention, autoencoder, bigbird, conv, encoder, gat, gcn, gemm, gpt, gpt3,
-                    llama, message_passing, sage)
+                    llama, message_passing, sage, storage)
 
 FAMILIES = {
     "gcn": gcn,
@@ -25,23 +25,25 @@ FAMILIES = {
 LARGE = {"gpt3"}
 
 # Besides opset 17 with constant folding, which every variant gets: (family, variant, suffixes).
-# A suffix is opN, nofold, dynamic, functions or initinputs; several are joined by "_".
+# A suffix is opN, nofold, dynamic, functions, initinputs, double or one of storage.FORMS; several are
+# joined by "_".
 EXTRA = [
     ("gcn", "axw", ["op16", "op14", "nofold", "op16_nofold", "dynamic", "functions", "initinputs"]),
     ("gcn", "xw", ["op16", "nofold"]),
     ("gcn", "linear", ["op16_nofold"]),
-    ("gcn", "constant", ["nofold"]),
+    ("gcn", "constant", ["nofold", "sparse", "sparseconst", "double"]),
     ("gcn", "normalised", ["op16", "nofold"]),
     ("sage", "mean", ["op16", "nofold"]),
     ("sage", "concat", ["op16_nofold", "op14"]),
     ("sage", "scatter", ["op16", "nofold"]),
     ("sage", "scatter_input", ["op16", "nofold", "op14"]),
-    ("autoencoder", "gemm", ["op16", "nofold", "dynamic"]),
+    ("autoencoder", "gemm", ["op16", "nofold", "dynamic", "sparse", "external", "double", "ir10"]),
+    ("autoencoder", "matmul", ["sparse", "sparseconst", "typed", "f16", "bf16"]),
     ("autoencoder", "matmul3d", ["op16", "nofold"]),
     ("autoencoder", "masked", ["op16", "nofold"]),
     ("autoencoder", "masked_90", ["op16_nofold"]),
     ("gpt", "fused", ["op16", "op15", "op14", "nofold", "op16_nofold", "dynamic"]),
-    ("gpt", "separate", ["op16", "nofold", "op14_nofold"]),
+    ("gpt", "separate", ["op16", "nofold", "op14_nofold", "functions", "external", "f16"]),
     ("gpt", "conv1d", ["op16", "nofold", "op16_nofold"]),
     ("gpt", "chunk", ["op16_nofold"]),
     ("gpt", "bigbird", ["op16", "nofold"]),
@@ -85,6 +87,8 @@ def apply_suffixes(options, suffixes):
             options["opset"] = int(part[2:])
         elif part == "nofold":
             options["fold"] = False
+        elif part in storage.FORMS:
+            options["storage"] = part
         elif part == "initinputs":
             options["initializers_as_inputs"] = True
         else:
