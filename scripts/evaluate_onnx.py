@@ -122,7 +122,12 @@ def integer_div(a, b):
     return a // b if np.issubdtype(a.dtype, np.integer) else a / b
 
 
+def einsum(*xs, equation):
+    return np.einsum(equation.decode(), *xs)
+
+
 OPS = {
+    "Einsum": einsum,
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": integer_div,
     "Pow": lambda a, b: np.power(a, b).astype(a.dtype), "Neg": np.negative, "Abs": np.abs,
     "MatMul": np.matmul, "Gemm": gemm, "Softmax": softmax, "LogSoftmax": log_softmax,

@@ -2,8 +2,8 @@
 
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
-from models import (attention, autoencoder, bigbird, conv, encoder, gat, gcn, gemm, gpt, gpt3,
-                    llama, message_passing, sage, storage)
+from models import (attention, autoencoder, bigbird, conv, encoder, gat, gcn, gemm, gnn, gpt,
+                    gpt3, llama, message_passing, sage, storage, transformer)
 
 FAMILIES = {
     "gcn": gcn,
@@ -19,6 +19,8 @@ FAMILIES = {
     "encoder": encoder,
     "gemm": gemm,
     "conv": conv,
+    "gnn": gnn,
+    "transformer": transformer,
 }
 
 # Families of full-size models: never checked in.
@@ -72,6 +74,10 @@ EXTRA = [
     ("gemm", "gated", ["op16", "nofold"]),
     ("conv", "simple", ["op16", "nofold", "dynamic"]),
     ("conv", "residual", ["op16_nofold"]),
+    ("gnn", "deep", ["op16_nofold"]),
+    ("gnn", "gin", ["op16_nofold"]),
+    ("transformer", "bert", ["op16_nofold", "dynamic"]),
+    ("transformer", "einsum", ["op16_nofold"]),
 ]
 
 # Cases with a name of their own: name -> (family, variant, options).
