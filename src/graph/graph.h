@@ -17,8 +17,10 @@ using NodeId = int32_t;
 
 enum class NodeKind : uint8_t {
   root,       ///< -> ref<>: the single reference 0
-  scan,       ///< T.l (ref<S>) -> crd<S,j>, ref<S,j>: the fiber below each reference
-  locate,     ///< T.l (ref<S>, crd<S>) -> ref<S>: where the coordinate is in the level; N if absent
+  scan,       ///< T.l (ref<S>) -> crd<S,j>, ref<S,j>: the fiber below each reference; without a
+              ///< tensor (-1) a counter: 0 .. extent of j - 1 below each reference, not N
+  locate,     ///< T.l (ref<S>, crd<S>...) -> ref<S>: where the coordinate is in the level; N if
+              ///< absent
   repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
   intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
   unite,      ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
@@ -29,13 +31,21 @@ enum class NodeKind : uint8_t {
   reduce,      ///< (any<S> parent, val<S,j>) -> val<S>: one result per parent element
   accumulate,  ///< order n: (any<S> parent, crd<S,k>, crd<S,k,j1>.., val<S,k,j1..jn>) ->
                ///< crd<S,j1>.., val<S,j1..jn>
+  align,   ///< (crd<S,j'> to, crd<S,j> from, x<S,j,k..>) -> x<S,j',k..>: the fibers of the third
+           ///< under the coordinates of `to`; those that `to` lacks are drained, those that `from`
+           ///< lacks are empty
   drop,    ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without
            ///< outer elements whose inner fiber is empty
   filter,  ///< (val<S>, crd<S>, payload<S>...) -> the same without elements whose value is the fill
            ///< `init`
   buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
-  write_level,   ///< T.l (crd<S>): builds a compressed level
-  write_values,  ///< T (val<S>): builds the values
+  write_level,   ///< T.l (crd..., crd<S>): builds a compressed level. First the coordinates of the
+                 ///< dense levels between it and the next level above that is not dense (outermost
+                 ///< first; each of S or of enclosing loops): they say which fiber this is; fibers
+                 ///< never given are empty
+  write_values,  ///< T (crd..., val<S>): builds the values. First the coordinates of the dense
+                 ///< levels below the innermost level that is not dense, by level: they say where
+                 ///< the value goes, in any order of loops; places never given hold the fill
   parallelize,   ///< (x<S>) -> P streams x<S>
   serialize,     ///< P streams x<S> -> x<S>
   barrier_,      ///< number of kinds
@@ -77,9 +87,12 @@ struct Node {
   std::vector<int> groups;  ///< joiners: inputs per group; drop: {outer inputs, inner inputs}
   float init = 0;  ///< reduce: result of an empty fiber and start value; filter: the value dropped;
                    ///< unite, leftjoin: pad of absent val payloads
-  int64_t offset =
-      0;  ///< scan, locate: added to the coordinate that is read/looked up (shifted access)
-  int64_t stride = 1;    ///< locate: coordinate factor (strided access); out of range is absent
+  /// scan: added to the stored coordinate that is given; what is then outside the loop's extent is
+  /// not part of the fiber. locate: looks up offset + stride * c0 + strides[0] * c1 + .. for its
+  /// coordinate inputs c0, c1..; out of range is absent.
+  int64_t offset = 0;
+  int64_t stride = 1;
+  std::vector<int64_t> strides;  ///< one a further coordinate input of locate
   int64_t capacity = 0;  ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
   int phase = 0;         ///< nodes of phase p+1 start after phase p has ended
 };
