@@ -1,0 +1,328 @@
+// From coordinates to levels: one radix sort into storage order, then one pass a level. The arrays
+// of the entries are moved into the levels where they already are what the level stores, so that
+// building a CSR matrix needs little more than the entries and their sorted copy.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+
+#include "support/error.h"
+#include "tensor/limits.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+
+namespace {
+
+using Column = std::vector<uint32_t>;
+
+/// Entries as sorted by storage order: keys[l] is the coordinate at level l; with blocks one more
+/// key, the offset inside the block.
+struct Keyed {
+  std::vector<Column> keys;
+  std::vector<int64_t> extents;
+  std::vector<float> values;
+};
+
+constexpr int kDigitBits = 11;
+
+/// One stable counting pass by bits [shift, shift + kDigitBits) of key `k`.
+void counting_pass(Keyed& entries, size_t k, int shift) {
+  const size_t n = entries.values.size();
+  constexpr uint32_t kMask = (1U << kDigitBits) - 1;
+  std::vector<size_t> start((size_t{1} << kDigitBits) + 1, 0);
+  for (const uint32_t c : entries.keys[k]) ++start[(c >> shift & kMask) + 1];
+  for (size_t d = 1; d < start.size(); ++d) {
+    if (start[d] == n) return;  // one digit for all: nothing moves
+    start[d] += start[d - 1];
+  }
+  Column place(n);
+  for (size_t e = 0; e < n; ++e) {
+    place[e] = static_cast<uint32_t>(start[entries.keys[k][e] >> shift & kMask]++);
+  }
+  Column moved(n);
+  for (Column& column : entries.keys) {
+    for (size_t e = 0; e < n; ++e) moved[place[e]] = column[e];
+    column.swap(moved);
+  }
+  Column().swap(moved);
+  std::vector<float> values(n);
+  for (size_t e = 0; e < n; ++e) values[place[e]] = entries.values[e];
+  entries.values.swap(values);
+}
+
+/// Sign of entry e against its predecessor in lexicographic order of the keys.
+int compare_with_previous(const Keyed& entries, size_t e) {
+  for (const Column& column : entries.keys) {
+    if (column[e - 1] != column[e]) return column[e - 1] < column[e] ? 1 : -1;
+  }
+  return 0;
+}
+
+bool is_sorted(const Keyed& entries) {
+  for (size_t e = 1; e < entries.values.size(); ++e) {
+    if (compare_with_previous(entries, e) < 0) return false;
+  }
+  return true;
+}
+
+void sort(Keyed& entries) {
+  if (is_sorted(entries)) return;
+  for (size_t k = entries.keys.size(); k-- > 0;) {
+    const int64_t last = std::max<int64_t>(entries.extents[k], 1) - 1;
+    const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(last)));
+    for (int shift = 0; shift < bits; shift += kDigitBits) counting_pass(entries, k, shift);
+  }
+}
+
+/// Moves the entries' columns into storage order and checks every coordinate.
+Keyed keyed(Coo entries, const Format& format) {
+  Keyed result;
+  const size_t n = entries.values.size();
+  const std::vector<int64_t>& block = format.block;
+  for (size_t d = 0; d < entries.shape.size(); ++d) {
+    if (entries.coords[d].size() != n) {
+      throw Error(ExitCode::internal, "coordinate columns and values differ in length");
+    }
+    for (size_t e = 0; e < n; ++e) {
+      if (entries.coords[d][e] < entries.shape[d]) continue;
+      throw Error(
+          ExitCode::rejected,
+          fmt::format("coordinate {} of dimension {} is out of range, expected less than {}",
+                      entries.coords[d][e], d, entries.shape[d]));
+    }
+  }
+  if (!block.empty()) {
+    Column offset(n, 0);
+    for (size_t d = 0; d < block.size(); ++d) {
+      const auto extent = static_cast<uint32_t>(block[d]);
+      for (size_t e = 0; e < n; ++e) {
+        offset[e] = offset[e] * extent + entries.coords[d][e] % extent;
+        entries.coords[d][e] /= extent;
+      }
+    }
+    entries.coords.push_back(std::move(offset));
+  }
+  for (const int mode : format.mode_order) {
+    const auto d = static_cast<size_t>(mode);
+    const int64_t extent = block.empty() ? 1 : block[d];
+    result.keys.push_back(std::move(entries.coords[d]));
+    result.extents.push_back((entries.shape[d] + extent - 1) / extent);
+  }
+  if (!block.empty()) {
+    result.keys.push_back(std::move(entries.coords.back()));
+    result.extents.push_back(format.block_volume());
+  }
+  result.values = std::move(entries.values);
+  return result;
+}
+
+[[noreturn]] void duplicate(const Keyed& entries, const Format& format, size_t e) {
+  std::vector<uint64_t> coords(format.mode_order.size());
+  for (size_t l = 0; l < coords.size(); ++l) {
+    coords[static_cast<size_t>(format.mode_order[l])] = entries.keys[l][e];
+  }
+  if (!format.block.empty()) {
+    uint64_t offset = entries.keys.back()[e];
+    for (size_t d = coords.size(); d-- > 0;) {
+      const auto extent = static_cast<uint64_t>(format.block[d]);
+      coords[d] = coords[d] * extent + offset % extent;
+      offset /= extent;
+    }
+  }
+  throw Error(ExitCode::rejected,
+              fmt::format("coordinate [{}] (counted from 0) occurs twice, expected every "
+                          "coordinate at most once",
+                          fmt::join(coords, ",")));
+}
+
+/// Turns sorted keys into levels. position_[e] is the position of entry e in the level built last;
+/// it is left empty while there is one parent only.
+class LevelBuilder {
+ public:
+  LevelBuilder(Keyed& entries, const Format& format) : entries_(entries), format_(format) {}
+
+  std::vector<Level> build() {
+    std::vector<Level> levels;
+    for (size_t l = 0; l < format_.levels.size(); ++l) {
+      Level level{format_.levels[l], entries_.extents[l]};
+      switch (level.kind) {
+        case LevelKind::dense:
+          dense(l);
+          break;
+        case LevelKind::compressed:
+          compressed(level, l);
+          break;
+        case LevelKind::bitvector:
+          bitvector(level, l);
+          break;
+        case LevelKind::singleton:
+          level.crd = std::move(tuple_crd_[l]);
+          break;
+      }
+      levels.push_back(std::move(level));
+    }
+    if (!format_.block.empty()) dense(format_.levels.size());
+    return levels;
+  }
+
+  std::vector<float> values(float fill) {
+    const size_t n = entries_.values.size();
+    // As many positions as entries: positions grow with the entries, so they are the same.
+    if (parents_ == n) return std::move(entries_.values);
+    require_memory(saturating_product(parents_, sizeof(float)), "the tensor");
+    std::vector<float> values(parents_, fill);
+    for (size_t e = 0; e < n; ++e) values[parent(e)] = entries_.values[e];
+    return values;
+  }
+
+ private:
+  uint32_t parent(size_t e) const { return position_.empty() ? 0 : position_[e]; }
+
+  void dense(size_t l) {
+    const auto extent = static_cast<uint64_t>(entries_.extents[l]);
+    const uint64_t children = saturating_product(parents_, extent);
+    require_countable(children, fmt::format("dense level {}", l));
+    Column& column = entries_.keys[l];
+    if (position_.empty()) {
+      position_ = std::move(column);
+    } else {
+      for (size_t e = 0; e < position_.size(); ++e) {
+        position_[e] = position_[e] * static_cast<uint32_t>(extent) + column[e];
+      }
+      Column().swap(column);
+    }
+    parents_ = children;
+  }
+
+  /// Levels of the tuple that starts at l: l and the singletons below.
+  size_t tuple_end(size_t l) const {
+    size_t end = l + 1;
+    while (end < format_.levels.size() && format_.levels[end] == LevelKind::singleton) ++end;
+    return end;
+  }
+
+  bool starts_position(size_t l, size_t end, size_t e) const {
+    if (e == 0 || parent(e - 1) != parent(e)) return true;
+    for (size_t k = l; k < end; ++k) {
+      if (entries_.keys[k][e - 1] != entries_.keys[k][e]) return true;
+    }
+    return false;
+  }
+
+  /// pos of `level` from the entries that start a position; returns their number.
+  uint64_t count_positions(Level& level, size_t l, size_t end) {
+    require_memory(saturating_product(parents_ + 1, sizeof(uint32_t)), fmt::format("level {}", l));
+    level.pos.assign(parents_ + 1, 0);
+    uint64_t children = 0;
+    for (size_t e = 0; e < entries_.values.size(); ++e) {
+      if (!starts_position(l, end, e)) continue;
+      ++level.pos[parent(e) + 1];
+      ++children;
+    }
+    for (size_t p = 0; p < parents_; ++p) level.pos[p + 1] += level.pos[p];
+    return children;
+  }
+
+  /// Renumbers the entries by their position in the level(s) [l, end), calling made(e) at each new
+  /// one.
+  template <typename Made>
+  void renumber(size_t l, size_t end, Made made) {
+    const size_t n = entries_.values.size();
+    Column next(n);
+    uint32_t position = 0;
+    for (size_t e = 0; e < n; ++e) {
+      if (starts_position(l, end, e)) {
+        made(e);
+        ++position;
+      }
+      next[e] = position - 1;
+    }
+    position_ = std::move(next);
+  }
+
+  void compressed(Level& level, size_t l) {
+    const size_t end = tuple_end(l);
+    const size_t n = entries_.values.size();
+    const uint64_t children = count_positions(level, l, end);
+    tuple_crd_.resize(format_.levels.size());
+    if (children == n && end == entries_.keys.size()) {
+      // The innermost levels: every entry is its own position, its columns are the crd arrays.
+      for (size_t k = l; k < end; ++k) tuple_crd_[k] = std::move(entries_.keys[k]);
+      Column().swap(position_);
+    } else {
+      for (size_t k = l; k < end; ++k) tuple_crd_[k].reserve(children);
+      renumber(l, end, [&](size_t e) {
+        for (size_t k = l; k < end; ++k) tuple_crd_[k].push_back(entries_.keys[k][e]);
+      });
+      for (size_t k = l; k < end; ++k) Column().swap(entries_.keys[k]);
+    }
+    level.crd = std::move(tuple_crd_[l]);
+    parents_ = children;
+  }
+
+  void bitvector(Level& level, size_t l) {
+    const uint64_t words =
+        saturating_product(parents_, static_cast<uint64_t>(level.words_per_fiber()));
+    require_memory(saturating_product(words, sizeof(uint64_t)),
+                   fmt::format("bitvector level {}", l));
+    const uint64_t children = count_positions(level, l, l + 1);
+    level.words.assign(words, 0);
+    for (size_t e = 0; e < entries_.values.size(); ++e) {
+      const uint64_t c = entries_.keys[l][e];
+      level
+          .words[static_cast<uint64_t>(parent(e)) * static_cast<uint64_t>(level.words_per_fiber()) +
+                 c / 64] |= uint64_t{1} << c % 64;
+    }
+    renumber(l, l + 1, [](size_t) {});
+    Column().swap(entries_.keys[l]);
+    parents_ = children;
+  }
+
+  Keyed& entries_;
+  const Format& format_;
+  uint64_t parents_ = 1;
+  Column position_;
+  std::vector<Column> tuple_crd_;  ///< crd of the current tuple's levels, by level
+};
+
+void check_shape(const std::vector<int64_t>& shape) {
+  element_count(shape);
+  for (const int64_t extent : shape) {
+    if (extent <= kMaxStored) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("extent {} of shape [{}] is too large, expected at most {}", extent,
+                            fmt::join(shape, ","), kMaxStored));
+  }
+}
+
+}  // namespace
+
+Storage from_coo(Coo entries, const Format& format, float fill) {
+  check_shape(entries.shape);
+  check_format(format, static_cast<int>(entries.shape.size()));
+  require_countable(entries.values.size(), "the tensor");
+  if (entries.coords.size() != entries.shape.size()) {
+    throw Error(ExitCode::internal, "coordinate columns do not match the shape's rank");
+  }
+  Storage storage;
+  storage.shape = entries.shape;
+  storage.format = format;
+  storage.fill = fill;
+  Keyed sorted = keyed(std::move(entries), format);
+  sort(sorted);
+  for (size_t e = 1; e < sorted.values.size(); ++e) {
+    if (compare_with_previous(sorted, e) == 0) duplicate(sorted, format, e);
+  }
+  LevelBuilder builder(sorted, format);
+  storage.levels = builder.build();
+  storage.values = builder.values(fill);
+  return storage;
+}
+
+Storage from_coo(std::vector<int64_t> shape, std::vector<std::vector<uint32_t>> coords,
+                 std::vector<float> values, const Format& format, float fill) {
+  return from_coo(Coo{std::move(shape), std::move(coords), std::move(values)}, format, fill);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,161 @@
+// From a source to a storage: dispatch to readers and generators, the checks of shape and count.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "support/error.h"
+#include "tensor/generate.h"
+#include "tensor/npy.h"
+#include "tensor/params.h"
+#include "tensor/readers.h"
+#include "tensor/source.h"
+
+namespace fuseflow {
+
+namespace {
+
+OnnxLoader& onnx_loader() {
+  static OnnxLoader loader;
+  return loader;
+}
+
+using Shape = std::optional<std::vector<int64_t>>;
+
+std::string resolve(const std::string& path, const LoadOptions& options) {
+  const std::filesystem::path given(path);
+  if (given.is_absolute() || options.base_dir.empty()) return path;
+  return (std::filesystem::path(options.base_dir) / given).string();
+}
+
+RawTensor read_file(const Source& source, const Shape& shape, const LoadOptions& options) {
+  const std::string path = resolve(source.path, options);
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".mtx") return read_mtx(path);
+  if (extension == ".tns") return read_tns(path, shape);
+  if (extension == ".smtx") return read_smtx(path);
+  if (extension == ".npy") return read_npy(path);
+  throw Error(ExitCode::rejected, Location{path},
+              fmt::format("unknown kind of tensor file '{}', expected .mtx, .tns, .smtx or .npy",
+                          extension));
+}
+
+/// The values= and seed= options of a file.
+void apply_values(RawTensor& raw, const Source& source) {
+  const Params params(source.params, "file");
+  if (!params.has("values")) return;
+  assign_values(raw, params.text("values", ""),
+                static_cast<uint64_t>(params.integer("seed", 0, 0, INT64_MAX)));
+}
+
+RawTensor read_onnx(const Source& source, const LoadOptions& options) {
+  if (!onnx_loader()) {
+    throw Error(ExitCode::internal, "no loader of ONNX initializers is registered");
+  }
+  return onnx_loader()(resolve(source.path, options), source.name);
+}
+
+RawTensor read_inline(const Source& source, const Shape& shape) {
+  RawTensor raw;
+  const auto count = static_cast<int64_t>(source.values.size());
+  raw.shape = shape.value_or(std::vector<int64_t>{count});
+  const auto unknown = std::count(raw.shape.begin(), raw.shape.end(), -1);
+  if (unknown == 1 && raw.shape.size() == 1) raw.shape[0] = count;
+  if (element_count(raw.shape) != count) {
+    throw Error(ExitCode::rejected,
+                fmt::format("values(...) gives {} values, but the shape [{}] has {} elements",
+                            count, fmt::join(raw.shape, ","), element_count(raw.shape)));
+  }
+  raw.data = Buffer<float>(source.values);
+  return raw;
+}
+
+void check_against(const RawTensor& raw, const Source& source, const Shape& shape) {
+  const auto reject = [&](const std::string& message) {
+    throw Error(ExitCode::rejected, Location{raw.origin}, message);
+  };
+  if (shape) {
+    bool same = shape->size() == raw.shape.size();
+    for (size_t d = 0; same && d < raw.shape.size(); ++d) {
+      same = (*shape)[d] == raw.shape[d] || (*shape)[d] == -1;
+    }
+    if (!same) {
+      reject(fmt::format("{} has shape [{}], expected [{}]", to_string(source),
+                         fmt::join(raw.shape, ","), fmt::join(*shape, ",")));
+    }
+  }
+  if (source.nnz && raw.present() != *source.nnz) {
+    reject(
+        fmt::format("{} has {} entries, not the declared {}; the data changed since the program "
+                    "was written",
+                    to_string(source), raw.present(), *source.nnz));
+  }
+}
+
+}  // namespace
+
+int64_t RawTensor::present(float fill) const {
+  if (const Coo* entries = std::get_if<Coo>(&data))
+    return static_cast<int64_t>(entries->values.size());
+  const auto& values = std::get<Buffer<float>>(data);
+  return std::count_if(values.begin(), values.end(), [&](float v) { return !same_value(v, fill); });
+}
+
+double RawTensor::density(float fill) const {
+  const int64_t elements = element_count(shape);
+  return elements == 0 ? 1.0 : static_cast<double>(present(fill)) / static_cast<double>(elements);
+}
+
+void register_onnx_loader(OnnxLoader loader) {
+  onnx_loader() = std::move(loader);
+}
+
+RawTensor read_raw(const Source& source, const Shape& shape, const LoadOptions& options) {
+  RawTensor raw;
+  switch (source.kind) {
+    case Source::Kind::none:
+      throw Error(ExitCode::internal, "a tensor without a source was loaded");
+    case Source::Kind::file:
+      raw = read_file(source, shape, options);
+      apply_values(raw, source);
+      break;
+    case Source::Kind::onnx:
+      raw = read_onnx(source, options);
+      break;
+    case Source::Kind::generator:
+      raw = generate(source, shape);
+      break;
+    case Source::Kind::inline_values:
+      raw = read_inline(source, shape);
+      break;
+  }
+  check_against(raw, source, shape);
+  return raw;
+}
+
+Format default_format(const RawTensor& raw) {
+  const int rank = static_cast<int>(raw.shape.size());
+  return raw.sparse() ? sparse_format(rank) : dense_format(rank);
+}
+
+Storage to_storage(RawTensor raw, const Format& format, float fill) {
+  try {
+    if (raw.sparse()) return from_coo(std::get<Coo>(std::move(raw.data)), format, fill);
+    return from_dense(std::get<Buffer<float>>(std::move(raw.data)), std::move(raw.shape), format,
+                      fill);
+  } catch (const Error& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) {
+      if (diagnostic.where.file.empty()) diagnostic.where.file = raw.origin;
+    }
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
+Storage load(const Source& source, const Shape& shape, const Format& format, float fill,
+             const LoadOptions& options) {
+  return to_storage(read_raw(source, shape, options), format, fill);
+}
+
+}  // namespace fuseflow

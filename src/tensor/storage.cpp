@@ -1,0 +1,251 @@
+// Storage's accessors, its verifier, and the limits of sizes.
+#include "tensor/storage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "support/error.h"
+#include "tensor/limits.h"
+
+namespace fuseflow {
+
+namespace {
+
+[[noreturn]] void broken(const std::string& what) {
+  throw Error(ExitCode::internal, "broken tensor storage: " + what);
+}
+
+void ensure(bool holds, size_t l, const char* what) {
+  if (!holds) broken(fmt::format("level {}: {}", l, what));
+}
+
+/// True if `level` holds tuples together with the singletons below it.
+bool starts_tuple(const Format& format, size_t l) {
+  return l + 1 < format.levels.size() && format.levels[l + 1] == LevelKind::singleton;
+}
+
+size_t tuple_end(const Format& format, size_t l) {
+  size_t end = l + 1;
+  while (end < format.levels.size() && format.levels[end] == LevelKind::singleton) ++end;
+  return end;
+}
+
+/// Compares the tuples at positions a and b of the levels [begin, end): <0, 0, >0.
+int compare_tuples(const Storage& s, size_t begin, size_t end, uint32_t a, uint32_t b) {
+  for (size_t l = begin; l < end; ++l) {
+    const auto& crd = s.levels[l].crd;
+    if (crd[a] != crd[b]) return crd[a] < crd[b] ? -1 : 1;
+  }
+  return 0;
+}
+
+void verify_pos(const Level& level, size_t l, int64_t parents, int64_t children) {
+  ensure(static_cast<int64_t>(level.pos.size()) == parents + 1, l,
+         "pos has not parents + 1 entries");
+  ensure(level.pos.front() == 0, l, "pos does not start at 0");
+  ensure(std::is_sorted(level.pos.begin(), level.pos.end()), l, "pos decreases");
+  ensure(level.pos.back() == children, l, "pos does not end at the number of positions");
+}
+
+void verify_compressed(const Storage& s, size_t l, int64_t parents) {
+  const Level& level = s.levels[l];
+  verify_pos(level, l, parents, static_cast<int64_t>(level.crd.size()));
+  const size_t end = tuple_end(s.format, l);
+  for (size_t k = l; k < end; ++k) {
+    ensure(s.levels[k].crd.size() == level.crd.size(), k, "crd of a tuple's levels differ in size");
+    for (const uint32_t c : s.levels[k].crd) {
+      ensure(c < s.levels[k].extent, k, "a coordinate is beyond the extent");
+    }
+  }
+  for (int64_t parent = 0; parent < parents; ++parent) {
+    for (uint32_t p = level.pos[parent]; p + 1 < level.pos[parent + 1]; ++p) {
+      ensure(compare_tuples(s, l, end, p, p + 1) < 0, l, "a fiber is not sorted and unique");
+    }
+  }
+}
+
+void verify_bitvector(const Level& level, size_t l, int64_t parents) {
+  const int64_t width = level.words_per_fiber();
+  ensure(static_cast<int64_t>(level.words.size()) == parents * width, l, "wrong number of words");
+  ensure(!level.pos.empty(), l, "no pos");
+  verify_pos(level, l, parents, level.pos.back());
+  const uint64_t last =
+      level.extent % 64 == 0 ? ~uint64_t{0} : (uint64_t{1} << level.extent % 64) - 1;
+  for (int64_t parent = 0; parent < parents; ++parent) {
+    uint32_t bits = 0;
+    for (int64_t w = 0; w < width; ++w) {
+      const uint64_t word = level.words[parent * width + w];
+      bits += static_cast<uint32_t>(__builtin_popcountll(word));
+      ensure(w + 1 < width || (word & ~last) == 0, l, "a bit is beyond the extent");
+    }
+    ensure(bits == level.pos[parent + 1] - level.pos[parent], l, "pos does not count the bits");
+  }
+}
+
+/// Position of coordinate `c` below `parent`, or -1. For tuples see find_tuple.
+int64_t find_child(const Level& level, int64_t parent, int64_t c) {
+  switch (level.kind) {
+    case LevelKind::dense:
+      return parent * level.extent + c;
+    case LevelKind::singleton:
+      return level.crd[parent] == c ? parent : -1;
+    case LevelKind::compressed: {
+      const auto begin = level.crd.begin() + level.pos[parent];
+      const auto end = level.crd.begin() + level.pos[parent + 1];
+      const auto found = std::lower_bound(begin, end, static_cast<uint32_t>(c));
+      return found != end && *found == c ? found - level.crd.begin() : -1;
+    }
+    case LevelKind::bitvector: {
+      const uint64_t* words = level.words.data() + parent * level.words_per_fiber();
+      if ((words[c / 64] >> (c % 64) & 1) == 0) return -1;
+      int64_t position = level.pos[parent];
+      for (int64_t w = 0; w < c / 64; ++w) position += __builtin_popcountll(words[w]);
+      return position + __builtin_popcountll(words[c / 64] & ((uint64_t{1} << c % 64) - 1));
+    }
+  }
+  return -1;
+}
+
+/// Position of the tuple `coords` (one per level of [begin, end)) below `parent`, or -1.
+int64_t find_tuple(const Storage& s, size_t begin, size_t end, int64_t parent,
+                   std::span<const int64_t> coords) {
+  uint32_t low = s.levels[begin].pos[parent];
+  uint32_t high = s.levels[begin].pos[parent + 1];
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    int order = 0;
+    for (size_t l = begin; l < end && order == 0; ++l) {
+      const int64_t c = s.levels[l].crd[middle];
+      order = c < coords[l] ? -1 : (c > coords[l] ? 1 : 0);
+    }
+    if (order == 0) return middle;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return -1;
+}
+
+}  // namespace
+
+int64_t element_count(std::span<const int64_t> shape) {
+  int64_t count = 1;
+  bool too_many = false;
+  for (const int64_t extent : shape) {
+    if (extent < 0) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("shape [{}] has a negative extent", fmt::join(shape, ",")));
+    }
+    if (extent == 0) return 0;
+    too_many =
+        too_many || __builtin_mul_overflow(count, extent, &count) || count > INT64_C(1) << 62;
+  }
+  if (too_many) {
+    throw Error(ExitCode::rejected,
+                fmt::format("shape [{}] has more than 2^62 elements", fmt::join(shape, ",")));
+  }
+  return count;
+}
+
+int64_t Storage::elements() const {
+  return element_count(shape);
+}
+
+int64_t Storage::positions(int l) const {
+  int64_t count = 1;
+  for (int k = 0; k <= l; ++k) {
+    const Level& level = levels[static_cast<size_t>(k)];
+    switch (level.kind) {
+      case LevelKind::dense:
+        count *= level.extent;
+        break;
+      case LevelKind::compressed:
+      case LevelKind::bitvector:
+        count = level.pos.back();
+        break;
+      case LevelKind::singleton:
+        break;
+    }
+  }
+  return count;
+}
+
+int64_t Storage::bytes() const {
+  size_t total = values.size() * sizeof(float);
+  for (const Level& level : levels) {
+    total += (level.pos.size() + level.crd.size()) * sizeof(uint32_t) +
+             level.words.size() * sizeof(uint64_t);
+  }
+  return static_cast<int64_t>(total);
+}
+
+float Storage::at(std::span<const int64_t> coords) const {
+  if (coords.size() != shape.size()) broken("coordinate of the wrong rank");
+  std::vector<int64_t> stored_coords(coords.size());
+  int64_t in_block = 0;
+  for (size_t d = 0; d < coords.size(); ++d) {
+    if (coords[d] < 0 || coords[d] >= shape[d]) broken("coordinate outside the shape");
+    if (!format.block.empty()) in_block = in_block * format.block[d] + coords[d] % format.block[d];
+  }
+  for (size_t l = 0; l < levels.size(); ++l) {
+    const auto d = static_cast<size_t>(format.mode_order[l]);
+    stored_coords[l] = format.block.empty() ? coords[d] : coords[d] / format.block[d];
+  }
+  int64_t position = 0;
+  for (size_t l = 0; l < levels.size() && position >= 0;) {
+    if (starts_tuple(format, l)) {
+      const size_t end = tuple_end(format, l);
+      position = find_tuple(*this, l, end, position, stored_coords);
+      l = end;
+    } else {
+      position = find_child(levels[l], position, stored_coords[l]);
+      ++l;
+    }
+  }
+  return position < 0 ? fill
+                      : values[static_cast<size_t>(position * format.block_volume() + in_block)];
+}
+
+void verify(const Storage& storage) {
+  check_format(storage.format, storage.rank());
+  if (storage.levels.size() != storage.format.levels.size()) broken("wrong number of levels");
+  int64_t parents = 1;
+  for (size_t l = 0; l < storage.levels.size(); ++l) {
+    const Level& level = storage.levels[l];
+    const auto d = static_cast<size_t>(storage.format.mode_order[l]);
+    const int64_t block = storage.format.block.empty() ? 1 : storage.format.block[d];
+    ensure(level.kind == storage.format.levels[l], l, "its kind is not the format's");
+    ensure(level.extent == (storage.shape[d] + block - 1) / block, l,
+           "its extent is not the shape's");
+    if (level.kind == LevelKind::compressed) verify_compressed(storage, l, parents);
+    if (level.kind == LevelKind::bitvector) verify_bitvector(level, l, parents);
+    parents = storage.positions(static_cast<int>(l));
+  }
+  if (storage.stored() != parents * storage.format.block_volume()) {
+    broken("values are not one per innermost position");
+  }
+}
+
+void require_countable(uint64_t count, std::string_view what) {
+  if (count > static_cast<uint64_t>(kMaxStored)) {
+    throw Error(ExitCode::rejected,
+                fmt::format("{} would have {} positions, expected at most {}; make an outer level "
+                            "compressed, or split the tensor",
+                            what, count, kMaxStored));
+  }
+}
+
+void require_memory(uint64_t bytes, std::string_view what) {
+  const uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                          static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (bytes > memory) {
+    throw Error(ExitCode::rejected,
+                fmt::format("{} needs {} bytes, more than this machine's memory ({} bytes); make "
+                            "an outer level compressed, or use a machine with more memory",
+                            what, bytes, memory));
+  }
+}
+
+}  // namespace fuseflow

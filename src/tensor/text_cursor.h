@@ -1,0 +1,54 @@
+// A cursor over a mapped text of numbers: what the readers of .mtx, .tns and .smtx share. Positions
+// become lines and columns only when an error is thrown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fuseflow {
+
+class TextCursor {
+ public:
+  TextCursor(std::string_view text, const std::string& path)
+      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), path_(path) {}
+
+  bool at_end() const { return at_ == end_; }
+  size_t remaining() const { return static_cast<size_t>(end_ - at_); }
+  char peek() const { return at_ == end_ ? '\0' : *at_; }
+  void advance() { ++at_; }
+
+  /// Skips blanks within the line (carriage returns count as blanks).
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+  /// Skips blanks, empty lines and lines that start with `comment` ('\0': there are none).
+  void skip_lines(char comment);
+  bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
+  /// The rest of the line, which is consumed.
+  std::string_view rest_of_line();
+
+  /// A non-negative number of at most 18 digits; `what` names it in errors.
+  int64_t integer(const char* what);
+  /// A coordinate from `base` to base + extent - 1, as one counted from 0.
+  uint32_t coordinate(int64_t extent, int64_t base, const char* what);
+  /// A value as f32: decimal, inf or nan. A magnitude beyond f32 is an error, a tiny one is 0.
+  float value();
+  /// A value that is an integer.
+  float integer_value();
+  /// Checks that nothing but blanks follows on the line, and goes to the next one.
+  void end_line();
+
+  /// Error at the current position (or `back` characters before it).
+  [[noreturn]] void fail(const std::string& message, size_t back = 0) const;
+
+ private:
+  std::string_view token() const;
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  const std::string& path_;
+};
+
+}  // namespace fuseflow

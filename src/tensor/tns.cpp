@@ -1,0 +1,76 @@
+// FROSTT files.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/io.h"
+#include "tensor/limits.h"
+#include "tensor/readers.h"
+#include "tensor/text_cursor.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kMaxRank = 16;
+
+/// Number of blank-separated words on the line at the cursor, up to a comment.
+size_t words_on_line(TextCursor cursor) {
+  const std::string_view line = cursor.rest_of_line().substr(0, 4096);
+  size_t words = 0;
+  bool inside = false;
+  for (const char c : line) {
+    if (c == '#') break;
+    const bool blank = c == ' ' || c == '\t' || c == '\r';
+    if (!blank && !inside) ++words;
+    inside = !blank;
+  }
+  return words;
+}
+
+void end_entry(TextCursor& cursor) {
+  cursor.skip_blanks();
+  if (cursor.peek() == '#')
+    cursor.rest_of_line();
+  else
+    cursor.end_line();
+}
+
+}  // namespace
+
+RawTensor read_tns(const std::string& path, const std::optional<std::vector<int64_t>>& shape) {
+  const MappedFile file(path);
+  TextCursor cursor(file.bytes(), path);
+  cursor.skip_lines('#');
+  if (cursor.at_end() && !shape) {
+    cursor.fail("no entries, and so no shape; expected entries, or declare the shape");
+  }
+  const size_t words = cursor.at_end() ? shape->size() + 1 : words_on_line(cursor);
+  if (words < 1 || words - 1 > kMaxRank || (shape && shape->size() != words - 1)) {
+    cursor.fail(fmt::format("an entry of {} coordinates and a value, expected {} coordinates",
+                            words - 1, shape ? fmt::format("{}", shape->size()) : "at most 16"));
+  }
+  Coo entries;
+  entries.shape.assign(words - 1, 0);
+  entries.coords.resize(words - 1);
+  std::vector<int64_t> limit(words - 1, kMaxStored);
+  for (size_t d = 0; shape && d < limit.size(); ++d) {
+    if ((*shape)[d] >= 0) entries.shape[d] = limit[d] = (*shape)[d];
+  }
+  for (; !cursor.at_end(); cursor.skip_lines('#')) {
+    for (size_t d = 0; d < limit.size(); ++d) {
+      const uint32_t c = cursor.coordinate(limit[d], 1, "coordinate");
+      entries.shape[d] = std::max<int64_t>(entries.shape[d], int64_t{c} + 1);
+      entries.coords[d].push_back(c);
+    }
+    entries.values.push_back(cursor.value());
+    end_entry(cursor);
+  }
+  RawTensor raw;
+  raw.origin = path;
+  raw.shape = entries.shape;
+  raw.data = std::move(entries);
+  return raw;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,93 @@
+#include "tensor/value_option.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "support/error.h"
+#include "tensor/params.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr uint64_t kValueStream = 1;
+
+}  // namespace
+
+ValueOption::ValueOption(std::string_view text) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ExitCode::rejected,
+                fmt::format("values={}: {}, expected ones, constant(c), uniform(low,high), "
+                            "normal(mean,std) or int(low,high)",
+                            text, what));
+  };
+  const size_t open = text.find('(');
+  const std::string name(text.substr(0, open));
+  std::vector<double> arguments;
+  if (open != std::string_view::npos) {
+    if (text.back() != ')') fail("no closing bracket");
+    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+    for (size_t comma = 0; comma != std::string_view::npos;) {
+      comma = rest.find(',');
+      const std::optional<double> value = whole_real(rest.substr(0, comma));
+      if (!value || std::fabs(*value) > 3.4e38) fail("a bad number");
+      arguments.push_back(value.value_or(0));
+      if (comma != std::string_view::npos) rest.remove_prefix(comma + 1);
+    }
+  }
+  const auto take = [&](Kind kind, size_t count, double a, double b) {
+    kind_ = kind;
+    if (arguments.size() != count && !(arguments.empty() && count == 2 && kind != Kind::integer)) {
+      fail(fmt::format("{} arguments for {}", arguments.size(), name));
+    }
+    a_ = arguments.empty() ? a : arguments[0];
+    b_ = arguments.size() < 2 ? b : arguments[1];
+  };
+  if (name == "ones")
+    take(Kind::constant, 0, 1, 1);
+  else if (name == "constant")
+    take(Kind::constant, 1, 1, 1);
+  else if (name == "uniform")
+    take(Kind::uniform, 2, -1, 1);
+  else if (name == "normal")
+    take(Kind::normal, 2, 0, 1);
+  else if (name == "int")
+    take(Kind::integer, 2, 0, 0);
+  else
+    fail("an unknown option");
+  if ((kind_ == Kind::uniform || kind_ == Kind::integer) && a_ > b_) fail("low is above high");
+  if (kind_ == Kind::normal && b_ < 0) fail("a negative deviation");
+  if (kind_ == Kind::integer && (a_ != std::floor(a_) || b_ != std::floor(b_) ||
+                                 std::fabs(a_) > 0x1p24 || std::fabs(b_) > 0x1p24)) {
+    fail("ends that are not whole numbers up to 2^24");
+  }
+}
+
+float ValueOption::draw(Random& random) const {
+  switch (kind_) {
+    case Kind::constant:
+      return static_cast<float>(a_);
+    case Kind::uniform: {
+      // Odd multiples of 2^-25 of the range: uniform(-1,1) never gives 0, nor an end of the range.
+      const double u = (static_cast<double>(random.next() >> 40) + 0.5) * 0x1p-24;
+      return static_cast<float>(a_ + (b_ - a_) * u);
+    }
+    case Kind::normal:
+      return static_cast<float>(a_ + b_ * random.normal());
+    case Kind::integer:
+      return static_cast<float>(
+          a_ + static_cast<double>(random.below(static_cast<uint64_t>(b_ - a_) + 1)));
+  }
+  return 0;
+}
+
+std::vector<float> ValueOption::draw_all(size_t count, uint64_t seed) const {
+  Random random(seed, kValueStream);
+  std::vector<float> values(count);
+  for (float& value : values) value = draw(random);
+  return values;
+}
+
+}  // namespace fuseflow
