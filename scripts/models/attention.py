@@ -1,7 +1,7 @@
 """Scaled dot-product attention on inputs q, k, v, and softmax alone: masks at their edges.
 
-Rows without any admissible entry, infinities and NaN: what PyTorch gives for them is what is expected,
-NaN included.
+Rows without any admissible entry, infinities and NaN: what PyTorch gives for them is what is
+expected, NaN included.
 """
 import torch
 from torch import nn

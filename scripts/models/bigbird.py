@@ -9,8 +9,8 @@ from models.case import Case
 class Gathered(nn.Module):
     """Attention that gathers each row's key and value blocks with a constant index table.
 
-    The first two block rows attend to everything; each other block row attends to the `width` blocks
-    of `table` (row by row, padded with block 0, which `bias` then masks with -inf). That is the
+    The first two block rows attend to everything; each other block row attends to the `count`
+    blocks of `table` (padded with block 0, which `bias` then masks with -inf). That is the
     mask of data.bigbird, computed without ever forming the whole score matrix.
     """
 

@@ -58,7 +58,8 @@ def to_onnx(case, path, o):
 
 
 def name_outputs(path, case):
-    """Gives the results their names, which the exporter forgets for a result of a function."""
+    """Gives the results their names, which the exporter forgets for a result of a function, and
+    everything in functions a name that is the same in every run."""
     model = onnx.load(path)
     for value, wanted in zip(model.graph.output, case.outputs):
         for node in model.graph.node:
@@ -67,7 +68,26 @@ def name_outputs(path, case):
                     if name == value.name:
                         names[i] = wanted
         value.name = wanted
+    for function in model.functions:
+        rename_values(function)
+    functions = sorted(model.functions, key=lambda f: (f.domain, f.name))
+    del model.functions[:]
+    model.functions.extend(functions)
+    for i, node in enumerate(model.graph.node):
+        node.name = f"{node.op_type}_{i}"
     onnx.save(model, path)
+
+
+def rename_values(function):
+    """Names values and nodes by their order: the exporter's numbers differ from run to run."""
+    names = {name: f"arg{i}" for i, name in enumerate(function.input)}
+    for i, node in enumerate(function.node):
+        node.name = f"{node.op_type}_{i}"
+        for name in node.output:
+            names[name] = f"v{len(names)}"
+    for owner in list(function.node) + [function]:
+        for values in (owner.input, owner.output):
+            values[:] = [names[name] if name else name for name in values]
 
 
 def fix_extents(path, case):

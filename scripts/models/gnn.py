@@ -1,4 +1,4 @@
-"""Other graph networks on a dense adjacency: deep and residual GCN, GIN, SGC, APPNP, Cheb, einsum."""
+"""Other graph networks on a dense adjacency: deep GCN, GIN, SGC, APPNP, Cheb, einsum."""
 import torch
 from torch import nn
 

@@ -1,6 +1,5 @@
 """GPT-2 and GPT-3 decoder blocks and small whole models, with every mask form of masks.py."""
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from models import data, masks
@@ -8,7 +7,7 @@ from models.case import Case
 
 
 class ChainNorm(nn.Module):
-    """Layer normalisation written out: ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add."""
+    """Layer normalisation written out by its definition."""
 
     def __init__(self, width):
         super().__init__()

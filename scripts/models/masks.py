@@ -1,7 +1,8 @@
 """Attention masks: every form in which a PyTorch model writes "only these scores count".
 
-A form is a module; forward(scores [..., q, k], mask) gives the scores to be put into softmax. `keep`
-is bool [q, k], True where a score counts; `mask` is the model's mask input, for the input forms.
+A form is a module; forward(scores [..., q, k], mask) gives the scores to be put into softmax.
+`keep` is bool [q, k], True where a score counts; `mask` is the model's mask input, for the forms
+that have one.
 """
 import torch
 from torch import nn

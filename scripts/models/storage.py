@@ -2,6 +2,8 @@
 
 Each function rewrites an exported model; what the model computes stays the same.
 """
+import os
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -93,10 +95,17 @@ def round_weights(module, form):
                 tensor.data = tensor.data.to(kind).to(torch.float32)
 
 
+def remove_old(path):
+    """onnx appends to the weights of an earlier export."""
+    if os.path.exists(path):
+        os.remove(path)
+
+
 def rewrite(path, folder, form):
     """Applies a form to the exported file; external weights go to FOLDER/weights.bin."""
     model = onnx.load(path)
     if form == "external":
+        remove_old(os.path.join(os.path.dirname(path), folder, WEIGHTS))
         onnx.save_model(model, path, save_as_external_data=True, all_tensors_to_one_file=True,
                         location=f"{folder}/{WEIGHTS}", size_threshold=0)
         return

@@ -27,8 +27,8 @@ FAMILIES = {
 LARGE = {"gpt3"}
 
 # Besides opset 17 with constant folding, which every variant gets: (family, variant, suffixes).
-# A suffix is opN, nofold, dynamic, functions, initinputs, double or one of storage.FORMS; several are
-# joined by "_".
+# A suffix is opN, nofold, dynamic, functions, initinputs, double or one of storage.FORMS; several
+# are joined by "_".
 EXTRA = [
     ("gcn", "axw", ["op16", "op14", "nofold", "op16_nofold", "dynamic", "functions", "initinputs"]),
     ("gcn", "xw", ["op16", "nofold"]),

@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from models import data, masks
+from models import masks
 from models.case import Case
 from models.encoder import shape
 from models.gpt import layer_norm
