@@ -31,6 +31,8 @@ function(fuseflow_library name)
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
 endfunction()
 
+add_custom_target(tools COMMENT "All executables of tools/")
+
 # fuseflow_tool(NAME [LIBS library...]): tools/fuseflow-NAME.cpp as an installed executable.
 function(fuseflow_tool name)
   cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
@@ -38,6 +40,7 @@ function(fuseflow_tool name)
   target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} CLI11::CLI11)
   target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  add_dependencies(tools fuseflow-${name})
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
