@@ -1,0 +1,76 @@
+// The dense operator chains that the cluster planner works on, as plain data, and the named
+// workloads of the evaluation. Nothing about machines, plans or the IR belongs here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fuseflow::cluster {
+
+/// The four loop dimensions of C[M,N] = A[M,K] B[K,N]; E[M,L] = act(C)[M,N] D[N,L].
+enum class Dim : uint8_t { m, n, k, l };
+inline constexpr int kDims = 4;
+inline constexpr int index_of(Dim dim) {
+  return static_cast<int>(dim);
+}
+char letter_of(Dim dim);
+
+/// One number a dimension, in the order M, N, K, L.
+struct Extents {
+  std::array<int64_t, kDims> value{1, 1, 1, 1};
+  int64_t& operator[](Dim dim) { return value[static_cast<size_t>(dim)]; }
+  int64_t operator[](Dim dim) const { return value[static_cast<size_t>(dim)]; }
+  bool operator==(const Extents&) const = default;
+};
+
+enum class ChainKind { gemm, gated, conv };
+enum class Activation { none, relu, gelu, silu, sigmoid, tanh };
+
+/// Parses `none`, `relu`, ...; throws Error(usage) naming the nearest.
+Activation parse_activation(std::string_view name);
+std::string_view name_of(Activation activation);
+std::string_view name_of(ChainKind kind);
+double apply(Activation activation, double x);
+
+/// A chain of two matrix products with something elementwise between them. A gated chain has two
+/// first products, A Bg and A Bu, and C = act(A Bg) * (A Bu). A convolution chain is its im2col
+/// form: M = output pixels, K = channels in times kernel area, N and L = channels out.
+struct Chain {
+  std::string name;
+  ChainKind kind = ChainKind::gemm;
+  Extents size;
+  Activation activation = Activation::relu;
+  bool bias0 = false;     ///< a vector of N added to C before the activation
+  bool bias1 = false;     ///< a vector of L added to E
+  bool residual = false;  ///< an MxL tensor added to E
+  int element_bytes = 2;
+
+  bool gated() const { return kind == ChainKind::gated; }
+  /// C is linear in A and B, so that K may be split where the partial sums meet only in E.
+  bool linear() const { return activation == Activation::none && !gated() && !bias0; }
+};
+
+/// Throws Error(usage) unless every extent is in 1 ... 2^24.
+void check_chain(const Chain& chain);
+
+Chain gemm_chain(int64_t m, int64_t n, int64_t k, int64_t l, Activation activation);
+Chain gated_ffn(int64_t m, int64_t n, int64_t k);
+/// Two convolutions of stride 1 that keep height = width = `side`; the second must be 1x1, because
+/// a larger one reads neighbouring pixels of C that another block holds.
+Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int64_t kernel1,
+                 int64_t kernel2);
+
+/// The chain with every extent rounded up to what tiles of powers of two from 16 up can divide:
+/// to the largest of 16, 32, 64, 128 that adds at most 1/8 (at most 1/3 where the extent is no
+/// multiple of 16; then at least to 16). Padding is zeros; it is computed and moved, and charged.
+Chain padded(const Chain& chain);
+
+/// G1-G10, S1-S8, C1-C8 in this order.
+const std::vector<Chain>& workloads();
+/// One of them by name; throws Error(usage) with the nearest name.
+Chain workload(std::string_view name);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,89 @@
+#include "cluster/report.h"
+
+#include <fmt/format.h>
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr char kPlanColumns[] =
+    "schedule,cls_m,cls_n,cls_k,cls_l,blk_m,blk_n,blk_k,blk_l,way,clusters,waves,"
+    "register_bytes,scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,global_read_bytes,"
+    "global_write_bytes,cost_registers,cost_scratchpad,cost_link,cost_global,cost,compute,"
+    "occupancy,bound";
+
+std::string plan_cells(const RankedPlan& ranked) {
+  const Plan& p = ranked.plan;
+  const LevelBytes& v = ranked.analysis.total;
+  const Cost& c = ranked.cost;
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.1f},{:.1f},{:.1f},"
+      "{:.1f},{:.4f},{:.1f}",
+      p.schedule.name(), p.shape.m, p.shape.n, p.shape.k, p.shape.l, p.tile[Dim::m], p.tile[Dim::n],
+      p.tile[Dim::k], p.tile[Dim::l], name_of(p.way), ranked.analysis.trips.clusters, c.waves,
+      v.registers, v.scratchpad_read, v.scratchpad_write, v.link, v.global_read, v.global_write,
+      c.registers, c.scratchpad, c.link, c.global, c.memory(), c.compute, c.occupancy, c.bound());
+}
+
+std::string placement_text(const Placement& placed) {
+  return fmt::format("registers {}, scratchpad {}, links {}, global {}", placed.registers,
+                     placed.scratchpad, placed.links, placed.global);
+}
+
+}  // namespace
+
+std::string explain_csv(const Counts& counts) {
+  std::string text = "rule,candidates\n";
+  for (size_t rule = 0; rule < counts.left.size(); ++rule) {
+    text += fmt::format("{},{}\n", rule == 0 ? "none" : std::to_string(rule), counts.left[rule]);
+  }
+  return text;
+}
+
+std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
+                      const std::vector<RankedPlan>& plans) {
+  std::string text = fmt::format("schema,chain,machine,rank,{}\n", kPlanColumns);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    text += fmt::format("1,{},{},{},{}\n", chain.name, machine.name, i + 1, plan_cells(plans[i]));
+  }
+  return text;
+}
+
+std::string table_csv(const Chain& chain, const ClusterMachine& machine,
+                      const std::vector<TableRow>& rows) {
+  std::string text = fmt::format("schema,chain,machine,m_up_to,{}\n", kPlanColumns);
+  for (const TableRow& row : rows) {
+    text +=
+        fmt::format("1,{},{},{},{}\n", chain.name, machine.name, row.m_up_to, plan_cells(row.best));
+  }
+  return text;
+}
+
+std::string plan_text(const Chain& chain, const ClusterMachine& machine, const RankedPlan& ranked) {
+  const Plan& p = ranked.plan;
+  const Analysis& a = ranked.analysis;
+  const Cost& c = ranked.cost;
+  std::string text =
+      fmt::format("chain {} ({}, {}): M {} N {} K {} L {}, {} bytes an element\n", chain.name,
+                  name_of(chain.kind), name_of(chain.activation), chain.size[Dim::m],
+                  chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l], chain.element_bytes);
+  text += fmt::format("machine {}: {} clusters of {} cores, {} wave(s), occupancy {:.3f}\n",
+                      machine.name, a.trips.clusters, p.shape.cores(), c.waves, c.occupancy);
+  text += fmt::format("plan {}\n", describe(p));
+  text += fmt::format("  shuffle {}, reduce {}, steps of a cluster: M {} N {} K {} L {}\n",
+                      p.shape.shuffle(), p.shape.reduce(), a.trips.temporal[Dim::m],
+                      a.trips.temporal[Dim::n], a.trips.temporal[Dim::k], a.trips.temporal[Dim::l]);
+  text += fmt::format("  C of a core (bytes): {}\n", placement_text(a.capacity.c));
+  text += fmt::format("  partial E of a core (bytes): {}\n", placement_text(a.capacity.e));
+  text += fmt::format(
+      "  bytes: global read {}, global write {}, links {}, scratchpad read {}, "
+      "scratchpad write {}, registers {}\n",
+      a.total.global_read, a.total.global_write, a.total.link, a.total.scratchpad_read,
+      a.total.scratchpad_write, a.total.registers);
+  text += fmt::format(
+      "  cycles by level: registers {:.0f}, scratchpad {:.0f}, links {:.0f}, "
+      "global {:.0f}; compute {:.0f}; bound {:.0f}\n",
+      c.registers, c.scratchpad, c.link, c.global, c.compute, c.bound());
+  return text;
+}
+
+}  // namespace fuseflow::cluster

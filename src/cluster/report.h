@@ -1,0 +1,30 @@
+// Texts of the planner: the pruning table, plan lists, the run-time table and the plan for people.
+// CSV with a header and newline ends; the columns are described in ir-spec/cluster.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/search.h"
+
+namespace fuseflow::cluster {
+
+/// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
+std::string explain_csv(const Counts& counts);
+
+/// One row a plan, best first.
+std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
+                      const std::vector<RankedPlan>& plans);
+
+/// The plan as text for people.
+std::string plan_text(const Chain& chain, const ClusterMachine& machine, const RankedPlan& plan);
+
+/// One row of the run-time table: the plan to use for up to `m_up_to` rows.
+struct TableRow {
+  int64_t m_up_to = 0;
+  RankedPlan best;
+};
+std::string table_csv(const Chain& chain, const ClusterMachine& machine,
+                      const std::vector<TableRow>& rows);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,201 @@
+#include "cluster/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+int64_t checked_product(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product)) {
+      throw Error(ExitCode::rejected,
+                  "the search space has more than 2^63-1 candidates, expected "
+                  "smaller extents");
+    }
+  }
+  return product;
+}
+
+/// The order of the ranking: strict and total.
+bool better(const RankedPlan& a, const RankedPlan& b) {
+  const auto key = [](const RankedPlan& p) {
+    const Visits& v = p.analysis.visits;
+    return std::tuple(p.cost.bound(), p.cost.memory(), p.analysis.total.global(),
+                      v.first_multiplies + v.second_multiplies, p.candidate);
+  };
+  return key(a) < key(b);
+}
+
+/// Keeps the best `size` plans in order; a candidate that does not get in costs one comparison.
+class TopPlans {
+ public:
+  explicit TopPlans(int size) : size_(static_cast<size_t>(std::max(size, 1))) {
+    plans_.reserve(size_ + 1);
+  }
+  void offer(const RankedPlan& plan) {
+    if (plans_.size() == size_ && !better(plan, plans_.back())) {
+      return;
+    }
+    plans_.insert(std::upper_bound(plans_.begin(), plans_.end(), plan, better), plan);
+    if (plans_.size() > size_) {
+      plans_.pop_back();
+    }
+  }
+  std::vector<RankedPlan> take() { return std::move(plans_); }
+
+ private:
+  size_t size_;
+  std::vector<RankedPlan> plans_;
+};
+
+/// The walk over what rules 1 to 4 leave, applying rule 5 and costing.
+class Walk {
+ public:
+  Walk(const Chain& chain, const ClusterMachine& machine, const SearchOptions& options)
+      : chain_(chain), machine_(machine), options_(options), top_(options.top) {
+    if (chain.gated()) {
+      ways_ = {GatedWay::split, GatedWay::sequential};
+    } else {
+      ways_ = {GatedWay::none};
+    }
+    for (int d = 0; d < kDims; ++d) {
+      tiles_[static_cast<size_t>(d)] = tile_sizes(chain.size.value[static_cast<size_t>(d)]);
+    }
+  }
+
+  void run(const std::vector<LoopSchedule>& schedules, const std::vector<ClusterShape>& shapes) {
+    for (const LoopSchedule& schedule : schedules) {
+      for (const ClusterShape& shape : shapes) {
+        plan_.schedule = schedule;
+        plan_.shape = shape;
+        tiles();
+      }
+    }
+  }
+
+  int64_t fitting() const { return fitting_; }
+  int64_t executable() const { return executable_; }
+  std::vector<RankedPlan> take_best() { return top_.take(); }
+
+ private:
+  void tiles() {
+    for (const int64_t m : tiles_[0]) {
+      for (const int64_t n : tiles_[1]) {
+        for (const int64_t k : tiles_[2]) {
+          for (const int64_t l : tiles_[3]) {
+            plan_.tile.value = {m, n, k, l};
+            candidate();
+          }
+        }
+      }
+    }
+  }
+
+  void candidate() {
+    bool fits = false;
+    bool runs = false;
+    for (const GatedWay way : ways_) {
+      plan_.way = way;
+      const Trips trips = trips_of(chain_, plan_);
+      if (capacity_of(chain_, plan_, trips, machine_, options_.links).fits()) {
+        fits = true;
+        if (obstacle_of(chain_, plan_, trips) == Obstacle::none) {
+          runs = true;
+          cost();
+        }
+      }
+    }
+    fitting_ += fits ? 1 : 0;
+    executable_ += runs ? 1 : 0;
+    ++number_;
+  }
+
+  void cost() {
+    if (options_.skip_costs) {
+      return;
+    }
+    RankedPlan ranked;
+    ranked.plan = plan_;
+    ranked.analysis = analyze(chain_, plan_, machine_, options_.links);
+    ranked.cost = cost_of(ranked.analysis, plan_, machine_);
+    ranked.candidate = number_;
+    top_.offer(ranked);
+  }
+
+  const Chain& chain_;
+  const ClusterMachine& machine_;
+  const SearchOptions& options_;
+  TopPlans top_;
+  std::vector<GatedWay> ways_;
+  std::array<std::vector<int64_t>, kDims> tiles_;
+  Plan plan_;
+  int64_t fitting_ = 0;
+  int64_t executable_ = 0;
+  int64_t number_ = 0;
+};
+
+/// Counts that are products of independent choices.
+Counts closed_counts(const Chain& chain) {
+  int64_t any_tile = 1;
+  int64_t dividing = 1;
+  for (const int64_t size : chain.size.value) {
+    any_tile = checked_product({any_tile, std::max<int64_t>(size / 16, 1)});
+    dividing = checked_product({dividing, static_cast<int64_t>(tile_sizes(size).size())});
+  }
+  const auto count = [](const auto& all, const auto& keep) {
+    return static_cast<int64_t>(std::count_if(all.begin(), all.end(), keep));
+  };
+  const auto shapes = all_cluster_shapes();
+  const auto schedules = all_schedules();
+  const auto all_shapes = static_cast<int64_t>(shapes.size());
+  const auto all_orders = static_cast<int64_t>(schedules.size());
+  const int64_t kept_shapes = count(shapes, shape_allowed);
+  Counts counts;
+  counts.left[0] = checked_product({any_tile, all_shapes, all_orders});
+  counts.left[1] = checked_product({dividing, all_shapes, all_orders});
+  counts.left[2] = checked_product({dividing, kept_shapes, all_orders});
+  counts.left[3] =
+      checked_product({dividing, kept_shapes, count(schedules, accumulation_innermost)});
+  counts.left[4] =
+      checked_product({dividing, kept_shapes, static_cast<int64_t>(pruned_schedules().size())});
+  return counts;
+}
+
+}  // namespace
+
+std::vector<int64_t> tile_sizes(int64_t size) {
+  std::vector<int64_t> tiles;
+  for (int64_t tile = 16; tile <= size && size % tile == 0; tile *= 2) {
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+SearchResult search(const Chain& chain, const ClusterMachine& machine,
+                    const SearchOptions& options) {
+  SearchResult result;
+  result.counts = closed_counts(chain);
+  std::vector<ClusterShape> shapes;
+  if (options.links) {
+    for (const ClusterShape& shape : all_cluster_shapes()) {
+      if (shape_allowed(shape)) {
+        shapes.push_back(shape);
+      }
+    }
+  } else {
+    shapes.push_back({});
+  }
+  Walk walk(chain, machine, options);
+  walk.run(pruned_schedules(), shapes);
+  result.counts.left[5] = walk.fitting();
+  result.executable = walk.executable();
+  result.best = walk.take_best();
+  return result;
+}
+
+}  // namespace fuseflow::cluster

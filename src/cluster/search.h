@@ -1,0 +1,45 @@
+// The search engine: counts what each pruning rule leaves, costs the pruned space and keeps the
+// best K plans in a stated order. No simulation here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cluster/analyzer.h"
+
+namespace fuseflow::cluster {
+
+/// Powers of two from 16 up that divide `size` (rule 1), ascending.
+std::vector<int64_t> tile_sizes(int64_t size);
+
+/// Candidates left by no rule and by rules 1, 1-2, ..., 1-5. Throws Error(rejected) when a count
+/// exceeds 2^63-1.
+struct Counts {
+  std::array<int64_t, 6> left{};
+};
+
+struct RankedPlan {
+  Plan plan;
+  Analysis analysis;
+  Cost cost;
+  int64_t candidate = 0;  ///< position in enumeration order; the last tie breaker
+};
+
+struct SearchOptions {
+  int top = 11;
+  bool links = true;        ///< false: every cluster is one core (scratchpad-only fusion)
+  bool skip_costs = false;  ///< only count
+};
+
+struct SearchResult {
+  Counts counts;
+  int64_t executable = 0;        ///< of the candidates left by rule 5, those that can run
+  std::vector<RankedPlan> best;  ///< by bound, memory cost, global bytes, tile products, number
+};
+
+/// Searches the space of a chain whose extents have been padded.
+SearchResult search(const Chain& chain, const ClusterMachine& machine,
+                    const SearchOptions& options);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "cluster/geometry.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+// The two published examples: tiles m 128, k0 128, n 128, l 128; 16 blocks each.
+TEST(ClusterGeometry, FirstPublishedExample) {
+  const ClusterShape shape{2, 4, 2, 4};
+  EXPECT_EQ(shape.cores(), 16);
+  EXPECT_EQ(shape.shuffle(), 2);
+  EXPECT_EQ(shape.reduce(), 2);
+  EXPECT_EQ(second_step(shape, 128), 64);
+}
+
+TEST(ClusterGeometry, SecondPublishedExample) {
+  const ClusterShape shape{2, 4, 2, 8};
+  EXPECT_EQ(shape.cores(), 16);
+  EXPECT_EQ(shape.shuffle(), 4);
+  EXPECT_EQ(shape.reduce(), 1);
+  EXPECT_EQ(second_step(shape, 128), 128);
+}
+
+TEST(ClusterGeometry, BothProductsUseTheSameBlocks) {
+  for (const ClusterShape& shape : all_cluster_shapes()) {
+    if (shape.regular()) {
+      EXPECT_EQ(shape.m * shape.l * shape.reduce(), shape.cores());
+      EXPECT_EQ(shape.shuffle() * shape.reduce(), shape.n);
+    }
+  }
+}
+
+TEST(ClusterGeometry, ShapesLeftByRuleTwo) {
+  int allowed = 0;
+  for (const ClusterShape& shape : all_cluster_shapes()) {
+    allowed += shape_allowed(shape) ? 1 : 0;
+  }
+  EXPECT_EQ(all_cluster_shapes().size(), 625U);
+  EXPECT_EQ(allowed, 135);
+}
+
+// C and E blocks of 128 x 128 = 16384 elements on (2,4,2,4):
+// all_exchange 2 * 1/2 * 16384 = 16384, shuffle (2-1) * 16384, reduce_scatter 1/2 * 16384 = 8192.
+TEST(ClusterGeometry, VolumesOfAPlainChain) {
+  const Communication sent = communicate({2, 4, 2, 4}, GatedWay::none, 16384, 16384);
+  EXPECT_EQ(sent.all_exchange(), 16384);
+  EXPECT_EQ(sent.shuffle, 16384);
+  EXPECT_EQ(sent.reduce_scatter, 8192);
+  const Communication wide = communicate({2, 4, 2, 8}, GatedWay::none, 16384, 16384);
+  EXPECT_EQ(wide.all_exchange(), 16384);
+  EXPECT_EQ(wide.shuffle, 3 * 16384);
+  EXPECT_EQ(wide.reduce_scatter, 0);
+}
+
+// Split branches multiply over the links: half of the other branch's product to each side, half of
+// the result back. One after the other with cls_k = 1 needs no link at all; with cls_k = 2 both
+// branches are summed (2 * 1/2 |C|) before one gather (1/2 |C|).
+TEST(ClusterGeometry, VolumesOfBothGatedWays) {
+  EXPECT_EQ(communicate({1, 2, 2, 2}, GatedWay::split, 4096, 4096).all_exchange(), 4096);
+  EXPECT_EQ(communicate({1, 2, 1, 1}, GatedWay::sequential, 4096, 4096).all_exchange(), 0);
+  const Communication both = communicate({1, 2, 2, 2}, GatedWay::sequential, 4096, 4096);
+  EXPECT_EQ(both.exchange_partial, 4096);
+  EXPECT_EQ(both.exchange_gather, 2048);
+}
+
+TEST(ClusterGeometry, ClustersThatShareARangeOfEAddInMemory) {
+  EXPECT_EQ(inter_cluster_reduce(1, 1), 1);
+  EXPECT_EQ(inter_cluster_reduce(8, 1), 8);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
