@@ -1,0 +1,87 @@
+#include "tensor/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "support/error.h"
+#include "support/io.h"
+#include "tensor/npy.h"
+
+namespace fuseflow {
+
+namespace {
+
+void require_zero_fill(const Storage& storage, const char* kind) {
+  if (storage.fill == 0) return;
+  throw Error(
+      ExitCode::rejected,
+      fmt::format("a tensor with fill {} cannot be written as {}, whose absent entries mean "
+                  "0; write .npy",
+                  storage.fill, kind));
+}
+
+/// The entries in row-major order.
+Storage row_major_entries(const Storage& storage) {
+  return convert(storage,
+                 make_format(std::vector<LevelKind>(storage.shape.size(), LevelKind::compressed)));
+}
+
+}  // namespace
+
+std::string mtx_text(const Storage& storage, bool pattern) {
+  if (storage.rank() != 2) {
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("a tensor of {} dimensions cannot be written as .mtx, expected 2; write "
+                    ".tns or .npy",
+                    storage.rank()));
+  }
+  require_zero_fill(storage, ".mtx");
+  const Storage entries = row_major_entries(storage);
+  if (pattern && std::any_of(entries.values.begin(), entries.values.end(),
+                             [](float v) { return v != 1.0F; })) {
+    throw Error(ExitCode::rejected, "a pattern file holds no values, expected all of them to be 1");
+  }
+  std::string text = fmt::format("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n",
+                                 pattern ? "pattern" : "real", entries.shape[0], entries.shape[1],
+                                 entries.stored());
+  auto out = std::back_inserter(text);
+  for_each_stored(entries, [&](std::span<const int64_t> coords, float v) {
+    if (pattern)
+      fmt::format_to(out, "{} {}\n", coords[0] + 1, coords[1] + 1);
+    else
+      fmt::format_to(out, "{} {} {}\n", coords[0] + 1, coords[1] + 1, v);
+  });
+  return text;
+}
+
+std::string tns_text(const Storage& storage) {
+  if (storage.rank() == 0) {
+    throw Error(ExitCode::rejected,
+                "a scalar cannot be written as .tns, expected 1 dimension or "
+                "more; write .npy");
+  }
+  require_zero_fill(storage, ".tns");
+  std::string text;
+  auto out = std::back_inserter(text);
+  for_each_stored(row_major_entries(storage), [&](std::span<const int64_t> coords, float v) {
+    for (const int64_t c : coords) fmt::format_to(out, "{} ", c + 1);
+    fmt::format_to(out, "{}\n", v);
+  });
+  return text;
+}
+
+void write_tensor(const std::string& path, const Storage& storage) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".npy") return write_output(path, npy_bytes(to_dense(storage), storage.shape));
+  if (extension == ".mtx") return write_output(path, mtx_text(storage));
+  if (extension == ".tns") return write_output(path, tns_text(storage));
+  throw Error(
+      ExitCode::rejected, Location{path},
+      fmt::format("unknown kind of tensor file '{}', expected .npy, .mtx or .tns", extension));
+}
+
+}  // namespace fuseflow
