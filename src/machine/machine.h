@@ -10,21 +10,22 @@
 
 namespace fuseflow {
 
-/// Hardware units as the machine sees them: the node kinds that share one latency, interval and count.
+/// Hardware units as the machine sees them: the node kinds that share one latency, interval and
+/// count.
 enum class UnitClass : uint8_t {
   root,
   scan,
   locate,
   repeat,
-  join,        ///< intersect, unite, leftjoin
+  join,  ///< intersect, unite, leftjoin
   array,
-  alu,         ///< map, coordinate
+  alu,  ///< map, coordinate
   reduce,
   accumulate,
-  filter,      ///< drop, filter
+  filter,  ///< drop, filter
   buffer,
   write,
-  split,       ///< parallelize, serialize
+  split,  ///< parallelize, serialize
   count_
 };
 inline constexpr int kUnitClasses = static_cast<int>(UnitClass::count_);
@@ -52,8 +53,8 @@ struct Machine {
   std::string name = "ideal";
   std::string description;
   double clock_ghz = 1;
-  int64_t fifo_depth = 0;                  ///< tokens a stream holds for each consumer; 0: unbounded
-  int64_t reconfiguration_cycles = 0;      ///< between regions
+  int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
+  int64_t reconfiguration_cycles = 0;  ///< between regions
   int64_t accumulate_drain_interval_cycles = 1;  ///< between two entries of a flush; 0: all at once
   std::array<UnitTiming, kUnitClasses> units{};
   ScratchpadModel scratchpad;

@@ -45,12 +45,12 @@ enum class Executor : uint8_t { fast, naive };
 struct RunOptions {
   Executor executor = Executor::naive;
   int threads = 1;
-  int64_t max_cycles = 0;        ///< 0: no limit (each limit)
+  int64_t max_cycles = 0;  ///< 0: no limit (each limit)
   double max_seconds = 0;
-  int64_t max_memory_bytes = 0;  ///< of the simulator's own buffers and results
+  int64_t max_memory_bytes = 0;               ///< of the simulator's own buffers and results
   const std::atomic<bool>* cancel = nullptr;  ///< ends the run soon after it becomes true
-  bool record_streams = false;   ///< keep every token (tests); unbounded memory
-  bool explain_deadlock = true;  ///< search for the depths that would free it
+  bool record_streams = false;                ///< keep every token (tests); unbounded memory
+  bool explain_deadlock = true;               ///< search for the depths that would free it
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
   /// Called with every maximal stretch [first, last] of consecutive busy cycles of a node, in
@@ -92,7 +92,8 @@ struct Wait {
 struct Deadlock {
   std::vector<Wait> waits;  ///< every node that has not ended, by NodeId
   std::vector<Wait> cycle;  ///< the shortest cycle: each waits for the next, the last for the first
-  std::vector<std::pair<StreamId, int64_t>> depths;  ///< depths with which the graph ends; may be empty
+  std::vector<std::pair<StreamId, int64_t>>
+      depths;  ///< depths with which the graph ends; may be empty
 };
 
 enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };
@@ -107,13 +108,14 @@ struct RunResult {
   int64_t scratchpad_write_bytes = 0;
   int64_t link_bytes = 0;
   int64_t tokens = 0;
-  int64_t peak_fifo_tokens = 0;  ///< largest peak of a stream
-  int64_t timing_operations = 0; ///< how often the executor worked out a time (a run counts once)
-  std::vector<NodeStats> nodes;      ///< by NodeId
+  int64_t peak_fifo_tokens = 0;   ///< largest peak of a stream
+  int64_t timing_operations = 0;  ///< how often the executor worked out a time (a run counts once)
+  std::vector<NodeStats> nodes;   ///< by NodeId
   std::vector<StreamStats> streams;  ///< by StreamId
-  std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> results;  ///< by TensorId, ascending
+  std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>>
+      results;                                     ///< by TensorId, ascending
   std::vector<std::vector<TokenRecord>> recorded;  ///< by StreamId, when asked for
-  Deadlock deadlock;  ///< when finish is deadlock
+  Deadlock deadlock;                               ///< when finish is deadlock
 };
 
 /// Runs a verified graph. `data` holds every tensor that the graph reads and does not write. Throws

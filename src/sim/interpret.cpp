@@ -1,0 +1,268 @@
+#include "sim/interpret.h"
+
+#include <chrono>
+#include <map>
+
+#include "sim/deadlock.h"
+#include "sim/interpret_node.h"
+#include "sim/result.h"
+
+namespace fuseflow {
+namespace naive {
+namespace {
+
+// Nodes are resumed in turn. A node that runs ahead of its consumers is set aside at this many
+// tokens, so that memory stays small; the limit grows when nothing else can go on.
+constexpr int64_t kFirstBacklog = int64_t{1} << 12;
+constexpr int64_t kMostDepthTries = 100'000;
+constexpr int64_t kStepsBetweenChecks = int64_t{1} << 16;
+
+class Run {
+ public:
+  Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
+      const RunOptions& options)
+      : program_(program), graph_(graph), machine_(machine), options_(options) {
+    data_ = data.storage;
+    data_.resize(program.tensors.size());
+    context_.data = &data_;
+    result_.nodes.resize(graph.nodes.size());
+    result_.streams.resize(graph.streams.size());
+    if (options.record_streams) result_.recorded.resize(graph.streams.size());
+    started_ = std::chrono::steady_clock::now();
+  }
+
+  RunResult run() {
+    make_channels();
+    int phases = 0;
+    for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
+    for (int phase = 0; phase < phases && result_.finish == Finish::done; ++phase) {
+      run_phase(phase);
+    }
+    summarize();
+    if (result_.finish == Finish::deadlock) {
+      result_.deadlock.cycle = shortest_wait_cycle(result_.deadlock.waits);
+      if (options_.explain_deadlock) find_depths();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void make_channels();
+  void make_nodes(int phase);
+  void run_phase(int phase);
+  bool run_node(NodeRun& node);
+  bool check_limits();
+  bool may_go_on() const;
+  void end_phase();
+  void count_written(const NodeRun& run);
+  void summarize();
+  void find_depths();
+
+  const Program& program_;
+  const Graph& graph_;
+  const Machine& machine_;
+  const RunOptions& options_;
+  std::vector<std::shared_ptr<const Storage>> data_;
+  Context context_{program_, graph_, machine_, nullptr};
+  std::vector<Channel> channels_;
+  std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
+  RunResult result_;
+  int64_t backlog_ = kFirstBacklog;
+  int64_t steps_ = 0;
+  int64_t now_ = 0;  ///< largest step time so far + 1
+  std::chrono::steady_clock::time_point started_;
+};
+
+void Run::make_channels() {
+  channels_.resize(graph_.streams.size());
+  for (size_t s = 0; s < channels_.size(); ++s) {
+    Channel& channel = channels_[s];
+    const NodeId producer = graph_.streams[s].producer;
+    const Node& node = graph_.nodes[static_cast<size_t>(producer)];
+    channel.id = static_cast<StreamId>(s);
+    channel.producer = producer;
+    channel.latency = machine_.timing(unit_class(node.kind)).latency_cycles;
+    channel.depth = node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
+    if (options_.record_streams) channel.record = &result_.recorded[s];
+  }
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (const Input& input : graph_.nodes[n].inputs) {
+      if (input.is_immediate()) continue;
+      channels_[static_cast<size_t>(input.stream)].readers.emplace_back(static_cast<NodeId>(n));
+    }
+  }
+}
+
+void Run::make_nodes(int phase) {
+  std::vector<size_t> next(channels_.size(), 0);  // readers are in the order of nodes and inputs
+  nodes_.clear();
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    std::unique_ptr<NodeRun> run;
+    const auto id = static_cast<NodeId>(n);
+    if (node.phase == phase) run = make_node(context_, id);
+    for (const Input& input : node.inputs) {
+      Channel* channel = nullptr;
+      size_t reader = 0;
+      if (!input.is_immediate()) {
+        channel = &channels_[static_cast<size_t>(input.stream)];
+        reader = next[static_cast<size_t>(input.stream)]++;
+      }
+      if (run) run->connect_input(channel, reader);
+    }
+    if (!run) continue;
+    for (const StreamId output : node.outputs) {
+      run->connect_output(output < 0 ? nullptr : &channels_[static_cast<size_t>(output)]);
+    }
+    run->start_at(now_);
+    if (options_.busy_span) {
+      run->busy_span = [this, id](int64_t a, int64_t b) { options_.busy_span(id, a, b); };
+    }
+    nodes_.push_back(std::move(run));
+  }
+}
+
+bool Run::run_node(NodeRun& node) {
+  bool progress = false;
+  while (!node.ended() && !node.backlogged(backlog_) && node.step()) {
+    progress = true;
+    now_ = std::max(now_, node.stats().last_step + 1);
+    if (++steps_ % kStepsBetweenChecks == 0 && !check_limits()) return false;
+  }
+  return progress;
+}
+
+bool Run::may_go_on() const {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+  if (options_.max_seconds > 0 && elapsed.count() > options_.max_seconds) return false;
+  return options_.cancel == nullptr || !*options_.cancel;
+}
+
+bool Run::check_limits() {
+  int64_t bytes = 0;
+  int64_t tokens = 0;
+  for (const Channel& channel : channels_) {
+    bytes += channel.bytes();
+    tokens += channel.given();
+  }
+  if (!may_go_on()) result_.finish = Finish::max_seconds;
+  if (options_.cancel != nullptr && *options_.cancel) result_.finish = Finish::cancelled;
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
+    result_.finish = Finish::max_memory;
+  }
+  if (options_.progress) options_.progress(now_, tokens);
+  return result_.finish == Finish::done;
+}
+
+void Run::run_phase(int phase) {
+  make_nodes(phase);
+  for (;;) {
+    bool progress = false;
+    bool running = false;
+    bool backlogged = false;
+    for (const auto& node : nodes_) {
+      progress = run_node(*node) || progress;
+      if (result_.finish != Finish::done) return end_phase();
+      running = running || !node->ended();
+      backlogged = backlogged || (!node->ended() && node->backlogged(backlog_));
+    }
+    if (!running) break;
+    if (progress) continue;
+    if (!backlogged) result_.finish = Finish::deadlock;
+    backlog_ *= 2;
+    if (!backlogged || !check_limits()) return end_phase();
+  }
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  end_phase();
+}
+
+/// Assigns what the phase's nodes counted and stored.
+void Run::end_phase() {
+  for (const auto& node : nodes_) {
+    result_.nodes[static_cast<size_t>(node->id())] = node->stats();
+    if (node->ended() || result_.finish != Finish::deadlock) continue;
+    result_.deadlock.waits.push_back(node->wait());
+  }
+  if (result_.finish != Finish::done) return;
+  std::map<TensorId, WrittenTensor> written;
+  for (const auto& node : nodes_) {
+    if (node->written() == nullptr) continue;
+    const TensorId tensor = node->node().tensor;
+    WrittenTensor& target = written[tensor];
+    const size_t levels = program_.tensors[static_cast<size_t>(tensor)].format.levels.size();
+    target.tensor = tensor;
+    target.pos.resize(levels);
+    target.crd.resize(levels);
+    if (node->node().kind == NodeKind::write_values) {
+      target.values = std::move(node->written()->values);
+    } else {
+      target.pos[static_cast<size_t>(node->node().level)] = std::move(node->written()->pos);
+      target.crd[static_cast<size_t>(node->node().level)] = std::move(node->written()->crd);
+    }
+  }
+  for (auto& [tensor, parts] : written) {
+    data_[static_cast<size_t>(tensor)] = assemble_result(program_, std::move(parts));
+    result_.results.emplace_back(tensor, data_[static_cast<size_t>(tensor)]);
+  }
+  for (const auto& node : nodes_) count_written(*node);
+}
+
+void Run::count_written(const NodeRun& run) {
+  const Node& node = run.node();
+  if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) return;
+  result_.nodes[static_cast<size_t>(run.id())].write_bytes =
+      written_bytes(program_, node.tensor, node.kind == NodeKind::write_level ? node.level : -1,
+                    *data_[static_cast<size_t>(node.tensor)]);
+}
+
+void Run::summarize() {
+  result_.cycles = now_;
+  for (size_t s = 0; s < channels_.size(); ++s) {
+    const Channel& channel = channels_[s];
+    if (!channel.connected()) continue;
+    result_.streams[s].tokens = channel.given();
+    for (const Reader& reader : channel.readers) {
+      result_.streams[s].peak = std::max(result_.streams[s].peak, reader.peak());
+    }
+  }
+  finish_counts(program_, graph_, data_, result_);
+}
+
+/// Whether a graph deadlocks does not depend on times, so the run simply goes on with one token
+/// more room in the shallowest full stream of the cycle, until it ends; nothing it counts is used.
+void Run::find_depths() {
+  std::map<StreamId, int64_t> grown;
+  for (int64_t tries = 0; tries < kMostDepthTries; ++tries) {
+    std::vector<Wait> waits;
+    for (const auto& node : nodes_) {
+      while (!node->ended() && node->step()) {
+        if (++steps_ % kStepsBetweenChecks == 0 && !may_go_on()) return;
+      }
+      if (!node->ended()) waits.push_back(node->wait());
+    }
+    if (waits.empty()) {
+      result_.deadlock.depths.assign(grown.begin(), grown.end());
+      return;
+    }
+    Channel* shallowest = nullptr;
+    for (const Wait& wait : shortest_wait_cycle(waits)) {
+      Channel& channel = channels_[static_cast<size_t>(wait.on)];
+      if (!wait.full || (shallowest != nullptr && shallowest->depth <= channel.depth)) continue;
+      shallowest = &channel;
+    }
+    if (shallowest == nullptr) continue;  // an earlier node has moved since: look again
+    shallowest->depth += std::max<int64_t>(1, shallowest->depth / 16);
+    grown[shallowest->id] = shallowest->depth;
+  }
+}
+
+}  // namespace
+}  // namespace naive
+
+RunResult interpret_graph(const Program& program, const Graph& graph, const TensorData& data,
+                          const Machine& machine, const RunOptions& options) {
+  return naive::Run(program, graph, data, machine, options).run();
+}
+
+}  // namespace fuseflow

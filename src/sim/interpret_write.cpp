@@ -1,0 +1,128 @@
+// Naive executor: the writers. Where a fiber or value goes follows from the coordinates of the
+// dense levels, which are inputs, and from the number of elements seen of the level above them.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "sim/interpret_node.h"
+
+namespace fuseflow::naive {
+namespace {
+
+class WriteNode final : public NodeRun {
+ public:
+  WriteNode(const Context& context, NodeId id)
+      : NodeRun(context, id),
+        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        level_(node_.kind == NodeKind::write_level),
+        main_(node_.inputs.size() - 1) {
+    if (!tensor_.format.block.empty()) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("the simulator cannot write the blocks of %{} yet", tensor_.name));
+    }
+    const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
+    for (size_t l = below - std::min(below, main_); l < below; ++l) {
+      const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
+      extents_.push_back(tensor_.shape[dimension].value);
+      if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
+    }
+    first_dense_ = below - std::min(below, main_);
+    coordinates_.resize(main_);
+    if (level_) written_.pos.push_back(0);
+  }
+
+  Written* written() override { return &written_; }
+
+  bool step() override {
+    begin();
+    const Token* head = need(main_);
+    if (head == nullptr) return false;
+    const Token token = *head;
+    if (!read_coordinates(token)) return false;
+    take(main_);
+    if (token.is_done()) return commit_last(0);
+    if (!commit(token.is_payload() ? interval_ : 0)) return false;
+    if (token.is_payload()) store(token.payload);
+    if (token.is_stop()) end_fiber(token);
+    return true;
+  }
+
+ private:
+  bool read_coordinates(const Token& token) {
+    for (size_t i = 0; i < main_; ++i) {
+      const int loops = depth(main_) - depth(i);
+      const Token* coordinate = nullptr;
+      if (loops > 0 && !along(i, loops, token, &coordinate)) return false;
+      if (loops == 0) {
+        coordinate = need(i);
+        if (coordinate == nullptr || !take_like(i, 1, token)) return false;
+      }
+      if (coordinate != nullptr && coordinate->is_payload()) coordinates_[i] = coordinate->payload;
+    }
+    return true;
+  }
+
+  /// The place that the coordinates say, below the current element of the level above them.
+  int64_t place() const {
+    int64_t position = above_;
+    for (size_t i = 0; i < main_; ++i) {
+      if (coordinates_[i] >= extents_[i]) disagree("a coordinate is outside of the result");
+      position = position * extents_[i] + coordinates_[i];
+    }
+    if (position >= kMaxStored) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("%{} has more than 2^32-2 positions", tensor_.name));
+    }
+    return position;
+  }
+
+  void store(uint32_t payload) {
+    if (level_) {
+      written_.crd.push_back(payload);
+      return;
+    }
+    const auto position =
+        static_cast<size_t>(main_ == 0 ? static_cast<int64_t>(written_.values.size()) : place());
+    if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
+    written_.values[position] = as_float(payload);
+  }
+
+  /// Levels count a fiber for each stop that closes one; both count the elements of the level above
+  /// the dense ones.
+  void end_fiber(const Token& stop) {
+    if (level_ && stop.closes()) {
+      const auto fiber =
+          static_cast<size_t>(main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
+      if (fiber + 1 < written_.pos.size()) disagree("fibers come in another order than stored");
+      const auto end = static_cast<uint32_t>(written_.crd.size());
+      written_.pos.resize(fiber + 1, written_.pos.back());
+      written_.pos.push_back(end);
+    }
+    if (first_dense_ == 0 || main_ == 0) return;
+    const int boundary = static_cast<int>(main_) - (level_ ? 0 : 1);
+    if (stop.stop >= boundary && stop.closes(boundary)) ++above_;
+  }
+
+  const Tensor& tensor_;
+  const bool level_;
+  const size_t main_;  ///< the input written; those before it are coordinates
+  size_t first_dense_ = 0;
+  std::vector<int64_t> extents_;  ///< of the dense levels whose coordinates are given
+  std::vector<int64_t> coordinates_;
+  int64_t above_ = 0;  ///< elements of the level above the dense ones that have ended
+  Written written_;
+};
+
+}  // namespace
+
+std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::write_level:
+    case NodeKind::write_values:
+      return std::make_unique<WriteNode>(context, id);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace fuseflow::naive

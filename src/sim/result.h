@@ -1,0 +1,35 @@
+// From what writers stored to a tensor: pads levels and values that were not given to the end, and
+// checks that they fit together. Shared by both executors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ir/program.h"
+#include "sim/run.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+
+/// What the writers of one tensor stored. `pos`/`crd` by storage level, empty for dense levels.
+struct WrittenTensor {
+  TensorId tensor = -1;
+  std::vector<std::vector<uint32_t>> pos;
+  std::vector<std::vector<uint32_t>> crd;
+  std::vector<float> values;
+};
+
+/// Throws Error(internal) if levels and values do not fit (a defect of the graph).
+std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written);
+
+/// Bytes that the writer of a level (or of the values, level -1) writes: values with the tensor's
+/// element size, coordinates and positions 4 bytes each.
+int64_t written_bytes(const Program& program, TensorId tensor, int level, const Storage& storage);
+
+/// Fills the counts of a graph from those of its nodes and streams: totals by memory, loads of
+/// scratchpad inputs, starved cycles, peaks. `data` holds every tensor by TensorId.
+void finish_counts(const Program& program, const Graph& graph,
+                   const std::vector<std::shared_ptr<const Storage>>& data, RunResult& result);
+
+}  // namespace fuseflow
