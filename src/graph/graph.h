@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/op.h"
@@ -107,9 +109,29 @@ struct Graph {
   std::vector<TensorId> scratchpad;
 };
 
+/// What a node kind is called and which fields of Node it uses; text form and verifier read it.
 struct NodeKindInfo {
   std::string_view name;
+  bool tensor = false;  ///< scan may lack it (a counter)
+  bool level = false;
+  bool op = false;
+  bool reduction = false;
+  bool order = false;
+  bool groups = false;
+  bool init = false;
+  bool offset = false;
+  bool stride = false;
+  bool capacity = false;
 };
+const NodeKindInfo& node_kind_info(NodeKind kind);
 const char* node_kind_name(NodeKind kind);
+std::optional<NodeKind> find_node_kind(std::string_view name);
+std::vector<std::string> node_kind_names();
+
+std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
+
+/// Gives every stream without a name one from its kind and innermost index (`c_i`, `r_i`, `v_i`),
+/// and makes all names different by a numeric suffix, in the order of the streams.
+void name_streams(Graph& graph);
 
 }  // namespace fuseflow

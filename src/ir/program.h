@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/spaces.h"
 #include "ops/op.h"
 #include "support/error.h"
 #include "tensor/format.h"
@@ -47,7 +48,10 @@ using IndexId = int32_t;  ///< position in Statement::indices
 
 struct Index {
   std::string name;
-  int64_t extent = -1;
+  int64_t extent = -1;  ///< -1: symbolic, or a graph index nobody bound yet
+  /// The extent is given (`i:5`), not taken from the accesses: plain accesses to longer or shorter
+  /// dimensions are meant (slices, concatenation, windows).
+  bool stated = false;
 };
 
 /// offset + sum of coefficient * index. A plain index is the common case. A subscript outside the
@@ -130,5 +134,15 @@ std::vector<int64_t> known_shape(
     const Tensor& tensor);  ///< throws Error(rejected) on a symbolic extent
 /// True if the tensor is defined in `region` and used there only (never leaves the region).
 bool is_internal(const Program& program, size_t region, TensorId tensor);
+
+std::string_view role_name(Role role);  ///< as in the text: "input", "const", "temp", "result"
+std::string_view placement_name(Placement placement);
+std::optional<Placement> find_placement(std::string_view name);
+
+/// What graph typing (graph/spaces.h) needs to know of the program's tensors, by TensorId.
+std::vector<GraphTensor> graph_tensors(const Program& program);
+
+/// The facts with everything they imply (finite: below_inf, no_nan; nonnegative: no_nan ..).
+Facts closed(Facts facts);
 
 }  // namespace fuseflow

@@ -1,0 +1,63 @@
+// Spaces: which fibers a stream is nested in and who opened them. All streams of one space share
+// their structure (elements, stops); a name of an index alone does not tell, since two scanners of
+// different levels may run over the same index. Computing them is applying the typing rules.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "tensor/format.h"
+
+namespace fuseflow {
+
+/// What typing needs to know of a tensor.
+struct GraphTensor {
+  std::string name;
+  Format format;
+  std::vector<int64_t> shape;  ///< -1 where symbolic
+
+  /// Extent of storage level l (its dimension's; in blocks where there are blocks); -1 if unknown.
+  int64_t level_extent(int l) const;
+};
+
+struct Space {
+  int parent = -1;     ///< -1 for the root space
+  NodeId opener = -1;  ///< the node whose output opened it (the first one, if several are equal)
+  int index = -1;      ///< into Graph::indices; -1 for the root space
+  int depth = 0;       ///< number of indices
+};
+
+/// Spaces of all streams, in order of first opening. Equal by construction (same key): the outputs
+/// of one node; scans of dense levels of equal extent and offset below the same space by references
+/// that are never absent; the copies of one parallelization.
+struct Spaces {
+  std::vector<int> of_stream;  ///< position in `spaces`, by stream; -1 if it could not be computed
+  std::vector<Space> spaces;
+  std::vector<bool> may_be_absent;  ///< by stream: a ref that may be N
+  /// By stream: the tensor and level whose positions a ref holds; -1 and -1: the root (or no ref),
+  /// -1 and 0: a counter.
+  std::vector<TensorId> ref_tensor;
+  std::vector<int> ref_level;
+
+  const Space& of(StreamId stream) const { return spaces[of_stream[stream]]; }
+};
+
+/// An error at a node.
+using GraphError = std::function<void(NodeId node, std::string message)>;
+
+/// Applies the typing rule of every node. Each violation is reported by name; streams that depend
+/// on it get no space and are not reported again. The graph's ids must be valid (verify_graph
+/// checks).
+Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
+                      const GraphError& error);
+
+/// The same; throws Error(rejected) at the first violation.
+Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors);
+
+/// "scan %adj.0 ($root)": how messages call a node.
+std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, NodeId node);
+
+}  // namespace fuseflow

@@ -1,0 +1,231 @@
+#include "graph/verify.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace fuseflow {
+
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error)
+      : g_(graph), tensors_(tensors), error_(error) {}
+
+  void run() {
+    check_names();
+    check_producers();
+    int phase = 0;
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      check_fields(n);
+      check_inputs(n);
+      const int next = g_.nodes[n].phase;
+      if (next != phase && next != phase + 1) {
+        fail(n, fmt::format("is in phase {} after a node of phase {}, expected phases 0, 1, 2.. in "
+                            "order",
+                            next, phase));
+      }
+      phase = std::max(phase, next);
+    }
+    if (!sound_) return;
+    const GraphError report = [this](NodeId n, std::string message) {
+      sound_ = false;
+      error_(n, std::move(message));
+    };
+    const Spaces spaces = compute_spaces(g_, tensors_, report);
+    if (sound_) check_writes(spaces);
+  }
+
+ private:
+  void fail(NodeId n, const std::string& message) {
+    sound_ = false;
+    error_(n, n < 0 ? message : fmt::format("{}: {}", node_text(g_, tensors_, n), message));
+  }
+
+  bool valid_stream(StreamId s) const {
+    return s >= 0 && static_cast<size_t>(s) < g_.streams.size();
+  }
+
+  void check_names() {
+    std::set<std::string> names;
+    for (const Stream& stream : g_.streams) {
+      if (!names.insert(stream.name).second) {
+        fail(stream.producer, fmt::format("stream ${} is defined twice", stream.name));
+      }
+      for (const int index : stream.indices) {
+        if (index < 0 || static_cast<size_t>(index) >= g_.indices.size()) {
+          fail(stream.producer,
+               fmt::format("stream ${} is nested in an unknown loop", stream.name));
+        }
+      }
+    }
+    std::set<std::string> indices;
+    for (const GraphIndex& index : g_.indices) {
+      if (!indices.insert(index.name).second) {
+        fail(-1, fmt::format("graph index {} is defined twice", index.name));
+      }
+      if (index.extent < 0)
+        fail(-1, fmt::format("graph index {} has a negative extent", index.name));
+    }
+  }
+
+  void check_producers() {
+    std::vector<int> produced(g_.streams.size(), 0);
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      for (size_t port = 0; port < g_.nodes[n].outputs.size(); ++port) {
+        const StreamId s = g_.nodes[n].outputs[port];
+        if (!valid_stream(s)) {
+          fail(n, "gives a stream that does not exist");
+          continue;
+        }
+        ++produced[s];
+        if (g_.streams[s].producer != n || g_.streams[s].port != static_cast<int>(port)) {
+          fail(n, fmt::format("stream ${} names another producer", g_.streams[s].name));
+        }
+      }
+    }
+    for (size_t s = 0; s < produced.size(); ++s) {
+      if (produced[s] != 1) {
+        fail(-1, fmt::format("stream ${} has {} producers, expected one", g_.streams[s].name,
+                             produced[s]));
+      }
+    }
+  }
+
+  void check_fields(NodeId n) {
+    const Node& node = g_.nodes[n];
+    const NodeKindInfo& info = node_kind_info(node.kind);
+    const bool counter = node.kind == NodeKind::scan && node.tensor < 0;
+    if (info.tensor && !counter) {
+      if (node.tensor < 0 || static_cast<size_t>(node.tensor) >= tensors_.size()) {
+        return fail(n, "names no tensor");
+      }
+      const int rank = tensors_[node.tensor].format.rank();
+      if (info.level && (node.level < 0 || node.level >= rank)) {
+        fail(n, rank == 0
+                    ? fmt::format("%{} is a scalar and has no levels", tensors_[node.tensor].name)
+                    : fmt::format("%{} has levels 0 to {}, got level {}",
+                                  tensors_[node.tensor].name, rank - 1, node.level));
+      }
+    }
+    if (info.groups) check_groups(n, node);
+    if (!node.strides.empty() && node.kind != NodeKind::locate)
+      fail(n, "has strides, which only locate has");
+    if (node.capacity < 0) fail(n, "has a negative capacity");
+  }
+
+  void check_groups(NodeId n, const Node& node) {
+    int64_t total = 0;
+    for (const int group : node.groups) {
+      if (group < 1) fail(n, "has an empty group of inputs");
+      total += group;
+    }
+    if (total != static_cast<int64_t>(node.inputs.size())) {
+      fail(n, "has groups that do not cover its inputs");
+    }
+  }
+
+  void check_inputs(NodeId n) {
+    const Node& node = g_.nodes[n];
+    for (const Input& input : node.inputs) {
+      if (input.is_immediate()) {
+        if (node.kind != NodeKind::map) fail(n, "has a number as input, expected a stream");
+        continue;
+      }
+      if (!valid_stream(input.stream)) {
+        fail(n, "takes a stream that does not exist");
+        continue;
+      }
+      const Stream& stream = g_.streams[input.stream];
+      if (stream.producer >= n || stream.producer < 0) {
+        fail(n,
+             fmt::format("takes ${} before it is given, expected its producer above", stream.name));
+      } else if (g_.nodes[stream.producer].phase != node.phase) {
+        fail(n, fmt::format("takes ${} of phase {} in phase {}, expected streams to stay in their "
+                            "phase (phases exchange tensors)",
+                            stream.name, g_.nodes[stream.producer].phase, node.phase));
+      }
+    }
+  }
+
+  /// A tensor's levels are written once, by nested streams of one space chain, together with its
+  /// values, and before a later phase reads them.
+  void check_writes(const Spaces& spaces) {
+    std::map<TensorId, std::map<int, NodeId>> writers;  // level (rank: the values) -> node
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& node = g_.nodes[n];
+      if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) continue;
+      const int rank = tensors_[node.tensor].format.rank();
+      const int level = node.kind == NodeKind::write_values ? rank : node.level;
+      if (!writers[node.tensor].emplace(level, n).second)
+        fail(n, "is written twice, expected once");
+    }
+    for (const auto& [tensor, levels] : writers) check_written(tensor, levels, spaces);
+    check_read_after_write(writers);
+  }
+
+  /// The space of what a writer stores: its last input's.
+  int written_space(NodeId n, const Spaces& spaces) const {
+    return spaces.of_stream[g_.nodes[n].inputs.back().stream];
+  }
+
+  void check_written(TensorId tensor, const std::map<int, NodeId>& levels, const Spaces& spaces) {
+    const GraphTensor& t = tensors_[tensor];
+    const int rank = t.format.rank();
+    const NodeId some = levels.begin()->second;
+    if (levels.count(rank) == 0) {
+      return fail(some,
+                  fmt::format("the values of %{} are not written, expected write_values", t.name));
+    }
+    int space = written_space(levels.at(rank), spaces);
+    for (int l = rank - 1; l >= 0; --l) {
+      if (t.format.levels[l] == LevelKind::dense) continue;
+      const auto writer = levels.find(l);
+      if (writer == levels.end()) {
+        fail(some, fmt::format("level {} of %{} is not written, expected `write_level %{}.{} (..)`",
+                               l, t.name, t.name, l));
+        continue;
+      }
+      const int above = written_space(writer->second, spaces);
+      while (space >= 0 && space != above) space = spaces.spaces[space].parent;
+      if (g_.nodes[writer->second].phase != g_.nodes[some].phase) {
+        return fail(writer->second, "is written in another phase than the rest of the tensor");
+      }
+      if (space < 0) {
+        return fail(writer->second,
+                    "the coordinates are in no space of the values or levels below");
+      }
+    }
+  }
+
+  void check_read_after_write(const std::map<TensorId, std::map<int, NodeId>>& writers) {
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& node = g_.nodes[n];
+      const bool reads = node.kind == NodeKind::scan || node.kind == NodeKind::locate ||
+                         node.kind == NodeKind::array;
+      const auto written = reads ? writers.find(node.tensor) : writers.end();
+      if (written == writers.end()) continue;
+      if (g_.nodes[written->second.begin()->second].phase >= node.phase) {
+        fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
+                            tensors_[node.tensor].name));
+      }
+    }
+  }
+
+  const Graph& g_;
+  std::span<const GraphTensor> tensors_;
+  const GraphError& error_;
+  bool sound_ = true;
+};
+
+}  // namespace
+
+void verify_graph(const Graph& graph, std::span<const GraphTensor> tensors,
+                  const GraphError& error) {
+  Verifier(graph, tensors, error).run();
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,329 @@
+#include "ir/graph_parser.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "graph/verify.h"
+
+namespace fuseflow::ir {
+
+namespace {
+
+constexpr std::string_view kNodeExample = "$i: crd<i>, $ai: ref<i> = scan %a.0 ($root)";
+
+class GraphParser {
+ public:
+  GraphParser(Cursor& cursor, const Program& program, const TensorNames& names)
+      : c_(cursor), program_(program), names_(names) {}
+
+  Graph parse() {
+    begin_ = c_.location(c_.next());
+    c_.expect("{", "graph { ... }");
+    bool failed = false;
+    while (!c_.at("}") && !c_.at_end()) {
+      try {
+        parse_item();
+      } catch (const Failure&) {
+        failed = true;
+        recover();
+      }
+    }
+    c_.expect("}", "graph { ... }");
+    if (!failed && !failed_) check();
+    return std::move(g_);
+  }
+
+ private:
+  void parse_item() {
+    if (c_.at("scratchpad")) return parse_scratchpad();
+    if (c_.at("index")) return parse_index();
+    if (c_.at("phase")) return parse_phase();
+    if (c_.peek().kind == TokenKind::identifier) {
+      c_.unknown(c_.peek(), "item of a graph", {"scratchpad", "index", "phase"});
+    }
+    c_.unexpected("'scratchpad', 'index', 'phase' or '}'", "phase { ... }");
+  }
+
+  void recover() {
+    c_.recover([this](const Token& token) {
+      return token.kind == TokenKind::stream || token.is("}") || token.is("phase") ||
+             token.is("index") ||
+             (token.kind == TokenKind::identifier && find_node_kind(token.text));
+    });
+    // A node outside of a phase would only repeat the error.
+    if (!in_phase_ && !c_.at("}") && !c_.at("phase") && !c_.at("index") && !c_.at_end()) c_.next();
+  }
+
+  void parse_scratchpad() {
+    c_.next();
+    do {
+      g_.scratchpad.push_back(resolve_tensor(c_, names_, c_.next()));
+    } while (c_.accept(","));
+  }
+
+  void parse_index() {
+    c_.next();
+    const Token token = c_.peek();
+    GraphIndex index;
+    index.name = c_.expect_name("an index name", "index i: 34");
+    c_.expect(":", "index i: 34");
+    index.extent = c_.expect_integer_in(0, INT64_MAX, "an extent", "index i: 34");
+    if (!index_ids_.emplace(index.name, static_cast<int>(g_.indices.size())).second) {
+      c_.fail(token, fmt::format("graph index {} is defined twice", index.name));
+    }
+    g_.indices.push_back(std::move(index));
+  }
+
+  void parse_phase() {
+    c_.next();
+    c_.expect("{", "phase { ... }");
+    in_phase_ = true;
+    while (!c_.at("}") && !c_.at_end()) {
+      try {
+        parse_node();
+      } catch (const Failure&) {
+        failed_ = true;
+        recover();
+      }
+    }
+    in_phase_ = false;
+    c_.expect("}", "phase { ... }");
+    ++phase_;
+  }
+
+  void parse_node() {
+    Node node;
+    node.phase = phase_;
+    const Token first = c_.peek();
+    std::vector<std::pair<Stream, Token>> outputs;
+    if (first.kind == TokenKind::stream) {
+      do {
+        const Token token = c_.peek();
+        outputs.emplace_back(parse_output(), token);
+      } while (c_.accept(","));
+      c_.expect("=", kNodeExample);
+    }
+    parse_kind(node);
+    if (c_.at("(")) parse_inputs(node);
+    parse_attributes(node);
+    const auto id = static_cast<NodeId>(g_.nodes.size());
+    for (auto& [stream, token] : outputs) {
+      stream.producer = id;
+      stream.port = static_cast<int>(node.outputs.size());
+      const auto s = static_cast<StreamId>(g_.streams.size());
+      if (!stream_ids_.emplace(stream.name, s).second) {
+        c_.fail(token,
+                fmt::format("stream ${} is defined twice, expected another name", stream.name));
+      }
+      node.outputs.push_back(s);
+      g_.streams.push_back(std::move(stream));
+    }
+    g_.nodes.push_back(std::move(node));
+    places_.push_back(c_.location(first));
+  }
+
+  Stream parse_output() {
+    Stream stream;
+    stream.name = c_.expect_sigil(TokenKind::stream, "a stream", kNodeExample);
+    c_.expect(":", kNodeExample);
+    const Token kind = c_.peek();
+    c_.expect_name("a stream kind: crd, ref or val", kNodeExample);
+    bool known = false;
+    for (const StreamKind k : {StreamKind::crd, StreamKind::ref, StreamKind::val}) {
+      if (kind.text == stream_kind_name(k)) {
+        stream.kind = k;
+        known = true;
+      }
+    }
+    if (!known) c_.unknown(kind, "stream kind", {"crd", "ref", "val"});
+    c_.expect("<", kNodeExample);
+    while (!c_.at(">")) {
+      const Token token = c_.peek();
+      const std::string name = c_.expect_name("an index or '>'", "val<i,k>");
+      const auto found = index_ids_.find(name);
+      if (found == index_ids_.end()) {
+        std::vector<std::string> known_names;
+        for (const GraphIndex& index : g_.indices) known_names.push_back(index.name);
+        c_.fail(token, fmt::format("unknown graph index {}{}, expected one declared in this graph: "
+                                   "`index {}: 34`",
+                                   name, did_you_mean(name, known_names), name));
+      }
+      stream.indices.push_back(found->second);
+      if (!c_.accept(",")) break;
+    }
+    c_.expect(">", "val<i,k>");
+    return stream;
+  }
+
+  void parse_kind(Node& node) {
+    const Token token = c_.peek();
+    const std::string name = c_.expect_name("a node kind", kNodeExample);
+    const auto kind = find_node_kind(name);
+    if (!kind) c_.unknown(token, "node kind", node_kind_names());
+    node.kind = *kind;
+    const NodeKindInfo& info = node_kind_info(*kind);
+    if (info.op) parse_op(node);
+    if (info.reduction) parse_reduction(node);
+    if (info.order) {
+      node.order = static_cast<int>(
+          c_.expect_integer_in(1, 64, "the number of inner loops", "accumulate sum 1 (...)"));
+    }
+    const bool counter = node.kind == NodeKind::scan && c_.at("(");
+    if (info.tensor && !counter) parse_tensor(node, info.level);
+  }
+
+  void parse_op(Node& node) {
+    const Token token = c_.peek();
+    const auto op = find_op(c_.expect_name("an operator", "map mul ($a, $b)"));
+    if (!op) c_.unknown(token, "operator", op_names());
+    node.op = *op;
+  }
+
+  void parse_reduction(Node& node) {
+    const Token token = c_.peek();
+    const auto reduction = find_reduction(c_.expect_name("a reduction", "reduce sum ($i, $v)"));
+    if (!reduction) c_.unknown(token, "reduction", {"sum", "max", "min", "mean", "prod"});
+    node.reduction = *reduction;
+  }
+
+  /// `%a`, or `%a.0` whose level is lexed as part of the name (after a quoted name: as a number).
+  void parse_tensor(Node& node, bool with_level) {
+    Token token = c_.peek();
+    c_.expect_sigil(TokenKind::tensor, with_level ? "a level of a tensor" : "a tensor",
+                    with_level ? "%a.0" : "%a");
+    std::string level;
+    if (with_level && token.quoted) {
+      level = c_.peek().kind == TokenKind::number && c_.peek().text[0] == '.'
+                  ? c_.next().text.substr(1)
+                  : "";
+    } else if (with_level) {
+      const size_t dot = token.text.rfind('.');
+      if (dot != std::string::npos) {
+        level = token.text.substr(dot + 1);
+        token.text.resize(dot);
+      }
+    }
+    if (with_level) {
+      const auto [end, code] =
+          std::from_chars(level.data(), level.data() + level.size(), node.level);
+      if (level.empty() || code != std::errc() || end != level.data() + level.size()) {
+        c_.fail(token, fmt::format("%{} names no level, expected a level number after a dot, e.g. "
+                                   "`%a.0`",
+                                   token.text));
+      }
+    }
+    node.tensor = resolve_tensor(c_, names_, token);
+  }
+
+  void parse_inputs(Node& node) {
+    c_.expect("(", "map mul ($a, $b)");
+    const bool groups = node_kind_info(node.kind).groups;
+    int in_group = 0;
+    while (!c_.at(")")) {
+      node.inputs.push_back(parse_input());
+      ++in_group;
+      if (groups && c_.accept(";")) {
+        node.groups.push_back(in_group);
+        in_group = 0;
+      } else if (!c_.accept(",")) {
+        break;
+      }
+    }
+    if (!c_.at(")")) {
+      c_.unexpected(groups ? "',', ';' or ')'" : "',' or ')'",
+                    groups ? "intersect ($a, $ar; $b, $br)" : "map mul ($a, $b)");
+    }
+    c_.next();
+    if (groups && in_group > 0) node.groups.push_back(in_group);
+  }
+
+  Input parse_input() {
+    Input input;
+    const Token token = c_.peek();
+    if (c_.at_float()) {
+      input.immediate = c_.expect_float("a number", "map mul ($a, 0.5)");
+      return input;
+    }
+    const std::string name = c_.expect_sigil(TokenKind::stream, "a stream or a number", "($a, $b)");
+    const auto found = stream_ids_.find(name);
+    if (found == stream_ids_.end()) {
+      std::vector<std::string> known;
+      for (const Stream& stream : g_.streams) known.push_back(stream.name);
+      c_.fail(token, fmt::format("unknown stream ${}{}, expected one given by a node above", name,
+                                 did_you_mean(name, known)));
+    }
+    input.stream = found->second;
+    return input;
+  }
+
+  void parse_attributes(Node& node) {
+    const NodeKindInfo& info = node_kind_info(node.kind);
+    while (c_.peek().kind == TokenKind::identifier && c_.peek(1).is("=")) {
+      const Token token = c_.next();
+      c_.expect("=", "capacity=16");
+      if (info.init && token.is("init")) {
+        node.init = c_.expect_float("a number", "init=0");
+      } else if (info.offset && token.is("offset")) {
+        node.offset = c_.expect_integer("an offset", "offset=-1");
+      } else if (info.stride && token.is("stride")) {
+        node.stride = c_.expect_integer("a stride", "stride=2");
+      } else if (info.stride && token.is("strides")) {
+        parse_strides(node);
+      } else if (info.capacity && token.is("capacity")) {
+        node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
+      } else {
+        unknown_attribute(token, info);
+      }
+    }
+  }
+
+  /// strides=[2, 1]: one a further coordinate.
+  void parse_strides(Node& node) {
+    c_.expect("[", "strides=[2, 1]");
+    do {
+      node.strides.push_back(c_.expect_integer("a stride", "strides=[2, 1]"));
+    } while (c_.accept(","));
+    c_.expect("]", "strides=[2, 1]");
+  }
+
+  [[noreturn]] void unknown_attribute(const Token& token, const NodeKindInfo& info) {
+    std::vector<std::string> known;
+    if (info.init) known.emplace_back("init");
+    if (info.offset) known.emplace_back("offset");
+    if (info.stride) known.insert(known.end(), {"stride", "strides"});
+    if (info.capacity) known.emplace_back("capacity");
+    if (known.empty()) {
+      c_.fail(token, fmt::format("unknown attribute {}; {} has no attributes", describe(token),
+                                 info.name));
+    }
+    c_.unknown(token, fmt::format("attribute of {}", info.name), known);
+  }
+
+  void check() {
+    const std::vector<GraphTensor> tensors = graph_tensors(program_);
+    verify_graph(g_, tensors, [this](NodeId node, std::string message) {
+      c_.error(node < 0 ? begin_ : places_[node], std::move(message));
+    });
+  }
+
+  Cursor& c_;
+  const Program& program_;
+  const TensorNames& names_;
+  Graph g_;
+  std::map<std::string, int, std::less<>> index_ids_;
+  std::map<std::string, StreamId, std::less<>> stream_ids_;
+  std::vector<Location> places_;  ///< of each node
+  Location begin_;
+  int phase_ = 0;
+  bool in_phase_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Graph parse_graph(Cursor& cursor, const Program& program, const TensorNames& names) {
+  return GraphParser(cursor, program, names).parse();
+}
+
+}  // namespace fuseflow::ir

@@ -1,0 +1,363 @@
+#include "ir/parse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ir/cursor.h"
+#include "ir/graph_parser.h"
+#include "ir/names.h"
+#include "ir/print.h"
+#include "ir/statement_parser.h"
+#include "ir/verify.h"
+
+namespace fuseflow {
+
+namespace ir {
+namespace {
+
+constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense = file(\"x.npy\")";
+const std::vector<std::string> kTopWords = {"program", "dim",    "input", "const",
+                                            "temp",    "result", "region"};
+const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
+                                               "block", "plan",  "graph"};
+
+bool is_one_of(const Token& token, const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return token.is(word); });
+}
+
+class ProgramParser {
+ public:
+  ProgramParser(Cursor& cursor) : c_(cursor) {}
+
+  Program parse() {
+    parse_version();
+    while (!c_.at_end()) {
+      try {
+        parse_item();
+      } catch (const Failure&) {
+        c_.recover([](const Token& token) { return is_one_of(token, kTopWords); });
+      }
+    }
+    return std::move(p_);
+  }
+
+ private:
+  void parse_version() {
+    if (!c_.at("fuseflow")) {
+      c_.error(c_.location(),
+               fmt::format("unexpected {}, expected the version line, e.g. `fuseflow {}`",
+                           describe(c_.peek()), kTextVersion));
+      throw Failure{};  // not an IR file: one message is enough
+    }
+    c_.next();
+    const Token token = c_.peek();
+    const int64_t version = c_.expect_integer_in(1, INT64_MAX, "a version", "fuseflow 1");
+    if (version > kTextVersion) {
+      c_.fail(token,
+              fmt::format("the text has version {}, expected at most {}: a newer fuseflow wrote "
+                          "it",
+                          version, kTextVersion));
+    }
+  }
+
+  void parse_item() {
+    const Token token = c_.peek();
+    if (token.is("program")) return parse_name();
+    if (token.is("dim")) return parse_dim();
+    if (token.is("region")) return parse_region();
+    for (const Role role : {Role::input, Role::constant, Role::temporary, Role::result}) {
+      if (token.is(role_name(role))) return parse_tensor(role);
+    }
+    if (token.kind == TokenKind::identifier) c_.unknown(token, "keyword", kTopWords);
+    c_.unexpected("a declaration or a region", kTensorExample);
+  }
+
+  void parse_name() {
+    c_.next();
+    p_.name = c_.expect_name("the program's name", "program \"gcn\"");
+  }
+
+  void parse_dim() {
+    c_.next();
+    const Token token = c_.peek();
+    const std::string name = c_.expect_name("a dimension's name", "dim N = 34");
+    c_.expect("=", "dim N = 34");
+    int64_t value = -1;
+    if (!c_.accept("?")) {
+      value = c_.expect_integer_in(0, INT64_MAX, "an extent or '?'", "dim N = 34");
+    }
+    if (!dims_.emplace(name, value).second) {
+      c_.fail(token, fmt::format("dimension {} is defined twice", name));
+    }
+  }
+
+  void parse_tensor(Role role) {
+    c_.next();
+    Tensor tensor;
+    tensor.role = role;
+    const Token token = c_.peek();
+    tensor.where = c_.location();
+    tensor.name = c_.expect_sigil(TokenKind::tensor, "a tensor's name", kTensorExample);
+    c_.expect(":", kTensorExample);
+    const Token type = c_.peek();
+    c_.expect_name("an element type", "f32[34, 16]");
+    tensor.type =
+        c_.parse_part(type, [](std::string_view text) { return parse_element_type(text); });
+    parse_shape(tensor);
+    parse_levels(tensor);
+    parse_attributes(tensor);
+    if (c_.accept("=")) parse_source_text(tensor);
+    if (!names_.emplace(tensor.name, static_cast<TensorId>(p_.tensors.size())).second) {
+      c_.fail(token, fmt::format("%{} is declared twice, expected another name", tensor.name));
+    }
+    p_.tensors.push_back(std::move(tensor));
+  }
+
+  void parse_shape(Tensor& tensor) {
+    c_.expect("[", "f32[34, 16]");
+    while (!c_.at("]")) {
+      Extent extent;
+      if (c_.peek().kind == TokenKind::number) {
+        extent.value = c_.expect_integer_in(0, INT64_MAX, "an extent", "f32[34, N]");
+      } else {
+        extent = parse_symbol();
+      }
+      tensor.shape.push_back(std::move(extent));
+      if (!c_.accept(",")) break;
+    }
+    c_.expect("]", "f32[34, 16]");
+  }
+
+  Extent parse_symbol() {
+    const Token token = c_.peek();
+    const std::string name =
+        c_.expect_name("an extent: a number or a dimension's name", "f32[34, N]");
+    const auto found = dims_.find(name);
+    if (found != dims_.end()) return {found->second, name};
+    std::vector<std::string> known;
+    for (const auto& [dim, value] : dims_) known.push_back(dim);
+    c_.fail(token,
+            fmt::format("unknown dimension {0}{1}; expected a declaration above: `dim {2} = 34`, "
+                        "or `dim {2} = ?` if it is bound later",
+                        name.substr(0, 60), did_you_mean(name, known),
+                        quote_if_needed(name.substr(0, 60))));
+  }
+
+  /// dense,compressed@1,0[16x16]: cut out here, understood by parse_format.
+  void parse_levels(Tensor& tensor) {
+    const Token first = c_.peek();
+    if (first.kind != TokenKind::identifier) {
+      c_.unexpected(tensor.shape.empty() ? "a format: scalar" : "a format, one level a dimension",
+                    tensor.shape.empty() ? "temp %s: f32[] scalar" : "dense,compressed");
+    }
+    do {
+      c_.expect_name("a level: dense, compressed, singleton or bitvector", "dense,compressed");
+    } while (c_.accept(","));
+    if (c_.accept("@")) {
+      do {
+        c_.expect_integer_in(0, 64, "a dimension", "dense,compressed@1,0");
+      } while (c_.accept(","));
+    }
+    if (c_.accept("[")) {
+      while (!c_.at("]") && !c_.at_end() && c_.peek().line == first.line) c_.next();
+      c_.expect("]", "dense,compressed[16x16]");
+    }
+    tensor.format = c_.parse_part(first, [&](std::string_view text) {
+      Format format = parse_format(text);
+      check_format(format, static_cast<int>(tensor.shape.size()));
+      return format;
+    });
+  }
+
+  void parse_attributes(Tensor& tensor) {
+    const std::vector<std::string> known = {"fill", "facts", "assume", "place"};
+    while (c_.peek().kind == TokenKind::identifier &&
+           !(c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords))) {
+      const Token token = c_.next();
+      if (!is_one_of(token, known)) c_.unknown(token, "attribute of a tensor", known);
+      c_.expect("(", "fill(0) facts(finite)");
+      if (token.is("fill")) tensor.fill = c_.expect_float("the fill value", "fill(-inf)");
+      if (token.is("facts")) tensor.facts = parse_facts();
+      if (token.is("assume")) tensor.assumed = parse_facts();
+      if (token.is("place")) tensor.placement = parse_placement();
+      c_.expect(")", "fill(0) facts(finite)");
+    }
+  }
+
+  Facts parse_facts() {
+    Facts facts;
+    do {
+      const Token token = c_.peek();
+      const std::string name = c_.expect_name("a fact", "facts(finite, nonnegative)");
+      if (name == "finite")
+        facts.finite = true;
+      else if (name == "no_nan")
+        facts.no_nan = true;
+      else if (name == "nonnegative")
+        facts.nonnegative = true;
+      else if (name == "nonzero")
+        facts.nonzero = true;
+      else if (name == "below_inf")
+        facts.below_inf = true;
+      else
+        c_.unknown(token, "fact", {"finite", "no_nan", "nonnegative", "nonzero", "below_inf"});
+    } while (c_.accept(","));
+    return closed(facts);
+  }
+
+  Placement parse_placement() {
+    const Token token = c_.peek();
+    const auto placement = find_placement(c_.expect_name("a placement", "place %t = scratchpad"));
+    if (!placement) {
+      c_.unknown(token, "placement", {"stream", "recompute", "scratchpad", "memory"});
+    }
+    return *placement;
+  }
+
+  /// name ( ... ) with balanced brackets: cut out here, understood by parse_source.
+  void parse_source_text(Tensor& tensor) {
+    const Token first = c_.peek();
+    c_.expect_name("a source", "file(\"x.npy\")");
+    c_.expect("(", "file(\"x.npy\")");
+    for (int depth = 1; depth > 0;) {
+      if (c_.at_end()) c_.unexpected("')'", "file(\"x.npy\")");
+      const Token& token = c_.next();
+      if (token.is("(")) ++depth;
+      if (token.is(")")) --depth;
+    }
+    tensor.source = c_.parse_part(first, [](std::string_view text) { return parse_source(text); });
+  }
+
+  // --- regions
+
+  void parse_region() {
+    c_.next();
+    Region region;
+    region.where = c_.location();
+    region.name = c_.expect_sigil(TokenKind::region, "a region's name", "region @t0 { ... }");
+    c_.expect("{", "region @t0 { ... }");
+    while (!c_.at("}") && !c_.at_end()) {
+      if (c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords)) break;
+      try {
+        parse_region_item(region);
+      } catch (const Failure&) {
+        c_.recover([](const Token& token) {
+          return token.kind == TokenKind::tensor || token.is("}") ||
+                 is_one_of(token, kRegionWords) || is_one_of(token, kTopWords);
+        });
+      }
+    }
+    c_.expect("}", "region @t0 { ... }");
+    p_.regions.push_back(std::move(region));
+  }
+
+  void parse_region_item(Region& region) {
+    const Token token = c_.peek();
+    if (token.kind == TokenKind::tensor) {
+      region.statements.push_back(parse_statement(c_, p_, names_));
+    } else if (token.is("order")) {
+      parse_order(region.schedule);
+    } else if (token.is("place")) {
+      parse_place(region.schedule);
+    } else if (token.is("parallel")) {
+      parse_parallel(region.schedule);
+    } else if (token.is("block")) {
+      parse_block(region.schedule);
+    } else if (token.is("plan")) {
+      parse_plan(region);
+    } else if (token.is("graph")) {
+      if (region.graph) c_.error(c_.location(), "the region has two graphs, expected at most one");
+      region.graph = parse_graph(c_, p_, names_);
+    } else if (token.kind == TokenKind::identifier) {
+      c_.unknown(token, "keyword in a region", kRegionWords);
+    } else {
+      c_.unexpected("a statement, a schedule line, a graph or '}'", "%y[i] = relu(%x[i])");
+    }
+  }
+
+  void parse_order(Schedule& schedule) {
+    const Token token = c_.next();
+    if (!schedule.order.empty()) c_.fail(token, "the region has two orders, expected one");
+    do {
+      schedule.order.push_back(c_.expect_name("an index", "order i, j, k"));
+    } while (c_.accept(","));
+  }
+
+  void parse_place(Schedule& schedule) {
+    c_.next();
+    UsePlacement use;
+    use.tensor = resolve_tensor(c_, names_, c_.next());
+    if (c_.accept("in")) use.consumer = resolve_tensor(c_, names_, c_.next());
+    c_.expect("=", "place %t in %y = recompute");
+    use.placement = parse_placement();
+    schedule.placements.push_back(use);
+  }
+
+  void parse_parallel(Schedule& schedule) {
+    c_.next();
+    Parallel parallel;
+    parallel.index = c_.expect_name("an index", "parallel i = 4");
+    c_.expect("=", "parallel i = 4");
+    parallel.factor = c_.expect_integer_in(1, 1 << 20, "a number of copies", "parallel i = 4");
+    parallel.contiguous = c_.accept("contiguous");
+    schedule.parallel.push_back(std::move(parallel));
+  }
+
+  void parse_block(Schedule& schedule) {
+    c_.next();
+    Block block;
+    block.tensor = resolve_tensor(c_, names_, c_.next());
+    c_.expect("=", "block %w = [16, 16]");
+    c_.expect("[", "block %w = [16, 16]");
+    do {
+      block.extents.push_back(
+          c_.expect_integer_in(1, 1 << 20, "a block extent", "block %w = [16, 16]"));
+    } while (c_.accept(","));
+    c_.expect("]", "block %w = [16, 16]");
+    schedule.blocks.push_back(std::move(block));
+  }
+
+  void parse_plan(Region& region) {
+    c_.next();
+    std::string key = c_.expect_name("a plan's key", "plan cluster = \"2x4\"");
+    c_.expect("=", "plan cluster = \"2x4\"");
+    region.plan.emplace_back(std::move(key),
+                             c_.expect_string("a string", "plan cluster = \"2x4\""));
+  }
+
+  Cursor& c_;
+  Program p_;
+  TensorNames names_;
+  std::map<std::string, int64_t> dims_;
+};
+
+}  // namespace
+}  // namespace ir
+
+Program parse_program(const SourceText& source) {
+  std::vector<Diagnostic> errors;
+  Program program;
+  ir::Cursor cursor(source, errors);
+  try {
+    program = ir::ProgramParser(cursor).parse();
+  } catch (const ir::Failure&) {
+    // recorded in `errors`
+  }
+  if (errors.empty()) {
+    try {
+      verify(program);
+    } catch (const Error& wrong) {
+      errors = wrong.diagnostics();
+      for (Diagnostic& d : errors) {
+        if (d.where.line > 0) d.source_line = ir::line_of(source.text, d.where.line);
+      }
+    }
+  }
+  if (!errors.empty()) throw Error(ExitCode::rejected, std::move(errors));
+  return program;
+}
+
+}  // namespace fuseflow

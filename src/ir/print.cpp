@@ -1,0 +1,331 @@
+#include "ir/print.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "ir/names.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::string tensor_text(const Program& program, TensorId tensor) {
+  return "%" + quote_if_needed(program.tensors[tensor].name);
+}
+
+std::string facts_text(const Facts& given) {
+  const Facts facts = closed(given);
+  std::vector<std::string_view> names;
+  if (facts.finite) names.push_back("finite");
+  if (facts.nonnegative) names.push_back("nonnegative");
+  if (facts.nonzero) names.push_back("nonzero");
+  if (facts.below_inf && !facts.finite) names.push_back("below_inf");
+  if (facts.no_nan && !facts.nonnegative && !facts.below_inf) names.push_back("no_nan");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string extent_symbol(const Extent& extent) {
+  return extent.symbol.empty() ? std::to_string(extent.value) : quote_if_needed(extent.symbol);
+}
+
+std::string print_tensor(const Tensor& tensor) {
+  std::vector<std::string> shape;
+  for (const Extent& extent : tensor.shape) shape.push_back(extent_symbol(extent));
+  std::string text =
+      fmt::format("{} %{}: {}[{}] {}", role_name(tensor.role), quote_if_needed(tensor.name),
+                  element_name(tensor.type), fmt::join(shape, ", "), to_string(tensor.format));
+  if (!same_constant(tensor.fill, 0)) text += fmt::format(" fill({})", float_text(tensor.fill));
+  const std::string facts = facts_text(tensor.facts);
+  if (!facts.empty()) text += fmt::format(" facts({})", facts);
+  const std::string assumed = facts_text(tensor.assumed);
+  if (!assumed.empty()) text += fmt::format(" assume({})", assumed);
+  if (tensor.placement != Placement::memory) {
+    text += fmt::format(" place({})", placement_name(tensor.placement));
+  }
+  if (tensor.source.kind != Source::Kind::none) text += " = " + to_string(tensor.source);
+  return text + "\n";
+}
+
+/// Binding strength of an expression as printed; an operand weaker than its place gets parentheses.
+enum Strength { comparison, sum, product, unary, primary };
+
+class StatementPrinter {
+ public:
+  StatementPrinter(const Program& program, const Statement& statement)
+      : program_(program), s_(statement) {}
+
+  std::string print() const {
+    std::string text = tensor_text(program_, s_.result);
+    if (!s_.result_indices.empty()) {
+      std::vector<std::string> names;
+      for (const IndexId index : s_.result_indices) names.push_back(declared(index));
+      text += fmt::format("[{}]", fmt::join(names, ", "));
+    }
+    return text + " = " + expression(static_cast<int>(s_.nodes.size()) - 1);
+  }
+
+ private:
+  std::string index(IndexId i) const { return quote_if_needed(s_.indices[i].name); }
+
+  std::string declared(IndexId i) const {
+    return s_.indices[i].stated ? fmt::format("{}:{}", index(i), s_.indices[i].extent) : index(i);
+  }
+
+  Strength strength(int node) const {
+    const Expr& e = s_.nodes[node];
+    if (e.kind == Expr::Kind::reduce) return product;
+    if (e.kind != Expr::Kind::apply) return primary;
+    switch (e.op) {
+      case Op::add:
+      case Op::sub:
+        return sum;
+      case Op::mul:
+      case Op::div:
+        return product;
+      default:
+        return op_info(e.op).symbol.empty() ? primary : comparison;
+    }
+  }
+
+  /// The text ends in a reduction's body, which would swallow a following factor.
+  bool ends_in_reduction(int node) const {
+    const Expr& e = s_.nodes[node];
+    if (e.kind == Expr::Kind::reduce) return true;
+    return e.kind == Expr::Kind::apply && strength(node) == product &&
+           s_.nodes[e.children[1]].kind == Expr::Kind::reduce;
+  }
+
+  std::string operand(int node, bool parentheses) const {
+    return parentheses ? "(" + expression(node) + ")" : expression(node);
+  }
+
+  std::string infix(const Expr& e, Strength own) const {
+    const int left = e.children[0];
+    const int right = e.children[1];
+    // Comparisons do not chain; sums and products group to the left. A reduction may stand as the
+    // last factor of a product.
+    const bool left_parentheses =
+        own == comparison ? strength(left) <= comparison
+                          : strength(left) < own || (own == product && ends_in_reduction(left));
+    const bool right_parentheses =
+        strength(right) <= own && !(own == product && s_.nodes[right].kind == Expr::Kind::reduce);
+    return fmt::format("{} {} {}", operand(left, left_parentheses), op_info(e.op).symbol,
+                       operand(right, right_parentheses));
+  }
+
+  std::string expression(int node) const {
+    const Expr& e = s_.nodes[node];
+    switch (e.kind) {
+      case Expr::Kind::constant:
+        return float_text(e.constant);
+      case Expr::Kind::coordinate:
+        return fmt::format("coordinate({})", index(e.index));
+      case Expr::Kind::access:
+        return access(e);
+      case Expr::Kind::reduce: {
+        std::vector<std::string> over;
+        for (const IndexId i : e.over) over.push_back(declared(i));
+        return fmt::format("{}({}) {}", reduction_name(e.reduction), fmt::join(over, ", "),
+                           operand(e.children[0], strength(e.children[0]) < product));
+      }
+      case Expr::Kind::apply:
+        break;
+    }
+    if (!op_info(e.op).symbol.empty()) return infix(e, strength(node));
+    std::vector<std::string> operands;
+    for (const int32_t child : e.children) operands.push_back(expression(child));
+    return fmt::format("{}({})", op_info(e.op).name, fmt::join(operands, ", "));
+  }
+
+  std::string access(const Expr& e) const {
+    std::string text = tensor_text(program_, e.tensor);
+    if (e.subscripts.empty()) return text;
+    std::vector<std::string> subscripts;
+    for (const Subscript& s : e.subscripts) subscripts.push_back(subscript(s));
+    return text + fmt::format("[{}]", fmt::join(subscripts, ", "));
+  }
+
+  std::string subscript(const Subscript& subscript) const {
+    std::string text;
+    for (const auto& [i, coefficient] : subscript.terms) {
+      const uint64_t size = coefficient < 0 ? -static_cast<uint64_t>(coefficient)
+                                            : static_cast<uint64_t>(coefficient);
+      if (coefficient < 0) text += text.empty() ? "-" : " - ";
+      if (coefficient >= 0 && !text.empty()) text += " + ";
+      text += size == 1 ? index(i) : fmt::format("{}*{}", size, index(i));
+    }
+    if (text.empty()) return std::to_string(subscript.offset);
+    const uint64_t size = subscript.offset < 0 ? -static_cast<uint64_t>(subscript.offset)
+                                               : static_cast<uint64_t>(subscript.offset);
+    if (size != 0) text += fmt::format(" {} {}", subscript.offset < 0 ? "-" : "+", size);
+    return text;
+  }
+
+  const Program& program_;
+  const Statement& s_;
+};
+
+class GraphPrinter {
+ public:
+  GraphPrinter(const Program& program, Graph graph, int indent)
+      : program_(program), g_(std::move(graph)), pad_(static_cast<size_t>(indent), ' ') {
+    name_streams(g_);
+  }
+
+  std::string print() {
+    line(0, "graph {");
+    if (!g_.scratchpad.empty()) {
+      std::vector<std::string> names;
+      for (const TensorId tensor : g_.scratchpad) names.push_back(tensor_text(program_, tensor));
+      line(1, fmt::format("scratchpad {}", fmt::join(names, ", ")));
+    }
+    for (const GraphIndex& index : g_.indices) {
+      line(1, fmt::format("index {}: {}", quote_if_needed(index.name), index.extent));
+    }
+    for (size_t n = 0; n < g_.nodes.size(); ++n) {
+      if (n == 0 || g_.nodes[n].phase != g_.nodes[n - 1].phase) {
+        if (n > 0) line(1, "}");
+        line(1, "phase {");
+      }
+      line(2, node(g_.nodes[n]));
+    }
+    if (!g_.nodes.empty()) line(1, "}");
+    line(0, "}");
+    return std::move(text_);
+  }
+
+ private:
+  void line(int depth, const std::string& content) {
+    text_ += pad_ + std::string(static_cast<size_t>(depth) * 2, ' ') + content + "\n";
+  }
+
+  std::string stream(StreamId s) const { return "$" + quote_if_needed(g_.streams[s].name); }
+
+  std::string output(StreamId s) const {
+    std::vector<std::string> indices;
+    for (const int i : g_.streams[s].indices)
+      indices.push_back(quote_if_needed(g_.indices[i].name));
+    return fmt::format("{}: {}<{}>", stream(s), stream_kind_name(g_.streams[s].kind),
+                       fmt::join(indices, ","));
+  }
+
+  std::string inputs(const Node& node) const {
+    std::string text;
+    size_t group = 0;
+    int left = node.groups.empty() ? 0 : node.groups[0];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (i > 0 && !node.groups.empty() && left == 0) {
+        text += "; ";
+        left = ++group < node.groups.size() ? node.groups[group] : 0;
+      } else if (i > 0) {
+        text += ", ";
+      }
+      --left;
+      const Input& input = node.inputs[i];
+      text += input.is_immediate() ? float_text(input.immediate) : stream(input.stream);
+    }
+    return text;
+  }
+
+  std::string node(const Node& node) const {
+    const NodeKindInfo& info = node_kind_info(node.kind);
+    std::string text;
+    for (const StreamId s : node.outputs) text += (text.empty() ? "" : ", ") + output(s);
+    if (!text.empty()) text += " = ";
+    text += info.name;
+    if (info.op) text += fmt::format(" {}", op_info(node.op).name);
+    if (info.reduction) text += fmt::format(" {}", reduction_name(node.reduction));
+    if (info.order) text += fmt::format(" {}", node.order);
+    const bool tensor = info.tensor && node.tensor >= 0;
+    if (tensor) text += " " + tensor_text(program_, node.tensor);
+    if (tensor && info.level) text += fmt::format(".{}", node.level);
+    if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
+    if (info.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
+    if (info.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);
+    if (info.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
+    if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
+    if (info.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
+    return text;
+  }
+
+  const Program& program_;
+  Graph g_;
+  std::string pad_;
+  std::string text_;
+};
+
+std::string print_schedule(const Program& program, const Schedule& schedule) {
+  std::string text;
+  if (!schedule.order.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& name : schedule.order) names.push_back(quote_if_needed(name));
+    text += fmt::format("  order {}\n", fmt::join(names, ", "));
+  }
+  for (const UsePlacement& use : schedule.placements) {
+    text += "  place " + tensor_text(program, use.tensor);
+    if (use.consumer >= 0) text += " in " + tensor_text(program, use.consumer);
+    text += fmt::format(" = {}\n", placement_name(use.placement));
+  }
+  for (const Parallel& parallel : schedule.parallel) {
+    text += fmt::format("  parallel {} = {}{}\n", quote_if_needed(parallel.index), parallel.factor,
+                        parallel.contiguous ? " contiguous" : "");
+  }
+  for (const Block& block : schedule.blocks) {
+    text += fmt::format("  block {} = [{}]\n", tensor_text(program, block.tensor),
+                        fmt::join(block.extents, ", "));
+  }
+  return text;
+}
+
+std::string print_region(const Program& program, const Region& region) {
+  std::string text = fmt::format("\nregion @{} {{\n", quote_if_needed(region.name));
+  text += print_schedule(program, region.schedule);
+  for (const auto& [key, value] : region.plan) {
+    text += fmt::format("  plan {} = {}\n", quote_if_needed(key), quote(value));
+  }
+  for (const Statement& statement : region.statements) {
+    text += "  " + print_statement(program, statement) + "\n";
+  }
+  if (region.graph) text += print_graph(program, *region.graph, 2);
+  return text + "}\n";
+}
+
+/// `dim N = 34` for every symbol, in order of first use.
+std::string print_dims(const Program& program) {
+  std::string text;
+  std::set<std::string> seen;
+  for (const Tensor& tensor : program.tensors) {
+    for (const Extent& extent : tensor.shape) {
+      if (extent.symbol.empty() || !seen.insert(extent.symbol).second) continue;
+      text += fmt::format("dim {} = {}\n", quote_if_needed(extent.symbol),
+                          extent.known() ? std::to_string(extent.value) : "?");
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string print_statement(const Program& program, const Statement& statement) {
+  return StatementPrinter(program, statement).print();
+}
+
+std::string print_graph(const Program& program, const Graph& graph, int indent) {
+  return GraphPrinter(program, graph, indent).print();
+}
+
+std::string print_program(const Program& program) {
+  std::string text = fmt::format("fuseflow {}\n", kTextVersion);
+  if (!program.name.empty()) text += fmt::format("program {}\n", quote(program.name));
+  const std::string dims = print_dims(program);
+  if (!dims.empty()) text += "\n" + dims;
+  if (!program.tensors.empty()) text += "\n";
+  for (const Tensor& tensor : program.tensors) text += print_tensor(tensor);
+  for (const Region& region : program.regions) text += print_region(program, region);
+  return text;
+}
+
+}  // namespace fuseflow

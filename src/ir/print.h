@@ -1,0 +1,22 @@
+// Canonical text of programs, statements and graphs. print(parse(x)) is stable, and two equal
+// programs have equal texts.
+#pragma once
+
+#include <string>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+/// The version that the first line of a text names.
+inline constexpr int kTextVersion = 1;
+
+std::string print_program(const Program& program);
+
+/// One statement on one line, without newline: `%y[i] = relu(%x[i])`.
+std::string print_statement(const Program& program, const Statement& statement);
+
+/// `graph { ... }`, each line indented by `indent` blanks.
+std::string print_graph(const Program& program, const Graph& graph, int indent = 0);
+
+}  // namespace fuseflow

@@ -1,0 +1,98 @@
+#include "ir/program.h"
+
+#include <fmt/format.h>
+
+namespace fuseflow {
+
+TensorId find_tensor(const Program& program, std::string_view name) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (program.tensors[t].name == name) return static_cast<TensorId>(t);
+  }
+  return -1;
+}
+
+std::vector<int64_t> known_shape(const Tensor& tensor) {
+  std::vector<int64_t> shape;
+  for (const Extent& extent : tensor.shape) {
+    if (!extent.known()) {
+      throw Error(
+          ExitCode::rejected, tensor.where,
+          fmt::format("%{} has the symbolic extent {}, expected it to be bound: `dim {} = 34`, "
+                      "or bind an input that has it",
+                      tensor.name, extent.symbol, extent.symbol));
+    }
+    shape.push_back(extent.value);
+  }
+  return shape;
+}
+
+bool is_internal(const Program& program, size_t region, TensorId tensor) {
+  if (program.tensors[tensor].role != Role::temporary) return false;
+  bool defined = false;
+  for (const Statement& s : program.regions[region].statements) defined |= s.result == tensor;
+  if (!defined) return false;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (r == region) continue;
+    for (const Statement& s : program.regions[r].statements) {
+      for (const Expr& e : s.nodes) {
+        if (e.kind == Expr::Kind::access && e.tensor == tensor) return false;
+      }
+    }
+  }
+  return true;
+}
+
+std::string_view role_name(Role role) {
+  switch (role) {
+    case Role::input:
+      return "input";
+    case Role::constant:
+      return "const";
+    case Role::temporary:
+      return "temp";
+    case Role::result:
+      return "result";
+  }
+  return "temp";
+}
+
+std::string_view placement_name(Placement placement) {
+  switch (placement) {
+    case Placement::stream:
+      return "stream";
+    case Placement::recompute:
+      return "recompute";
+    case Placement::scratchpad:
+      return "scratchpad";
+    case Placement::memory:
+      return "memory";
+  }
+  return "stream";
+}
+
+std::optional<Placement> find_placement(std::string_view name) {
+  for (const Placement p :
+       {Placement::stream, Placement::recompute, Placement::scratchpad, Placement::memory}) {
+    if (placement_name(p) == name) return p;
+  }
+  return std::nullopt;
+}
+
+std::vector<GraphTensor> graph_tensors(const Program& program) {
+  std::vector<GraphTensor> tensors;
+  tensors.reserve(program.tensors.size());
+  for (const Tensor& tensor : program.tensors) {
+    GraphTensor t{tensor.name, tensor.format, {}};
+    for (const Extent& extent : tensor.shape) t.shape.push_back(extent.value);
+    tensors.push_back(std::move(t));
+  }
+  return tensors;
+}
+
+Facts closed(Facts facts) {
+  facts.below_inf = facts.below_inf || facts.finite;
+  facts.no_nan = facts.no_nan || facts.below_inf || facts.nonnegative;
+  return facts;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,347 @@
+#include "ir/statement_parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/statement_rules.h"
+
+namespace fuseflow::ir {
+
+namespace {
+
+constexpr std::string_view kStatementExample = "%y[i] = sum(j) %a[i, j] * %x[j]";
+/// Parentheses and calls nested deeper than this are refused before they exhaust the stack.
+constexpr int kMaxNesting = 300;
+
+class StatementParser {
+ public:
+  StatementParser(Cursor& cursor, const Program& program, const TensorNames& names)
+      : c_(cursor), program_(program), names_(names) {}
+
+  Statement parse() {
+    const Token first = c_.peek();
+    s_.where = c_.location(first);
+    s_.result = resolve_tensor(c_, names_, c_.next());
+    if (c_.at("[")) parse_result_indices();
+    c_.expect("=", kStatementExample);
+    parse_comparison();
+    s_.where.length = static_cast<int>(
+        std::min<size_t>(s_.where.line == c_.peek().line ? 1 : c_.last_end() - first.begin, 1000));
+    const StatementError report = [&](int node, std::string message) {
+      c_.error(node < 0 ? c_.location(first) : places_[node], std::move(message));
+    };
+    if (check_reachable_indices()) {
+      infer_extents(program_, s_, report);
+      check_statement(program_, s_, report);
+    }
+    return std::move(s_);
+  }
+
+ private:
+  struct Nesting {
+    explicit Nesting(StatementParser& parser) : parser_(parser) {
+      if (++parser_.nesting_ > kMaxNesting) {
+        parser_.c_.fail(parser_.c_.peek(),
+                        fmt::format("the expression is nested deeper than {} parentheses, expected "
+                                    "it to be split into several statements",
+                                    kMaxNesting));
+      }
+    }
+    ~Nesting() { --parser_.nesting_; }
+    StatementParser& parser_;
+  };
+
+  int32_t add(Expr expression, const Token& place) {
+    s_.nodes.push_back(std::move(expression));
+    places_.push_back(c_.location(place));
+    return static_cast<int32_t>(s_.nodes.size()) - 1;
+  }
+
+  int32_t apply(Op op, std::vector<int32_t> operands, const Token& place) {
+    Expr e;
+    e.kind = Expr::Kind::apply;
+    e.op = op;
+    e.children = std::move(operands);
+    return add(std::move(e), place);
+  }
+
+  int32_t constant(float value, const Token& place) {
+    Expr e;
+    e.constant = value;
+    return add(std::move(e), place);
+  }
+
+  void parse_result_indices() {
+    c_.expect("[", kStatementExample);
+    while (!c_.at("]")) {
+      s_.result_indices.push_back(declare_index());
+      if (!c_.accept(",")) break;
+    }
+    c_.expect("]", kStatementExample);
+  }
+
+  /// `i` or `i:5`.
+  IndexId declare_index() {
+    const Token token = c_.peek();
+    Index index;
+    index.name = c_.expect_name("an index name", kStatementExample);
+    if (token.is("inf") || token.is("nan")) c_.fail(token, "inf and nan cannot name an index");
+    if (c_.accept(":")) {
+      index.extent = c_.expect_integer_in(0, INT64_MAX, "an extent", "sum(k:3)");
+      index.stated = true;
+    }
+    for (const Index& other : s_.indices) {
+      if (other.name == index.name) {
+        c_.fail(token, fmt::format("index {} is defined twice in one statement, expected another "
+                                   "name for the second",
+                                   index.name));
+      }
+    }
+    s_.indices.push_back(std::move(index));
+    return static_cast<IndexId>(s_.indices.size()) - 1;
+  }
+
+  IndexId use_index() {
+    const Token token = c_.peek();
+    const std::string name = c_.expect_name("an index", "%x[i, 2*j + 1]");
+    std::vector<std::string> known;
+    for (size_t i = 0; i < s_.indices.size(); ++i) {
+      if (s_.indices[i].name == name) return static_cast<IndexId>(i);
+      known.push_back(s_.indices[i].name);
+    }
+    c_.fail(token, fmt::format("unknown index {}{}, expected an index of the left side or of a "
+                               "reduction around",
+                               name, did_you_mean(name, known)));
+  }
+
+  int32_t parse_comparison() {
+    const int32_t left = parse_sum();
+    for (const Op op : {Op::eq, Op::ne, Op::le, Op::ge, Op::lt, Op::gt}) {
+      if (!c_.at(op_info(op).symbol)) continue;
+      const Token place = c_.next();
+      const int32_t right = parse_sum();
+      const int32_t node = apply(op, {left, right}, place);
+      for (const Op again : {Op::eq, Op::ne, Op::le, Op::ge, Op::lt, Op::gt}) {
+        if (c_.at(op_info(again).symbol)) {
+          c_.fail(c_.peek(), "comparisons do not chain, expected parentheses: `(a < b) == c`");
+        }
+      }
+      return node;
+    }
+    return left;
+  }
+
+  int32_t parse_sum() {
+    int32_t left = parse_product();
+    while (c_.at("+") || c_.at("-")) {
+      const Token place = c_.next();
+      const int32_t right = parse_product();
+      left = apply(place.text == "+" ? Op::add : Op::sub, {left, right}, place);
+    }
+    return left;
+  }
+
+  int32_t parse_product() {
+    int32_t left = parse_unary();
+    while (c_.at("*") || c_.at("/")) {
+      const Token place = c_.next();
+      const int32_t right = parse_unary();
+      left = apply(place.text == "*" ? Op::mul : Op::div, {left, right}, place);
+    }
+    return left;
+  }
+
+  int32_t parse_unary() {
+    const Nesting nesting(*this);
+    const Token token = c_.peek();
+    if (c_.at_float()) return constant(c_.expect_float("a number", "0.5"), token);
+    if (c_.accept("-")) return apply(Op::neg, {parse_unary()}, token);
+    if (c_.accept("(")) {
+      const int32_t node = parse_comparison();
+      c_.expect(")", "(%a[i] + %b[i]) * %c[i]");
+      return node;
+    }
+    if (token.kind == TokenKind::tensor) return parse_access();
+    if (token.kind == TokenKind::identifier) return parse_named();
+    c_.unexpected("an expression", kStatementExample);
+  }
+
+  int32_t parse_access() {
+    const Token token = c_.next();
+    Expr e;
+    e.kind = Expr::Kind::access;
+    e.tensor = resolve_tensor(c_, names_, token);
+    if (c_.accept("[")) {
+      while (!c_.at("]")) {
+        e.subscripts.push_back(parse_subscript());
+        if (!c_.accept(",")) break;
+      }
+      if (!c_.at("]")) c_.unexpected("',' or ']' after a subscript", "%x[i, 2*j + 1]");
+      c_.next();
+    }
+    return add(std::move(e), token);
+  }
+
+  void add_term(Subscript& subscript, IndexId index, int64_t coefficient, const Token& place) {
+    for (auto& [known, factor] : subscript.terms) {
+      if (known != index) continue;
+      if (__builtin_add_overflow(factor, coefficient, &factor)) overflow(place);
+      return;
+    }
+    subscript.terms.emplace_back(index, coefficient);
+  }
+
+  [[noreturn]] void overflow(const Token& place) {
+    c_.fail(place, "the subscript exceeds 64 bits, expected smaller numbers");
+  }
+
+  Subscript parse_subscript() {
+    Subscript subscript;
+    bool negative = c_.accept("-");
+    do {
+      parse_term(subscript, negative);
+      negative = c_.at("-");
+    } while (c_.accept("+") || c_.accept("-"));
+    std::erase_if(subscript.terms, [](const auto& term) { return term.second == 0; });
+    std::sort(subscript.terms.begin(), subscript.terms.end());
+    return subscript;
+  }
+
+  void parse_term(Subscript& subscript, bool negative) {
+    const Token place = c_.peek();
+    if (place.kind != TokenKind::number) {
+      const IndexId index = use_index();
+      int64_t factor = 1;
+      if (c_.accept("*")) {
+        factor = c_.expect_integer_in(-INT64_MAX, INT64_MAX, "a coefficient", "%x[2*i + 1]");
+      }
+      return add_term(subscript, index, negative ? -factor : factor, place);
+    }
+    const int64_t number =
+        c_.expect_integer_in(0, INT64_MAX, "an integer", "%x[2*i + 1]") * (negative ? -1 : 1);
+    if (c_.accept("*")) return add_term(subscript, use_index(), number, place);
+    if (__builtin_add_overflow(subscript.offset, number, &subscript.offset)) overflow(place);
+  }
+
+  /// A call, a coordinate or a reduction; `max(a, b)` is a call and `max(j) e` a reduction.
+  int32_t parse_named() {
+    const Token token = c_.peek();
+    const auto reduction = find_reduction(token.text);
+    const auto op = find_op(token.text);
+    if (!c_.peek(1).is("(")) {
+      if (reduction || op || token.is("coordinate")) {
+        c_.next();
+        c_.expect("(", fmt::format("{}(...)", token.text));
+      }
+      c_.fail(token, fmt::format("unexpected {}, expected an operand: a number, %tensor[...], or a "
+                                 "call such as `relu(...)`; an index as a number is "
+                                 "`coordinate({})`",
+                                 describe(token), token.text));
+    }
+    if (token.is("coordinate")) return parse_coordinate();
+    if (reduction && (!op || looks_like_reduction())) return parse_reduction(*reduction);
+    if (op) return parse_call(*op);
+    std::vector<std::string> known = op_names();
+    for (const char* name : {"sum", "mean", "prod", "coordinate"}) known.emplace_back(name);
+    c_.unknown(token, "operator", known);
+  }
+
+  int32_t parse_coordinate() {
+    const Token token = c_.next();
+    c_.expect("(", "coordinate(i)");
+    Expr e;
+    e.kind = Expr::Kind::coordinate;
+    e.index = use_index();
+    c_.expect(")", "coordinate(i)");
+    return add(std::move(e), token);
+  }
+
+  /// After the word: ( name [: int] {, name [: int]} )
+  bool looks_like_reduction() const {
+    size_t at = 2;
+    for (;;) {
+      const Token& name = c_.peek(at);
+      const bool is_name = name.kind == TokenKind::identifier || name.kind == TokenKind::string;
+      if (!is_name || name.is("inf") || name.is("nan")) return false;
+      ++at;
+      if (c_.peek(at).is(":")) at += 2;
+      if (c_.peek(at).is(")")) return true;
+      if (!c_.peek(at).is(",")) return false;
+      ++at;
+    }
+  }
+
+  int32_t parse_reduction(Reduction reduction) {
+    const Token token = c_.next();
+    c_.expect("(", "sum(j) %a[i, j]");
+    Expr e;
+    e.kind = Expr::Kind::reduce;
+    e.reduction = reduction;
+    do {
+      e.over.push_back(declare_index());
+    } while (c_.accept(","));
+    if (!c_.at(")")) c_.unexpected("',' or ')' after a reduction index", "sum(j, k) %a[i, j, k]");
+    c_.next();
+    e.children = {parse_product()};
+    return add(std::move(e), token);
+  }
+
+  int32_t parse_call(Op op) {
+    const Token token = c_.next();
+    c_.expect("(", "relu(%x[i])");
+    std::vector<int32_t> operands;
+    while (!c_.at(")")) {
+      operands.push_back(parse_comparison());
+      if (!c_.accept(",")) break;
+    }
+    if (!c_.at(")")) c_.unexpected("an operator, ',' or ')'", "max(%a[i], 0)");
+    c_.next();
+    const int arity = op_info(op).arity;
+    if (static_cast<int>(operands.size()) != arity) {
+      c_.fail(token, fmt::format("{} takes {} operand{}, got {}", token.text, arity,
+                                 arity == 1 ? "" : "s", operands.size()));
+    }
+    return apply(op, std::move(operands), token);
+  }
+
+  /// The left side must be usable before extents can be looked at.
+  bool check_reachable_indices() {
+    const size_t rank = program_.tensors[s_.result].shape.size();
+    if (s_.result_indices.size() == rank) return true;
+    c_.error(s_.where, fmt::format("%{} has rank {}, got {} ind{} on the left side, expected {}",
+                                   program_.tensors[s_.result].name, rank, s_.result_indices.size(),
+                                   s_.result_indices.size() == 1 ? "ex" : "ices", rank));
+    return false;
+  }
+
+  Cursor& c_;
+  const Program& program_;
+  const TensorNames& names_;
+  Statement s_;
+  std::vector<Location> places_;  ///< of each node
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+TensorId resolve_tensor(Cursor& cursor, const TensorNames& names, const Token& token) {
+  if (token.kind != TokenKind::tensor) {
+    cursor.fail(token, fmt::format("unexpected {}, expected a tensor, e.g. `%x`", describe(token)));
+  }
+  const auto found = names.find(token.text);
+  if (found != names.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [name, id] : names) known.push_back(name);
+  cursor.fail(token,
+              fmt::format("unknown tensor %{}{}; expected one declared above, e.g. `temp {}: "
+                          "f32[34, 16] dense,dense`",
+                          token.text.substr(0, 60), did_you_mean(token.text, known),
+                          token.text.size() < 60 ? "%" + token.text : "%x"));
+}
+
+Statement parse_statement(Cursor& cursor, const Program& program, const TensorNames& names) {
+  return StatementParser(cursor, program, names).parse();
+}
+
+}  // namespace fuseflow::ir

@@ -1,0 +1,318 @@
+#include "ir/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "graph/verify.h"
+#include "ir/names.h"
+#include "ir/statement_rules.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kMaxErrors = 50;
+
+/// True if every fact claimed holds of a constant with the facts `held`.
+bool satisfies(const Facts& held, const Facts& claimed) {
+  return (held.finite || !claimed.finite) && (held.no_nan || !claimed.no_nan) &&
+         (held.nonnegative || !claimed.nonnegative) && (held.nonzero || !claimed.nonzero) &&
+         (held.below_inf || !claimed.below_inf);
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : p_(program) {}
+
+  void run() {
+    check_tensors();
+    if (!errors_.empty()) finish();  // the rest would only repeat them
+    check_regions();
+    check_defined();
+    finish();
+  }
+
+ private:
+  void finish() {
+    if (!errors_.empty()) throw Error(ExitCode::rejected, std::move(errors_));
+  }
+
+  void error(const Location& where, std::string message) {
+    if (errors_.size() < kMaxErrors) {
+      errors_.push_back({Severity::error, where, std::move(message), {}});
+    }
+  }
+
+  std::string name(TensorId tensor) const { return "%" + p_.tensors[tensor].name; }
+
+  bool valid(TensorId tensor) const {
+    return tensor >= 0 && static_cast<size_t>(tensor) < p_.tensors.size();
+  }
+
+  // --- tensors
+
+  void check_tensors() {
+    std::set<std::string> names;
+    std::map<std::string, int64_t> symbols;
+    for (const Tensor& t : p_.tensors) {
+      if (t.name.empty()) error(t.where, "a tensor has no name");
+      if (!names.insert(t.name).second) {
+        error(t.where, fmt::format("%{} is declared twice, expected another name", t.name));
+      }
+      check_shape(t, symbols);
+      check_attributes(t);
+    }
+  }
+
+  void check_shape(const Tensor& t, std::map<std::string, int64_t>& symbols) {
+    for (const Extent& extent : t.shape) {
+      if (extent.symbol.empty()) {
+        if (!extent.known())
+          error(t.where, fmt::format("%{} has an extent without value and name", t.name));
+        continue;
+      }
+      const int64_t value = std::max<int64_t>(extent.value, -1);
+      const auto [known, inserted] = symbols.emplace(extent.symbol, value);
+      if (!inserted && known->second != value) {
+        error(t.where, fmt::format("%{} takes dimension {} as {}, but it was {} before", t.name,
+                                   extent.symbol, extent_text(extent),
+                                   extent_text({known->second, extent.symbol})));
+      }
+    }
+    try {
+      check_format(t.format, static_cast<int>(t.shape.size()));
+    } catch (const Error& wrong) {
+      error(t.where, fmt::format("%{}: {}", t.name, wrong.what()));
+    }
+  }
+
+  void check_attributes(const Tensor& t) {
+    const bool given = t.role == Role::input || t.role == Role::constant;
+    if (!given && t.source.kind != Source::Kind::none) {
+      error(t.where, fmt::format("%{} is computed and cannot have a source, expected `input` or "
+                                 "`const`",
+                                 t.name));
+    }
+    if (t.role == Role::constant && t.source.kind == Source::Kind::none) {
+      error(t.where,
+            fmt::format("constant %{} has no source, expected one, e.g. `= file(\"w.npy\")`",
+                        t.name));
+    }
+    if (t.placement != Placement::memory && (t.placement != Placement::scratchpad || !given)) {
+      error(t.where, fmt::format("%{} cannot have the placement {}, expected {}", t.name,
+                                 placement_name(t.placement),
+                                 given ? "memory or scratchpad"
+                                       : "a `place` line in a region (this one is computed)"));
+    }
+    const Facts fill = closed(facts_of_constant(t.fill));
+    if (!satisfies(fill, closed(t.facts)) || !satisfies(fill, closed(t.assumed))) {
+      error(t.where,
+            fmt::format("the fill {} of %{} contradicts its facts, expected facts that hold of "
+                        "the fill, too",
+                        float_text(t.fill), t.name));
+    }
+  }
+
+  // --- regions
+
+  void check_regions() {
+    definer_.assign(p_.tensors.size(), -1);
+    for (size_t r = 0; r < p_.regions.size(); ++r) {
+      for (const Statement& s : p_.regions[r].statements) {
+        if (valid(s.result) && definer_[s.result] < 0) definer_[s.result] = static_cast<int>(r);
+      }
+    }
+    defined_.assign(p_.tensors.size(), false);
+    std::set<std::string> names;
+    for (size_t r = 0; r < p_.regions.size(); ++r) {
+      const Region& region = p_.regions[r];
+      if (region.name.empty()) error(region.where, "a region has no name");
+      if (!names.insert(region.name).second) {
+        error(region.where,
+              fmt::format("region @{} is defined twice, expected another name", region.name));
+      }
+      if (region.statements.empty() && !region.graph) {
+        error(region.where, fmt::format("region @{} is empty, expected a statement", region.name));
+      }
+      const size_t before = errors_.size();
+      for (const Statement& s : region.statements) check_statement_in(s);
+      if (errors_.size() == before) check_schedule(region, static_cast<int>(r));
+      if (region.graph) check_graph(region);
+    }
+  }
+
+  void check_statement_in(const Statement& s) {
+    const size_t before = errors_.size();
+    check_statement(p_, s, [&](int, std::string message) { error(s.where, std::move(message)); });
+    if (errors_.size() != before) return;
+    if (defined_[s.result]) {
+      error(s.where,
+            fmt::format("{} is defined twice, expected one statement a tensor", name(s.result)));
+    }
+    for (const Expr& e : s.nodes) {
+      if (e.kind == Expr::Kind::access) check_use(s, e.tensor);
+    }
+    check_plain_extents(s);
+    defined_[s.result] = true;
+  }
+
+  void check_use(const Statement& s, TensorId tensor) {
+    const Role role = p_.tensors[tensor].role;
+    if (role == Role::input || role == Role::constant || defined_[tensor]) return;
+    if (definer_[tensor] < 0) {
+      error(s.where,
+            fmt::format("{} uses {}, which no statement defines; expected a statement above, "
+                        "or `input` instead of `{}`",
+                        name(s.result), name(tensor), role_name(role)));
+    } else {
+      error(s.where,
+            fmt::format("{} uses {} before it is defined (in region @{}), expected producers "
+                        "before consumers",
+                        name(s.result), name(tensor), p_.regions[definer_[tensor]].name));
+    }
+  }
+
+  /// Extents agree with the accesses (unless stated), also in programs that no parser has made.
+  void check_plain_extents(const Statement& s) {
+    Statement copy = s;
+    infer_extents(p_, copy, [&](int, std::string message) { error(s.where, std::move(message)); });
+    for (size_t i = 0; i < s.indices.size(); ++i) {
+      if (copy.indices[i].extent != s.indices[i].extent) {
+        error(s.where, fmt::format("index {} of {} has extent {}, but its accesses say {}",
+                                   s.indices[i].name, name(s.result), s.indices[i].extent,
+                                   copy.indices[i].extent));
+      }
+    }
+  }
+
+  // --- schedules
+
+  void check_schedule(const Region& region, int r) {
+    const Schedule& schedule = region.schedule;
+    std::set<std::string> order;
+    for (const std::string& index : schedule.order) {
+      if (!order.insert(index).second) {
+        error(region.where,
+              fmt::format("the order of region @{} names {} twice", region.name, index));
+      }
+    }
+    std::set<std::pair<TensorId, TensorId>> placed;
+    for (const UsePlacement& use : schedule.placements) {
+      if (!check_placement(region, r, use)) continue;
+      if (!placed.insert({use.tensor, use.consumer}).second) {
+        error(region.where,
+              fmt::format("region @{} places {} twice", region.name, name(use.tensor)));
+      }
+    }
+    std::set<std::string> split;
+    for (const Parallel& parallel : schedule.parallel) {
+      if (!split.insert(parallel.index).second) {
+        error(region.where,
+              fmt::format("region @{} parallelizes {} twice", region.name, parallel.index));
+      }
+      if (parallel.factor < 1) {
+        error(region.where, fmt::format("region @{} parallelizes {} by {}, expected at least 1",
+                                        region.name, parallel.index, parallel.factor));
+      }
+    }
+    for (const Block& block : schedule.blocks) check_block(region, block);
+  }
+
+  bool check_placement(const Region& region, int r, const UsePlacement& use) {
+    const auto fail = [&](std::string message) {
+      error(region.where, std::move(message));
+      return false;
+    };
+    if (!valid(use.tensor))
+      return fail(fmt::format("region @{} places an unknown tensor", region.name));
+    const bool internal = definer_[use.tensor] == r;
+    bool used = false;
+    bool consumer_found = use.consumer < 0;
+    for (const Statement& s : region.statements) {
+      const bool uses = std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
+        return e.kind == Expr::Kind::access && e.tensor == use.tensor;
+      });
+      used |= uses;
+      consumer_found |= uses && s.result == use.consumer;
+    }
+    if (!used && !internal) {
+      return fail(fmt::format("region @{} places {}, which it neither defines nor uses",
+                              region.name, name(use.tensor)));
+    }
+    if (!consumer_found) {
+      return fail(
+          fmt::format("region @{} places {} for a consumer that does not use it; expected one "
+                      "of its statements that reads {}",
+                      region.name, name(use.tensor), name(use.tensor)));
+    }
+    if (!internal && use.placement != Placement::memory && use.placement != Placement::scratchpad) {
+      return fail(
+          fmt::format("region @{} places {} as {}, expected memory or scratchpad for a tensor "
+                      "that is not computed in the region",
+                      region.name, name(use.tensor), placement_name(use.placement)));
+    }
+    return true;
+  }
+
+  void check_block(const Region& region, const Block& block) {
+    if (!valid(block.tensor)) {
+      return error(region.where, fmt::format("region @{} blocks an unknown tensor", region.name));
+    }
+    if (block.extents.size() != p_.tensors[block.tensor].shape.size()) {
+      error(region.where, fmt::format("region @{} blocks {} by {} extents, expected {} (its rank)",
+                                      region.name, name(block.tensor), block.extents.size(),
+                                      p_.tensors[block.tensor].shape.size()));
+    }
+    for (const int64_t extent : block.extents) {
+      if (extent < 1) {
+        error(region.where, fmt::format("region @{} blocks {} by {}, expected at least 1",
+                                        region.name, name(block.tensor), extent));
+      }
+    }
+  }
+
+  void check_graph(const Region& region) {
+    const std::vector<GraphTensor> tensors = graph_tensors(p_);
+    verify_graph(*region.graph, tensors, [&](NodeId, std::string message) {
+      error(region.where, fmt::format("graph of region @{}: {}", region.name, message));
+    });
+    for (const TensorId tensor : region.graph->scratchpad) {
+      if (!valid(tensor)) {
+        error(region.where,
+              fmt::format("graph of region @{} keeps an unknown tensor in the scratchpad",
+                          region.name));
+      }
+    }
+    for (const Node& node : region.graph->nodes) {
+      if (node.kind == NodeKind::write_values && valid(node.tensor)) defined_[node.tensor] = true;
+    }
+  }
+
+  void check_defined() {
+    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+      const Tensor& tensor = p_.tensors[t];
+      const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+      if (!given && !defined_[t] && definer_[t] < 0) {
+        error(tensor.where,
+              fmt::format("{} %{} is not defined, expected a statement: `%{}[...] = ...`",
+                          role_name(tensor.role), tensor.name, tensor.name));
+      }
+    }
+  }
+
+  const Program& p_;
+  std::vector<Diagnostic> errors_;
+  std::vector<int> definer_;   ///< region of each tensor's statement, -1: none
+  std::vector<bool> defined_;  ///< so far, in program order
+};
+
+}  // namespace
+
+void verify(const Program& program) {
+  Verifier(program).run();
+}
+
+}  // namespace fuseflow
