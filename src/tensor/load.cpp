@@ -103,8 +103,7 @@ int64_t RawTensor::present(float fill) const {
 }
 
 double RawTensor::density(float fill) const {
-  const int64_t elements = element_count(shape);
-  return elements == 0 ? 1.0 : static_cast<double>(present(fill)) / static_cast<double>(elements);
+  return density_of(present(fill), shape);
 }
 
 void register_onnx_loader(OnnxLoader loader) {

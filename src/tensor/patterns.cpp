@@ -204,6 +204,10 @@ void power_law(const Params& params, Random& random, Matrix& matrix) {
   const uint64_t wanted = entries_of_graph(params, matrix.rows(), matrix.columns());
   const double alpha = params.real("alpha", 2.5, 1.01, 100);
   require_entries(wanted, "power_law");
+  // Weights, orders and degrees of every row and column.
+  const uint64_t vertices =
+      static_cast<uint64_t>(matrix.rows()) + static_cast<uint64_t>(matrix.columns());
+  require_memory(saturating_product(vertices, 64), "power_law");
   power_law_edges(random, matrix.rows(), matrix.columns(), wanted, alpha,
                   [&](int64_t i, int64_t j) { matrix.add(i, j); });
 }
@@ -228,6 +232,11 @@ void fill_matrix(std::string_view name, const Params& params, Random& random, Ma
 
 Coo uniform(const Params& params, Random& random, const std::vector<int64_t>& shape) {
   const auto elements = static_cast<uint64_t>(element_count(shape));
+  if (elements >= static_cast<uint64_t>(kManyElements)) {
+    throw Error(ExitCode::rejected, fmt::format("uniform: shape [{}] has 2^62 elements or more, "
+                                                "expected fewer",
+                                                fmt::join(shape, ",")));
+  }
   const uint64_t wanted =
       std::min(elements, entries_of_density(params, static_cast<double>(elements)));
   require_entries(wanted, "uniform");

@@ -145,16 +145,19 @@ class SourceParser {
   /// The text of a value up to the ',' or ')' that ends it, blanks removed; brackets nest.
   std::string value_text() {
     std::string result;
-    int depth = 0;
+    std::string open;  // the brackets that are still open
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
-      if (depth == 0 && (c == ',' || c == ')')) break;
-      if (c == '(' || c == '[') ++depth;
-      if (c == ')' || c == ']') --depth;
-      if (depth < 0) break;
+      if (open.empty() && (c == ',' || c == ')')) break;
+      if (c == '(' || c == '[') open += c;
+      if (c == ')' || c == ']') {
+        if (open.empty() || open.back() != (c == ')' ? '(' : '[')) break;
+        open.pop_back();
+      }
       if (c != ' ' && c != '\t' && c != '\n') result += c;
     }
-    if (depth != 0) fail("brackets that do not match");
+    const bool stray = at_ < text_.size() && text_[at_] == ']';
+    if (!open.empty() || stray) fail("brackets that do not match");
     if (result.empty()) fail("expected a value");
     return result;
   }

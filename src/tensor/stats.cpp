@@ -40,9 +40,7 @@ TensorStats statistics(const Storage& storage) {
       stats.nonfill += same_value(v, storage.fill) ? 0 : 1;
     });
   }
-  const int64_t elements = storage.elements();
-  stats.density =
-      elements == 0 ? 1.0 : static_cast<double>(stats.nonfill) / static_cast<double>(elements);
+  stats.density = density_of(stats.nonfill, storage.shape);
   return stats;
 }
 

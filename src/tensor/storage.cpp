@@ -132,21 +132,23 @@ int64_t find_tuple(const Storage& s, size_t begin, size_t end, int64_t parent,
 
 int64_t element_count(std::span<const int64_t> shape) {
   int64_t count = 1;
-  bool too_many = false;
   for (const int64_t extent : shape) {
     if (extent < 0) {
       throw Error(ExitCode::rejected,
                   fmt::format("shape [{}] has a negative extent", fmt::join(shape, ",")));
     }
-    if (extent == 0) return 0;
-    too_many =
-        too_many || __builtin_mul_overflow(count, extent, &count) || count > INT64_C(1) << 62;
-  }
-  if (too_many) {
-    throw Error(ExitCode::rejected,
-                fmt::format("shape [{}] has more than 2^62 elements", fmt::join(shape, ",")));
+    if (extent == 0) count = 0;
+    if (__builtin_mul_overflow(count, extent, &count) || count > kManyElements) {
+      count = kManyElements;
+    }
   }
   return count;
+}
+
+double density_of(int64_t entries, std::span<const int64_t> shape) {
+  double elements = 1;
+  for (const int64_t extent : shape) elements *= static_cast<double>(extent);
+  return elements == 0 ? 1.0 : static_cast<double>(entries) / elements;
 }
 
 int64_t Storage::elements() const {

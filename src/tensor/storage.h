@@ -42,7 +42,7 @@ struct Storage {
   int rank() const { return static_cast<int>(shape.size()); }
   /// Number of stored values (padding and explicit fill values included).
   int64_t stored() const { return static_cast<int64_t>(values.size()); }
-  /// Number of elements of the shape.
+  /// Number of elements of the shape, at most kManyElements.
   int64_t elements() const;
   /// Positions of level l (values per block_volume() below the last one).
   int64_t positions(int l) const;
@@ -58,8 +58,14 @@ inline bool same_value(float a, float b) {
   return a == b || (a != a && b != b);
 }
 
-/// Product of the extents; throws Error(rejected) for a negative extent or beyond 2^62.
+/// What element_count says of shapes with as many elements or more (sparse tensors may have them).
+inline constexpr int64_t kManyElements = int64_t{1} << 62;
+
+/// Product of the extents, at most kManyElements; throws Error(rejected) for a negative extent.
 int64_t element_count(std::span<const int64_t> shape);
+
+/// entries / elements; 1 for a shape without elements.
+double density_of(int64_t entries, std::span<const int64_t> shape);
 
 /// Coordinates and values, one column per dimension: the form between files, generators and levels.
 struct Coo {

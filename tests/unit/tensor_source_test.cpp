@@ -1,0 +1,149 @@
+// Sources: text form, loading, checks of shape and count.
+#include "tensor/source.h"
+
+#include <cstring>
+
+#include "tensor/npy.h"
+#include "tensor_testing.h"
+
+namespace fuseflow {
+namespace {
+
+using testing::error_of;
+using testing::expect_contains;
+using testing::TemporaryFiles;
+
+TEST(TensorSource, TextRoundTrips) {
+  for (const char* text :
+       {"file(\"cora.adj.mtx\")", "file(\"a b\\\"\\\\.mtx\", nnz=10)",
+        "file(\"w.smtx\", values=int(-3,3), seed=4, nnz=9)", "onnx(\"gcn.onnx\", \"layer.0/W\")",
+        "onnx(\"gcn.onnx\", \"W\", nnz=3)", "values()", "values(1,-2.5,inf,nan)",
+        "values(1,2,nnz=2)", "uniform(shape=[1000,1000],density=0.05,seed=1)", "ones()",
+        "arange(shape=[],step=2)",
+        "bigbird(shape=[2,64,64],block=16,random=2,values=uniform(0,1),seed=7,nnz=100)"}) {
+    EXPECT_EQ(to_string(parse_source(text)), text);
+  }
+  EXPECT_EQ(to_string(Source{}), "");
+}
+
+TEST(TensorSource, CanonicalOrderAndBlanks) {
+  EXPECT_EQ(to_string(parse_source(" uniform ( seed = 1 , nnz=4, density=0.5,shape=[ 2 , 4 ] ) ")),
+            "uniform(shape=[2,4],density=0.5,seed=1,nnz=4)");
+  EXPECT_EQ(to_string(parse_source("values( 1 , 2e0 )")), "values(1,2)");
+}
+
+TEST(TensorSource, BindingsAreFilesOrSources) {
+  EXPECT_EQ(to_string(parse_binding("data/x (1).npy")), "file(\"data/x (1).npy\")");
+  EXPECT_EQ(to_string(parse_binding("cora.mtx")), "file(\"cora.mtx\")");
+  EXPECT_EQ(to_string(parse_binding("ones(shape=[2])")), "ones(shape=[2])");
+  expect_contains(error_of([] { parse_binding("unifrom(density=1)"); }), "did you mean 'uniform'?");
+  expect_contains(error_of([] { parse_binding(""); }), "expected a file name");
+}
+
+TEST(TensorSource, RejectsBadText) {
+  const auto fault = [](const char* text) { return error_of([&] { parse_source(text); }); };
+  expect_contains(fault("unifrm(density=1)"),
+                  "1 1:1 tensor source: unknown source 'unifrm' (did you mean");
+  expect_contains(fault("zzzzzz(density=1)"), "power_law, rmat, block_diagonal, bigbird");
+  expect_contains(fault("uniform(densty=1)"), "unknown key 'densty' (did you mean 'density'?)");
+  expect_contains(fault("uniform(density=1,density=1)"), "key 'density' is given twice");
+  expect_contains(fault("file(\"a.mtx\", shape=[1])"), "unknown key 'shape'");
+  expect_contains(fault("onnx(\"a.onnx\", \"W\", seed=1)"), "unknown key 'seed'");
+  expect_contains(fault("file(a.mtx)"), "1 1:6 tensor source: expected a quoted string");
+  expect_contains(fault("file(\"a.mtx)"), "a string without its closing quote");
+  expect_contains(fault("file(\"a\\q\")"), "unknown escape");
+  expect_contains(fault("file(\"a.mtx\") x"), "text after the source");
+  expect_contains(fault("values(1,)"), "expected a number");
+  expect_contains(fault("values(1e99)"), "within the range of f32");
+  expect_contains(fault("uniform(shape=[1,2)"), "brackets that do not match");
+  expect_contains(fault("uniform(nnz=-1)"), "nnz expects one number from 0");
+  expect_contains(fault("uniform(nnz=1,nnz=1)"), "nnz expects one number from 0");
+  expect_contains(fault("uniform(density=)"), "expected a value");
+  expect_contains(fault("uniform"), "expected '('");
+  expect_contains(fault(""), "expected a name");
+  expect_contains(fault("uniform("), "expected a name");
+}
+
+class Loading : public ::testing::Test {
+ protected:
+  Loading() {
+    files_.write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n3 1\n");
+    const std::vector<float> elements = {1, 0, 2, 0};
+    files_.write("x.npy", npy_bytes(elements, std::vector<int64_t>{2, 2}));
+    options_.base_dir = files_.path("");
+  }
+  Storage load_text(const char* text, std::optional<std::vector<int64_t>> shape,
+                    const char* format) {
+    return load(parse_source(text), shape, parse_format(format), 0, options_);
+  }
+  std::string fault(const char* text, std::optional<std::vector<int64_t>> shape = std::nullopt) {
+    return error_of([&] { read_raw(parse_source(text), shape, options_); });
+  }
+
+  TemporaryFiles files_;
+  LoadOptions options_;
+};
+
+TEST_F(Loading, FilesRelativeToTheBaseDirectory) {
+  EXPECT_EQ(load_text("file(\"a.mtx\", nnz=2)", {{3, 4}}, "dense,compressed").stored(), 2);
+  EXPECT_EQ(load_text("file(\"a.mtx\")", {{-1, -1}}, "dense,dense").stored(), 12);
+  EXPECT_EQ(load_text("file(\"x.npy\", nnz=2)", std::nullopt, "dense,compressed").stored(), 2);
+  EXPECT_EQ(to_string(default_format(read_raw(parse_source("file(\"a.mtx\")"), {}, options_))),
+            "dense,compressed");
+  EXPECT_EQ(to_string(default_format(read_raw(parse_source("file(\"x.npy\")"), {}, options_))),
+            "dense,dense");
+}
+
+TEST_F(Loading, ChecksShapeAndCount) {
+  expect_contains(fault("file(\"a.mtx\")", {{4, 3}}), "has shape [3,4], expected [4,3]");
+  expect_contains(fault("file(\"a.mtx\")", {{3}}), "has shape [3,4], expected [3]");
+  expect_contains(fault("file(\"x.npy\")", std::vector<int64_t>{}), "expected []");
+  expect_contains(fault("file(\"a.mtx\", nnz=3)"), "has 2 entries, not the declared 3");
+  expect_contains(fault("file(\"x.npy\", nnz=4)"), "has 2 entries, not the declared 4");
+  expect_contains(fault("file(\"a.csv\")"), "expected .mtx, .tns, .smtx or .npy");
+  EXPECT_EQ(fault("file(\"none.mtx\")").substr(0, 2), "3 ");
+}
+
+TEST_F(Loading, DuplicatesNameTheFile) {
+  files_.write("d.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n1 2\n");
+  try {
+    load_text("file(\"d.mtx\")", std::nullopt, "dense,compressed");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    expect_contains(error.diagnostics()[0].where.file, "d.mtx");
+  }
+}
+
+TEST_F(Loading, ValuesOfSparseFilesCanBeReplaced) {
+  const Storage drawn =
+      load_text("file(\"a.mtx\", values=int(2,9), seed=1)", {}, "dense,compressed");
+  for (const float v : drawn.values) EXPECT_TRUE(v >= 2 && v <= 9);
+  expect_contains(fault("file(\"x.npy\", values=ones)"), "this one is dense");
+}
+
+TEST_F(Loading, InlineValuesTakeTheExpectedShape) {
+  EXPECT_EQ(load_text("values(1,2,3,4)", {{2, 2}}, "dense,dense").shape,
+            (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(load_text("values(5)", std::vector<int64_t>{}, "scalar").values[0], 5);
+  EXPECT_EQ(load_text("values(5)", std::nullopt, "dense").shape, (std::vector<int64_t>{1}));
+  EXPECT_EQ(load_text("values(5,6)", {{-1}}, "dense").shape, (std::vector<int64_t>{2}));
+  expect_contains(fault("values(1,2,3)", {{2, 2}}), "3 values");
+  expect_contains(fault("values(1,2,3)", {{-1, 3}}), "negative extent");
+}
+
+TEST_F(Loading, OnnxComesFromTheRegisteredLoader) {
+  expect_contains(fault("onnx(\"m.onnx\", \"W\")"), "no loader");
+  register_onnx_loader([](const std::string& path, const std::string& name) {
+    RawTensor raw;
+    raw.origin = path;
+    raw.shape = {static_cast<int64_t>(name.size())};
+    raw.data = Buffer<float>(std::vector<float>(name.size(), 2));
+    return raw;
+  });
+  EXPECT_EQ(load_text("onnx(\"m.onnx\", \"abc\")", {{3}}, "dense").stored(), 3);
+  expect_contains(fault("onnx(\"m.onnx\", \"abc\")", {{4}}), "expected [4]");
+  register_onnx_loader({});
+}
+
+}  // namespace
+}  // namespace fuseflow
