@@ -518,7 +518,7 @@ class Typing {
       return (void)fail("has fewer than two inputs, expected one a copy");
     if (!output_count(1)) return;
     for (size_t p = 0; p < node_->inputs.size(); ++p) {
-      const Space& copy = out_.spaces[space(in(p))];
+      const Spaces::Space& copy = out_.spaces[space(in(p))];
       if (stream(in(p)).kind != stream(in(0)).kind || copy.parent != parent(space(in(0))) ||
           copy.index != out_.spaces[space(in(0))].index || copy.parent < 0) {
         return (void)fail(

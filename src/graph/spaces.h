@@ -23,17 +23,17 @@ struct GraphTensor {
   int64_t level_extent(int l) const;
 };
 
-struct Space {
-  int parent = -1;     ///< -1 for the root space
-  NodeId opener = -1;  ///< the node whose output opened it (the first one, if several are equal)
-  int index = -1;      ///< into Graph::indices; -1 for the root space
-  int depth = 0;       ///< number of indices
-};
-
 /// Spaces of all streams, in order of first opening. Equal by construction (same key): the outputs
 /// of one node; scans of dense levels of equal extent and offset below the same space by references
 /// that are never absent; the copies of one parallelization.
 struct Spaces {
+  struct Space {
+    int parent = -1;     ///< -1 for the root space
+    NodeId opener = -1;  ///< the node whose output opened it (the first one, if several are equal)
+    int index = -1;      ///< into Graph::indices; -1 for the root space
+    int depth = 0;       ///< number of indices
+  };
+
   std::vector<int> of_stream;  ///< position in `spaces`, by stream; -1 if it could not be computed
   std::vector<Space> spaces;
   std::vector<bool> may_be_absent;  ///< by stream: a ref that may be N
