@@ -47,8 +47,7 @@ TEST(Micro, SparseVectorProduct) {
   // write     value arrives 9: @9, D@10. cycles = 10 + 1
   VectorProduct v({1, 0, 2, 0}, {0, 0, 3, 4});
   const RunResult r = v.b.run();
-  EXPECT_EQ(show(v.b.graph, r, v.a_crd), "");  // see below: recorded by connected streams
-  EXPECT_EQ(show(v.b.graph, r, v.both), "");
+  EXPECT_EQ(show(v.b.graph, r, v.a_crd), "0@1 2@2 S0@3 D@4");
   EXPECT_EQ(show(v.b.graph, r, v.product), "6@5 S0@7 D@8");
   EXPECT_EQ(show(v.b.graph, r, v.sum), "6@8 D@9");
   EXPECT_EQ(r.cycles, 11);
