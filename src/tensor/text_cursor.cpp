@@ -48,7 +48,7 @@ std::string_view TextCursor::token() const {
 
 int64_t TextCursor::integer(const char* what) {
   skip_blanks();
-  constexpr int64_t kLimit = INT64_C(1000000000000000000);
+  constexpr int64_t kLimit = INT64_C(100000000000000000);  // ten times it fits in 64 bits
   const char* start = at_;
   int64_t value = 0;
   while (at_ != end_ && *at_ >= '0' && *at_ <= '9') {

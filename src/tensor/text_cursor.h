@@ -28,7 +28,7 @@ class TextCursor {
   /// The rest of the line, which is consumed.
   std::string_view rest_of_line();
 
-  /// A non-negative number of at most 18 digits; `what` names it in errors.
+  /// A non-negative number of at most 17 digits; `what` names it in errors.
   int64_t integer(const char* what);
   /// A coordinate from `base` to base + extent - 1, as one counted from 0.
   uint32_t coordinate(int64_t extent, int64_t base, const char* what);

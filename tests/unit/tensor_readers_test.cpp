@@ -100,7 +100,7 @@ TEST_F(Readers, MtxRejectsLyingHeaders) {
   expect_contains(mtx_error(head + "3 3 1 1\n"), "expected the end of the line");
   expect_contains(mtx_error(head + "-3 3 1\n"), "'-3' is not the number of rows");
   expect_contains(mtx_error(head + "3 3 99999999999999999999\n"), "is too large");
-  expect_contains(mtx_error(head + "3 3 999999999999999999\n"), "has room for 0 at most");
+  expect_contains(mtx_error(head + "3 3 99999999999999999\n"), "has room for 0 at most");
   expect_contains(mtx_error(head + "9999999999 3 0\n"), "expected extents up to 4294967294");
   expect_contains(mtx_error(head + "3 3 3\n1 1 1.25\n2 2 1.25\n"),
                   "1 5:1 the file ends after 2 entries");
