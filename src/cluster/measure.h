@@ -1,0 +1,26 @@
+// Measuring by simulation: fused plans, the unfused program and scratchpad-only fusion, all on the
+// same machine and by the same simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/search.h"
+#include "cluster/tile_timing.h"
+
+namespace fuseflow::cluster {
+
+/// Times one plan in full.
+Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                      const ClusterMachine& machine);
+
+/// A measurement that may stand for a larger one: `scale` 1 is full; else loops were shortened by
+/// this factor in all and cycles, bytes and FLOPs multiplied by it.
+struct ScaledMeasure {
+  Measured measured;
+  int64_t scale = 1;
+};
+ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                             const ClusterMachine& machine, int64_t most_nodes);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,285 @@
+#include "cluster/tile_timing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide bytes
+constexpr int64_t kChannelPieceBytes = 512;
+constexpr int32_t kStagesOfANode = 4;  ///< read from afar, links, own core, write afar
+
+int64_t ticks_for(double amount, double per_cycle) {
+  return static_cast<int64_t>(std::ceil(amount * static_cast<double>(kTicks) / per_cycle));
+}
+
+/// Successors of every node, the transpose of the graph's edges.
+struct Successors {
+  std::vector<int32_t> first, nodes, waits;
+
+  explicit Successors(const TileGraph& graph) {
+    const size_t count = graph.nodes.size();
+    first.assign(count + 1, 0);
+    waits.assign(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      const TileNode& node = graph.nodes[i];
+      waits[i] = node.operands + node.orders;
+      for (int32_t e = 0; e < waits[i]; ++e) {
+        ++first[static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]) + 1];
+      }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      first[i + 1] += first[i];
+    }
+    nodes.resize(static_cast<size_t>(first[count]));
+    std::vector<int32_t> next(first.begin(), first.end() - 1);
+    for (size_t i = 0; i < count; ++i) {
+      const TileNode& node = graph.nodes[i];
+      for (int32_t e = 0; e < waits[i]; ++e) {
+        const auto from =
+            static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]);
+        nodes[static_cast<size_t>(next[from]++)] = static_cast<int32_t>(i);
+      }
+    }
+  }
+};
+
+struct Event {
+  int64_t time;
+  int32_t cluster;
+  int32_t node;
+  int32_t stage;
+  bool operator>(const Event& other) const {
+    return std::tie(time, cluster, node, stage) >
+           std::tie(other.time, other.cluster, other.node, other.stage);
+  }
+};
+
+/// When each serving resource of a core is free next.
+struct CoreClock {
+  int64_t matrix = 0, scratchpad = 0, link = 0, port = 0;
+};
+
+class Launch {
+ public:
+  Launch(const ClusterMachine& machine, const std::vector<const TileGraph*>& graphs,
+         const std::vector<uint8_t>& which)
+      : machine_(machine),
+        graphs_(graphs),
+        which_(which),
+        channels_(static_cast<size_t>(std::min<int64_t>(machine.global_channels, 4096)), 0) {
+    for (const TileGraph* graph : graphs) {
+      successors_.emplace_back(*graph);
+    }
+    const int cores = graphs.front()->cores;
+    slots_ = static_cast<int32_t>(
+        std::min<int64_t>(machine.concurrent_clusters(cores), static_cast<int64_t>(which.size())));
+    if (slots_ < 1) {
+      throw Error(ExitCode::rejected, fmt::format("a cluster of {} cores does not fit machine {}",
+                                                  cores, machine.name));
+    }
+    cores_per_cluster_ = cores;
+    cores_.resize(static_cast<size_t>(slots_) * static_cast<size_t>(cores));
+    waits_.resize(static_cast<size_t>(slots_));
+    left_.resize(static_cast<size_t>(slots_));
+    link_rate_ = machine.link_bytes_per_cycle(cores);
+    link_latency_ = machine.link_latency(cores) * kTicks;
+  }
+
+  Measured run() {
+    for (int32_t cluster = 0; cluster < slots_; ++cluster) {
+      start(cluster, 0);
+    }
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      advance(event);
+    }
+    result_.cycles = (end_ + kTicks - 1) / kTicks;
+    result_.matrix_busy_cycles = matrix_busy_ / kTicks;
+    return result_;
+  }
+
+ private:
+  const TileGraph& graph_of(int32_t cluster) const {
+    return *graphs_[which_[static_cast<size_t>(cluster)]];
+  }
+  const Successors& successors_of(int32_t cluster) const {
+    return successors_[which_[static_cast<size_t>(cluster)]];
+  }
+  size_t slot_of(int32_t cluster) const { return static_cast<size_t>(cluster % slots_); }
+
+  void start(int32_t cluster, int64_t time) {
+    const size_t slot = slot_of(cluster);
+    waits_[slot] = successors_of(cluster).waits;
+    left_[slot] = static_cast<int64_t>(waits_[slot].size());
+    for (size_t node = 0; node < waits_[slot].size(); ++node) {
+      if (waits_[slot][node] == 0) {
+        ready(cluster, static_cast<int32_t>(node), time);
+      }
+    }
+    if (left_[slot] == 0) {
+      ended(cluster, time);
+    }
+  }
+
+  void ready(int32_t cluster, int32_t node, int64_t time) {
+    const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
+    events_.push({time + (late ? machine_.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+  }
+
+  /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
+  /// that every resource is asked in the order of time.
+  void advance(const Event& event) {
+    const TileNode& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
+    CoreClock& core =
+        cores_[slot_of(event.cluster) * static_cast<size_t>(cores_per_cluster_) + node.core];
+    int64_t time = event.time;
+    int32_t stage = event.stage;
+    while (stage < kStagesOfANode && time == event.time) {
+      time = serve(node, core, stage, time, event);
+      ++stage;
+    }
+    if (time == event.time) {
+      finished(event.cluster, event.node, time);
+    } else {
+      events_.push({time, event.cluster, event.node, stage});
+    }
+  }
+
+  int64_t serve(const TileNode& node, CoreClock& core, int32_t stage, int64_t time,
+                const Event& event) {
+    switch (stage) {
+      case 0:
+        return node.bytes.global_read > 0 ? global(core, node.bytes.global_read, time, event)
+                                          : time;
+      case 1:
+        return node.bytes.link > 0 ? over_link(core, node.bytes.link, time) : time;
+      case 2:
+        return on_core(node, core, time);
+      default:
+        return node.bytes.global_write > 0 ? global(core, node.bytes.global_write, time, event)
+                                           : time;
+    }
+  }
+
+  /// Pieces of a transfer go to consecutive channels from one that the node's number selects; it
+  /// arrives when its last piece has and the core's port has passed it all.
+  int64_t global(CoreClock& core, int64_t bytes, int64_t time, const Event& event) {
+    const int64_t begin = std::max(time, core.port);
+    core.port = begin + ticks_for(static_cast<double>(bytes), machine_.core_port_bytes_per_cycle);
+    const auto channels = static_cast<int64_t>(channels_.size());
+    const int64_t pieces =
+        std::clamp<int64_t>((bytes + kChannelPieceBytes - 1) / kChannelPieceBytes, 1, channels);
+    const int64_t service =
+        ticks_for(static_cast<double>(bytes) / static_cast<double>(pieces),
+                  machine_.global_bytes_per_cycle() / static_cast<double>(channels));
+    int64_t last = core.port;
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const int64_t at = (int64_t{event.node} * 7 + int64_t{event.cluster} * 13 + piece) % channels;
+      int64_t& free = channels_[static_cast<size_t>(at)];
+      free = std::max(free, begin) + service;
+      last = std::max(last, free);
+    }
+    return last + machine_.global_latency_cycles * kTicks;
+  }
+
+  int64_t over_link(CoreClock& core, int64_t bytes, int64_t time) const {
+    const int64_t begin = std::max(time, core.link);
+    core.link = begin + ticks_for(static_cast<double>(bytes), link_rate_);
+    return core.link + link_latency_;
+  }
+
+  /// The scratchpad serves reads and writes one after the other; a tile product holds the matrix
+  /// unit until its arithmetic, its operands and its accumulator are through.
+  int64_t on_core(const TileNode& node, CoreClock& core, int64_t time) {
+    const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
+    int64_t begin = node.flops > 0 ? std::max(time, core.matrix) : time;
+    int64_t end = begin;
+    if (bytes > 0) {
+      core.scratchpad = std::max(begin, core.scratchpad) +
+                        ticks_for(static_cast<double>(bytes), machine_.scratchpad_bytes_per_cycle);
+      end = std::max(end, core.scratchpad);
+    }
+    if (node.bytes.registers > 0) {
+      end = std::max(end, begin + ticks_for(static_cast<double>(node.bytes.registers),
+                                            machine_.register_bytes_per_cycle));
+    }
+    if (node.flops > 0) {
+      end = std::max(
+          end, begin + ticks_for(static_cast<double>(node.flops), machine_.matrix_flops_per_cycle));
+      core.matrix = end;
+      matrix_busy_ += end - begin;
+      return end;
+    }
+    return bytes > 0 ? end + machine_.scratchpad_latency_cycles * kTicks : end;
+  }
+
+  void finished(int32_t cluster, int32_t node, int64_t time) {
+    const TileNode& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    result_.bytes += done.bytes;
+    result_.flops += done.flops;
+    ++result_.nodes;
+    end_ = std::max(end_, time);
+    const Successors& next = successors_of(cluster);
+    const size_t slot = slot_of(cluster);
+    for (int32_t e = next.first[static_cast<size_t>(node)];
+         e < next.first[static_cast<size_t>(node) + 1]; ++e) {
+      const int32_t to = next.nodes[static_cast<size_t>(e)];
+      if (--waits_[slot][static_cast<size_t>(to)] == 0) {
+        ready(cluster, to, time);
+      }
+    }
+    if (--left_[slot] == 0) {
+      ended(cluster, time);
+    }
+  }
+
+  void ended(int32_t cluster, int64_t time) {
+    const int64_t next = int64_t{cluster} + slots_;
+    if (next < static_cast<int64_t>(which_.size())) {
+      start(static_cast<int32_t>(next), time);
+    }
+  }
+
+  const ClusterMachine& machine_;
+  const std::vector<const TileGraph*>& graphs_;
+  const std::vector<uint8_t>& which_;
+  std::vector<Successors> successors_;
+  std::vector<int64_t> channels_;
+  std::vector<CoreClock> cores_;
+  std::vector<std::vector<int32_t>> waits_;
+  std::vector<int64_t> left_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  int32_t slots_ = 0;
+  int cores_per_cluster_ = 1;
+  double link_rate_ = 1;
+  int64_t link_latency_ = 0;
+  int64_t end_ = 0;
+  int64_t matrix_busy_ = 0;
+  Measured result_;
+};
+
+}  // namespace
+
+Measured& Measured::operator+=(const Measured& next) {
+  cycles += next.cycles;
+  bytes += next.bytes;
+  flops += next.flops;
+  nodes += next.nodes;
+  matrix_busy_cycles += next.matrix_busy_cycles;
+  return *this;
+}
+
+Measured time_launch(const ClusterMachine& machine, const std::vector<const TileGraph*>& graphs,
+                     const std::vector<uint8_t>& which) {
+  return Launch(machine, graphs, which).run();
+}
+
+}  // namespace fuseflow::cluster

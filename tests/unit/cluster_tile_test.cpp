@@ -1,0 +1,156 @@
+// Plans lowered to tile graphs: their values against the plain definition, and the bytes that the
+// simulator counts against the analyzer's formulas, over many shapes, schedules and spills.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/measure.h"
+#include "cluster/tile_values.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+ClusterMachine machine() {
+  return load_machine("h100", {});
+}
+
+void expect_values(const Chain& chain, const Plan& plan, const Analysis& analysis) {
+  const bool exact = chain.activation == Activation::relu || chain.activation == Activation::none;
+  const ChainData data = make_data(chain, 7, exact ? 1.0F : 0.125F);
+  const std::vector<float> got = evaluate_graph(chain, plan, analysis, data);
+  const std::vector<double> want = reference_e(chain, data);
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(want[i]));
+    worst = std::max(worst, std::abs(static_cast<double>(got[i]) - want[i]));
+  }
+  EXPECT_GT(largest, 0) << describe(plan);
+  EXPECT_LE(worst, exact ? 0 : 1e-4 * largest) << describe(plan);
+}
+
+void expect_plan(const Chain& chain, const Plan& plan, const ClusterMachine& on) {
+  const Analysis analysis = analyze(chain, plan, on);
+  ASSERT_EQ(obstacle_of(chain, plan, analysis.trips), Obstacle::none) << describe(plan);
+  const Measured measured = measure_plan(chain, plan, analysis, on);
+  EXPECT_EQ(measured.bytes, analysis.total) << describe(plan);
+  EXPECT_EQ(measured.flops, analysis.core_flops * analysis.trips.clusters * plan.shape.cores());
+  EXPECT_GE(static_cast<double>(measured.cycles),
+            static_cast<double>(analysis.core_flops) / on.matrix_flops_per_cycle);
+  expect_values(chain, plan, analysis);
+}
+
+const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1, 2},
+                                           {2, 1, 2, 2}, {1, 2, 2, 2}, {1, 4, 2, 4},
+                                           {2, 4, 2, 8}, {1, 4, 1, 2}, {1, 1, 4, 4}};
+
+/// Extents that give every dimension two or four steps.
+Chain sized(const Plan& plan, bool gated, Activation activation) {
+  const bool split = plan.way == GatedWay::split;
+  Chain chain = gemm_chain(32 * plan.shape.m, 64 * plan.shape.n, 32 * (split ? 1 : plan.shape.k),
+                           32 * plan.shape.l, activation);
+  if (gated) {
+    chain.kind = ChainKind::gated;
+  }
+  return chain;
+}
+
+Plan plan_of(const LoopSchedule& schedule, const ClusterShape& shape, GatedWay way) {
+  Plan plan;
+  plan.schedule = schedule;
+  plan.shape = shape;
+  plan.way = way;
+  plan.tile.value = {16, 16, 16, 16};
+  return plan;
+}
+
+/// K spatial needs a tile that covers it.
+void cover_k(const Chain& chain, Plan& plan) {
+  if (!plan.schedule.temporal(Dim::k)) {
+    plan.tile[Dim::k] = chain.size[Dim::k] / (plan.way == GatedWay::split ? 1 : plan.shape.k);
+  }
+}
+
+TEST(TileGraphs, EveryScheduleAndShapeOfAPlainChain) {
+  for (const LoopSchedule& schedule : all_schedules()) {
+    if (!accumulation_innermost(schedule)) {
+      continue;
+    }
+    for (const ClusterShape& shape : kShapes) {
+      Plan plan = plan_of(schedule, shape, GatedWay::none);
+      const Chain chain = sized(plan, false, Activation::relu);
+      cover_k(chain, plan);
+      expect_plan(chain, plan, machine());
+    }
+  }
+}
+
+TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
+  for (const LoopSchedule& schedule : pruned_schedules()) {
+    for (const ClusterShape& shape : kShapes) {
+      for (const GatedWay way : {GatedWay::split, GatedWay::sequential}) {
+        if (way == GatedWay::split && shape.k != 2) {
+          continue;
+        }
+        Plan plan = plan_of(schedule, shape, way);
+        Chain chain = sized(plan, true, Activation::silu);
+        chain.bias0 = chain.bias1 = chain.residual = true;
+        cover_k(chain, plan);
+        expect_plan(chain, plan, machine());
+      }
+    }
+  }
+}
+
+// Little memory: C and partial E spread over registers, scratchpad, peers and global memory.
+TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
+  Placement c_seen, e_seen;
+  for (const char* loops : {"LNK", "NLK", "LMK", "MLK", "LNM", "NML", "NLM", "LMN"}) {
+    for (const ClusterShape& shape : kShapes) {
+      Plan plan = plan_of(LoopSchedule::parse(loops), shape, GatedWay::none);
+      Chain chain = sized(plan, false, Activation::relu);
+      chain.bias0 = chain.residual = true;
+      cover_k(chain, plan);
+      for (const int64_t scratchpad : {9000, 3700}) {
+        ClusterMachine small = machine();
+        small.register_bytes = 2048 + 300;
+        small.scratchpad_bytes = scratchpad;
+        expect_plan(chain, plan, small);
+        const Capacity held = capacity_of(chain, plan, trips_of(chain, plan), small);
+        c_seen.scratchpad += held.c.scratchpad;
+        c_seen.links += held.c.links;
+        c_seen.global += held.c.global;
+        e_seen.scratchpad += held.e.scratchpad;
+        e_seen.global += held.e.global;
+      }
+    }
+  }
+  EXPECT_GT(c_seen.scratchpad, 0);
+  EXPECT_GT(c_seen.links, 0);
+  EXPECT_GT(c_seen.global, 0);
+  EXPECT_GT(e_seen.scratchpad, 0);
+  EXPECT_GT(e_seen.global, 0);
+}
+
+TEST(TileGraphs, LinearChainsMaySplitKOverClusters) {
+  Plan plan = plan_of(LoopSchedule::parse("ML"), {1, 2, 1, 1}, GatedWay::none);
+  const Chain chain = sized(plan, false, Activation::none);
+  expect_plan(chain, plan, machine());
+  EXPECT_EQ(analyze(chain, plan, machine()).trips.clusters, 8);
+}
+
+TEST(TileGraphs, MoreClustersThanRunAtATimeTakeWaves) {
+  ClusterMachine two = machine();
+  two.cores = 4;
+  Plan plan = plan_of(LoopSchedule::parse("LK"), {1, 2, 1, 1}, GatedWay::none);
+  const Chain chain = sized(plan, false, Activation::relu);
+  const Analysis analysis = analyze(chain, plan, two);
+  EXPECT_EQ(analysis.trips.clusters, 8);
+  const Measured slow = measure_plan(chain, plan, analysis, two);
+  const Measured fast = measure_plan(chain, plan, analysis, machine());
+  EXPECT_EQ(slow.bytes, fast.bytes);
+  EXPECT_GT(slow.cycles, 2 * fast.cycles);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
