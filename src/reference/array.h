@@ -26,7 +26,7 @@ struct Array {
 };
 
 /// Extents of the statement's indices, some of which may be bound to one value (blocking).
-struct Space {
+struct Domain {
   std::vector<int64_t> first;   ///< first value of each index
   std::vector<int64_t> extent;  ///< number of values
 
@@ -41,28 +41,28 @@ struct Space {
   }
 };
 
-inline View view_of(const Array& array, const Space& space) {
-  View view{array.values->data(), 0, std::vector<int64_t>(space.extent.size(), 0),
-            std::vector<bool>(space.extent.size(), false), array.values};
+inline View view_of(const Array& array, const Domain& domain) {
+  View view{array.values->data(), 0, std::vector<int64_t>(domain.extent.size(), 0),
+            std::vector<bool>(domain.extent.size(), false), array.values};
   int64_t stride = 1;
   for (auto loop = array.loops.rbegin(); loop != array.loops.rend(); ++loop) {
     view.strides[*loop] = stride;
     view.depends[*loop] = true;
-    stride *= space.extent[*loop];
+    stride *= domain.extent[*loop];
   }
   return view;
 }
 
 /// Calls body(offsets) for every point of `loops` in row-major order, where offsets[v] is the
-/// position in view v relative to its data. Index values count from 0 within the space.
+/// position in view v relative to its data. Index values count from 0 within the domain.
 template <class Body>
-void for_each_point(const std::vector<IndexId>& loops, const Space& space,
+void for_each_point(const std::vector<IndexId>& loops, const Domain& domain,
                     const std::vector<const View*>& views, Body&& body) {
   std::vector<int64_t> offsets;
   for (const View* view : views) offsets.push_back(view->base);
   std::vector<int64_t> at(loops.size(), 0);
   for (const IndexId loop : loops) {
-    if (space.extent[loop] <= 0) return;
+    if (domain.extent[loop] <= 0) return;
   }
   for (;;) {
     body(offsets);
@@ -71,13 +71,13 @@ void for_each_point(const std::vector<IndexId>& loops, const Space& space,
       if (depth == 0) return;
       --depth;
       const IndexId loop = loops[depth];
-      if (++at[depth] < space.extent[loop]) {
+      if (++at[depth] < domain.extent[loop]) {
         for (size_t v = 0; v < views.size(); ++v) offsets[v] += views[v]->strides[loop];
         break;
       }
       at[depth] = 0;
       for (size_t v = 0; v < views.size(); ++v) {
-        offsets[v] -= views[v]->strides[loop] * (space.extent[loop] - 1);
+        offsets[v] -= views[v]->strides[loop] * (domain.extent[loop] - 1);
       }
     }
   }

@@ -16,12 +16,12 @@ std::vector<const View*> pointers(const std::vector<View>& views) {
 }
 
 /// The loop that runs innermost: the one along which the most factors are contiguous or constant.
-IndexId best_inner(const Space& space, const std::vector<IndexId>& loops,
+IndexId best_inner(const Domain& domain, const std::vector<IndexId>& loops,
                    const std::vector<View>& factors) {
   IndexId best = -1;
   int64_t best_score = -1;
   for (const IndexId loop : loops) {
-    int64_t score = std::min<int64_t>(space.extent[loop], 64);
+    int64_t score = std::min<int64_t>(domain.extent[loop], 64);
     for (const View& view : factors) score += view.strides[loop] <= 1 ? 1000 : 0;
     if (score >= best_score) {
       best_score = score;
@@ -79,15 +79,15 @@ void add_row(const std::vector<View>& factors, const std::vector<int64_t>& offse
 
 }  // namespace
 
-Array contract(const Space& space, const std::vector<IndexId>& free,
+Array contract(const Domain& domain, const std::vector<IndexId>& free,
                const std::vector<IndexId>& over, const std::vector<View>& factors, double scale,
                int threads) {
-  Array out{free, std::make_shared<std::vector<float>>(space.size(free), 0.0F)};
+  Array out{free, std::make_shared<std::vector<float>>(domain.size(free), 0.0F)};
   std::vector<IndexId> loops = free;
   loops.insert(loops.end(), over.begin(), over.end());
-  View out_view = view_of(out, space);
+  View out_view = view_of(out, domain);
   if (out.values->empty()) return out;
-  const IndexId inner = best_inner(space, loops, factors);
+  const IndexId inner = best_inner(domain, loops, factors);
   if (inner < 0) {  // no loops at all: one product
     double product = scale;
     for (const View& view : factors) product *= view.data[view.base];
@@ -95,7 +95,7 @@ Array contract(const Space& space, const std::vector<IndexId>& free,
     return out;
   }
   const bool inner_free = std::find(free.begin(), free.end(), inner) != free.end();
-  const int64_t extent = space.extent[inner];
+  const int64_t extent = domain.extent[inner];
   const std::vector<IndexId> outer = without(free, inner);
   const std::vector<IndexId> sums = without(over, inner);
 
@@ -109,11 +109,11 @@ Array contract(const Space& space, const std::vector<IndexId>& free,
       for (View& view : local) view.base += view.strides[split] * at;
     }
     std::vector<double> acc(inner_free ? std::max<int64_t>(extent, 1) : 1);
-    for_each_point(rest, space, pointers(local), [&](const std::vector<int64_t>& outside) {
+    for_each_point(rest, domain, pointers(local), [&](const std::vector<int64_t>& outside) {
       std::fill(acc.begin(), acc.end(), 0.0);
       std::vector<View> here(local.begin(), local.end() - 1);
       for (size_t f = 0; f < here.size(); ++f) here[f].base = outside[f];
-      for_each_point(sums, space, pointers(here), [&](const std::vector<int64_t>& offsets) {
+      for_each_point(sums, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
         add_row(here, offsets, inner, extent, scale, acc.data(), inner_free ? 1 : 0);
       });
       float* result = out.values->data() + outside.back();
@@ -128,16 +128,16 @@ Array contract(const Space& space, const std::vector<IndexId>& free,
   }
   tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
   arena.execute(
-      [&] { tbb::parallel_for(int64_t{0}, space.extent[split], [&](int64_t at) { task(at); }); });
+      [&] { tbb::parallel_for(int64_t{0}, domain.extent[split], [&](int64_t at) { task(at); }); });
   return out;
 }
 
-Array contract_sparse(const Space& space, const std::vector<IndexId>& free,
+Array contract_sparse(const Domain& domain, const std::vector<IndexId>& free,
                       const std::vector<IndexId>& over, const SparseFactor& driver,
                       const std::vector<View>& factors, double scale) {
-  std::vector<double> sums(space.size(free), 0.0);
+  std::vector<double> sums(domain.size(free), 0.0);
   Array out{free, std::make_shared<std::vector<float>>(sums.size())};
-  View out_view = view_of(out, space);
+  View out_view = view_of(out, domain);
   const auto bound = [&](IndexId loop) {
     return std::find(driver.subscripts.begin(), driver.subscripts.end(), loop) !=
            driver.subscripts.end();
@@ -148,19 +148,19 @@ Array contract_sparse(const Space& space, const std::vector<IndexId>& free,
       if (!bound(loop)) rest.push_back(loop);
     }
   }
-  const IndexId inner = best_inner(space, rest, factors);
+  const IndexId inner = best_inner(domain, rest, factors);
   const std::vector<IndexId> outer = without(rest, inner);
   std::vector<View> here = factors;
   here.push_back(out_view);
   std::vector<View> only_factors = factors;
-  std::vector<int64_t> value(space.extent.size(), -1);
+  std::vector<int64_t> value(domain.extent.size(), -1);
 
   for_each_stored(*driver.storage, [&](std::span<const int64_t> coords, float entry) {
     for (const IndexId loop : driver.subscripts) value[loop] = -1;
     for (size_t d = 0; d < coords.size(); ++d) {
       const IndexId loop = driver.subscripts[d];
-      const int64_t at = coords[d] - space.first[loop];
-      if (at < 0 || at >= space.extent[loop]) return;     // outside the block
+      const int64_t at = coords[d] - domain.first[loop];
+      if (at < 0 || at >= domain.extent[loop]) return;    // outside the block
       if (value[loop] >= 0 && value[loop] != at) return;  // off the diagonal
       value[loop] = at;
     }
@@ -174,13 +174,13 @@ Array contract_sparse(const Space& space, const std::vector<IndexId>& free,
         if (first_use) here[v].base += view.strides[loop] * value[loop];
       }
     }
-    for_each_point(outer, space, pointers(here), [&](const std::vector<int64_t>& offsets) {
+    for_each_point(outer, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
       if (inner < 0) {
         double product = scale * entry;
         for (size_t f = 0; f < factors.size(); ++f) product *= factors[f].data[offsets[f]];
         sums[offsets.back()] += product;
       } else {
-        add_row(only_factors, offsets, inner, space.extent[inner], scale * entry,
+        add_row(only_factors, offsets, inner, domain.extent[inner], scale * entry,
                 sums.data() + offsets.back(), static_cast<int>(out_view.strides[inner]));
       }
     });

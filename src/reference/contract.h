@@ -15,12 +15,12 @@ struct SparseFactor {
 };
 
 /// out[free] = scale * sum over `over` of the product of the factors, in f64.
-Array contract(const Space& space, const std::vector<IndexId>& free,
+Array contract(const Domain& domain, const std::vector<IndexId>& free,
                const std::vector<IndexId>& over, const std::vector<View>& factors, double scale,
                int threads);
 
 /// The same where one factor is sparse and the others are finite: visits its entries only.
-Array contract_sparse(const Space& space, const std::vector<IndexId>& free,
+Array contract_sparse(const Domain& domain, const std::vector<IndexId>& free,
                       const std::vector<IndexId>& over, const SparseFactor& driver,
                       const std::vector<View>& factors, double scale);
 

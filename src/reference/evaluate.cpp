@@ -14,26 +14,26 @@ namespace {
 
 using namespace reference;
 
-/// Evaluates the expression of one statement over a space (all of it, or a block of it).
+/// Evaluates the expression of one statement over a domain (all of it, or a block of it).
 class StatementEvaluator {
  public:
   StatementEvaluator(const Program& program, const Statement& statement,
                      const std::vector<Value>& values, const ReferenceOptions& options)
       : program_(program), statement_(statement), values_(values), options_(options) {
     for (const Index& index : statement.indices) {
-      space_.first.push_back(0);
-      space_.extent.push_back(index.extent);
+      domain_.first.push_back(0);
+      domain_.extent.push_back(index.extent);
     }
   }
 
   Value run() {
     const Tensor& tensor = program_.tensors[statement_.result];
     Value value{known_shape(tensor), nullptr, nullptr};
-    if (space_.size(statement_.result_indices) > options_.max_elements) {
+    if (domain_.size(statement_.result_indices) > options_.max_elements) {
       value.sparse = evaluate_points(program_, statement_, values_);
       return value;
     }
-    auto out = std::make_shared<std::vector<float>>(space_.size(statement_.result_indices));
+    auto out = std::make_shared<std::vector<float>>(domain_.size(statement_.result_indices));
     run_blocks(0, 0, *out);
     value.dense = std::move(out);
     return value;
@@ -48,23 +48,23 @@ class StatementEvaluator {
       return;
     }
     const IndexId loop = loops[depth];
-    const int64_t extent = space_.extent[loop];
+    const int64_t extent = domain_.extent[loop];
     int64_t inner = 1;
-    for (size_t d = depth + 1; d < loops.size(); ++d) inner *= space_.extent[loops[d]];
+    for (size_t d = depth + 1; d < loops.size(); ++d) inner *= domain_.extent[loops[d]];
     for (int64_t at = 0; at < extent; ++at) {
-      space_.first[loop] = at;
-      space_.extent[loop] = 1;
+      domain_.first[loop] = at;
+      domain_.extent[loop] = 1;
       run_blocks(depth + 1, offset + at * inner, out);
     }
-    space_.first[loop] = 0;
-    space_.extent[loop] = extent;
+    domain_.first[loop] = 0;
+    domain_.extent[loop] = extent;
   }
 
   /// Writes the block's result (loops before `depth` are bound) to its place, which is contiguous.
   void copy_out(size_t, int64_t offset, std::vector<float>& out) {
     const View view = eval(static_cast<int32_t>(statement_.nodes.size()) - 1);
     float* to = out.data() + offset;
-    for_each_point(statement_.result_indices, space_, {&view},
+    for_each_point(statement_.result_indices, domain_, {&view},
                    [&](const std::vector<int64_t>& at) { *to++ = view.data[at[0]]; });
   }
 
@@ -75,7 +75,7 @@ class StatementEvaluator {
       if (node.kind != Expr::Kind::reduce && node.kind != Expr::Kind::apply) continue;
       const int32_t position = static_cast<int32_t>(&node - statement_.nodes.data());
       if (node.kind == Expr::Kind::apply && inside_contraction(position)) continue;
-      largest = std::max(largest, space_.size(free_indices(position)));
+      largest = std::max(largest, domain_.size(free_indices(position)));
     }
     return largest;
   }
@@ -129,7 +129,7 @@ class StatementEvaluator {
       case Expr::Kind::access:
         return access(node);
       case Expr::Kind::constant:
-        return view_of({{}, std::make_shared<std::vector<float>>(1, node.constant)}, space_);
+        return view_of({{}, std::make_shared<std::vector<float>>(1, node.constant)}, domain_);
       case Expr::Kind::coordinate:
         return coordinate(node.index);
       case Expr::Kind::apply:
@@ -142,10 +142,10 @@ class StatementEvaluator {
 
   View coordinate(IndexId index) const {
     Array array{{index}, std::make_shared<std::vector<float>>()};
-    for (int64_t i = 0; i < space_.extent[index]; ++i) {
-      array.values->push_back(static_cast<float>(space_.first[index] + i));
+    for (int64_t i = 0; i < domain_.extent[index]; ++i) {
+      array.values->push_back(static_cast<float>(domain_.first[index] + i));
     }
-    return view_of(array, space_);
+    return view_of(array, domain_);
   }
 
   /// Dense values of a tensor; a sparse one is spelled out if it is small enough.
@@ -168,8 +168,8 @@ class StatementEvaluator {
   View access(const Expr& node) const {
     const Value& value = values_[node.tensor];
     const auto data = dense(node.tensor);
-    View view{data->data(), 0, std::vector<int64_t>(space_.extent.size(), 0),
-              std::vector<bool>(space_.extent.size(), false), data};
+    View view{data->data(), 0, std::vector<int64_t>(domain_.extent.size(), 0),
+              std::vector<bool>(domain_.extent.size(), false), data};
     int64_t stride = 1;
     bool inside = true;
     for (size_t d = node.subscripts.size(); d-- > 0;) {
@@ -178,8 +178,8 @@ class StatementEvaluator {
       for (const auto& [index, factor] : subscript.terms) {
         view.strides[index] += factor * stride;
         view.depends[index] = true;
-        const int64_t from = factor * space_.first[index];
-        const int64_t to = from + factor * (space_.extent[index] - 1);
+        const int64_t from = factor * domain_.first[index];
+        const int64_t to = from + factor * (domain_.extent[index] - 1);
         low += std::min(from, to);
         high += std::max(from, to);
         view.base += from * stride;
@@ -197,13 +197,13 @@ class StatementEvaluator {
     const int32_t position = static_cast<int32_t>(&node - statement_.nodes.data());
     Array array{free_indices(position), nullptr};
     array.values = std::make_shared<std::vector<float>>();
-    array.values->reserve(space_.size(array.loops));
-    std::vector<int64_t> at(space_.extent.size(), 0);
+    array.values->reserve(domain_.size(array.loops));
+    std::vector<int64_t> at(domain_.extent.size(), 0);
     const auto visit = [&](auto&& self, size_t depth) -> void {
       if (depth < array.loops.size()) {
         const IndexId loop = array.loops[depth];
-        for (int64_t i = 0; i < space_.extent[loop]; ++i) {
-          at[loop] = space_.first[loop] + i;
+        for (int64_t i = 0; i < domain_.extent[loop]; ++i) {
+          at[loop] = domain_.first[loop] + i;
           self(self, depth + 1);
         }
         return;
@@ -219,7 +219,7 @@ class StatementEvaluator {
       array.values->push_back(inside ? data[offset] : program_.tensors[node.tensor].fill);
     };
     visit(visit, 0);
-    return view_of(array, space_);
+    return view_of(array, domain_);
   }
 
   View apply(int32_t position) {
@@ -227,17 +227,17 @@ class StatementEvaluator {
     std::vector<View> operands;
     for (const int32_t child : node.children) operands.push_back(eval(child));
     Array out{free_indices(position), nullptr};
-    out.values = std::make_shared<std::vector<float>>(space_.size(out.loops));
-    if (out.values->empty()) return view_of(out, space_);
+    out.values = std::make_shared<std::vector<float>>(domain_.size(out.loops));
+    if (out.values->empty()) return view_of(out, domain_);
     const IndexId inner = out.loops.empty() ? -1 : out.loops.back();
-    const int64_t row = inner < 0 ? 1 : space_.extent[inner];
+    const int64_t row = inner < 0 ? 1 : domain_.extent[inner];
     std::vector<IndexId> outer = out.loops;
     if (inner >= 0) outer.pop_back();
     std::vector<std::vector<float>> copies(operands.size(), std::vector<float>(row));
     std::vector<const View*> views;
     for (const View& view : operands) views.push_back(&view);
     float* to = out.values->data();
-    for_each_point(outer, space_, views, [&](const std::vector<int64_t>& at) {
+    for_each_point(outer, domain_, views, [&](const std::vector<int64_t>& at) {
       const float* rows[3] = {};
       int strides[3] = {};
       for (size_t c = 0; c < operands.size(); ++c) {
@@ -251,29 +251,29 @@ class StatementEvaluator {
       evaluate_many(node.op, {rows, operands.size()}, {strides, operands.size()}, to, row);
       to += row;
     });
-    return view_of(out, space_);
+    return view_of(out, domain_);
   }
 
   View reduce(int32_t position) {
     const Expr& node = statement_.nodes[position];
     double count = 1;
-    for (const IndexId index : node.over) count *= static_cast<double>(space_.extent[index]);
+    for (const IndexId index : node.over) count *= static_cast<double>(domain_.extent[index]);
     if (node.reduction == Reduction::sum) return contraction(position, 1);
     if (node.reduction == Reduction::mean) return contraction(position, 1 / count);
     const View body = eval(node.children[0]);
     Array out{free_indices(position), nullptr};
     out.values = std::make_shared<std::vector<float>>();
-    out.values->reserve(space_.size(out.loops));
-    for_each_point(out.loops, space_, {&body}, [&](const std::vector<int64_t>& at) {
+    out.values->reserve(domain_.size(out.loops));
+    for_each_point(out.loops, domain_, {&body}, [&](const std::vector<int64_t>& at) {
       View here = body;
       here.base = at[0];
       float result = identity(node.reduction);
-      for_each_point(node.over, space_, {&here}, [&](const std::vector<int64_t>& point) {
+      for_each_point(node.over, domain_, {&here}, [&](const std::vector<int64_t>& point) {
         result = combine(node.reduction, result, here.data[point[0]]);
       });
       out.values->push_back(result);
     });
-    return view_of(out, space_);
+    return view_of(out, domain_);
   }
 
   /// A sum, or (scale 1/count) a mean. One sparse factor with fill 0 may drive it if every other
@@ -297,10 +297,10 @@ class StatementEvaluator {
       for (const Subscript& subscript : access.subscripts) {
         sparse.subscripts.push_back(subscript.plain());
       }
-      return view_of(contract_sparse(space_, free, node.over, sparse, views, scale), space_);
+      return view_of(contract_sparse(domain_, free, node.over, sparse, views, scale), domain_);
     }
     if (driver >= 0) views.push_back(eval(driver));
-    return view_of(contract(space_, free, node.over, views, scale, options_.threads), space_);
+    return view_of(contract(domain_, free, node.over, views, scale, options_.threads), domain_);
   }
 
   int32_t choose_driver(const std::vector<int32_t>& factors) const {
@@ -321,7 +321,7 @@ class StatementEvaluator {
 
   bool all_finite(const View& view, int32_t position) const {
     bool finite = true;
-    for_each_point(free_indices(position), space_, {&view}, [&](const std::vector<int64_t>& at) {
+    for_each_point(free_indices(position), domain_, {&view}, [&](const std::vector<int64_t>& at) {
       finite = finite && std::isfinite(view.data[at[0]]);
     });
     return finite;
@@ -331,7 +331,7 @@ class StatementEvaluator {
   const Statement& statement_;
   const std::vector<Value>& values_;
   const ReferenceOptions& options_;
-  Space space_;
+  Domain domain_;
 };
 
 }  // namespace

@@ -1,0 +1,116 @@
+// The reference evaluation against values worked out by hand, and its fast paths against the plain one.
+#include "reference/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/parse.h"
+
+namespace fuseflow {
+namespace {
+
+std::vector<Value> run(const std::string& text, ReferenceOptions options = {}) {
+  const Program program = parse_program({"test", "fuseflow 1\n" + text});
+  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    if (tensor.source.kind == Source::Kind::none) continue;
+    inputs[t] = std::make_shared<Storage>(
+        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+  }
+  return evaluate(program, inputs, options);
+}
+
+std::vector<float> last(const std::vector<Value>& values) {
+  return values.back().dense ? *values.back().dense : to_dense(*values.back().sparse);
+}
+
+constexpr const char* kMatrices = R"(
+input %a: f32[2, 3] dense,compressed = values(1, 0, 2, 0, 0, 3)
+input %d: f32[2, 3] dense,dense = values(1, 0, 2, 0, 0, 3)
+input %b: f32[3, 2] dense,dense = values(1, 2, 3, 4, 5, 6)
+)";
+
+TEST(Reference, SparseProductEqualsDenseProduct) {
+  const auto text = [](const std::string& a) {
+    return std::string(kMatrices) + "result %y: f32[2, 2] dense,dense\nregion @y {\n%y[i, k] = sum(j) " +
+           a + "[i, j] * %b[j, k]\n}\n";
+  };
+  const std::vector<float> expected = {11, 14, 15, 18};
+  EXPECT_EQ(last(run(text("%a"))), expected);
+  EXPECT_EQ(last(run(text("%d"))), expected);
+}
+
+TEST(Reference, TransposedResultAndBroadcast) {
+  EXPECT_EQ(last(run(std::string(kMatrices) + R"(
+result %y: f32[3, 2] dense,dense
+region @y {
+  %y[j, i] = relu(%a[i, j] - 1) + 1
+})")),
+            (std::vector<float>{1, 1, 1, 1, 2, 3}));
+}
+
+TEST(Reference, ReductionsOfAbsentAndOfNothing) {
+  EXPECT_EQ(last(run(std::string(kMatrices) + R"(
+result %y: f32[2] dense
+region @y {
+  %y[i] = max(j) (%a[i, j] - 2)
+})")),
+            (std::vector<float>{0, 1}));
+  EXPECT_EQ(last(run(R"(
+input %e: f32[2, 0] dense,dense = values()
+result %y: f32[2] dense
+region @y {
+  %y[i] = max(j) %e[i, j]
+})")),
+            std::vector<float>(2, -std::numeric_limits<float>::infinity()));
+}
+
+TEST(Reference, InfinityInAFactorDisablesTheSparsePath) {
+  const auto y = last(run(R"(
+input %a: f32[1, 2] dense,compressed = values(0, 1)
+input %b: f32[2] dense = values(inf, 1)
+result %y: f32[1] dense
+region @y {
+  %y[i] = sum(j) %a[i, j] * %b[j]
+})"));
+  EXPECT_TRUE(std::isnan(y[0]));
+}
+
+TEST(Reference, SubscriptsOutsideReadTheFill) {
+  EXPECT_EQ(last(run(R"(
+input %x: f32[3] dense fill(7) = values(1, 2, 3)
+result %y: f32[4] dense
+region @y {
+  %y[i] = %x[2*i - 1]
+})")),
+            (std::vector<float>{7, 2, 7, 7}));
+}
+
+TEST(Reference, BlockingDoesNotChangeResults) {
+  const std::string text = std::string(kMatrices) + R"(
+result %y: f32[2, 2] dense,dense
+region @y {
+  %y[i, k] = max(j) exp(%d[i, j] + %b[j, k])
+})";
+  EXPECT_EQ(last(run(text)), last(run(text, {.threads = 1, .max_elements = 5, .on_result = {}})));
+}
+
+TEST(Compare, NaNAndInfinityMustAgree) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto value = [](std::vector<float> x) {
+    return Value{{static_cast<int64_t>(x.size())},
+                 std::make_shared<const std::vector<float>>(std::move(x)),
+                 nullptr};
+  };
+  EXPECT_TRUE(compare(value({1, inf, NAN}), value({1, inf, NAN})).passes(0));
+  EXPECT_FALSE(compare(value({1, inf}), value({1, -inf})).passes(1));
+  EXPECT_FALSE(compare(value({1, NAN}), value({1, 2})).passes(1));
+  EXPECT_TRUE(compare(value({1.00001F, 2}), value({1, 2})).passes(1e-4));
+  EXPECT_FALSE(compare(value({1.001F, 2}), value({1, 2})).passes(1e-4));
+}
+
+}  // namespace
+}  // namespace fuseflow
