@@ -1,0 +1,186 @@
+// Rejected texts: each message names what was wrong and what was expected, several come in one run,
+// and no input ends in anything but an Error.
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+
+namespace fuseflow {
+namespace {
+
+const std::string kHead =
+    "fuseflow 1\n"
+    "input %a: f32[4, 5] dense,compressed\n"
+    "input %x: f32[5] dense\n"
+    "result %y: f32[4] dense\n";
+
+std::string errors(const std::string& text) {
+  try {
+    parse_program({"t.ff", text});
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::rejected);
+    std::string all;
+    for (const Diagnostic& diagnostic : error.diagnostics()) all += format(diagnostic);
+    return all;
+  }
+}
+
+std::string statement_error(const std::string& statement) {
+  return errors(kHead + "region @y {\n  " + statement + "\n}\n");
+}
+
+void expect_message(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "got: " << text << "\nexpected: " << part;
+}
+
+TEST(ParseError, ShowsPlaceLineAndCaret) {
+  EXPECT_EQ(statement_error("%y[i] = rellu(%a[i, 0])"),
+            "t.ff:6:11: error: unknown operator 'rellu'; did you mean 'relu'?; expected one of " +
+                [] {
+                  std::string names;
+                  for (const std::string& name : op_names()) names += name + ", ";
+                  return names + "sum, mean, prod, coordinate\n";
+                }() +
+                "  %y[i] = rellu(%a[i, 0])\n          ^~~~~\n");
+}
+
+TEST(ParseError, ReportsSeveralInOneRun) {
+  const std::string all = errors(
+      "fuseflow 1\n"
+      "input %a: f33[4] dense\n"
+      "input %b: f32[4] dens\n"
+      "input %c: f32[4] dense fil(0)\n"
+      "const %d f32[4] dense\n"
+      "result %y: f32[4] dense\n"
+      "region @y {\n"
+      "  oder i\n"
+      "  %y[i] = %q[i]\n"
+      "  %y[i] = %y + )\n"
+      "}\n"
+      "rgion @z {\n");
+  expect_message(all, "t.ff:2:11: error: ");
+  expect_message(all, "t.ff:3:18: error: ");
+  expect_message(all, "unknown attribute of a tensor 'fil'; did you mean 'fill'?");
+  expect_message(all, "t.ff:5:10: error: unexpected 'f32', expected ':', e.g. `input %x");
+  expect_message(all, "unknown keyword in a region 'oder'; did you mean 'order'?");
+  expect_message(all, "t.ff:9:11: error: unknown tensor %q");
+  expect_message(all, "t.ff:10:16: error: unexpected ')', expected an expression");
+  expect_message(all, "unknown keyword 'rgion'; did you mean 'region'?");
+}
+
+TEST(ParseError, Version) {
+  expect_message(errors("fuseflow 2\n"), "the text has version 2, expected at most 1");
+  expect_message(errors("input %a: f32[4] dense\n"), "expected the version line, e.g. `fuseflow 1`");
+  expect_message(errors(""), "unexpected the end of the file, expected the version line");
+  expect_message(errors("fuseflow 99999999999999999999\n"), "is out of range");
+}
+
+TEST(ParseError, Statements) {
+  expect_message(statement_error("%y[i] = %a[i]"), "%a has rank 2, got 1 subscript");
+  expect_message(statement_error("%y[i, j] = %a[i, j]"), "%y has rank 1, got 2 indices");
+  expect_message(statement_error("%y[i] = %a[i, j]"), "unknown index j");
+  expect_message(statement_error("%y[i] = sum(j) %a[i, j] + %x[j]"),
+                 "index j is used outside of its reduction, expected parentheses");
+  expect_message(statement_error("%y[i] = sum(i) %x[i]"), "index i is defined twice");
+  expect_message(statement_error("%y[i] = sum(j) %a[j, i]"), "index i has two extents: dimension 0 of "
+                                                              "%y has extent 4, but dimension 1 of %a "
+                                                              "has extent 5");
+  expect_message(statement_error("%y[i] = sum(k) %x[2*k + i]"), "nothing tells the extent of index k");
+  expect_message(statement_error("%x[i] = 1"), "%x is an input and cannot be defined");
+  expect_message(statement_error("%y[i] = %y[i]"), "%y is used in its own definition");
+  expect_message(statement_error("%y[i] = relu(%a[i, 0], 1)"), "relu takes 1 operand, got 2");
+  expect_message(statement_error("%y[i] = i"), "`coordinate(i)`");
+  expect_message(statement_error("%y[i] = %x[i] < 1 < 2"), "comparisons do not chain");
+  expect_message(statement_error("%y[i] = 1e99"), "exceeds the range of f32");
+  expect_message(statement_error("%y[i] = %x[9223372036854775807*i + 9223372036854775807*i]"),
+                 "exceeds 64 bits");
+  expect_message(statement_error("%y[i] = %x[99999999999999999999*i]"), "out of range");
+  expect_message(statement_error("%y[i] = %a[i, 0"), "expected ',' or ']'");
+}
+
+TEST(ParseError, DeepNestingIsRefused) {
+  expect_message(statement_error("%y[i] = " + std::string(100000, '(') + "1"), "nested deeper");
+  expect_message(statement_error("%y[i] = " + std::string(100000, '-') + "%a[i, 0]"), "nested deeper");
+  std::string chain = "%y[i] = 1";
+  for (int k = 0; k < 5000; ++k) chain += " + 1";
+  expect_message(statement_error(chain), "nested deeper");
+}
+
+TEST(ParseError, Programs) {
+  expect_message(errors(kHead), "result %y is not defined, expected a statement");
+  expect_message(statement_error("%y[i] = sum(j) %a[i, j]\n  %y[i] = 1"), "%y is defined twice");
+  expect_message(errors(kHead + "input %a: f32[1] dense\n"), "%a is declared twice");
+  expect_message(errors("fuseflow 1\ntemp %t: f32[N] dense\n"), "unknown dimension N");
+  expect_message(errors("fuseflow 1\ninput %t: f32[3] dense fill(-inf) facts(finite)\n"),
+                 "contradicts its facts");
+  expect_message(errors("fuseflow 1\nconst %t: f32[3] dense\n"), "constant %t has no source");
+  expect_message(errors("fuseflow 1\ntemp %t: f32[3] dense = values(1,2,3)\n"), "cannot have a source");
+  const std::string two = "temp %t: f32[4] dense\nregion @a {\n %y[i] = %t[i]\n}\nregion @b {\n %t[i] = "
+                          "1\n}\n";
+  expect_message(errors(kHead + two), "%y uses %t before it is defined (in region @b)");
+}
+
+TEST(ParseError, Schedules) {
+  expect_message(statement_error("order i, j, i\n  %y[i] = sum(j) %a[i, j]"), "names i twice");
+  expect_message(statement_error("place %a = stream\n  %y[i] = sum(j) %a[i, j]"),
+                 "expected memory or scratchpad");
+  expect_message(statement_error("place %x = memory\n  %y[i] = sum(j) %a[i, j]"),
+                 "neither defines nor uses");
+  expect_message(statement_error("block %a = [2]\n  %y[i] = sum(j) %a[i, j]"), "expected 2 (its rank)");
+  expect_message(statement_error("parallel i = 0\n  %y[i] = sum(j) %a[i, j]"), "out of range");
+}
+
+std::string graph_error(const std::string& nodes) {
+  return statement_error("%y[i] = sum(j) %a[i, j] * %x[j]\n graph {\n index i: 4\n index j: 5\n phase {\n" +
+                         nodes + "\n}\n}\n");
+}
+
+TEST(GraphError, EachTypingRuleNamesItsViolation) {
+  const std::string open =
+      "$r: ref<> = root\n$i: crd<i>, $ai: ref<i> = scan %a.0 ($r)\n"
+      "$j: crd<i,j>, $aj: ref<i,j> = scan %a.1 ($ai)\n";
+  expect_message(graph_error(open + "$v: val<i,j> = array %a ($ai)"),
+                 "$ai (ref<i>) is a reference to %a.0, expected one to %a.1");
+  expect_message(graph_error(open + "$q: ref<i,j> = repeat ($r, $j)"),
+                 "$j (crd<i,j>) is not nested directly below $r (ref<>)");
+  expect_message(graph_error(open + "$x: ref<i,j> = locate %x.0 ($ai, $i)"),
+                 "$ai (ref<i>) is a reference to %a.0, expected one to the root");
+  expect_message(graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<i> = reduce sum ($r, $v)"),
+                 "is not nested directly below $r");
+  expect_message(graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<j> = reduce sum ($i, $v)"),
+                 "output $s is declared val<j>, expected val<i>");
+  expect_message(graph_error("$r: ref<> = root\n$i: crd<i>, $a: ref<i> = scan %a.0 ($r)\n"
+                             "$x: crd<i>, $b: ref<i> = scan %x.0 ($r)\n"
+                             "$v: val<i> = array %x ($b)\n$w: val<i> = coordinate ($i)\n"
+                             "$z: val<i> = map mul ($v, $w)"),
+                 "are not in the same space");
+  expect_message(graph_error(open + "write_values %y ($i, $i)"), "input 2 is $i (crd<i>), expected a val");
+  expect_message(graph_error(open + "write_level %y.0 ($i)"), "the level is dense and is not written");
+  expect_message(graph_error(open + "$k: crd<i>, $l: ref<i> = scan %a.2 ($r)"), "levels 0 to 1, got level 2");
+  expect_message(graph_error(open + "$q: ref<i> = repeet ($r, $i)"), "did you mean 'repeat'?");
+  expect_message(graph_error(open + "$q: ref<i> = repeat ($r, $ii)"), "unknown stream $ii");
+  expect_message(graph_error(open + "}\nphase {\n$q: val<i> = coordinate ($i)"),
+                 "takes $i of phase 0 in phase 1");
+  expect_message(graph_error(open + "$q: ref<i> = buffer ($ai) capasity=3"), "did you mean 'capacity'?");
+  expect_message(graph_error(open + "$q: ref<i,j> = buffer ($ai)"), "declared ref<i,j>, expected ref<i>");
+}
+
+TEST(ParseError, TruncatedAndMangledTextsNeverCrash) {
+  const std::string folder = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/examples/";
+  for (const char* name : {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff"}) {
+    const std::string text = read_source(folder + name).text;
+    for (size_t cut = 0; cut < text.size(); cut += 3) {
+      errors(text.substr(0, cut));
+      std::string mangled = text;
+      mangled[cut] = "%$@{}()[]\"#,;-9\0x"[cut % 17];
+      errors(mangled);
+      mangled = text;
+      mangled.erase(cut, 1 + cut % 7);
+      errors(mangled);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fuseflow
