@@ -21,7 +21,7 @@ using Shape = std::vector<int64_t>;
 /// The shape that the generator's own one and the expected one agree on.
 Shape agreed_shape(const Source& source, const std::optional<Shape>& expected) {
   const std::optional<Shape> own = Params(source.params, source.name).shape("shape");
-  const Shape shape = own ? *own : expected.value_or(Shape{-1});
+  Shape shape = own ? *own : expected.value_or(Shape{-1});
   if (std::find(shape.begin(), shape.end(), -1) != shape.end()) {
     throw Error(ExitCode::rejected,
                 fmt::format("{}: the shape is not known from the model, expected shape=[...] with "

@@ -35,7 +35,7 @@ std::string next_word(std::string_view& line) {
   if (begin == std::string_view::npos) return "";
   line.remove_prefix(begin);
   const size_t end = std::min(line.find_first_of(" \t\r"), line.size());
-  const std::string word = lower(line.substr(0, end));
+  std::string word = lower(line.substr(0, end));
   line.remove_prefix(end);
   return word;
 }

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <bit>
+#include <cmath>
 
 #include "support/error.h"
 #include "tensor/limits.h"
@@ -50,7 +51,7 @@ std::vector<uint64_t> sample(Random& random, uint64_t range, uint64_t wanted) {
 uint64_t entries_of_density(const Params& params, double elements) {
   const double density = params.real("density", -1, 0, 1);
   if (density < 0) params.fail("density", "a number from 0 to 1");
-  return static_cast<uint64_t>(density * elements + 0.5);
+  return static_cast<uint64_t>(std::floor(density * elements + 0.5));
 }
 
 /// `edges`, or else the count that `density` gives.
@@ -100,7 +101,7 @@ void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
     area += static_cast<uint64_t>(std::min(block, matrix.rows() - at) *
                                   std::min(block, matrix.columns() - at));
   }
-  const auto wanted = static_cast<uint64_t>(density * static_cast<double>(area) + 0.5);
+  const auto wanted = static_cast<uint64_t>(std::floor(density * static_cast<double>(area) + 0.5));
   require_entries(wanted, "block_diagonal");
   const std::vector<uint64_t> picked = sample(random, area, wanted);
   auto next = picked.begin();

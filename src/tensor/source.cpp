@@ -232,7 +232,7 @@ std::string to_string(const Source& source) {
       head = source.name;
       break;
   }
-  for (const auto& [key, value] : source.params) parts.push_back(key + "=" + value);
+  for (const auto& [key, value] : source.params) parts.push_back(fmt::format("{}={}", key, value));
   if (source.nnz) parts.push_back(fmt::format("nnz={}", *source.nnz));
   const bool spaced = source.kind == Source::Kind::onnx || source.kind == Source::Kind::file;
   return fmt::format("{}({})", head, fmt::join(parts, spaced ? ", " : ","));
