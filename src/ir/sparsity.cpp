@@ -135,7 +135,7 @@ class Analysis {
   NodeSparsity reduce(const Expr& node) {
     const NodeSparsity& body = done_[node.children[0]];
     NodeSparsity result;
-    result.facts = reduced_facts(node, body);
+    result.facts = reduced_facts(node.reduction, body.facts);
     if (!body.fill) return result;
     double count = 1;
     for (const IndexId index : node.over) {
@@ -144,34 +144,6 @@ class Analysis {
     result.presence = body.presence;
     result.fill = reduced_fill(node.reduction, *body.fill, count);
     return result;
-  }
-
-  static float reduced_fill(Reduction reduction, float fill, double count) {
-    if (count == 0) {
-      return reduction == Reduction::mean ? std::nanf("") : identity(reduction);
-    }
-    switch (reduction) {
-      case Reduction::sum:
-        return fill == 0 ? 0.0F : static_cast<float>(count * fill);
-      case Reduction::prod:
-        return static_cast<float>(std::pow(static_cast<double>(fill), count));
-      default:
-        return fill;
-    }
-  }
-
-  static Facts reduced_facts(const Expr& node, const NodeSparsity& body) {
-    const Facts& x = body.facts;
-    switch (node.reduction) {
-      case Reduction::max:  // of nothing: -inf
-        return {false, x.no_nan, false, false, x.below_inf};
-      case Reduction::min:
-        return {false, x.no_nan, x.nonnegative, false, false};
-      case Reduction::sum:
-        return {false, x.finite, x.nonnegative, false, false};
-      default:
-        return {};
-    }
   }
 
   const Program& program_;
@@ -211,6 +183,33 @@ Presence along_impl(const Presence& presence, const Statement& statement, IndexI
 }
 
 }  // namespace
+
+float reduced_fill(Reduction reduction, float fill, double count) {
+  if (count == 0) {
+    return reduction == Reduction::mean ? std::nanf("") : identity(reduction);
+  }
+  switch (reduction) {
+    case Reduction::sum:
+      return fill == 0 ? 0.0F : static_cast<float>(count * fill);
+    case Reduction::prod:
+      return static_cast<float>(std::pow(static_cast<double>(fill), count));
+    default:
+      return fill;
+  }
+}
+
+Facts reduced_facts(Reduction reduction, const Facts& x) {
+  switch (reduction) {
+    case Reduction::max:  // of nothing: -inf
+      return {false, x.no_nan, false, false, x.below_inf};
+    case Reduction::min:
+      return {false, x.no_nan, x.nonnegative, false, false};
+    case Reduction::sum:
+      return {false, x.finite, x.nonnegative, false, false};
+    default:
+      return {};
+  }
+}
 
 bool format_allows_absence(const Tensor& tensor, int dim) {
   for (size_t level = 0; level < tensor.format.levels.size(); ++level) {

@@ -54,6 +54,10 @@ struct ResultSparsity {
 ResultSparsity infer_result(const Program& program, const Statement& statement,
                             const AbsentAlong& absent = {});
 
+/// What a reduction of `count` equal entries `fill` gives, and facts of a reduction's results.
+float reduced_fill(Reduction reduction, float fill, double count);
+Facts reduced_facts(Reduction reduction, const Facts& body);
+
 /// `facts` and `assumed` of a tensor together.
 Facts admitted_facts(const Tensor& tensor);
 

@@ -1,0 +1,114 @@
+// From expressions to nodes, given an order of the region's indices. Loops are opened outermost first,
+// each once for all operands that take part in it (presence decides how they join); a reduction whose
+// own loop comes first is computed as a nest of its own under the loops that are open, and its result
+// takes part as a stream. Values and references that do not depend on the innermost loops are made
+// where they are known and repeated.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lower/expression.h"
+#include "lower/graph_builder.h"
+
+namespace fuseflow {
+
+/// Rules of the lowering that a test can break on purpose, to show that it would notice.
+enum class Mutant : uint8_t {
+  none,
+  union_becomes_intersection,   ///< unite -> intersect
+  reduction_ignores_fill,       ///< reductions skip absent entries whatever their fill
+  lookup_without_join,          ///< operands that are only looked up intersect
+  align_forgotten,              ///< inner fibers keep their old outer coordinates
+  wrong_pad,                    ///< absent streamed values are 0
+  result_keeps_empty_fibers,    ///< no drop on compressed results
+  offset_forgotten,             ///< shifted accesses read in place
+  reduction_order,              ///< an accumulator keeps too few loops' coordinates apart
+  fill_mismatch_ignored,        ///< a result whose stored fill differs is not visited everywhere
+};
+
+/// A stream nested below a space: one coordinate stream a loop, and the values.
+struct StreamTensor {
+  std::vector<int> indices;      ///< region indices, outermost first
+  std::vector<StreamId> crds;
+  std::vector<bool> complete;    ///< the fiber at this loop has every coordinate, always
+  Input value;                   ///< a stream in the innermost loop, or a number
+};
+
+struct Context {
+  int space = 0;
+  std::vector<int> bound;  ///< region indices that loops in scope have bound, ascending
+};
+
+class Emitter {
+ public:
+  Emitter(const Program& program, const RegionIndices& indices, const Expressions& expressions,
+          const std::vector<int>& order, GraphBuilder& builder, Mutant mutant);
+
+  /// Starts a phase: its own root, nothing shared with earlier phases.
+  void begin_phase(int phase);
+  /// A node's value over all of its free indices. `everywhere`: visit every coordinate.
+  StreamTensor emit_root(int node, const std::vector<int>& indices, bool everywhere);
+  /// Moves streams below `from` to the coordinates `to` (of the same enclosing space).
+  StreamId align(StreamId to, StreamId from, StreamId inner);
+  /// A value as a stream in the innermost space of `tensor`.
+  StreamId as_stream(const StreamTensor& tensor);
+
+ private:
+  friend class LoopOpener;
+
+  /// A loop opened under another one. All streams that one of its nodes gives have its structure.
+  struct Space {
+    int parent = -1;
+    int index = -1;   ///< region index
+    int loop = -1;    ///< graph index
+    StreamId crd = -1;  ///< the root's reference for the root space
+    bool complete = false;
+    std::map<std::pair<int, int>, StreamId> refs;  ///< (view, levels bound) -> reference
+    std::map<int, StreamTensor> streams;           ///< reductions that came in as streams: the rest
+  };
+
+  const ExprNode& node(int n) const { return expressions_.nodes[n]; }
+  std::vector<int> unbound(int n, const Context& context) const;
+  std::vector<int> sorted(std::vector<int> indices) const;
+  std::vector<int> loops_of(int space) const;  ///< graph indices, outermost first
+  int home_of(const std::vector<int>& free, int space) const;
+  int graph_index(int index, int parent);
+  int space_of(StreamId crd, int parent, int index);
+
+  StreamTensor emit(int n, Context context, const std::vector<int>& loops,
+                    const std::vector<bool>& everywhere);
+  Input value(int n, int space);
+  Input make_value(int n, int space);
+  StreamTensor reduction(int n, const Context& context);
+  StreamTensor make_reduction(int n, const Context& context);
+  StreamTensor finish_reduction(int n, int space, StreamTensor body);
+  Input coordinate_value(const Affine& affine, int space);
+  StreamId reference(int view, int levels, int space);
+  StreamId locate(int view, int level, int space);
+  StreamId repeat_to(StreamId stream, int from, int to);
+  StreamId repeat_once(StreamId stream, int to);
+  StreamId coordinate_stream(int index, int space);
+  bool identity_fill(const ExprNode& reduce) const;
+  float start_of(const ExprNode& reduce) const;
+
+  const Program& program_;
+  const RegionIndices& indices_;
+  const Expressions& expressions_;
+  std::vector<int> rank_;  ///< position of each region index in the order
+  GraphBuilder& builder_;
+  Mutant mutant_;
+  std::vector<int64_t> extents_;
+
+  std::vector<Space> spaces_;  ///< of this phase; 0 is the root
+  std::map<StreamId, int> space_by_crd_;
+  std::map<std::pair<int, int>, int> complete_space_;  ///< (parent, index) -> everywhere loop
+  std::map<std::pair<int, int>, Input> values_;        ///< (node, home space)
+  std::map<std::tuple<int, int, std::vector<int>>, StreamTensor> reductions_;
+  std::map<std::pair<int, int>, int> graph_indices_;   ///< (region index, how often in scope)
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,272 @@
+#include "lower/expression.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ir/sparsity.h"
+
+namespace fuseflow {
+
+namespace {
+
+using Kind = ExprNode::Kind;
+
+bool same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+using Key = std::tuple<Kind, TensorId, std::vector<Affine>, uint32_t, Op, Reduction,
+                       std::vector<int>, std::vector<int>>;
+
+Key key_of(const ExprNode& node) {
+  return {node.kind, node.tensor,    node.subscripts, std::bit_cast<uint32_t>(node.constant),
+          node.op,   node.reduction, node.over,       node.children};
+}
+
+class ExpressionBuilder {
+ public:
+  ExpressionBuilder(const Program& program, const Region& region, const RegionIndices& indices)
+      : program_(program), region_(region), indices_(indices), extents_(indices.extents()) {}
+
+  Expressions run() {
+    for (const Instance& instance : indices_.instances) add_instance(instance);
+    return std::move(result_);
+  }
+
+ private:
+  void add_instance(const Instance& instance) {
+    const Statement& statement = region_.statements[instance.statement];
+    std::vector<int> made;
+    for (size_t n = 0; n < statement.nodes.size(); ++n) {
+      if (instance.producers[n] >= 0) {
+        made.push_back(result_.of_instance[instance.producers[n]]);
+        continue;
+      }
+      ExprNode node = translate(statement.nodes[n], instance.map, made);
+      node.statement = instance.statement;
+      made.push_back(intern(std::move(node)));
+    }
+    admit(result_.nodes[made.back()].facts, program_.tensors[statement.result]);
+    result_.of_instance.push_back(made.back());
+  }
+
+  /// What is known of a tensor is known of the values that define it.
+  static void admit(Facts& facts, const Tensor& tensor) {
+    const Facts more = admitted_facts(tensor);
+    facts = {facts.finite || more.finite, facts.no_nan || more.no_nan,
+             facts.nonnegative || more.nonnegative, facts.nonzero || more.nonzero,
+             facts.below_inf || more.below_inf};
+  }
+
+  ExprNode translate(const Expr& expr, const std::vector<Affine>& map,
+                     const std::vector<int>& made) const {
+    ExprNode node;
+    node.op = expr.op;
+    node.reduction = expr.reduction;
+    for (const int32_t child : expr.children) node.children.push_back(made[child]);
+    switch (expr.kind) {
+      case Expr::Kind::access:
+        node.kind = Kind::view;
+        node.tensor = expr.tensor;
+        for (const Subscript& s : expr.subscripts) node.subscripts.push_back(substitute(s, map));
+        break;
+      case Expr::Kind::constant:
+        node.constant = expr.constant;
+        break;
+      case Expr::Kind::coordinate:
+        node.kind = Kind::coordinate;
+        node.subscripts.push_back(map[expr.index]);
+        break;
+      case Expr::Kind::apply:
+        node.kind = Kind::apply;
+        break;
+      case Expr::Kind::reduce:
+        node.kind = Kind::reduce;
+        for (const IndexId index : expr.over) node.over.push_back(map[index].plain());
+        std::sort(node.over.begin(), node.over.end());
+        break;
+    }
+    if (node.kind != Kind::apply) node.op = Op::add;
+    if (node.kind != Kind::reduce) node.reduction = Reduction::sum;
+    return node;
+  }
+
+  int intern(ExprNode node) {
+    const auto [place, is_new] =
+        interned_.emplace(key_of(node), static_cast<int>(result_.nodes.size()));
+    if (!is_new) return place->second;
+    analyse_node(node);
+    result_.nodes.push_back(std::move(node));
+    return place->second;
+  }
+
+  const ExprNode& child(const ExprNode& node, size_t c) const {
+    return result_.nodes[node.children[c]];
+  }
+
+  void analyse_node(ExprNode& node) const {
+    std::set<int> free;
+    for (const Affine& affine : node.subscripts) {
+      for (const auto& term : affine.terms) free.insert(term.first);
+    }
+    for (size_t c = 0; c < node.children.size(); ++c) {
+      free.insert(child(node, c).free.begin(), child(node, c).free.end());
+      node.has_reduce = node.has_reduce || child(node, c).has_reduce;
+    }
+    for (const int index : node.over) free.erase(index);
+    node.free.assign(free.begin(), free.end());
+    switch (node.kind) {
+      case Kind::view:
+        return analyse_view(node);
+      case Kind::constant:
+        node.fill = node.constant;
+        node.facts = facts_of_constant(node.constant);
+        return;
+      case Kind::coordinate:
+        node.facts = {true, true, node.subscripts[0].offset >= 0, false, true};
+        for (const auto& term : node.subscripts[0].terms) {
+          if (term.second < 0) node.facts.nonnegative = false;
+        }
+        return;
+      case Kind::apply:
+        return analyse_apply(node);
+      case Kind::reduce:
+        return analyse_reduce(node);
+    }
+  }
+
+  void analyse_view(ExprNode& node) const {
+    const Tensor& tensor = program_.tensors[node.tensor];
+    bool sparse = false;
+    bool padded = false;
+    for (const LevelKind level : tensor.format.levels) sparse = sparse || level != LevelKind::dense;
+    for (size_t d = 0; d < node.subscripts.size(); ++d) {
+      const auto [low, high] = range_of(node.subscripts[d], extents_);
+      padded = padded || low < 0 || high >= tensor.shape[d].value;
+    }
+    node.facts = admitted_facts(tensor);
+    if (sparse || padded) node.facts = both(node.facts, facts_of_constant(tensor.fill));
+    if (sparse) node.fill = tensor.fill;
+  }
+
+  std::optional<float> constant_for(const ExprNode& node, unsigned present) const {
+    std::vector<Operand> operands;
+    for (size_t c = 0; c < node.children.size(); ++c) {
+      const bool any = ((present >> c) & 1U) != 0;
+      operands.push_back({any ? std::nullopt : child(node, c).fill, child(node, c).facts});
+    }
+    return constant_result(node.op, operands);
+  }
+
+  void analyse_apply(ExprNode& node) const {
+    unsigned always = 0;
+    std::vector<Operand> operands;
+    for (size_t c = 0; c < node.children.size(); ++c) {
+      const ExprNode& operand = child(node, c);
+      if (!operand.fill) always |= 1U << c;
+      const bool constant = operand.kind == Kind::constant;
+      operands.push_back({constant ? operand.fill : std::nullopt, operand.facts});
+    }
+    node.facts = result_facts(node.op, operands);
+    node.fill = constant_for(node, always);
+    if (!node.fill) return;
+    for (unsigned pattern = 0; pattern < 1U << node.children.size(); ++pattern) {
+      if ((pattern & always) != always) continue;
+      const auto covers = [&](unsigned set) { return (set & pattern) == set; };
+      if (std::any_of(node.patterns.begin(), node.patterns.end(), covers)) continue;
+      const auto value = constant_for(node, pattern);
+      if (!value || !same(*value, *node.fill)) node.patterns.push_back(pattern);
+    }
+  }
+
+  void analyse_reduce(ExprNode& node) const {
+    node.has_reduce = true;
+    for (const int index : node.over) {
+      node.count *= static_cast<double>(std::max<int64_t>(extents_[index], 0));
+    }
+    const ExprNode& body = child(node, 0);
+    node.facts = reduced_facts(node.reduction, body.facts);
+    if (body.fill) node.fill = reduced_fill(node.reduction, *body.fill, node.count);
+  }
+
+  const Program& program_;
+  const Region& region_;
+  const RegionIndices& indices_;
+  const std::vector<int64_t> extents_;
+  std::map<Key, int> interned_;
+  Expressions result_;
+};
+
+/// Below an apply node, without entering reductions: the reductions, and the compressed levels'
+/// indices of the views.
+struct Reach {
+  std::set<int> reductions;
+  std::map<int, TensorId> sparse;  // index -> a view with a compressed level there
+};
+
+void reach(const Program& program, const Expressions& expressions, int node, Reach& result,
+           std::set<int>& seen) {
+  if (!seen.insert(node).second) return;
+  const ExprNode& expr = expressions.nodes[node];
+  if (expr.kind == Kind::reduce) {
+    result.reductions.insert(node);
+    return;
+  }
+  if (expr.kind == Kind::view) {
+    const Format& format = program.tensors[expr.tensor].format;
+    for (int level = 0; level < format.rank(); ++level) {
+      const Affine& affine = expr.subscripts[format.mode_order[level]];
+      if (format.levels[level] == LevelKind::dense || !affine.is_shift()) continue;
+      result.sparse.emplace(affine.terms[0].first, expr.tensor);
+    }
+  }
+  for (const int child : expr.children) reach(program, expressions, child, result, seen);
+}
+
+}  // namespace
+
+Expressions build_expressions(const Program& program, const Region& region,
+                              const RegionIndices& indices) {
+  return ExpressionBuilder(program, region, indices).run();
+}
+
+std::vector<OrderEdge> mask_preferences(const Program& program, const Expressions& expressions) {
+  std::vector<OrderEdge> edges;
+  int group = 0;
+  for (const ExprNode& node : expressions.nodes) {
+    if (node.kind != Kind::apply || !node.fill || node.children.size() < 2) continue;
+    std::vector<Reach> reaches;
+    for (const int child : node.children) {
+      std::set<int> seen;
+      reaches.emplace_back();
+      reach(program, expressions, child, reaches.back(), seen);
+    }
+    for (size_t c = 0; c < node.children.size(); ++c) {
+      const auto filters = [&](size_t mask) {  // no value of its own where the mask has none
+        return std::all_of(node.patterns.begin(), node.patterns.end(),
+                           [&](unsigned p) { return ((p >> mask) & 1U) != 0; });
+      };
+      for (size_t mask = 0; mask < node.children.size(); ++mask) {
+        if (mask == c || !filters(mask)) continue;
+        for (const int reduction : reaches[c].reductions) {
+          const ExprNode& expr = expressions.nodes[reduction];
+          for (const auto& [index, tensor] : reaches[mask].sparse) {
+            if (!std::binary_search(expr.free.begin(), expr.free.end(), index)) continue;
+            for (const int over : expr.over) {
+              edges.push_back({index, over, EdgeKind::preference,
+                               fmt::format("%{} filters before a reduction",
+                                           program.tensors[tensor].name),
+                               tensor, -1, ++group});
+            }
+          }
+        }
+      }
+    }
+  }
+  return edges;
+}
+
+}  // namespace fuseflow

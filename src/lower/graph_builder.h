@@ -1,0 +1,60 @@
+// Makes the nodes of a graph: a node asked for twice is made once (equal in everything that
+// distinguishes it: kind, inputs, attributes, phase), and it knows which streams may carry N. Knows
+// nodes and streams, not statements.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fuseflow {
+
+/// What a new output stream is.
+struct OutputSpec {
+  StreamKind kind = StreamKind::val;
+  std::vector<int> indices;
+  bool may_be_absent = false;  ///< references: N may occur
+};
+
+class GraphBuilder {
+ public:
+  /// `max_nodes`: more is Error(rejected).
+  explicit GraphBuilder(size_t max_nodes) : max_nodes_(max_nodes) {}
+
+  void set_phase(int phase) { phase_ = phase; }
+  /// The statement that nodes made from now on belong to (the first that needs them).
+  void set_origin(size_t statement) { origin_ = statement; }
+  size_t origin() const { return origin_; }
+
+  int add_index(const std::string& name, int64_t extent);
+  /// The outputs of the node, made if there is no equal one.
+  std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
+  StreamId add_one(Node node, OutputSpec output) { return add(std::move(node), {output})[0]; }
+  /// A writer: never shared.
+  void add_sink(Node node);
+
+  const Stream& stream(StreamId id) const { return graph_.streams[id]; }
+  bool may_be_absent(StreamId id) const { return may_be_absent_[id]; }
+  const Graph& graph() const { return graph_; }
+  Graph& graph() { return graph_; }
+  const std::vector<size_t>& origins() const { return origins_; }
+
+ private:
+  std::vector<int64_t> key_of(const Node& node, const std::vector<OutputSpec>& outputs) const;
+
+  Graph graph_;
+  std::vector<bool> may_be_absent_;
+  std::vector<size_t> origins_;  ///< by node
+  std::map<std::vector<int64_t>, NodeId> made_;
+  size_t max_nodes_;
+  int phase_ = 0;
+  size_t origin_ = 0;
+};
+
+/// Inputs that are all streams.
+std::vector<Input> streams_in(const std::vector<StreamId>& streams);
+
+}  // namespace fuseflow

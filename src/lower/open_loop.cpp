@@ -1,0 +1,342 @@
+#include "lower/open_loop.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace fuseflow {
+
+using Kind = ExprNode::Kind;
+
+int LoopOpener::open(int node, bool everywhere_wanted) {
+  const Formula wanted = formula(node);
+  const bool all = everywhere_wanted || wanted.kind == Formula::Kind::all ||
+                   wanted.kind == Formula::Kind::never;
+  Joined lead = all ? everywhere() : build(wanted);
+  const int space = emitter_.space_of(lead.crd, context_.space, index_);
+  if (all) emitter_.spaces_[space].complete = true;
+  for (const int leaf : complete_) {
+    if (leaves_[leaf].crd == lead.crd) emitter_.spaces_[space].complete = true;
+  }
+  look_up(lead);
+  record(lead, space);
+  return space;
+}
+
+bool LoopOpener::bound(const Affine& affine) const {
+  return std::all_of(affine.terms.begin(), affine.terms.end(), [&](const auto& term) {
+    return std::binary_search(context_.bound.begin(), context_.bound.end(), term.first);
+  });
+}
+
+LoopOpener::Formula LoopOpener::formula(int n) {
+  const auto place = formulas_.find(n);
+  if (place != formulas_.end()) return place->second;
+  Formula made = make_formula(n);
+  return formulas_[n] = std::move(made);
+}
+
+LoopOpener::Formula LoopOpener::make_formula(int n) {
+  const ExprNode& expr = emitter_.node(n);
+  if (expr.kind == Kind::constant) return {Formula::Kind::never, -1, {}};
+  if (!std::binary_search(expr.free.begin(), expr.free.end(), index_)) return {};
+  switch (expr.kind) {
+    case Kind::view:
+      return view_formula(n);
+    case Kind::reduce:
+      return stream_formula(n);
+    case Kind::apply:
+      break;
+    default:
+      return {};
+  }
+  std::vector<Formula> children;
+  for (const int child : expr.children) children.push_back(formula(child));
+  if (!expr.fill) return {};
+  std::vector<Formula> parts;
+  for (const unsigned pattern : expr.patterns) {
+    std::vector<Formula> members;
+    for (size_t c = 0; c < children.size(); ++c) {
+      if (((pattern >> c) & 1U) != 0) members.push_back(children[c]);
+    }
+    parts.push_back(join(Formula::Kind::both, std::move(members)));
+  }
+  return join(Formula::Kind::either, std::move(parts));
+}
+
+LoopOpener::Formula LoopOpener::view_formula(int n) {
+  const ExprNode& expr = emitter_.node(n);
+  const Tensor& tensor = emitter_.program_.tensors[expr.tensor];
+  for (int level = 0; level < tensor.format.rank(); ++level) {
+    const int dimension = tensor.format.mode_order[level];
+    const Affine& affine = expr.subscripts[dimension];
+    if (bound(affine)) continue;
+    if (!affine.is_shift() || affine.terms[0].first != index_) return {};
+    if (tensor.format.levels[level] == LevelKind::dense) {
+      const int64_t extent = tensor.shape[dimension].value;
+      if (affine.offset == 0 && extent == emitter_.extents_[index_]) dense_.emplace_back(n, level);
+      return {};
+    }
+    Leaf leaf;
+    leaf.node = n;
+    leaf.level = level;
+    const StreamId parent = emitter_.reference(n, level, context_.space);
+    const bool shifted = emitter_.mutant_ != Mutant::offset_forgotten;
+    emitter_.builder_.set_origin(expr.statement);
+    leaf.crd = scan(expr.tensor, level, parent, shifted ? -affine.offset : 0, &leaf.payload);
+    return {Formula::Kind::leaf, add_leaf(std::move(leaf)), {}};
+  }
+  return {};
+}
+
+LoopOpener::Formula LoopOpener::stream_formula(int n) {
+  const ExprNode& expr = emitter_.node(n);
+  const auto before = [&](int a, int b) { return emitter_.rank_[a] < emitter_.rank_[b]; };
+  const bool inner = std::all_of(expr.over.begin(), expr.over.end(),
+                                 [&](int over) { return before(index_, over); });
+  if (inner) {  // its own loops come later: its operands take part
+    const Formula body = formula(expr.children[0]);
+    return expr.fill ? body : Formula{};
+  }
+  const auto& known = emitter_.spaces_[context_.space].streams;
+  const auto place = known.find(n);
+  Leaf leaf;
+  leaf.node = n;
+  leaf.stream = place != known.end() ? place->second : emitter_.reduction(n, context_);
+  leaf.crd = leaf.stream.crds[0];
+  const float pad = expr.fill.value_or(
+      expr.reduction == Reduction::mean ? std::nanf("") : identity(expr.reduction));
+  leaf.pad = emitter_.mutant_ == Mutant::wrong_pad ? 0 : pad;
+  if (leaf.stream.crds.size() == 1) leaf.payload = leaf.stream.value.stream;
+  const bool complete = leaf.stream.complete[0];
+  const int position = add_leaf(std::move(leaf));
+  if (complete) complete_.push_back(position);
+  if (!expr.fill) return {};
+  return {Formula::Kind::leaf, position, {}};
+}
+
+int LoopOpener::add_leaf(Leaf leaf) {
+  leaves_.push_back(std::move(leaf));
+  return static_cast<int>(leaves_.size()) - 1;
+}
+
+/// Flattens and simplifies. `both` of nothing is all, `either` of nothing is never.
+LoopOpener::Formula LoopOpener::join(Formula::Kind kind, std::vector<Formula> parts) {
+  const bool both = kind == Formula::Kind::both;
+  const Formula::Kind neutral = both ? Formula::Kind::all : Formula::Kind::never;
+  const Formula::Kind absorbing = both ? Formula::Kind::never : Formula::Kind::all;
+  Formula result{kind, -1, {}};
+  const auto add = [&](const Formula& part) {
+    auto& list = result.children;
+    if (std::find(list.begin(), list.end(), part) == list.end()) list.push_back(part);
+  };
+  for (const Formula& part : parts) {
+    if (part.kind == absorbing) return {absorbing, -1, {}};
+    if (part.kind == neutral) continue;
+    if (part.kind == kind) {
+      for (const Formula& child : part.children) add(child);
+    } else {
+      add(part);
+    }
+  }
+  if (result.children.empty()) return {neutral, -1, {}};
+  if (result.children.size() == 1) {
+    Formula only = std::move(result.children.front());
+    return only;
+  }
+  return result;
+}
+
+LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
+  if (wanted.kind == Formula::Kind::leaf) {
+    const StreamId crd = leaves_[wanted.leaf].crd;
+    Joined result{crd, {}};
+    for (const Leaf& leaf : leaves_) {
+      if (leaf.crd != crd || leaf.payload < 0) continue;
+      const auto same = [&](const Item& item) { return item.payload == leaf.payload; };
+      if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
+      result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad});
+    }
+    return result;
+  }
+  std::vector<Joined> parts;
+  for (const Formula& child : wanted.children) {
+    Joined part = build(child);
+    const auto same = [&](const Joined& other) { return other.crd == part.crd; };
+    if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
+  }
+  const bool both = wanted.kind == Formula::Kind::both ||
+                    emitter_.mutant_ == Mutant::union_becomes_intersection;
+  return join_nodes(both ? NodeKind::intersect : NodeKind::unite, std::move(parts));
+}
+
+/// One joiner. A union has one pad: values with another one are left out here and looked up later.
+LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> parts) {
+  if (parts.size() == 1) return std::move(parts[0]);
+  Node node;
+  node.kind = kind;
+  std::vector<int> loops = emitter_.loops_of(context_.space);
+  loops.push_back(emitter_.graph_index(index_, context_.space));
+  std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};
+  Joined result;
+  bool has_pad = false;
+  for (const Joined& part : parts) {
+    node.inputs.push_back({part.crd, 0});
+    int count = 1;
+    for (const Item& item : part.items) {
+      if (kind == NodeKind::unite && item.is_value) {
+        const bool same = std::bit_cast<uint32_t>(node.init) == std::bit_cast<uint32_t>(item.pad);
+        if (has_pad && !same) continue;
+        node.init = item.pad;
+        has_pad = true;
+      }
+      node.inputs.push_back({item.now, 0});
+      const bool absent = kind == NodeKind::unite || emitter_.builder_.may_be_absent(item.now);
+      outputs.push_back({item.is_value ? StreamKind::val : StreamKind::ref, loops,
+                         !item.is_value && absent});
+      result.items.push_back(item);
+      ++count;
+    }
+    node.groups.push_back(count);
+  }
+  const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+  result.crd = made[0];
+  for (size_t i = 0; i < result.items.size(); ++i) result.items[i].now = made[i + 1];
+  return result;
+}
+
+StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_t offset,
+                          StreamId* inner) {
+  Node node;
+  node.kind = NodeKind::scan;
+  node.tensor = tensor;
+  node.level = level;
+  node.offset = offset;
+  node.inputs = streams_in({reference});
+  std::vector<int> loops = emitter_.loops_of(context_.space);
+  loops.push_back(emitter_.graph_index(index_, context_.space));
+  const std::vector<StreamId> made = emitter_.builder_.add(
+      node, {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}});
+  *inner = made[1];
+  return made[0];
+}
+
+/// Every coordinate: the loop that another expression opened here, a stream that is known to be
+/// complete, a dense level, or a counter.
+LoopOpener::Joined LoopOpener::everywhere() {
+  const auto key = std::pair(context_.space, index_);
+  const auto known = emitter_.complete_space_.find(key);
+  if (known != emitter_.complete_space_.end()) {
+    return {emitter_.spaces_[known->second].crd, {}};
+  }
+  if (!complete_.empty()) {
+    const int leaf = complete_.front();
+    return build({Formula::Kind::leaf, leaf, {}});
+  }
+  StreamId crd = -1;
+  for (const auto& [view, level] : dense_) {
+    const StreamId parent = emitter_.reference(view, level, context_.space);
+    if (emitter_.builder_.may_be_absent(parent)) continue;
+    emitter_.builder_.set_origin(emitter_.node(view).statement);
+    crd = scan(emitter_.node(view).tensor, level, parent, 0, &scanned_.second);
+    scanned_.first = view;
+    scanned_level_ = level;
+    break;
+  }
+  if (crd < 0) {
+    StreamId unused = -1;
+    const StreamId root = emitter_.repeat_to(emitter_.spaces_[0].crd, 0, context_.space);
+    crd = scan(-1, -1, root, 0, &unused);
+  }
+  emitter_.complete_space_[key] = emitter_.space_of(crd, context_.space, index_);
+  return {crd, {}};
+}
+
+/// References and values of participants that do not decide where the loop goes.
+void LoopOpener::look_up(Joined& lead) {
+  std::vector<const Leaf*> missing;
+  for (const Leaf& leaf : leaves_) {
+    const auto has = [&](const Item& item) { return item.payload == leaf.payload; };
+    if (leaf.payload < 0 || std::any_of(lead.items.begin(), lead.items.end(), has)) continue;
+    if (leaf.crd == lead.crd) {
+      lead.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad});
+    } else {
+      missing.push_back(&leaf);
+    }
+  }
+  while (!missing.empty()) {
+    std::vector<Joined> parts{{lead.crd, {}}};
+    std::vector<const Leaf*> later;
+    bool has_pad = false;
+    uint32_t pad = 0;
+    for (const Leaf* leaf : missing) {
+      if (leaf->is_value()) {
+        if (has_pad && pad != std::bit_cast<uint32_t>(leaf->pad)) {
+          later.push_back(leaf);
+          continue;
+        }
+        has_pad = true;
+        pad = std::bit_cast<uint32_t>(leaf->pad);
+      }
+      const auto same = [&](const Joined& part) { return part.crd == leaf->crd; };
+      auto part = std::find_if(parts.begin() + 1, parts.end(), same);
+      if (part == parts.end()) part = parts.insert(part, {leaf->crd, {}});
+      const auto has = [&](const Item& item) { return item.payload == leaf->payload; };
+      if (std::any_of(part->items.begin(), part->items.end(), has)) continue;
+      part->items.push_back({leaf->payload, leaf->payload, leaf->is_value(), leaf->pad});
+    }
+    Node node;
+    node.kind = NodeKind::leftjoin;
+    node.init = std::bit_cast<float>(pad);
+    std::vector<int> loops = emitter_.builder_.stream(lead.crd).indices;
+    std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};
+    std::vector<Item> items;
+    for (const Joined& part : parts) {
+      node.inputs.push_back({part.crd, 0});
+      node.groups.push_back(1 + static_cast<int>(part.items.size()));
+      for (const Item& item : part.items) {
+        node.inputs.push_back({item.now, 0});
+        outputs.push_back({item.is_value ? StreamKind::val : StreamKind::ref, loops,
+                           !item.is_value});
+        items.push_back(item);
+      }
+    }
+    const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+    for (size_t i = 0; i < items.size(); ++i) {
+      items[i].now = made[i + 1];
+      lead.items.push_back(items[i]);
+    }
+    missing = std::move(later);
+  }
+}
+
+void LoopOpener::record(const Joined& lead, int space) {
+  if (scanned_.first >= 0) {
+    emitter_.spaces_[space].refs.emplace(std::pair(scanned_.first, scanned_level_ + 1),
+                                         scanned_.second);
+  }
+  for (const Leaf& leaf : leaves_) {
+    StreamId now = -1;
+    for (const Item& item : lead.items) {
+      if (item.payload == leaf.payload) now = item.now;
+    }
+    if (leaf.level >= 0) {
+      emitter_.spaces_[space].refs.emplace(std::pair(leaf.node, leaf.level + 1), now);
+      continue;
+    }
+    StreamTensor rest;
+    rest.value = {now, 0};
+    if (leaf.payload < 0) {
+      rest.indices.assign(leaf.stream.indices.begin() + 1, leaf.stream.indices.end());
+      rest.complete.assign(leaf.stream.complete.begin() + 1, leaf.stream.complete.end());
+      if (lead.crd != leaf.crd) std::fill(rest.complete.begin(), rest.complete.end(), false);
+      for (size_t c = 1; c < leaf.stream.crds.size(); ++c) {
+        rest.crds.push_back(emitter_.align(lead.crd, leaf.crd, leaf.stream.crds[c]));
+      }
+      rest.value = {emitter_.align(lead.crd, leaf.crd, leaf.stream.value.stream), 0};
+    }
+    emitter_.spaces_[space].streams.emplace(leaf.node, std::move(rest));
+  }
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,76 @@
+// Opens one loop for an expression: finds who takes part (levels of views, streamed reductions), joins
+// them as the presence formula says, and looks the others up. Private to the emitter.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "lower/emit.h"
+
+namespace fuseflow {
+
+class LoopOpener {
+ public:
+  LoopOpener(Emitter& emitter, const Context& context, int index)
+      : emitter_(emitter), context_(context), index_(index) {}
+
+  /// The space of the new loop, in which every participant's reference or value is known.
+  int open(int node, bool everywhere);
+
+ private:
+  /// Which coordinates must be visited, over participants.
+  struct Formula {
+    enum class Kind : uint8_t { all, never, leaf, both, either } kind = Kind::all;
+    int leaf = -1;
+    std::vector<Formula> children;
+    bool operator==(const Formula&) const = default;
+  };
+  /// A participant: a level of a view that is scanned, or a reduction that comes as a stream.
+  struct Leaf {
+    int node = -1;
+    int level = -1;          ///< -1: a stream
+    StreamId crd = -1;
+    StreamId payload = -1;   ///< reference or value; -1 if further loops follow
+    float pad = 0;           ///< value where it is absent
+    StreamTensor stream;
+    bool is_value() const { return level < 0 && payload >= 0; }
+  };
+  struct Item {
+    StreamId payload = -1;  ///< as the participant gave it
+    StreamId now = -1;      ///< behind the joins so far
+    bool is_value = false;
+    float pad = 0;
+  };
+  struct Joined {
+    StreamId crd = -1;
+    std::vector<Item> items;
+  };
+
+  Formula formula(int n);
+  Formula make_formula(int n);
+  Formula view_formula(int n);
+  Formula stream_formula(int n);
+  static Formula join(Formula::Kind kind, std::vector<Formula> parts);
+  bool bound(const Affine& affine) const;
+  int add_leaf(Leaf leaf);
+
+  Joined build(const Formula& formula);
+  Joined join_nodes(NodeKind kind, std::vector<Joined> parts);
+  Joined everywhere();
+  StreamId scan(TensorId tensor, int level, StreamId reference, int64_t offset, StreamId* inner);
+  void look_up(Joined& lead);
+  void record(const Joined& lead, int space);
+
+  Emitter& emitter_;
+  const Context& context_;
+  const int index_;
+  std::vector<Leaf> leaves_;
+  std::map<int, Formula> formulas_;
+  std::vector<std::pair<int, int>> dense_;  ///< (view, level) that could be scanned for every coordinate
+  std::vector<int> complete_;               ///< leaves whose fibers have every coordinate
+  std::pair<int, StreamId> scanned_{-1, -1};  ///< the view that opened an everywhere loop, its reference
+  int scanned_level_ = -1;
+};
+
+}  // namespace fuseflow

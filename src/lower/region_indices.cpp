@@ -1,0 +1,561 @@
+#include "lower/region_indices.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "lower/expression.h"
+
+namespace fuseflow {
+
+std::vector<int64_t> RegionIndices::extents() const {
+  std::vector<int64_t> result;
+  for (const RegionIndex& index : indices) result.push_back(index.extent);
+  return result;
+}
+
+std::vector<int> RegionIndices::find(const std::vector<std::string>& names) const {
+  std::vector<std::string> known;
+  for (const RegionIndex& index : indices) known.push_back(index.name);
+  std::vector<int> result;
+  for (const std::string& name : names) {
+    const auto place = std::find(known.begin(), known.end(), name);
+    if (place == known.end()) {
+      const std::string near = nearest_name(name, known);
+      throw Error(ExitCode::rejected,
+                  fmt::format("the region has no index '{}', its indices are {}{}", name,
+                              fmt::join(known, ", "),
+                              near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    const int position = static_cast<int>(place - known.begin());
+    if (std::find(result.begin(), result.end(), position) != result.end()) {
+      throw Error(ExitCode::rejected, fmt::format("index '{}' stands twice in the order", name));
+    }
+    result.push_back(position);
+  }
+  return result;
+}
+
+UseKind use_kind(const Program& program, const Region& region, TensorId tensor, TensorId consumer) {
+  UseKind found = UseKind::automatic;
+  for (const UsePlacement& use : region.schedule.placements) {
+    if (use.tensor != tensor || (use.consumer >= 0 && use.consumer != consumer)) continue;
+    found = static_cast<UseKind>(static_cast<int>(use.placement) + 1);
+    if (use.consumer == consumer) break;
+  }
+  (void)program;
+  return found;
+}
+
+std::string access_text(const Program& program, const RegionIndices& indices, TensorId tensor,
+                        const std::vector<Affine>& subscripts) {
+  std::vector<std::string> parts;
+  for (const Affine& affine : subscripts) {
+    std::string text;
+    for (const auto& [index, factor] : affine.terms) {
+      const std::string& name = indices.indices[index].name;
+      if (!text.empty()) text += factor < 0 ? " - " : " + ";
+      if (text.empty() && factor < 0) text = "-";
+      const int64_t size = factor < 0 ? -factor : factor;
+      text += size == 1 ? name : fmt::format("{}*{}", size, name);
+    }
+    if (text.empty()) {
+      text = std::to_string(affine.offset);
+    } else if (affine.offset != 0) {
+      text += fmt::format(" {} {}", affine.offset < 0 ? '-' : '+', std::abs(affine.offset));
+    }
+    parts.push_back(text);
+  }
+  return fmt::format("%{}[{}]", program.tensors[tensor].name, fmt::join(parts, ", "));
+}
+
+namespace {
+
+/// Makes the instances of one region, phase by phase, consumers first, so that every instance of a
+/// statement is known when its producers are asked for.
+class InstanceBuilder {
+ public:
+  InstanceBuilder(const Program& program, size_t region, size_t limit)
+      : program_(program), region_number_(region), region_(program.regions[region]), limit_(limit) {}
+
+  RegionIndices run() {
+    find_producers();
+    find_phases();
+    const int phases = 1 + *std::max_element(phase_.begin(), phase_.end());
+    for (int phase = 0; phase < phases; ++phase) run_phase(phase);
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  struct Wanted {
+    std::vector<Affine> map;  // of the result indices, by dimension
+    int instance = -1;
+  };
+  struct NewIndex {
+    std::string name;
+    size_t statement = 0;
+    bool of_root = false;
+  };
+
+  void find_producers() {
+    producer_.assign(program_.tensors.size(), -1);
+    for (size_t s = 0; s < region_.statements.size(); ++s) {
+      producer_[region_.statements[s].result] = static_cast<int>(s);
+    }
+  }
+
+  /// Phase of each statement when it is evaluated on its own; which statements are roots.
+  void find_phases() {
+    const size_t count = region_.statements.size();
+    phase_.assign(std::max<size_t>(count, 1), 0);
+    is_root_.assign(count, false);
+    std::vector<bool> used(count, false);
+    for (size_t s = 0; s < count; ++s) {
+      const Statement& statement = region_.statements[s];
+      is_root_[s] = !is_internal(program_, region_number_, statement.result);
+      for (const Expr& node : statement.nodes) {
+        if (node.kind != Expr::Kind::access || producer_[node.tensor] < 0) continue;
+        const int producer = producer_[node.tensor];
+        used[producer] = true;
+        const bool stored = is_stored(use_kind(program_, region_, node.tensor, statement.result));
+        if (stored) is_root_[producer] = true;
+        phase_[s] = std::max(phase_[s], phase_[producer] + (stored ? 1 : 0));
+      }
+    }
+    for (size_t s = 0; s < count; ++s) is_root_[s] = is_root_[s] || !used[s];
+  }
+
+  void run_phase(int phase) {
+    wanted_.assign(region_.statements.size(), {});
+    seen_.clear();
+    for (size_t s = region_.statements.size(); s-- > 0;) {
+      if (is_root_[s] && phase_[s] == phase) make_root(s, phase);
+      for (size_t w = 0; w < wanted_[s].size(); ++w) {
+        if (wanted_[s][w].instance < 0) make_instance(s, phase, w);
+      }
+    }
+    for (const auto& [instance, node, statement, want] : requests_) {
+      result_.instances[instance].producers[node] = wanted_[statement][want].instance;
+    }
+    requests_.clear();
+  }
+
+  /// A root takes over an instance that covers the whole result, else it opens its own loops.
+  void make_root(size_t s, int phase) {
+    const Statement& statement = region_.statements[s];
+    size_t place = wanted_[s].size();
+    for (size_t w = 0; w < wanted_[s].size() && place == wanted_[s].size(); ++w) {
+      if (covers(statement, wanted_[s][w].map)) place = w;
+    }
+    if (place == wanted_[s].size()) {
+      std::vector<Affine> map(statement.indices.size());
+      std::vector<bool> known(statement.indices.size(), false);
+      std::vector<IndexId> all = statement.result_indices;
+      share_or_open(statement, s, true, all, map, known);
+      Wanted want;
+      for (const IndexId index : statement.result_indices) want.map.push_back(map[index]);
+      wanted_[s].push_back(want);
+    }
+    if (wanted_[s][place].instance < 0) make_instance(s, phase, place);
+    roots_.emplace_back(s, wanted_[s][place].instance);
+  }
+
+  bool covers(const Statement& statement, const std::vector<Affine>& map) const {
+    std::set<int> seen;
+    for (size_t d = 0; d < map.size(); ++d) {
+      if (!map[d].is_plain() || !seen.insert(map[d].plain()).second) return false;
+      const int64_t extent = statement.indices[statement.result_indices[d]].extent;
+      if (extents_[map[d].plain()] != extent) return false;
+    }
+    return true;
+  }
+
+  void make_instance(size_t s, int phase, size_t want) {
+    const Statement& statement = region_.statements[s];
+    Instance instance;
+    instance.statement = s;
+    instance.phase = phase;
+    instance.map.resize(statement.indices.size());
+    instance.producers.assign(statement.nodes.size(), -1);
+    std::vector<bool> known(statement.indices.size(), false);
+    for (size_t d = 0; d < statement.result_indices.size(); ++d) {
+      instance.map[statement.result_indices[d]] = wanted_[s][want].map[d];
+      known[statement.result_indices[d]] = true;
+    }
+    std::vector<IndexId> fresh;
+    for (size_t i = 0; i < statement.indices.size(); ++i) {
+      if (!known[i]) fresh.push_back(static_cast<IndexId>(i));
+    }
+    share_or_open(statement, s, false, fresh, instance.map, known);
+    const int position = static_cast<int>(result_.instances.size());
+    wanted_[s][want].instance = position;
+    result_.instances.push_back(std::move(instance));
+    if (result_.instances.size() > limit_) explode();
+    request_producers(position);
+  }
+
+  /// Gives each index of `fresh` a region index: one under which some access of the statement is an
+  /// access that exists already (so that both share their loops), else a new one.
+  void share_or_open(const Statement& statement, size_t s, bool of_root,
+                     const std::vector<IndexId>& fresh, std::vector<Affine>& map,
+                     std::vector<bool>& known) {
+    for (const Expr& node : statement.nodes) {
+      if (node.kind == Expr::Kind::access) share(statement, node, fresh, map, known);
+    }
+    for (const IndexId index : fresh) {
+      if (known[index]) continue;
+      map[index] = Affine::of_index(open(statement.indices[index], s, of_root));
+      known[index] = true;
+    }
+  }
+
+  int open(const Index& index, size_t s, bool of_root) {
+    opened_.push_back({index.name, s, of_root});
+    extents_.push_back(index.extent);
+    return static_cast<int>(opened_.size()) - 1;
+  }
+
+  void share(const Statement& statement, const Expr& node, const std::vector<IndexId>& fresh,
+             std::vector<Affine>& map, std::vector<bool>& known) {
+    const auto place = seen_.find(node.tensor);
+    if (place == seen_.end()) return;
+    for (const std::vector<Affine>& seen : place->second) {
+      if (matches(statement, node, seen, fresh, map, known)) return;
+    }
+  }
+
+  /// True if the access becomes `seen` by mapping its unknown indices (which it then does).
+  bool matches(const Statement& statement, const Expr& node, const std::vector<Affine>& seen,
+               const std::vector<IndexId>& fresh, std::vector<Affine>& map,
+               std::vector<bool>& known) {
+    std::vector<Affine> trial = map;
+    std::vector<bool> bound = known;
+    bool any = false;
+    for (size_t d = 0; d < seen.size(); ++d) {
+      const Subscript& subscript = node.subscripts[d];
+      if (!subscript.is_plain() || bound[subscript.plain()]) continue;
+      const IndexId index = subscript.plain();
+      const bool is_fresh = std::find(fresh.begin(), fresh.end(), index) != fresh.end();
+      if (!is_fresh || !seen[d].is_plain()) return false;
+      const int target = seen[d].plain();
+      if (extents_[target] != statement.indices[index].extent) return false;
+      for (size_t i = 0; i < trial.size(); ++i) {
+        if (bound[i] && trial[i].contains(target)) return false;
+      }
+      trial[index] = seen[d];
+      bound[index] = true;
+      any = true;
+    }
+    if (!any) return false;
+    for (size_t d = 0; d < seen.size(); ++d) {
+      for (const auto& term : node.subscripts[d].terms) {
+        if (!bound[term.first]) return false;
+      }
+      if (substitute(node.subscripts[d], trial) != seen[d]) return false;
+    }
+    map = std::move(trial);
+    known = std::move(bound);
+    return true;
+  }
+
+  void request_producers(int position) {
+    const size_t s = result_.instances[position].statement;
+    const Statement& statement = region_.statements[s];
+    for (size_t n = 0; n < statement.nodes.size(); ++n) {
+      const Expr& node = statement.nodes[n];
+      if (node.kind != Expr::Kind::access) continue;
+      std::vector<Affine> subscripts;
+      for (const Subscript& subscript : node.subscripts) {
+        subscripts.push_back(substitute(subscript, result_.instances[position].map));
+      }
+      auto& seen = seen_[node.tensor];
+      if (std::find(seen.begin(), seen.end(), subscripts) == seen.end()) seen.push_back(subscripts);
+      const int producer = producer_[node.tensor];
+      if (producer < 0 || is_stored(use_kind(program_, region_, node.tensor, statement.result))) {
+        continue;
+      }
+      check_inside(node, subscripts);
+      requests_.push_back({position, n, static_cast<size_t>(producer), want(producer, subscripts)});
+    }
+  }
+
+  size_t want(int producer, const std::vector<Affine>& map) {
+    auto& list = wanted_[producer];
+    for (size_t w = 0; w < list.size(); ++w) {
+      if (list[w].map == map) return w;
+    }
+    list.push_back({map, -1});
+    return list.size() - 1;
+  }
+
+  void check_inside(const Expr& node, const std::vector<Affine>& subscripts) const {
+    const Tensor& tensor = program_.tensors[node.tensor];
+    for (size_t d = 0; d < subscripts.size(); ++d) {
+      const auto [low, high] = range_of(subscripts[d], extents_);
+      if (low >= 0 && high < std::max<int64_t>(tensor.shape[d].value, 1)) continue;
+      throw LoweringConflict(
+          node.tensor,
+          fmt::format("'{}' is read outside of its extent in dimension {}, which needs it stored "
+                      "(place %{} = scratchpad or memory)",
+                      tensor.name, d, tensor.name));
+    }
+  }
+
+  /// Too many instances: the last statement that exists more than once is where to cut.
+  [[noreturn]] void explode() const {
+    std::vector<int> count(region_.statements.size(), 0);
+    for (const Instance& instance : result_.instances) ++count[instance.statement];
+    size_t worst = 0;
+    for (size_t s = 0; s < count.size(); ++s) {
+      if (count[s] > 1 && !is_root_[s]) worst = s;
+    }
+    const Tensor& tensor = program_.tensors[region_.statements[worst].result];
+    throw LoweringConflict(
+        region_.statements[worst].result,
+        fmt::format("inlining every use makes more than {} instances; '{}' is the last statement "
+                    "that would be evaluated more than once: store it (scratchpad or memory)",
+                    limit_, tensor.name));
+  }
+
+  /// Producers before consumers, indices in their final order and with their names.
+  void finish() {
+    order_instances();
+    rename_indices();
+  }
+
+  void order_instances() {
+    const size_t count = result_.instances.size();
+    std::vector<int> order(count);
+    for (size_t i = 0; i < count; ++i) order[i] = static_cast<int>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      const Instance& x = result_.instances[a];
+      const Instance& y = result_.instances[b];
+      return std::pair(x.phase, x.statement) < std::pair(y.phase, y.statement);
+    });
+    std::vector<int> position(count);
+    std::vector<Instance> sorted;
+    for (size_t i = 0; i < count; ++i) {
+      position[order[i]] = static_cast<int>(i);
+      sorted.push_back(std::move(result_.instances[order[i]]));
+    }
+    for (Instance& instance : sorted) {
+      for (int& producer : instance.producers) {
+        if (producer >= 0) producer = position[producer];
+      }
+    }
+    result_.instances = std::move(sorted);
+    std::sort(roots_.begin(), roots_.end());
+    for (const auto& root : roots_) result_.roots.push_back(position[root.second]);
+  }
+
+  void rename_indices() {
+    std::vector<int> order(opened_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return std::pair(!opened_[a].of_root, opened_[a].statement) <
+             std::pair(!opened_[b].of_root, opened_[b].statement);
+    });
+    std::vector<int> position(order.size());
+    std::set<std::string> taken;
+    for (size_t i = 0; i < order.size(); ++i) {
+      position[order[i]] = static_cast<int>(i);
+      std::string name = opened_[order[i]].name;
+      for (int suffix = 2; !taken.insert(name).second; ++suffix) {
+        name = fmt::format("{}{}", opened_[order[i]].name, suffix);
+      }
+      result_.indices.push_back({name, extents_[order[i]]});
+    }
+    for (Instance& instance : result_.instances) {
+      for (Affine& affine : instance.map) {
+        for (auto& term : affine.terms) term.first = position[term.first];
+        std::sort(affine.terms.begin(), affine.terms.end());
+      }
+    }
+  }
+
+  struct Request {
+    int instance;
+    size_t node;
+    size_t statement;
+    size_t want;
+  };
+
+  const Program& program_;
+  const size_t region_number_;
+  const Region& region_;
+  const size_t limit_;
+  std::vector<int> producer_;  // by tensor: its statement, or -1
+  std::vector<int> phase_;
+  std::vector<bool> is_root_;
+  std::vector<std::vector<Wanted>> wanted_;                     // by statement, of this phase
+  std::map<TensorId, std::vector<std::vector<Affine>>> seen_;  // accesses of this phase
+  std::vector<Request> requests_;
+  std::vector<NewIndex> opened_;
+  std::vector<int64_t> extents_;
+  std::vector<std::pair<size_t, int>> roots_;
+  RegionIndices result_;
+};
+
+/// The edges of the partial order graph.
+class EdgeBuilder {
+ public:
+  EdgeBuilder(const Program& program, size_t region, RegionIndices& result)
+      : program_(program), region_(program.regions[region]), result_(result) {}
+
+  void run() {
+    user_edges();
+    for (size_t i = 0; i < result_.instances.size(); ++i) access_edges(static_cast<int>(i));
+    for (const int root : result_.roots) result_edges(root);
+    const Expressions expressions = build_expressions(program_, region_, result_);
+    for (const OrderEdge& edge : mask_preferences(program_, expressions)) add(edge);
+    for (size_t i = 0; i < result_.instances.size(); ++i) {
+      stream_edges(static_cast<int>(i), expressions);
+    }
+    dense_edges();
+  }
+
+ private:
+  void add(OrderEdge edge) {
+    if (edge.before != edge.after) result_.edges.push_back(std::move(edge));
+  }
+
+  void user_edges() {
+    const std::vector<int> order = result_.find(region_.schedule.order);
+    for (size_t i = 1; i < order.size(); ++i) {
+      add({order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
+    }
+  }
+
+  /// Constraints of the levels of `format` on the indices in `subscripts`; dense ones only prefer.
+  void level_edges(const Format& format, const std::vector<Affine>& subscripts, OrderEdge edge) {
+    for (size_t level = 1; level < format.levels.size(); ++level) {
+      const Affine& inner = subscripts[format.mode_order[level]];
+      if (inner.terms.size() != 1) continue;
+      const bool required = format.levels[level] != LevelKind::dense && inner.is_shift();
+      for (size_t above = 0; above < level; ++above) {
+        for (const auto& term : subscripts[format.mode_order[above]].terms) {
+          edge.before = term.first;
+          edge.after = inner.terms[0].first;
+          if (required) {
+            add(edge);
+          } else {
+            dense_.push_back(edge);
+          }
+        }
+      }
+    }
+  }
+
+  void access_edges(int position) {
+    const Instance& instance = result_.instances[position];
+    const Statement& statement = region_.statements[instance.statement];
+    for (size_t n = 0; n < statement.nodes.size(); ++n) {
+      const Expr& node = statement.nodes[n];
+      if (node.kind != Expr::Kind::access || instance.producers[n] >= 0) continue;
+      std::vector<Affine> subscripts;
+      for (const Subscript& subscript : node.subscripts) {
+        subscripts.push_back(substitute(subscript, instance.map));
+      }
+      const std::string text = access_text(program_, result_, node.tensor, subscripts);
+      level_edges(program_.tensors[node.tensor].format, subscripts,
+                  {0, 0, EdgeKind::storage, "storage order of " + text, node.tensor, position, -1});
+    }
+  }
+
+  void result_edges(int position) {
+    const Instance& instance = result_.instances[position];
+    const Statement& statement = region_.statements[instance.statement];
+    const Format& format = program_.tensors[statement.result].format;
+    std::vector<Affine> subscripts;
+    for (const IndexId index : statement.result_indices) subscripts.push_back(instance.map[index]);
+    int last = -1;
+    for (size_t level = 0; level < format.levels.size(); ++level) {
+      if (format.levels[level] != LevelKind::dense) last = static_cast<int>(level);
+    }
+    OrderEdge edge{0, 0, EdgeKind::result,
+                   "storage order of the result " +
+                       access_text(program_, result_, statement.result, subscripts),
+                   statement.result, position, -1};
+    for (int level = 1; level < format.rank(); ++level) {
+      for (int above = 0; above < level; ++above) {
+        edge.before = subscripts[format.mode_order[above]].plain();
+        edge.after = subscripts[format.mode_order[level]].plain();
+        if (above <= last) {
+          add(edge);
+        } else {
+          dense_.push_back(edge);
+        }
+      }
+    }
+  }
+
+  /// The consumer's other indices in scope at a use stay inside the producer's.
+  void stream_edges(int position, const Expressions& expressions) {
+    const Instance& instance = result_.instances[position];
+    const Statement& statement = region_.statements[instance.statement];
+    for (size_t n = 0; n < statement.nodes.size(); ++n) {
+      const int producer = instance.producers[n];
+      if (producer < 0) continue;
+      const TensorId tensor = statement.nodes[n].tensor;
+      const UseKind kind = use_kind(program_, region_, tensor, statement.result);
+      const ExprNode& value = expressions.nodes[expressions.of_instance[producer]];
+      const bool required = kind == UseKind::stream;
+      if (!required && (kind == UseKind::recompute || !value.has_reduce)) continue;
+      const std::vector<int>& own = value.free;
+      ++group_;
+      for (const int foreign : scope(statement, instance, static_cast<int32_t>(n))) {
+        if (std::binary_search(own.begin(), own.end(), foreign)) continue;
+        for (const int index : own) {
+          add({index, foreign, required ? EdgeKind::stream : EdgeKind::preference,
+               fmt::format("streaming %{} into %{}", program_.tensors[tensor].name,
+                           program_.tensors[statement.result].name),
+               tensor, position, group_});
+        }
+      }
+    }
+  }
+
+  /// Region indices of the loops around a node: the result's, and those of reductions above it.
+  std::vector<int> scope(const Statement& statement, const Instance& instance, int32_t node) const {
+    std::set<int> indices;
+    auto insert = [&](IndexId index) {
+      for (const auto& term : instance.map[index].terms) indices.insert(term.first);
+    };
+    for (const IndexId index : statement.result_indices) insert(index);
+    std::set<int32_t> above{node};
+    for (size_t n = static_cast<size_t>(node) + 1; n < statement.nodes.size(); ++n) {
+      const Expr& expr = statement.nodes[n];
+      const bool over = std::any_of(expr.children.begin(), expr.children.end(),
+                                    [&](int32_t child) { return above.count(child) != 0; });
+      if (!over) continue;
+      above.insert(static_cast<int32_t>(n));
+      for (const IndexId index : expr.over) insert(index);
+    }
+    return {indices.begin(), indices.end()};
+  }
+
+  void dense_edges() {
+    for (OrderEdge& edge : dense_) {
+      edge.kind = EdgeKind::preference;
+      edge.group = ++group_;
+      add(edge);
+    }
+  }
+
+  const Program& program_;
+  const Region& region_;
+  RegionIndices& result_;
+  std::vector<OrderEdge> dense_;
+  int group_ = 1 << 20;  // above the groups of mask_preferences
+};
+
+}  // namespace
+
+RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
+  RegionIndices result = InstanceBuilder(program, region, max_instances).run();
+  EdgeBuilder(program, region, result).run();
+  return result;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,103 @@
+// The iteration of a region before it is lowered: which instances of its statements exist, over which
+// region indices, and the partial order between the indices (the partial order graph, POG) with the
+// reason of every edge. Orders are chosen and checked here; nodes are made in emit.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/affine.h"
+
+namespace fuseflow {
+
+/// A loop of the region. Instances whose loops always coincide share one.
+struct RegionIndex {
+  std::string name;     ///< unique in the region
+  int64_t extent = 0;
+};
+
+/// A statement with its indices mapped to region indices. Equal instances are one.
+struct Instance {
+  size_t statement = 0;     ///< position in Region::statements
+  std::vector<Affine> map;  ///< by IndexId of the statement
+  int phase = 0;
+  /// By position in Statement::nodes: the producer's instance of an access to an intermediate that
+  /// is inlined (streamed or recomputed); -1 for every other node.
+  std::vector<int> producers;
+};
+
+enum class EdgeKind : uint8_t {
+  user,        ///< the schedule's order
+  storage,     ///< a compressed level is entered through the levels above it
+  result,      ///< a compressed result is written in its storage order
+  stream,      ///< a use that the schedule says must stream
+  preference,  ///< not required: dense storage order, streaming where it is possible, masks first
+};
+
+/// Index `before` is outside `after`. Edges of kind preference are kept only where no cycle results.
+struct OrderEdge {
+  int before = 0;
+  int after = 0;
+  EdgeKind kind = EdgeKind::storage;
+  std::string reason;    ///< e.g. "storage order of %adj[i,j]"
+  TensorId tensor = -1;  ///< the view, the result or the streamed intermediate
+  int instance = -1;     ///< whose access or result it is; -1: the user's order
+  int group = -1;        ///< preferences of one group are kept together or not at all
+};
+
+struct RegionIndices {
+  std::vector<RegionIndex> indices;
+  std::vector<Instance> instances;  ///< producers before consumers
+  std::vector<int> roots;           ///< instances that are written: results, then stored intermediates, in program order
+  std::vector<OrderEdge> edges;
+  std::vector<int64_t> extents() const;
+  /// Positions of `names`; throws Error(rejected) naming the nearest index for an unknown one.
+  std::vector<int> find(const std::vector<std::string>& names) const;
+};
+
+/// How a use of an intermediate is met. `automatic`: streamed where the order lets it, else recomputed.
+enum class UseKind : uint8_t { automatic, stream, recompute, scratchpad, memory };
+
+/// What the schedule says of the use of `tensor` in the statement that defines `consumer`.
+UseKind use_kind(const Program& program, const Region& region, TensorId tensor, TensorId consumer);
+inline bool is_stored(UseKind kind) {
+  return kind == UseKind::scratchpad || kind == UseKind::memory;
+}
+
+/// A request that cannot be met as it is: which intermediate would have to be stored to meet it.
+class LoweringConflict : public Error {
+ public:
+  LoweringConflict(TensorId tensor, std::string message)
+      : Error(ExitCode::rejected, std::move(message)), tensor_(tensor) {}
+  TensorId tensor() const { return tensor_; }
+
+ private:
+  TensorId tensor_;
+};
+
+/// Throws LoweringConflict if an intermediate cannot be inlined (a subscript that may leave its
+/// extent, or more instances than `max_instances`).
+RegionIndices region_indices(const Program& program, size_t region, size_t max_instances = 4096);
+
+/// "%adj[i,j]" with the names of the region's indices.
+std::string access_text(const Program& program, const RegionIndices& indices, TensorId tensor,
+                        const std::vector<Affine>& subscripts);
+
+/// A cycle of required edges (all kinds but preference), shortest first found; empty if there is none.
+std::vector<OrderEdge> find_cycle(const RegionIndices& indices);
+
+/// The default order: required edges, then preferences in order of importance where they fit;
+/// among what is left, by program order. Throws LoweringConflict naming the clashing constraints.
+std::vector<int> default_order(const RegionIndices& indices);
+
+/// The schedule's order (its indices in that order, the others where the default puts them), or
+/// the default order. Throws Error(rejected) with the reason and the nearest legal order.
+std::vector<int> chosen_order(const RegionIndices& indices, const Schedule& schedule);
+
+/// Why `order` (a permutation of all indices) is not legal; nothing if it is.
+std::optional<std::string> why_illegal(const RegionIndices& indices, const std::vector<int>& order);
+
+}  // namespace fuseflow
