@@ -26,7 +26,8 @@ enum class NodeKind : uint8_t {
   repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
   intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
   unite,      ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
-  leftjoin,   ///< the coordinates of the first group; the others' payloads or N
+  leftjoin,   ///< the coordinates of the first group, whose space it stays in; the others' payloads
+              ///< or N
   array,      ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
   map,        ///< op (val<S>...) -> val<S>
   coordinate,  ///< (crd<S>) -> val<S>: the coordinate as a number

@@ -266,15 +266,16 @@ class Typing {
     out_.ref_level[node_->outputs[1]] = 0;
   }
 
-  /// One coordinate, or several that are combined (`strides`).
+  /// One coordinate, several that are combined (`strides`), or none (a constant subscript).
   void locate() {
-    const size_t coordinates = 1 + node_->strides.size();
+    const size_t coordinates = node_->inputs.size() == 1 ? 0 : 1 + node_->strides.size();
     if (!counts(1 + coordinates, 1) || !refers_to(0, node_->level - 1)) return;
     for (size_t i = 1; i <= coordinates; ++i) {
       if (!is_kind(i, StreamKind::crd) || !same_space(0, i)) return;
     }
     const int64_t extent = tensors_[node_->tensor].level_extent(node_->level);
-    const int index = stream(in(1)).indices.empty() ? -1 : stream(in(1)).indices.back();
+    const bool loops = coordinates > 0 && !stream(in(1)).indices.empty();
+    const int index = loops ? stream(in(1)).indices.back() : -1;
     const bool always = tensors_[node_->tensor].format.levels[node_->level] == LevelKind::dense &&
                         node_->offset == 0 && node_->stride == 1 && coordinates == 1 &&
                         index >= 0 && extent >= 0 && g_.indices[index].extent <= extent;
@@ -304,7 +305,9 @@ class Typing {
                         type(in(0)), type(in(at))));
       }
       if (group == 0) {
-        opened = open(outer, out_.spaces[space(in(0))].index, id_);
+        opened = node_->kind == NodeKind::leftjoin  // its coordinates stay as they are
+                     ? space(in(0))
+                     : open(outer, out_.spaces[space(in(0))].index, id_);
         give(0, StreamKind::crd, opened);
       }
       const bool absent =

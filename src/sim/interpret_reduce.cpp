@@ -137,6 +137,7 @@ class AccumulateNode final : public NodeRun {
     stop_ = stop;
     next_ = entries_.begin();
     between_ = false;
+    finished_ = false;
     if (!flush()) return false;
     flushing_ = !finished_;
     finished_ = false;

@@ -157,6 +157,7 @@ class LocateNode final : public NodeRun {
  private:
   /// offset + stride * c0 + strides[0] * c1 + ..; meaningless when the heads are not payloads.
   int64_t subscript() {
+    if (input_count() == 1) return node_.offset;
     int64_t coordinate = node_.offset + node_.stride * need(1)->payload;
     for (size_t i = 2; i < input_count(); ++i) {
       coordinate += node_.strides.at(i - 2) * need(i)->payload;

@@ -1,0 +1,119 @@
+#include "lower/finish.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace fuseflow {
+
+namespace {
+
+bool is_join(NodeKind kind) {
+  return kind == NodeKind::intersect || kind == NodeKind::unite || kind == NodeKind::leftjoin;
+}
+
+bool is_writer(NodeKind kind) {
+  return kind == NodeKind::write_level || kind == NodeKind::write_values;
+}
+
+/// Payloads of a join that nobody reads, with the inputs they came from. Groups of a left join whose
+/// payloads are all unread go too.
+void trim_join(Node& node, std::vector<bool>& used) {
+  Node trimmed = node;
+  trimmed.inputs.clear();
+  trimmed.groups.clear();
+  trimmed.outputs = {node.outputs[0]};
+  size_t at = 0;
+  size_t port = 1;
+  for (size_t group = 0; group < node.groups.size(); ++group) {
+    std::vector<Input> kept{node.inputs[at]};
+    for (int k = 1; k < node.groups[group]; ++k, ++port) {
+      if (!used[node.outputs[port]]) continue;
+      kept.push_back(node.inputs[at + k]);
+      trimmed.outputs.push_back(node.outputs[port]);
+    }
+    at += static_cast<size_t>(node.groups[group]);
+    if (node.kind == NodeKind::leftjoin && group > 0 && kept.size() == 1) continue;
+    trimmed.groups.push_back(static_cast<int>(kept.size()));
+    trimmed.inputs.insert(trimmed.inputs.end(), kept.begin(), kept.end());
+  }
+  node = std::move(trimmed);
+}
+
+}  // namespace
+
+void remove_dead(Graph& graph, std::vector<size_t>& tags) {
+  std::vector<bool> used(graph.streams.size(), false);
+  std::vector<bool> keep(graph.nodes.size(), false);
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    Node& node = graph.nodes[n];
+    keep[n] = is_writer(node.kind) || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                  [&](StreamId s) { return used[s]; });
+    if (!keep[n]) continue;
+    if (is_join(node.kind)) trim_join(node, used);
+    for (const Input& input : node.inputs) {
+      if (!input.is_immediate()) used[input.stream] = true;
+    }
+  }
+  Graph result;
+  result.scratchpad = graph.scratchpad;
+  std::vector<StreamId> moved(graph.streams.size(), -1);
+  std::map<int, int> index_moved;
+  std::vector<size_t> kept_tags;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!keep[n]) continue;
+    Node node = std::move(graph.nodes[n]);
+    const auto id = static_cast<NodeId>(result.nodes.size());
+    for (Input& input : node.inputs) {
+      if (!input.is_immediate()) input.stream = moved[input.stream];
+    }
+    for (size_t port = 0; port < node.outputs.size(); ++port) {
+      Stream stream = graph.streams[node.outputs[port]];
+      stream.producer = id;
+      stream.port = static_cast<int>(port);
+      for (int& index : stream.indices) {
+        const auto [place, is_new] =
+            index_moved.emplace(index, static_cast<int>(result.indices.size()));
+        if (is_new) result.indices.push_back(graph.indices[index]);
+        index = place->second;
+      }
+      moved[node.outputs[port]] = static_cast<StreamId>(result.streams.size());
+      node.outputs[port] = static_cast<StreamId>(result.streams.size());
+      result.streams.push_back(std::move(stream));
+    }
+    result.nodes.push_back(std::move(node));
+    kept_tags.push_back(tags[n]);
+  }
+  graph = std::move(result);
+  tags = std::move(kept_tags);
+}
+
+void name_streams(Graph& graph, const std::vector<std::string>& tensor_names) {
+  std::set<std::string> taken;
+  std::map<std::string, int> next;
+  for (Stream& stream : graph.streams) {
+    const Node& node = graph.nodes[stream.producer];
+    std::string base;
+    if (stream.kind == StreamKind::crd) {
+      base = stream.indices.empty() ? "c" : graph.indices[stream.indices.back()].name;
+    } else if (node.kind == NodeKind::root) {
+      base = "root";
+    } else if (node.kind == NodeKind::map) {
+      base = op_info(node.op).name;
+    } else if (node.tensor >= 0) {
+      base = tensor_names[node.tensor] + (stream.kind == StreamKind::ref ? ".r" : ".v");
+    } else if (!node.inputs.empty() && !node.inputs[0].is_immediate() &&
+               node.kind == NodeKind::repeat) {
+      base = graph.streams[node.inputs[0].stream].name;
+      base = base.substr(0, base.rfind('_'));
+    } else {
+      base = stream.kind == StreamKind::ref ? "r" : node_kind_name(node.kind);
+    }
+    std::string name = base;
+    while (!taken.insert(name).second) name = base + "_" + std::to_string(++next[base] + 1);
+    stream.name = name;
+  }
+}
+
+}  // namespace fuseflow

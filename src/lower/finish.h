@@ -1,0 +1,22 @@
+// The last steps on a lowered graph: dead nodes and payloads removed, buffers where reconverging paths
+// need them, streams named. They know nodes, not statements.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fuseflow {
+
+/// Removes what no writer needs; `tags` (one a node) is kept in step. Also drops unused indices.
+void remove_dead(Graph& graph, std::vector<size_t>& tags);
+
+/// Inserts a buffer in front of each input that has to wait for a reduction over loops that it runs
+/// through itself (softmax, layernorm, residuals): without it a bounded FIFO would fill up and the
+/// reduction never end. Capacity: the tokens of one iteration of the deepest loop both share.
+void insert_buffers(Graph& graph, std::vector<size_t>& tags);
+
+/// Canonical stream names: loops by index, references and values by tensor, results by operator.
+void name_streams(Graph& graph, const std::vector<std::string>& tensor_names);
+
+}  // namespace fuseflow

@@ -1,0 +1,123 @@
+#include "lower/lower.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "ir/sparsity.h"
+#include "lower/finish.h"
+#include "lower/results.h"
+
+namespace fuseflow {
+
+namespace {
+
+class RegionLowering {
+ public:
+  RegionLowering(const Program& program, size_t region, const LowerOptions& options)
+      : program_(program), region_(program.regions[region]), options_(options),
+        indices_(region_indices(program, region, options.max_instances)),
+        expressions_(build_expressions(program, region_, indices_)),
+        builder_(options.max_nodes),
+        emitter_(program, indices_, expressions_, chosen_order(indices_, region_.schedule),
+                 builder_, options.mutant) {}
+
+  LoweredRegion run() {
+    int phase = -1;
+    std::vector<int> roots = indices_.roots;
+    std::stable_sort(roots.begin(), roots.end(), [&](int a, int b) {
+      return indices_.instances[a].phase < indices_.instances[b].phase;
+    });
+    for (const int root : roots) {
+      if (indices_.instances[root].phase != phase) {
+        emitter_.begin_phase(phase = indices_.instances[root].phase);
+      }
+      lower_root(root);
+    }
+    Graph graph = std::move(builder_.graph());
+    std::vector<size_t> tags = builder_.origins();
+    remove_dead(graph, tags);
+    insert_buffers(graph, tags);
+    list_scratchpad(graph);
+    std::vector<std::string> names;
+    for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
+    name_streams(graph, names);
+    return {std::move(graph), std::move(tags)};
+  }
+
+ private:
+  void lower_root(int root) {
+    const Instance& instance = indices_.instances[root];
+    const Statement& statement = region_.statements[instance.statement];
+    const Tensor& tensor = program_.tensors[statement.result];
+    const int node = expressions_.of_instance[root];
+    std::vector<int> map;
+    for (const IndexId index : statement.result_indices) map.push_back(instance.map[index].plain());
+    const std::optional<float> fill = expressions_.nodes[node].fill;
+    const bool same = fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
+    const bool everywhere = fill && !same && options_.mutant != Mutant::fill_mismatch_ignored;
+    builder_.set_origin(instance.statement);
+    StreamTensor value = emitter_.emit_root(node, map, everywhere);
+    builder_.set_origin(instance.statement);
+    write_result(program_, statement.result, map, std::move(value), emitter_, builder_,
+                 options_.mutant);
+  }
+
+  /// Tensors that the graph touches and that live in the scratchpad.
+  void list_scratchpad(Graph& graph) const {
+    std::set<TensorId> touched;
+    for (const Node& node : graph.nodes) {
+      if (node.tensor >= 0) touched.insert(node.tensor);
+    }
+    for (const TensorId tensor : touched) {
+      if (in_scratchpad(tensor)) graph.scratchpad.push_back(tensor);
+    }
+  }
+
+  /// An input by its placement, an intermediate if every stored use in this region says so.
+  bool in_scratchpad(TensorId tensor) const {
+    const Tensor& t = program_.tensors[tensor];
+    const bool given = t.role == Role::input || t.role == Role::constant;
+    bool scratchpad = given && t.placement == Placement::scratchpad;
+    bool memory = !given && !is_internal(program_, region_number(), tensor);
+    for (const UsePlacement& use : region_.schedule.placements) {
+      if (use.tensor != tensor) continue;
+      scratchpad = scratchpad || use.placement == Placement::scratchpad;
+      memory = memory || use.placement == Placement::memory;
+    }
+    return scratchpad && !memory;
+  }
+
+  size_t region_number() const {
+    return static_cast<size_t>(&region_ - program_.regions.data());
+  }
+
+  const Program& program_;
+  const Region& region_;
+  const LowerOptions& options_;
+  const RegionIndices indices_;
+  const Expressions expressions_;
+  GraphBuilder builder_;
+  Emitter emitter_;
+};
+
+}  // namespace
+
+LoweredRegion lower_region_traced(const Program& program, size_t region,
+                                  const LowerOptions& options) {
+  return RegionLowering(program, region, options).run();
+}
+
+Graph lower_region(const Program& program, size_t region, const LowerOptions& options) {
+  return lower_region_traced(program, region, options).graph;
+}
+
+Program lower_program(Program program, const LowerOptions& options) {
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (!program.regions[r].graph) program.regions[r].graph = lower_region(program, r, options);
+  }
+  return program;
+}
+
+}  // namespace fuseflow

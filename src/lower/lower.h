@@ -1,0 +1,33 @@
+// Lowering: a region of statements becomes a factored sparse dataflow graph. How: ir-spec/lowering.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/emit.h"
+
+namespace fuseflow {
+
+struct LowerOptions {
+  size_t max_nodes = 200'000;     ///< of one region; more is Error(rejected)
+  size_t max_instances = 4096;    ///< of one region; more is LoweringConflict
+  Mutant mutant = Mutant::none;   ///< tests only
+};
+
+/// Lowers one region of a valid program by its schedule. Throws Error(rejected) (LoweringConflict where
+/// storing an intermediate would help) with the reason when the schedule cannot be met. Deterministic.
+Graph lower_region(const Program& program, size_t region, const LowerOptions& options = {});
+
+/// The same, with what made each node: the statement (position in the region) that first needed it.
+struct LoweredRegion {
+  Graph graph;
+  std::vector<size_t> statement_of_node;
+};
+LoweredRegion lower_region_traced(const Program& program, size_t region,
+                                  const LowerOptions& options = {});
+
+/// Lowers every region that has no graph yet.
+Program lower_program(Program program, const LowerOptions& options = {});
+
+}  // namespace fuseflow
