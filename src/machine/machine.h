@@ -52,11 +52,12 @@ struct ScratchpadModel {
 struct Machine {
   std::string name = "ideal";
   std::string description;
-  double clock_ghz = 1;
+  double clock_gigahertz = 1;
   int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
   int64_t reconfiguration_cycles = 0;  ///< between regions
   int64_t accumulate_drain_interval_cycles = 1;  ///< between two entries of a flush; 0: all at once
   std::array<UnitTiming, kUnitClasses> units{};
+  bool phases_hold_units_together = false;  ///< else the phases of a region have them in turn
   ScratchpadModel scratchpad;
   DramModel dram;
 

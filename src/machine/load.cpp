@@ -1,0 +1,272 @@
+#include "machine/load.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "machine/keys.h"
+#include "machine/presets.h"
+#include "support/error.h"
+#include "support/io.h"
+
+namespace fuseflow {
+namespace {
+
+// What the planner of dense chains reads (cluster/machine.h); not the simulator's.
+const std::vector<std::string> kForeignSections = {"core", "links", "global"};
+
+// No machine has a constant near this; it keeps sums of times far from overflow.
+constexpr int64_t kLargestNumber = int64_t{1} << 50;
+
+/// A value that does not suit its key: what was expected.
+std::string expectation(const MachineKey& key) {
+  if (!key.choices.empty()) {
+    return fmt::format("expected one of {}", fmt::join(key.choices, ", "));
+  }
+  if (std::holds_alternative<std::string*>(key.field)) return "expected a text";
+  if (std::holds_alternative<bool*>(key.field)) return "expected true or false";
+  const bool whole = std::holds_alternative<int64_t*>(key.field);
+  return fmt::format("expected {} number from {:g} on", whole ? "a whole" : "a", key.least);
+}
+
+bool assign(const MachineKey& key, int64_t value) {
+  if (static_cast<double>(value) < key.least || value > kLargestNumber) return false;
+  if (auto* const* field = std::get_if<int64_t*>(&key.field)) {
+    **field = value;
+  } else if (auto* const* real = std::get_if<double*>(&key.field)) {
+    **real = static_cast<double>(value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool assign(const MachineKey& key, double value) {
+  auto* const* field = std::get_if<double*>(&key.field);
+  if (field == nullptr || !std::isfinite(value) || value < key.least) return false;
+  **field = value;
+  return true;
+}
+
+bool assign(const MachineKey& key, bool value) {
+  auto* const* field = std::get_if<bool*>(&key.field);
+  if (field != nullptr) **field = value;
+  return field != nullptr;
+}
+
+bool assign(const MachineKey& key, const std::string& value) {
+  auto* const* field = std::get_if<std::string*>(&key.field);
+  if (field == nullptr) return false;
+  const auto& choices = key.choices;
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    return false;
+  }
+  **field = value;
+  return true;
+}
+
+const MachineKey* find_key(const std::vector<MachineKey>& keys, std::string_view name) {
+  for (const MachineKey& key : keys) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
+  std::vector<std::string> names;
+  for (const MachineKey& key : keys) names.push_back(key.name);
+  const std::string nearest = nearest_name(name, names);
+  return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
+                     nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest));
+}
+
+class Reader {
+ public:
+  Reader(Machine& machine, std::string file)
+      : keys_(machine_keys(machine)), file_(std::move(file)) {}
+
+  void read(const toml::table& table, const std::string& prefix) {
+    for (const auto& [name, value] : table) {
+      const std::string key = prefix + std::string(name.str());
+      const bool foreign =
+          prefix.empty() && std::find(kForeignSections.begin(), kForeignSections.end(), key) !=
+                                kForeignSections.end();
+      if (foreign && value.is_table()) continue;
+      if (const toml::table* section = value.as_table()) {
+        read(*section, key + ".");
+      } else {
+        set(key, value);
+      }
+    }
+  }
+
+  void finish() {
+    if (!errors_.empty()) throw Error(ExitCode::rejected, std::move(errors_));
+  }
+
+ private:
+  void set(const std::string& name, const toml::node& value) {
+    const MachineKey* key = find_key(keys_, name);
+    if (key == nullptr) return fail(value, unknown_key(keys_, name));
+    bool suits = false;
+    if (const auto* number = value.as_integer()) {
+      suits = assign(*key, number->get());
+    } else if (const auto* real = value.as_floating_point()) {
+      suits = assign(*key, real->get());
+    } else if (const auto* flag = value.as_boolean()) {
+      suits = assign(*key, flag->get());
+    } else if (const auto* text = value.as_string()) {
+      suits = assign(*key, text->get());
+    }
+    if (!suits) fail(value, fmt::format("`{}` has an unusable value, {}", name, expectation(*key)));
+  }
+
+  void fail(const toml::node& value, std::string message) {
+    const toml::source_position at = value.source().begin;
+    errors_.push_back({Severity::error,
+                       {file_, static_cast<int>(at.line), static_cast<int>(at.column), 1},
+                       std::move(message),
+                       ""});
+  }
+
+  std::vector<MachineKey> keys_;
+  std::string file_;
+  std::vector<Diagnostic> errors_;
+};
+
+[[noreturn]] void bad_setting(const std::string& message) {
+  throw Error(ExitCode::usage, "--machine-set: " + message);
+}
+
+bool assign_text(const MachineKey& key, const std::string& text) {
+  if (std::holds_alternative<std::string*>(key.field)) return assign(key, text);
+  if (std::holds_alternative<bool*>(key.field)) {
+    return (text == "true" || text == "false") && assign(key, text == "true");
+  }
+  const char* end = text.data() + text.size();
+  int64_t whole = 0;
+  if (const auto [rest, status] = std::from_chars(text.data(), end, whole);
+      status == std::errc() && rest == end) {
+    return assign(key, whole);
+  }
+  double real = 0;
+  const auto [rest, status] = std::from_chars(text.data(), end, real);
+  return status == std::errc() && rest == end && assign(key, real);
+}
+
+void apply_setting(Machine& machine, const std::string& setting) {
+  const size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    bad_setting(fmt::format("`{}` is not `key=value`, e.g. `fifo_depth=16`", setting));
+  }
+  const std::string name = setting.substr(0, equals);
+  const std::string text = setting.substr(equals + 1);
+  const std::vector<MachineKey> keys = machine_keys(machine);
+  const MachineKey* key = find_key(keys, name);
+  if (key == nullptr) bad_setting(unknown_key(keys, name));
+  if (!assign_text(*key, text)) {
+    bad_setting(fmt::format("`{}` has the unusable value `{}`, {}", name, text, expectation(*key)));
+  }
+}
+
+Machine base_machine(const std::string& name_or_file) {
+  if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".toml")) {
+    const SourceText source = read_source(name_or_file);
+    return parse_machine(source.text, source.name);
+  }
+  std::vector<std::string> names;
+  for (const MachinePreset& preset : machine_presets()) {
+    if (preset.name == name_or_file) {
+      return parse_machine(std::string(preset.text), std::string(preset.name) + ".toml");
+    }
+    names.emplace_back(preset.name);
+  }
+  const std::string nearest = nearest_name(name_or_file, names);
+  throw Error(
+      ExitCode::usage,
+      fmt::format("unknown machine `{}`{}; expected one of {}, or a file (*.toml)", name_or_file,
+                  nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest),
+                  fmt::join(names, ", ")));
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string value_text(const MachineKey& key) {
+  if (auto* const* field = std::get_if<int64_t*>(&key.field)) return std::to_string(**field);
+  if (auto* const* real = std::get_if<double*>(&key.field)) {
+    const std::string text = fmt::format("{}", **real);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+  }
+  if (auto* const* flag = std::get_if<bool*>(&key.field)) return **flag ? "true" : "false";
+  return quoted(**std::get_if<std::string*>(&key.field));
+}
+
+}  // namespace
+
+Machine parse_machine(const std::string& text, const std::string& file) {
+  Machine machine;
+  machine.name = file;
+  try {
+    const toml::table table = toml::parse(text, file);
+    Reader reader(machine, file);
+    reader.read(table, "");
+    reader.finish();
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    throw Error(ExitCode::rejected,
+                Location{file, static_cast<int>(at.line), static_cast<int>(at.column), 1},
+                fmt::format("this is not TOML: {}", error.description()));
+  }
+  return machine;
+}
+
+Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
+  Machine machine = base_machine(name_or_file);
+  for (const std::string& setting : settings) apply_setting(machine, setting);
+  return machine;
+}
+
+std::string print_machine(const Machine& machine) {
+  Machine copy = machine;
+  std::string text;
+  std::string section;
+  for (const MachineKey& key : machine_keys(copy)) {
+    const size_t dot = key.name.rfind('.');
+    const std::string of = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (of != section) text += fmt::format("\n[{}]\n", of);
+    section = of;
+    text += fmt::format("{} = {}\n", key.name.substr(of.empty() ? 0 : dot + 1), value_text(key));
+  }
+  return text;
+}
+
+const std::vector<MachinePreset>& machine_presets() {
+  static const std::vector<MachinePreset> presets = {
+      {"ideal", kPresetIdeal}, {"comal", kPresetComal}, {"rda", kPresetRda}, {"h100", kPresetH100}};
+  return presets;
+}
+
+std::string list_machines() {
+  std::string text;
+  for (const MachinePreset& preset : machine_presets()) {
+    text +=
+        fmt::format("{:<8}{}\n", preset.name, load_machine(std::string(preset.name)).description);
+  }
+  return text;
+}
+
+}  // namespace fuseflow

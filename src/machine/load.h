@@ -1,0 +1,35 @@
+// Machines by name or file: TOML to Machine and back, settings of the command line, presets. The
+// keys are one table (keys.h), from which reading, printing and messages come. Reference:
+// ir-spec/machines.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace fuseflow {
+
+/// A preset by name, or a file (anything with a `/` or ending in `.toml`), with `key=value`
+/// settings applied in order. Throws Error(rejected) for a bad file (with its place), Error(usage)
+/// for an unknown name or a bad setting, each with the nearest name; Error(io) for a missing file.
+Machine load_machine(const std::string& name_or_file,
+                     const std::vector<std::string>& settings = {});
+
+/// `text` is TOML; `file` names it in diagnostics.
+Machine parse_machine(const std::string& text, const std::string& file);
+
+/// Canonical TOML of every key; parse_machine(print_machine(m)) gives m.
+std::string print_machine(const Machine& machine);
+
+struct MachinePreset {
+  std::string_view name;
+  std::string_view text;
+};
+const std::vector<MachinePreset>& machine_presets();
+
+/// One line a preset: name and description.
+std::string list_machines();
+
+}  // namespace fuseflow
