@@ -1,0 +1,105 @@
+#include "sim/check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tensor/source.h"
+
+namespace fuseflow {
+namespace {
+
+bool satisfies(const Facts& facts, float value) {
+  if (facts.finite && !std::isfinite(value)) return false;
+  if (facts.no_nan && std::isnan(value)) return false;
+  if (facts.nonnegative && !(value >= 0)) return false;
+  if (facts.nonzero && value == 0) return false;
+  return !facts.below_inf || value < INFINITY;
+}
+
+void assert_assumed(const Tensor& tensor, const Storage& storage) {
+  const bool fill_counts = storage.stored() < storage.elements();
+  if (fill_counts && !satisfies(tensor.assumed, storage.fill)) {
+    throw Error(ExitCode::unfinished,
+                fmt::format("an assumption is wrong: the fill {} of %{} contradicts its assumed "
+                            "facts",
+                            storage.fill, tensor.name));
+  }
+  for (size_t k = 0; k < storage.values.size(); ++k) {
+    if (satisfies(tensor.assumed, storage.values[k])) continue;
+    throw Error(
+        ExitCode::unfinished,
+        fmt::format("an assumption is wrong: stored value {} of %{} is {}, which contradicts "
+                    "its assumed facts",
+                    k, tensor.name, storage.values[k]));
+  }
+}
+
+}  // namespace
+
+std::vector<CheckedTensor> check_reference(const Program& program, const TensorData& data,
+                                           const std::vector<TensorId>& written, double tolerance,
+                                           int threads) {
+  std::vector<bool> wanted(program.tensors.size(), false);
+  for (const TensorId tensor : written) wanted[static_cast<size_t>(tensor)] = true;
+  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+  for (size_t t = 0; t < inputs.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    inputs[t] = data.storage[t];
+    if (inputs[t] != nullptr && !(tensor.assumed == Facts{})) assert_assumed(tensor, *inputs[t]);
+  }
+  std::vector<CheckedTensor> checked;
+  ReferenceOptions options;
+  options.threads = threads;
+  options.on_result = [&](TensorId tensor, const Value& expected) {
+    const auto t = static_cast<size_t>(tensor);
+    if (!wanted[t] || data.storage[t] == nullptr) return;
+    CheckedTensor one{tensor, compare(value_of(data.storage[t]), expected), false, "the reference"};
+    one.passes = one.comparison.passes(tolerance);
+    checked.push_back(std::move(one));
+  };
+  evaluate(program, inputs, options);
+  return checked;
+}
+
+CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
+                         const std::string& path, double tolerance) {
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Storage* actual = data.find(tensor);
+  if (actual == nullptr) {
+    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program", declared.name));
+  }
+  const std::vector<int64_t> shape = known_shape(declared);
+  const Source source = parse_binding(path);
+  auto expected = std::make_shared<const Storage>(
+      load(source, shape, dense_format(static_cast<int>(shape.size()))));
+  CheckedTensor one{
+      tensor, compare(value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected)),
+      false, path};
+  one.passes = one.comparison.passes(tolerance);
+  return one;
+}
+
+std::string describe_failure(const Program& program, const CheckedTensor& checked) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const Comparison& c = checked.comparison;
+  std::string place;
+  if (c.worst >= 0) {
+    std::vector<int64_t> coordinates;
+    int64_t rest = c.worst;
+    const std::vector<int64_t> shape = known_shape(tensor);
+    for (size_t d = shape.size(); d-- > 0;) {
+      coordinates.insert(coordinates.begin(), rest % shape[d]);
+      rest /= shape[d];
+    }
+    place = fmt::format(", worst at [{}]", fmt::join(coordinates, ", "));
+  }
+  std::string what = fmt::format("the largest error is {:.6g}, the largest expected value {:.6g}",
+                                 c.max_abs_error, c.max_abs_expected);
+  if (!c.same_infinities) what = "infinities are in other places";
+  if (!c.same_nans) what = "NaNs are in other places";
+  return fmt::format("%{} differs from {}: {}{}", tensor.name, checked.against, what, place);
+}
+
+}  // namespace fuseflow

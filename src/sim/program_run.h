@@ -1,0 +1,38 @@
+// Runs a lowered program: loads its tensors, runs its regions one after another, keeps what they
+// write. Knows nothing of reports, checks or the command line.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "sim/run.h"
+#include "tensor/source.h"
+
+namespace fuseflow {
+
+/// Loads every input and constant that some statement or graph reads. Throws Error(rejected) for an
+/// unbound input or data that disagrees with its declaration, Error(io) for a missing file.
+TensorData load_tensors(const Program& program, const LoadOptions& options = {});
+
+struct ProgramRun {
+  std::vector<RunResult> regions;  ///< of the regions that were run, in order
+  TensorData data;                 ///< inputs and everything written
+  Finish finish = Finish::done;    ///< of the last region
+  double seconds = 0;              ///< host time of the simulation alone
+};
+
+/// Refuses (Error(rejected), with the reason) a graph that needs more units of a class or more
+/// scratchpad than the machine has.
+void check_fits(const Program& program, const Region& region, const Machine& machine);
+
+/// Runs all regions (each has a graph). Ends with the first that does not finish. `before` is
+/// called with the number of each region before it is run.
+ProgramRun run_program(const Program& program, TensorData data, const Machine& machine,
+                       const RunOptions& options, const std::function<void(size_t)>& before = {});
+
+/// Cycles of the regions that were run, with the reconfigurations between them.
+int64_t total_cycles(const ProgramRun& run, const Machine& machine);
+
+}  // namespace fuseflow

@@ -1,0 +1,260 @@
+#include "sim/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/deadlock.h"
+#include "sim/result.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int kSchema = 1;
+
+/// A CSV field, quoted where it must be.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+struct Row {
+  std::string region;
+  RunResult counts;
+  bool checked = false;
+  double error = 0;
+};
+
+std::string row_text(const Program& program, const Machine& machine, const Row& row) {
+  const RunResult& c = row.counts;
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.name),
+                     field(machine.name), field(row.region), c.cycles, c.flops, c.dram_read_bytes,
+                     c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
+                     c.link_bytes, c.tokens, c.peak_fifo_tokens, row.checked ? "yes" : "no",
+                     row.checked ? fmt::format("{:.6g}", row.error) : "");
+}
+
+void add_counts(RunResult& sum, const RunResult& part) {
+  sum.flops += part.flops;
+  sum.dram_read_bytes += part.dram_read_bytes;
+  sum.dram_write_bytes += part.dram_write_bytes;
+  sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
+  sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
+  sum.link_bytes += part.link_bytes;
+  sum.tokens += part.tokens;
+  sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
+}
+
+void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
+  for (const CheckedTensor& one : checked) {
+    const auto& results = row.counts.results;
+    const bool here = std::any_of(results.begin(), results.end(),
+                                  [&](const auto& r) { return r.first == one.tensor; });
+    if (!here) continue;
+    row.checked = true;
+    const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
+    row.error = std::max(row.error, differs ? INFINITY : one.comparison.max_abs_error);
+  }
+}
+
+std::string outputs_of(const Graph& graph, const Node& node) {
+  std::string text;
+  for (const StreamId stream : node.outputs) {
+    if (stream < 0) continue;
+    text += (text.empty() ? "" : " ") + graph.streams[static_cast<size_t>(stream)].name;
+  }
+  return text;
+}
+
+std::string tensor_of(const Program& program, const Node& node) {
+  if (node.tensor < 0) return "";
+  const std::string& name = program.tensors[static_cast<size_t>(node.tensor)].name;
+  return node.level < 0 ? name : fmt::format("{}.{}", name, node.level);
+}
+
+[[noreturn]] void broken(const Region& region, const std::string& what) {
+  throw Error(ExitCode::internal, fmt::format("region @{}: {}", region.name, what));
+}
+
+void assert_region(const Program& program, const Region& region, const RunResult& result) {
+  int64_t given = 0;
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    const NodeStats& s = result.nodes[n];
+    if (s.busy < 0 || s.starved < 0 || s.blocked < 0 ||
+        s.busy + s.starved + s.blocked != result.cycles) {
+      broken(region, fmt::format("node {} is busy {}, starved {} and blocked {} of {} cycles", n,
+                                 s.busy, s.starved, s.blocked, result.cycles));
+    }
+    given += s.tokens_out;
+    if (result.finish != Finish::done) continue;
+    int64_t taken = 0;
+    for (const Input& input : region.graph->nodes[n].inputs) {
+      if (!input.is_immediate()) taken += result.streams[static_cast<size_t>(input.stream)].tokens;
+    }
+    if (taken != s.tokens_in) {
+      broken(region, fmt::format("node {} took {} of {} tokens", n, s.tokens_in, taken));
+    }
+  }
+  if (given != result.tokens) {
+    broken(region, fmt::format("{} tokens given, {} counted", given, result.tokens));
+  }
+  int64_t compulsory = 0;
+  for (const auto& [tensor, storage] : result.results) {
+    compulsory += written_bytes(program, tensor, -1, *storage);
+  }
+  if (result.dram_write_bytes + result.scratchpad_write_bytes < compulsory) {
+    broken(region, "less was written than the results hold");
+  }
+}
+
+std::string roofline(const Machine& machine, const RunResult& result) {
+  const double cycles = static_cast<double>(std::max<int64_t>(1, result.cycles));
+  const auto bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
+  const auto flops = static_cast<double>(result.flops);
+  return fmt::format(
+      "{:.3g} FLOP/cycle, {:.3g} memory bytes/cycle ({:.3g} GB/s at {:g} GHz), {:.3g} FLOP/byte",
+      flops / cycles, bytes / cycles, bytes / cycles * machine.clock_gigahertz,
+      machine.clock_gigahertz, bytes > 0 ? flops / bytes : 0.0);
+}
+
+}  // namespace
+
+void assert_invariants(const Program& program, const ProgramRun& run) {
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    assert_region(program, program.regions[r], run.regions[r]);
+  }
+}
+
+std::string region_csv(const Program& program, const Machine& machine, const ProgramRun& run,
+                       const std::vector<CheckedTensor>& checked) {
+  std::string text =
+      "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
+      "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
+      "max_abs_error\n";
+  Row total{.region = "total", .counts = {}};
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    Row row{.region = program.regions[r].name, .counts = run.regions[r]};
+    apply_check(row, checked);
+    add_counts(total.counts, row.counts);
+    total.checked = total.checked || row.checked;
+    total.error = std::max(total.error, row.error);
+    text += row_text(program, machine, row);
+  }
+  total.counts.cycles = total_cycles(run, machine);
+  return text + row_text(program, machine, total);
+}
+
+std::string node_csv(const Program& program, const ProgramRun& run) {
+  std::string text =
+      "schema,region,node,kind,tensor,outputs,phase,steps,first_step,last_step,busy,starved,"
+      "blocked,tokens_in,tokens_out,flops,read_bytes,write_bytes\n";
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    for (size_t n = 0; n < run.regions[r].nodes.size(); ++n) {
+      const Node& node = region.graph->nodes[n];
+      const NodeStats& s = run.regions[r].nodes[n];
+      text +=
+          fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
+                      field(region.name), n, node_kind_name(node.kind),
+                      field(tensor_of(program, node)), field(outputs_of(*region.graph, node)),
+                      node.phase, s.steps, s.first_step, s.last_step, s.busy, s.starved, s.blocked,
+                      s.tokens_in, s.tokens_out, s.flops, s.read_bytes, s.write_bytes);
+    }
+  }
+  return text;
+}
+
+std::string stream_csv(const Program& program, const ProgramRun& run) {
+  std::string text = "schema,region,stream,kind,loops,producer,consumers,tokens,peak_tokens\n";
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    const Graph& graph = *program.regions[r].graph;
+    std::vector<int> consumers(graph.streams.size(), 0);
+    for (const Node& node : graph.nodes) {
+      for (const Input& input : node.inputs) {
+        if (!input.is_immediate()) ++consumers[static_cast<size_t>(input.stream)];
+      }
+    }
+    for (size_t s = 0; s < graph.streams.size(); ++s) {
+      const Stream& stream = graph.streams[s];
+      std::string loops;
+      for (const int index : stream.indices) {
+        loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
+      }
+      static constexpr const char* kKinds[] = {"crd", "ref", "val"};
+      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.regions[r].name),
+                          field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
+                          field(loops), stream.producer, consumers[s],
+                          run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
+    }
+  }
+  return text;
+}
+
+std::string bottleneck_summary(const Program& program, const Machine& machine,
+                               const ProgramRun& run) {
+  std::string text;
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    const RunResult& result = run.regions[r];
+    const Region& region = program.regions[r];
+    const NodeStats* critical = nullptr;
+    size_t number = 0;
+    for (size_t n = 0; n < result.nodes.size(); ++n) {
+      if (critical != nullptr && result.nodes[n].busy <= critical->busy) continue;
+      critical = &result.nodes[n];
+      number = n;
+    }
+    if (critical == nullptr) continue;
+    const Node& node = region.graph->nodes[number];
+    const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));
+    text += fmt::format(
+        "@{}: {} cycles; busiest is node {}, {} {}{}: busy {:.1f}%, starved {:.1f}%, blocked "
+        "{:.1f}%\n"
+        "  {}\n",
+        region.name, result.cycles, number, node_kind_name(node.kind), tensor_of(program, node),
+        node.outputs.empty() ? "" : " -> " + outputs_of(*region.graph, node),
+        share * static_cast<double>(critical->busy), share * static_cast<double>(critical->starved),
+        share * static_cast<double>(critical->blocked), roofline(machine, result));
+  }
+  int64_t tokens = 0;
+  for (const RunResult& result : run.regions) tokens += result.tokens;
+  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
+                      total_cycles(run, machine), tokens, run.seconds,
+                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6);
+  return text;
+}
+
+std::string describe_finish(const Program& program, const ProgramRun& run) {
+  const size_t r = run.regions.size() - 1;
+  const Region& region = program.regions[r];
+  const RunResult& result = run.regions[r];
+  std::string why;
+  switch (run.finish) {
+    case Finish::done:
+      return "";
+    case Finish::deadlock:
+      why = explain_deadlock(*region.graph, result.deadlock);
+      break;
+    case Finish::max_cycles:
+      why = "the limit of --max-cycles was reached";
+      break;
+    case Finish::max_seconds:
+      why = "the limit of --max-seconds was reached";
+      break;
+    case Finish::max_memory:
+      why = "the limit of --max-memory was reached";
+      break;
+    case Finish::cancelled:
+      why = "interrupted";
+      break;
+  }
+  return fmt::format("region @{} did not finish after {} cycles: {}", region.name, result.cycles,
+                     why);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,245 @@
+// fuseflow-sim: simulates a program cycle by cycle, checks its results, and reports as CSV.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "ir/parse.h"
+#include "machine/load.h"
+#include "sim/check.h"
+#include "sim/program_run.h"
+#include "sim/report.h"
+#include "support/tool.h"
+#include "tensor/write.h"
+
+namespace fuseflow {
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+struct SimOptions {
+  FilterOptions filter;
+  std::string machine = "ideal";
+  std::vector<std::string> machine_settings;
+  bool list_machines = false;
+  bool print_machine = false;
+  bool check = false;
+  double tolerance = 1e-4;
+  std::vector<std::string> expect;
+  std::vector<std::string> dump;
+  std::string nodes_file;
+  std::string streams_file;
+  RunOptions run;
+  double max_memory_mib = 0;
+  bool verbose = false;
+};
+
+void add_options(CLI::App& app, SimOptions& o) {
+  add_filter_options(app, o.filter);
+  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
+      ->option_text("NAME|FILE");
+  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
+  app.add_flag("--print-machine", o.print_machine, "Print the machine as TOML and exit");
+  app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
+  app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
+      ->option_text("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--tolerance", o.tolerance,
+                 "Largest error that passes, relative to the largest value (default: 1e-4)")
+      ->option_text("X")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--dump", o.dump, "Write a result to FILE (.npy, .mtx, .tns; repeatable)")
+      ->option_text("NAME=FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
+  app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
+      ->option_text("FILE");
+  o.run.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  app.add_option("--threads", o.run.threads, "Host threads; results do not depend on it")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
+      ->option_text("S")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-memory", o.max_memory_mib, "End with status 4 beyond N MiB of buffers")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--executor", o.run.executor, "fast or naive")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Executor>{{"fast", Executor::fast}, {"naive", Executor::naive}}))
+      ->group("");
+  app.add_flag("-v,--verbose", o.verbose, "Print bottlenecks and the roofline to standard error");
+}
+
+/// `NAME=FILE` with a tensor's name.
+std::pair<TensorId, std::string> named_file(const Program& program, const std::string& option,
+                                            const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
+  }
+  const std::string name = text.substr(0, equals);
+  const TensorId tensor = find_tensor(program, name);
+  if (tensor < 0) {
+    std::vector<std::string> names;
+    for (const Tensor& t : program.tensors) names.push_back(t.name);
+    const std::string nearest = nearest_name(name, names);
+    throw Error(ExitCode::usage,
+                fmt::format("{}: there is no tensor %{}{}", option, name,
+                            nearest.empty() ? "" : fmt::format(", did you mean %{}?", nearest)));
+  }
+  return {tensor, text.substr(equals + 1)};
+}
+
+/// One line that is redrawn, on a terminal only.
+class Progress {
+ public:
+  explicit Progress(size_t regions) : regions_(regions), on_(isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+  void region(size_t number) { region_ = number; }
+  void show(int64_t cycles, int64_t tokens) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!on_ || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.0f s\x1b[K",
+                 region_ + 1, regions_, static_cast<double>(cycles) * 1e-6,
+                 static_cast<double>(tokens) * 1e-6, seconds);
+    drawn_ = true;
+  }
+  void clear() {
+    if (drawn_) std::fputs("\r\x1b[K", stderr);
+    drawn_ = false;
+  }
+
+ private:
+  size_t regions_;
+  bool on_;
+  bool drawn_ = false;
+  size_t region_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = start_;
+};
+
+std::vector<CheckedTensor> run_checks(const Program& program, const SimOptions& options,
+                                      const ProgramRun& run) {
+  std::vector<CheckedTensor> checked;
+  if (options.check) {
+    std::vector<TensorId> written;
+    for (const RunResult& region : run.regions) {
+      for (const auto& [tensor, storage] : region.results) written.push_back(tensor);
+    }
+    checked = check_reference(program, run.data, written, options.tolerance, options.run.threads);
+  }
+  for (const std::string& text : options.expect) {
+    const auto [tensor, file] = named_file(program, "--expect", text);
+    checked.push_back(check_file(program, run.data, tensor, file, options.tolerance));
+  }
+  return checked;
+}
+
+void write_dumps(const Program& program, const SimOptions& options, const ProgramRun& run) {
+  for (const std::string& text : options.dump) {
+    const auto [tensor, file] = named_file(program, "--dump", text);
+    const Storage* storage = run.data.find(tensor);
+    if (storage == nullptr) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
+                      program.tensors[static_cast<size_t>(tensor)].name));
+    }
+    write_tensor(file, *storage);
+  }
+}
+
+void write_figures(const Program& program, const SimOptions& options, const ProgramRun& run) {
+  if (!options.nodes_file.empty()) write_output(options.nodes_file, node_csv(program, run));
+  if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
+}
+
+void check_option_names(const Program& program, const SimOptions& options) {
+  for (const std::string& text : options.expect) named_file(program, "--expect", text);
+  for (const std::string& text : options.dump) named_file(program, "--dump", text);
+}
+
+ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& options) {
+  TensorData data = load_tensors(program);
+  Progress progress(program.regions.size());
+  std::signal(SIGINT, [](int) { interrupted = true; });
+  options.run.cancel = &interrupted;
+  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
+  options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
+  ProgramRun run = run_program(program, std::move(data), machine, options.run,
+                               [&](size_t region) { progress.region(region); });
+  std::signal(SIGINT, SIG_DFL);
+  return run;
+}
+
+ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
+                    const ProgramRun& run) {
+  assert_invariants(program, run);
+  if (run.finish != Finish::done) {
+    write_figures(program, options, run);
+    report(Severity::error, describe_finish(program, run));
+    return ExitCode::unfinished;
+  }
+  const std::vector<CheckedTensor> checked = run_checks(program, options, run);
+  write_dumps(program, options, run);
+  write_figures(program, options, run);
+  if (options.verbose) {
+    std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
+  }
+  write_output(options.filter.output, region_csv(program, machine, run, checked));
+  ExitCode status = ExitCode::ok;
+  for (const CheckedTensor& one : checked) {
+    if (one.passes) continue;
+    report(Severity::error, describe_failure(program, one));
+    status = ExitCode::unfinished;
+  }
+  return status;
+}
+
+ExitCode run_sim(SimOptions& options) {
+  if (options.list_machines) {
+    write_output(options.filter.output, list_machines());
+    return ExitCode::ok;
+  }
+  const Machine machine = load_machine(options.machine, options.machine_settings);
+  if (options.print_machine) {
+    write_output(options.filter.output, print_machine(machine));
+    return ExitCode::ok;
+  }
+  Program program = parse_program(read_source(options.filter.input));
+  check_option_names(program, options);
+  for (const Region& region : program.regions) {
+    if (region.graph) continue;
+    throw Error(ExitCode::rejected, region.where,
+                fmt::format("region @{} is not lowered, expected a graph", region.name));
+  }
+  const ProgramRun run = simulate(program, machine, options);
+  return report_run(program, machine, options, run);
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
+               "fuseflow-sim");
+  fuseflow::SimOptions options;
+  fuseflow::add_options(app, options);
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::run_sim(options); });
+}
