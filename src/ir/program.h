@@ -36,7 +36,7 @@ struct Tensor {
   std::vector<Extent> shape;
   Format format;
   float fill = 0;  ///< what an absent entry means
-  Facts facts;     ///< proved of every entry, the fill included
+  Facts facts;     ///< proved of every entry; of the fill too where entries may be absent
   Facts assumed;   ///< taken for granted; `--check` asserts them on the data
   Role role = Role::temporary;
   Source source;                            ///< inputs and constants

@@ -53,7 +53,7 @@ RawTensor read_onnx(const Source& source, const LoadOptions& options) {
   if (!onnx_loader()) {
     throw Error(ExitCode::internal, "no loader of ONNX initializers is registered");
   }
-  return onnx_loader()(resolve(source.path, options), source.name);
+  return onnx_loader()(source, resolve(source.path, options), options);
 }
 
 RawTensor read_inline(const Source& source, const Shape& shape) {
@@ -69,6 +69,14 @@ RawTensor read_inline(const Source& source, const Shape& shape) {
   }
   raw.data = Buffer<float>(source.values);
   return raw;
+}
+
+/// A constant of a model may be declared with another shape of as many elements: its dimensions were
+/// cut or joined by index maps.
+void reshape_constant(RawTensor& raw, const Source& source, const Shape& shape) {
+  if (source.kind != Source::Kind::onnx || !shape || raw.sparse()) return;
+  if (std::count(shape->begin(), shape->end(), -1) > 0) return;
+  if (element_count(*shape) == element_count(raw.shape)) raw.shape = *shape;
 }
 
 void check_against(const RawTensor& raw, const Source& source, const Shape& shape) {
@@ -129,6 +137,7 @@ RawTensor read_raw(const Source& source, const Shape& shape, const LoadOptions& 
       raw = read_inline(source, shape);
       break;
   }
+  reshape_constant(raw, source, shape);
   check_against(raw, source, shape);
   return raw;
 }

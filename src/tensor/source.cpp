@@ -171,6 +171,10 @@ class SourceParser {
       std::string key = identifier();
       expect('=');
       const size_t begin = at_;
+      if (source.kind == Source::Kind::onnx && key == "derived") {
+        source.params.emplace_back(std::move(key), string());
+        continue;
+      }
       std::string value = value_text();
       if (key != "nnz") {
         source.params.emplace_back(std::move(key), std::move(value));
@@ -189,10 +193,13 @@ class SourceParser {
   /// Checks the keys of the source and puts them in canonical order.
   void finish(Source& source) {
     static const GeneratorSpec kFileKeys{"file", "", {"values"}, true};
+    static const GeneratorSpec kOnnxKeys{"onnx", "", {"derived"}, true};
     static const GeneratorSpec kNoKeys{"this source", "", {}, true};
     const GeneratorSpec* spec = &kNoKeys;
     if (source.kind == Source::Kind::generator) spec = &find_generator(source.name);
     if (source.kind == Source::Kind::file) spec = &kFileKeys;
+    const bool derived = source.params.size() == 1 && source.params[0].first == "derived";
+    if (source.kind == Source::Kind::onnx && derived) spec = &kOnnxKeys;
     if (spec == &kNoKeys && !source.params.empty()) {
       fail(fmt::format("unknown key '{}', expected none but nnz", source.params[0].first));
     }
@@ -232,7 +239,10 @@ std::string to_string(const Source& source) {
       head = source.name;
       break;
   }
-  for (const auto& [key, value] : source.params) parts.push_back(fmt::format("{}={}", key, value));
+  const bool quote = source.kind == Source::Kind::onnx;
+  for (const auto& [key, value] : source.params) {
+    parts.push_back(fmt::format("{}={}", key, quote ? quoted(value) : value));
+  }
   if (source.nnz) parts.push_back(fmt::format("nnz={}", *source.nnz));
   const bool spaced = source.kind == Source::Kind::onnx || source.kind == Source::Kind::file;
   return fmt::format("{}({})", head, fmt::join(parts, spaced ? ", " : ","));

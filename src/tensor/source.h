@@ -17,6 +17,7 @@ namespace fuseflow {
 
 /// A tensor's source. Text forms:
 ///   file("cora.adj.mtx")   onnx("gcn.onnx", "W1")   values(1,2,3)
+///   onnx("gcn.onnx", "W1.1", derived="...")  a constant that the importer derives from the model's
 ///   uniform(shape=[1000,1000],density=0.05,seed=1)  (any generator of generate.h)
 /// A sparse file may have its values replaced: file("w.smtx", values=uniform(-1,1), seed=3).
 /// All take an optional last argument nnz=N: the number of present entries (those of the file, or
@@ -81,8 +82,10 @@ Storage to_storage(RawTensor raw, const Format& format, float fill = 0);
 Storage load(const Source& source, const std::optional<std::vector<int64_t>>& shape,
              const Format& format, float fill = 0, const LoadOptions& options = {});
 
-/// Reads initializer `name` of the ONNX file at `path`. Registered by the importer.
-using OnnxLoader = std::function<RawTensor(const std::string& path, const std::string& name)>;
+/// Reads constant `source.name` of the ONNX file at `path`; file names of other sources inside
+/// `derived` start at the base directory of `options`. Registered by the importer.
+using OnnxLoader = std::function<RawTensor(const Source& source, const std::string& path,
+                                           const LoadOptions& options)>;
 void register_onnx_loader(OnnxLoader loader);
 
 }  // namespace fuseflow

@@ -1,0 +1,16 @@
+// Cutting dimensions: a dimension of 768 that one statement writes and another reads as 12 heads of
+// 64 becomes two dimensions everywhere, so that every access is by plain indices. See
+// ir-spec/import.md, "Dimensions are cut until accesses are plain".
+#pragma once
+
+#include "import/draft.h"
+
+namespace fuseflow {
+
+void cut_dimensions(DraftProgram& draft);
+
+/// An intermediate that is only read at constants along a dimension (the three parts of a joint QKV
+/// projection) becomes one intermediate for each constant.
+void split_read_at_constants(DraftProgram& draft);
+
+}  // namespace fuseflow

@@ -1,0 +1,73 @@
+// Constructors and statistics of host tensors.
+#include "import/host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fuseflow {
+
+HostPtr host_ints(std::vector<int64_t> values, std::vector<int64_t> shape, ElementType type) {
+  auto result = std::make_shared<HostTensor>();
+  result->type = type;
+  result->shape = std::move(shape);
+  result->ints = std::move(values);
+  return result;
+}
+
+HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape) {
+  auto result = std::make_shared<HostTensor>();
+  result->shape = std::move(shape);
+  result->floats = Buffer<float>(std::move(values));
+  return result;
+}
+
+Facts facts_of(const HostTensor& tensor) {
+  Facts facts{true, true, true, true, true};
+  if (tensor.integral()) {
+    for (const int64_t v : tensor.ints) {
+      facts.nonnegative = facts.nonnegative && v >= 0;
+      facts.nonzero = facts.nonzero && v != 0;
+    }
+    return facts;
+  }
+  // Branch-free, so that a scan costs no more than reading the memory.
+  bool nan = false, inf = false, plus_inf = false, negative = false, zero = false;
+  for (const float v : tensor.floats) {
+    nan |= v != v;
+    inf |= std::fabs(v) == std::numeric_limits<float>::infinity();
+    plus_inf |= v == std::numeric_limits<float>::infinity();
+    negative |= v < 0;
+    zero |= v == 0;
+  }
+  facts.finite = !nan && !inf;
+  facts.no_nan = !nan;
+  facts.nonnegative = !nan && !negative;
+  facts.nonzero = !zero;
+  facts.below_inf = !nan && !plus_inf;
+  return facts;
+}
+
+FillChoice choose_fill(const HostTensor& tensor) {
+  const int64_t size = tensor.size();
+  FillChoice choice;
+  if (size == 0) return choice;
+  // Candidates: 0, 1 for booleans, -inf, and the least value (the constant of a finite mask).
+  float least = tensor.as_float(0);
+  for (int64_t i = 0; i < size; ++i) least = std::min(least, tensor.as_float(i));
+  std::vector<float> candidates = {0};
+  if (tensor.type == ElementType::boolean) candidates.push_back(1);
+  if (least <= -1000) candidates.push_back(least);
+  int64_t best = -1;
+  for (const float candidate : candidates) {
+    int64_t equal = 0;
+    for (int64_t i = 0; i < size; ++i) equal += tensor.as_float(i) == candidate;
+    if (equal <= best) continue;
+    best = equal;
+    choice = {candidate, 1.0 - static_cast<double>(equal) / static_cast<double>(size),
+              size - equal};
+  }
+  return choice;
+}
+
+}  // namespace fuseflow

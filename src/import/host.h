@@ -1,0 +1,59 @@
+// Tensors whose values the importer knows: initializers, folded constants, bound integer inputs.
+// Data only; operators on them are the same index expressions as everywhere (see evaluate.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+#include "tensor/buffer.h"
+#include "tensor/format.h"
+
+namespace fuseflow {
+
+/// The largest constant that folding may create, and the most elementary steps it may take.
+/// What exceeds them stays a statement of the program.
+inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
+inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
+
+/// Row-major values. Floating types are kept as f32, integers and booleans as i64.
+struct HostTensor {
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> shape;
+  Buffer<float> floats;
+  std::vector<int64_t> ints;
+
+  bool integral() const { return is_integral(type); }
+  int64_t size() const { return static_cast<int64_t>(integral() ? ints.size() : floats.size()); }
+  float as_float(int64_t i) const {
+    return integral() ? static_cast<float>(ints[static_cast<size_t>(i)])
+                      : floats[static_cast<size_t>(i)];
+  }
+  static bool is_integral(ElementType type) {
+    return type == ElementType::i32 || type == ElementType::i64 || type == ElementType::u8 ||
+           type == ElementType::boolean;
+  }
+};
+
+using HostPtr = std::shared_ptr<const HostTensor>;
+
+HostPtr host_ints(std::vector<int64_t> values, std::vector<int64_t> shape,
+                  ElementType type = ElementType::i64);
+HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape);
+
+/// Facts that hold for every element (no elements: every fact).
+Facts facts_of(const HostTensor& tensor);
+
+/// What absent entries of a constant should mean: 0, -inf, or the value that most elements have
+/// when that is a large negative number; the candidate that the most elements equal. `density` is
+/// the share of the other elements.
+struct FillChoice {
+  float fill = 0;
+  double density = 1;
+  int64_t present = 0;
+};
+FillChoice choose_fill(const HostTensor& tensor);
+
+}  // namespace fuseflow

@@ -1,0 +1,396 @@
+// Binding of inputs, conversion of nodes, and the making of statements.
+#include "import/importer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "import/groups.h"
+#include "import/registry.h"
+#include "import/settle.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::string shown(const std::string& name) {
+  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
+}
+
+/// Copies the tree below `node` to `out` in postorder: shared children become copies, constants of
+/// one element become literals, and operators on literals are evaluated.
+int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLookup& constants,
+                  std::vector<Expr>& out) {
+  Expr copy = nodes[static_cast<size_t>(node)];
+  if (copy.kind == Expr::Kind::access) {
+    const HostTensor* data = constants(copy.tensor);
+    if (data != nullptr && data->size() == 1) {
+      Expr literal;
+      literal.constant = data->as_float(0);
+      copy = literal;
+    }
+  }
+  const size_t first = out.size();
+  for (int32_t& child : copy.children) child = linearise(nodes, child, constants, out);
+  bool literal = copy.kind == Expr::Kind::apply;
+  std::vector<float> operands;
+  for (const int32_t child : copy.children) {
+    literal = literal && out[static_cast<size_t>(child)].kind == Expr::Kind::constant;
+    operands.push_back(out[static_cast<size_t>(child)].constant);
+  }
+  if (literal) {
+    out.resize(first);
+    Expr value;
+    value.constant = evaluate(copy.op, operands);
+    copy = value;
+  }
+  out.push_back(std::move(copy));
+  return static_cast<int32_t>(out.size()) - 1;
+}
+
+std::string index_name(size_t i) {
+  static constexpr std::string_view kLetters = "ijklmnopqrstuvw";
+  const std::string letter(1, kLetters[i % kLetters.size()]);
+  return i < kLetters.size() ? letter : letter + std::to_string(i / kLetters.size());
+}
+
+/// Renumbers the indices of a statement: result indices first, then the others by first use.
+void number_indices(Statement& s, const View& value) {
+  std::vector<IndexId> number(value.atoms.size(), -1);
+  const auto take = [&](IndexId atom) {
+    IndexId& n = number[static_cast<size_t>(atom)];
+    if (n >= 0) return n;
+    n = static_cast<IndexId>(s.indices.size());
+    s.indices.push_back({index_name(s.indices.size()), value.atoms[static_cast<size_t>(atom)]});
+    return n;
+  };
+  for (const auto& dim : value.dims) {
+    for (const IndexId atom : dim) s.result_indices.push_back(take(atom));
+  }
+  for (Expr& node : s.nodes) {
+    for (Subscript& subscript : node.subscripts) {
+      for (auto& term : subscript.terms) term.first = take(term.first);
+      std::sort(subscript.terms.begin(), subscript.terms.end(),
+                [](const auto& a, const auto& b) { return a.second > b.second; });
+    }
+    for (IndexId& index : node.over) index = take(index);
+    if (node.kind == Expr::Kind::coordinate) node.index = take(node.index);
+  }
+}
+
+}  // namespace
+
+Importer::Importer(OnnxModel model, const ImportOptions& options)
+    : model_(std::move(model)), options_(options), symbols_(options.dims) {}
+
+const View& Importer::value(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end())
+    throw Error(ExitCode::internal, "value '" + shown(name) + "' is not there yet");
+  return found->second;
+}
+
+bool Importer::is_constant(const View& value) const {
+  return std::all_of(value.nodes.begin(), value.nodes.end(), [&](const Expr& node) {
+    return node.kind != Expr::Kind::access || constant(node.tensor) != nullptr;
+  });
+}
+
+HostPtr Importer::host(const View& value) const {
+  if (!is_constant(value) || value.size() > kMaxFoldedElements ||
+      evaluation_steps(value) > kMaxFoldedSteps) {
+    return nullptr;
+  }
+  const Expr* access = value.plain_access();
+  if (access != nullptr) {  // the whole of a constant as it stands
+    const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
+    const View whole = whole_tensor(access->tensor, value.type, draft.shape);
+    if (whole.nodes == value.nodes && whole.dims == value.dims && draft.data->type == value.type)
+      return draft.data;
+  }
+  return evaluate_value(value, [this](TensorId id) { return constant(id); });
+}
+
+std::string Importer::fresh_name(const std::string& wanted) {
+  std::string name = wanted.empty() ? "t" : wanted;
+  while (names_.contains(name)) name = fmt::format("{}.{}", wanted, ++names_[wanted]);
+  names_[name] = 0;
+  return name;
+}
+
+View Importer::add_constant(const std::string& name, HostPtr data, const std::string& initializer) {
+  Draft draft;
+  draft.tensor.name = fresh_name(name);
+  draft.tensor.type = data->type;
+  draft.tensor.role = Role::constant;
+  draft.shape = data->shape;
+  draft.initializer = initializer;
+  draft.data = std::move(data);
+  draft_.tensors.push_back(std::move(draft));
+  const auto id = static_cast<TensorId>(draft_.tensors.size()) - 1;
+  return whole_tensor(id, draft_.tensors.back().tensor.type, draft_.tensors.back().shape);
+}
+
+View Importer::define(const std::string& name, View value, int group) {
+  coalesce(value);
+  if (HostPtr folded = host(value)) return add_constant(name, std::move(folded));
+  if (value.size() == 0) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("value '{}' has a dimension of extent 0 (shape [{}])", shown(name),
+                            fmt::join(value.shape(), ",")));
+  }
+  return append(name, std::move(value), group);
+}
+
+View Importer::append(const std::string& name, View value, int group) {
+  Draft draft;
+  draft.tensor.name = fresh_name(name);
+  draft.tensor.type = value.type;
+  DraftStatement made;
+  made.group = group;
+  linearise(
+      value.nodes, static_cast<int32_t>(value.nodes.size()) - 1,
+      [this](TensorId id) { return constant(id); }, made.statement.nodes);
+  number_indices(made.statement, value);
+  made.statement.result = static_cast<TensorId>(draft_.tensors.size());
+  View result;
+  result.type = value.type;
+  result.dims = value.dims;
+  result.atoms = value.atoms;
+  Expr access;
+  access.kind = Expr::Kind::access;
+  access.tensor = made.statement.result;
+  for (const auto& dim : value.dims) {
+    for (const IndexId atom : dim) {
+      access.subscripts.push_back(Subscript{{{atom, 1}}, 0});
+      draft.shape.push_back(value.atoms[static_cast<size_t>(atom)]);
+    }
+  }
+  element_count(draft.shape);  // refuses what cannot be counted
+  result.nodes.push_back(std::move(access));
+  draft_.tensors.push_back(std::move(draft));
+  draft_.statements.push_back(std::move(made));
+  return result;
+}
+
+void Importer::mark_nonzero_if_finite(const View& sum, const View& maximum) {
+  const Expr* a = sum.plain_access();
+  const Expr* b = maximum.plain_access();
+  if (a != nullptr && b != nullptr)
+    draft_.tensors[static_cast<size_t>(a->tensor)].nonzero_if = b->tensor;
+}
+
+std::vector<int64_t> Importer::agreed_shape(const OnnxPort& port,
+                                            const std::vector<int64_t>& shape) {
+  if (!port.shape) return shape;
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("--bind {}: the data has shape [{}], {}", shown(port.name),
+                            fmt::join(shape, ","), why));
+  };
+  if (port.shape->size() != shape.size())
+    fail(fmt::format("but the model expects {} dimensions", port.shape->size()));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const OnnxDim& dim = (*port.shape)[d];
+    if (dim.value >= 0 && dim.value != shape[d]) {
+      fail(fmt::format("but the model expects extent {} in dimension {}", dim.value, d));
+    }
+    if (dim.value >= 0 || dim.symbol.empty()) continue;
+    const auto [at, fresh] = symbols_.emplace(dim.symbol, shape[d]);
+    if (!fresh && at->second != shape[d]) {
+      fail(
+          fmt::format("but dimension {} ('{}') is {} elsewhere", d, shown(dim.symbol), at->second));
+    }
+  }
+  return shape;
+}
+
+RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const {
+  std::optional<std::vector<int64_t>> expected;
+  const bool told =
+      source.kind == Source::Kind::generator || source.kind == Source::Kind::inline_values;
+  if (port.shape &&
+      told) {  // only these need to be told; what a file holds is compared by agreed_shape
+    expected.emplace();
+    for (const OnnxDim& dim : *port.shape) {
+      const auto symbol = symbols_.find(dim.symbol);
+      const bool bound = dim.value < 0 && !dim.symbol.empty() && symbol != symbols_.end();
+      expected->push_back(dim.value >= 0 ? dim.value : bound ? symbol->second : -1);
+    }
+  }
+  LoadOptions load;
+  load.base_dir = options_.base_dir;
+  return read_raw(source, expected, load);
+}
+
+void Importer::bind_input(const OnnxPort& port) {
+  Draft draft;
+  draft.tensor.name = fresh_name(port.name);
+  draft.tensor.type = port.type;
+  draft.tensor.role = Role::input;
+  const auto only_shape = options_.shapes.find(port.name);
+  RawTensor raw;
+  if (only_shape != options_.shapes.end()) {
+    raw.shape = only_shape->second;
+    raw.data = Coo{raw.shape, {}, {}};
+  } else {
+    draft.tensor.source = options_.bindings.at(port.name);
+    raw = read_input(port, draft.tensor.source);
+  }
+  draft.shape = agreed_shape(port, raw.shape);
+  if (std::count(draft.shape.begin(), draft.shape.end(), 0) > 0) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("input '{}' has a dimension of extent 0 (shape [{}])", shown(port.name),
+                            fmt::join(draft.shape, ",")));
+  }
+  draft.tensor.format = default_format(raw);
+  draft.density = raw.density();
+  HostTensor scanned;
+  if (raw.sparse()) {
+    draft.tensor.source.nnz = raw.present();
+    scanned.floats = std::get<Coo>(raw.data).values;
+    draft.tensor.facts = both(facts_of(scanned), facts_of_constant(0));
+  } else {
+    scanned.floats = std::get<Buffer<float>>(raw.data);
+    draft.tensor.facts = facts_of(scanned);
+    if (HostTensor::is_integral(port.type) && port.type != ElementType::boolean) {
+      draft.data = host_ints(raw.integers, draft.shape, port.type);
+      if (raw.integers.empty()) {
+        draft.data =
+            host_ints({scanned.floats.begin(), scanned.floats.end()}, draft.shape, port.type);
+      }
+    }
+  }
+  draft_.inputs.push_back({port.name, draft.tensor.source, draft.shape, draft.data != nullptr});
+  const auto id = static_cast<TensorId>(draft_.tensors.size());
+  values_[port.name] = whole_tensor(id, port.type, draft.shape);
+  draft_.tensors.push_back(std::move(draft));
+}
+
+void Importer::check_bindings() const {
+  std::vector<Diagnostic> wrong;
+  const auto complain = [&](std::string message) {
+    wrong.push_back({Severity::error, Location{model_.path}, std::move(message), {}});
+  };
+  std::vector<std::string> known;
+  for (const OnnxPort& port : model_.inputs) {
+    known.push_back(port.name);
+    if (options_.bindings.contains(port.name) || options_.shapes.contains(port.name)) continue;
+    std::string shape;
+    if (port.shape) {
+      std::vector<std::string> extents;
+      for (const OnnxDim& d : *port.shape) {
+        extents.push_back(d.value >= 0       ? std::to_string(d.value)
+                          : d.symbol.empty() ? "?"
+                                             : shown(d.symbol));
+      }
+      shape = fmt::format(" of shape [{}]", fmt::join(extents, ","));
+    }
+    complain(
+        fmt::format("input '{}'{} is not bound; give it data: --bind {}=FILE or --bind "
+                    "{}=uniform(density=0.1,seed=1)",
+                    shown(port.name), shape, shown(port.name), shown(port.name)));
+  }
+  for (const auto& [name, data] : model_.initializers) known.push_back(name);
+  for (const auto& [name, source] : options_.bindings) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = nearest_name(name, known);
+    complain(fmt::format("--bind {}: the model has no such input{}", shown(name),
+                         near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
+  }
+  if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
+}
+
+void Importer::bind_inputs() {
+  check_bindings();
+  for (const OnnxPort& port : model_.inputs) bind_input(port);
+  for (const auto& [name, data] : model_.initializers) {
+    if (!options_.bindings.contains(name) && !options_.shapes.contains(name)) {
+      values_[name] = add_constant(name, data, name);
+      continue;
+    }
+    OnnxPort port{name, data->type, std::vector<OnnxDim>{}};
+    for (const int64_t extent : data->shape) port.shape->push_back({extent, ""});
+    bind_input(port);
+  }
+}
+
+void Importer::check_operators() const {
+  std::vector<Diagnostic> wrong;
+  for (const OnnxNode& node : model_.nodes) {
+    if (node.domain.empty() && find_operator(node.op) != nullptr) continue;
+    std::string message = node.domain.empty()
+                              ? fmt::format("operator {} (node '{}') is not supported",
+                                            shown(node.op), shown(node.name))
+                              : fmt::format("operator {}.{} (node '{}') is of a custom domain",
+                                            shown(node.domain), shown(node.op), shown(node.name));
+    message += node.domain.empty() ? "; export the model without it, or rewrite it with the "
+                                     "operators of ir-spec/operators.md"
+                                   : ", which has no definition here; export it as a model-local "
+                                     "function or with standard operators";
+    wrong.push_back({Severity::error, Location{model_.path}, std::move(message), {}});
+  }
+  if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
+}
+
+void Importer::convert_nodes() {
+  for (size_t n = 0; n < model_.nodes.size(); ++n) {
+    const OnnxNode& node = model_.nodes[n];
+    NodeImport view(*this, node, groups_[n]);
+    try {
+      find_operator(node.op)->convert(view);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
+      throw Error(ExitCode::rejected, Location{model_.path},
+                  fmt::format("node '{}' ({}): {}", shown(node.name), node.op,
+                              error.diagnostics()[0].message));
+    }
+    for (const std::string& name : node.outputs) {
+      if (!name.empty() && !values_.contains(name)) {
+        throw Error(ExitCode::rejected, Location{model_.path},
+                    fmt::format("node '{}' ({}): output '{}' is not supported", shown(node.name),
+                                node.op, shown(name)));
+      }
+    }
+  }
+}
+
+void Importer::bind_output(const OnnxPort& port) {
+  const auto last_group = static_cast<int>(model_.nodes.size());
+  View value = values_.at(port.name);
+  if (!claim_result(draft_, value, port.name)) {
+    names_.erase(port.name);
+    rename_tensor(draft_, port.name, port.name + ".source");
+    value = append(port.name, std::move(value), last_group);
+    if (!claim_result(draft_, value, port.name))
+      throw Error(ExitCode::internal, "a result could not be claimed");
+  }
+}
+
+DraftProgram Importer::draft() {
+  check_operators();
+  bind_inputs();
+  groups_ = group_nodes(model_);
+  convert_nodes();
+  for (const OnnxPort& port : model_.outputs) bind_output(port);
+  settle_structure(draft_);
+  return std::move(draft_);
+}
+
+Program Importer::run() {
+  return settle(draft(), model_, options_);
+}
+
+Program import_onnx_bytes(std::string_view bytes, const std::string& path,
+                          const ImportOptions& options) {
+  return Importer(parse_onnx(bytes, path), options).run();
+}
+
+Program import_onnx(const std::string& path, const ImportOptions& options) {
+  return Importer(load_onnx(path), options).run();
+}
+
+}  // namespace fuseflow

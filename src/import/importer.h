@@ -1,0 +1,131 @@
+// The state of one import: the model's values as views, and the program's tensors and statements
+// as they come into being. Operators (operators/*.cpp) see it through NodeImport, one node at a
+// time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/draft.h"
+#include "import/evaluate.h"
+#include "import/import.h"
+#include "import/kernel.h"
+#include "import/model.h"
+
+namespace fuseflow {
+
+class Importer {
+ public:
+  Importer(OnnxModel model, const ImportOptions& options);
+
+  /// Converts all nodes and settles the program (see settle.h).
+  Program run();
+  /// All but what is known of values: the constants of the program (see sources.cpp).
+  DraftProgram draft();
+
+  // --- for operators ---
+  bool has_value(const std::string& name) const { return values_.contains(name); }
+  const View& value(const std::string& name) const;
+  void set_value(const std::string& name, View value) { values_[name] = std::move(value); }
+  const HostTensor* constant(TensorId id) const {
+    return draft_.tensors[static_cast<size_t>(id)].data.get();
+  }
+  bool is_constant(const View& value) const;
+  /// The values of a constant view; null if it is not constant (or too large to fold).
+  HostPtr host(const View& value) const;
+  /// A constant tensor as a view. `initializer`: the name of the ONNX initializer with these
+  /// values.
+  View add_constant(const std::string& name, HostPtr data, const std::string& initializer = {});
+  /// Gives the expression a tensor of its own: folds constants, else appends a statement.
+  View define(const std::string& name, View value, int group);
+  /// Appends a statement without folding.
+  View append(const std::string& name, View value, int group);
+  /// The tensor behind `sum` is never 0 if the one behind `maximum` is finite.
+  void mark_nonzero_if_finite(const View& sum, const View& maximum);
+  const OnnxModel& model() const { return model_; }
+  const ImportOptions& options() const { return options_; }
+
+ private:
+  void bind_inputs();
+  void bind_input(const OnnxPort& port);
+  RawTensor read_input(const OnnxPort& port, const Source& source) const;
+  void check_bindings() const;
+  void check_operators() const;
+  void convert_nodes();
+  void bind_output(const OnnxPort& port);
+  std::string fresh_name(const std::string& wanted);
+  std::vector<int64_t> agreed_shape(const OnnxPort& port, const std::vector<int64_t>& shape);
+
+  OnnxModel model_;
+  ImportOptions options_;
+  DraftProgram draft_;
+  std::map<std::string, View> values_;
+  std::map<std::string, int64_t> symbols_;
+  std::map<std::string, int> names_;  ///< taken tensor names
+  std::vector<int> groups_;           ///< by node (see groups.h)
+};
+
+/// One node as an operator sees it.
+class NodeImport {
+ public:
+  NodeImport(Importer& importer, const OnnxNode& node, int group)
+      : importer_(importer), node_(node), group_(group) {}
+
+  const OnnxNode& onnx() const { return node_; }
+  int opset() const { return node_.opset; }
+  int input_count() const { return static_cast<int>(node_.inputs.size()); }
+  int output_count() const { return static_cast<int>(node_.outputs.size()); }
+  bool has_input(int i) const;
+  bool has_output(int i) const;
+  const View& input(int i) const;
+  /// The values of input i; rejects the model when it is not constant.
+  HostPtr constant_input(int i, const char* role) const;
+  HostPtr try_constant(int i) const;
+  std::vector<int64_t> ints_input(int i, const char* role) const;
+
+  bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
+  int64_t integer(const std::string& name, int64_t otherwise) const;
+  float real(const std::string& name, float otherwise) const;
+  std::string text(const std::string& name, const std::string& otherwise) const;
+  std::vector<int64_t> integers(const std::string& name) const;
+  const OnnxAttribute* attribute(const std::string& name) const;
+  /// Ints from input `i`, or from attribute `name` in older opsets; empty optional when neither is
+  /// given.
+  std::optional<std::vector<int64_t>> ints(int i, const std::string& name, const char* role) const;
+
+  /// A dimension given as axis, negative ones counted from the end; rejected when out of range.
+  int axis(int64_t axis, int rank) const;
+
+  void output(int i, View value) {
+    importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
+  }
+  void output_constant(int i, HostPtr data);
+  /// The same for the value of a Constant node, which the program can refer to by its name.
+  void output_initializer(int i, HostPtr data);
+  /// Defines output i by an expression: a statement (or a folded constant).
+  void define(int i, View value);
+  /// A helper statement of this node; named after output 0 with a suffix.
+  View helper(const std::string& suffix, View value);
+  /// `value` with every dimension a single atom; copies through a statement when it cannot be a
+  /// view.
+  View simple(View value, const std::string& suffix);
+  /// Reshape that falls back to a copy when the index map is not affine.
+  View reshaped(const View& value, const std::vector<int64_t>& shape);
+
+  /// A row-major regrouping as a product with a 0/1 matrix: the last resort.
+  View regrouped(const View& value, const std::vector<int64_t>& shape, const std::string& suffix);
+
+  Kernel kernel() const { return Kernel(what()); }
+  std::string what() const;
+  [[noreturn]] void reject(const std::string& message) const;
+  Importer& importer() const { return importer_; }
+
+ private:
+  Importer& importer_;
+  const OnnxNode& node_;
+  int group_;
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,212 @@
+// Facts: proved by ops/' calculus, or assumed up to overflow. Formats from fills.
+#include "import/infer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/sparsity.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Operators whose result is finite for finite operands, except by overflow.
+bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
+  switch (op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::exp:
+    case Op::softplus:
+    case Op::elu:
+      return true;
+    case Op::div:
+      return x[1].nonzero;
+    case Op::reciprocal:
+    case Op::rsqrt:
+      return x[0].nonzero;
+    default:
+      return false;
+  }
+}
+
+bool all_finite(const std::vector<Facts>& facts) {
+  return std::all_of(facts.begin(), facts.end(), [](const Facts& f) { return f.finite; });
+}
+
+/// Facts of an access, the fill included where it may be read.
+Facts access_facts(const Program& program, const Facts& expected, const Expr& access) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(access.tensor)];
+  const bool plain = std::all_of(access.subscripts.begin(), access.subscripts.end(),
+                                 [](const Subscript& s) { return s.is_plain(); });
+  return plain && tensor.format.all_dense() ? expected
+                                            : both(expected, facts_of_constant(tensor.fill));
+}
+
+/// Facts of a statement's value, taking for granted that finite numbers do not overflow.
+Facts expected_facts(const Program& program, const std::vector<Facts>& expected,
+                     const Statement& statement) {
+  const std::vector<NodeSparsity> proved = analyse(program, statement);
+  std::vector<Facts> facts;
+  for (size_t n = 0; n < statement.nodes.size(); ++n) {
+    const Expr& node = statement.nodes[n];
+    Facts f = proved[n].facts;
+    if (node.kind == Expr::Kind::access) {
+      f = access_facts(program, expected[static_cast<size_t>(node.tensor)], node);
+    }
+    if (node.kind == Expr::Kind::apply) {
+      std::vector<Operand> operands;
+      std::vector<Facts> x;
+      for (const int32_t c : node.children) {
+        const Expr& child = statement.nodes[static_cast<size_t>(c)];
+        x.push_back(facts[static_cast<size_t>(c)]);
+        operands.push_back({std::nullopt, x.back()});
+        if (child.kind == Expr::Kind::constant) operands.back().constant = child.constant;
+      }
+      f = result_facts(node.op, operands);
+      if (all_finite(x) && finite_up_to_overflow(node.op, x))
+        f.finite = f.no_nan = f.below_inf = true;
+    }
+    if (node.kind == Expr::Kind::reduce) {
+      const Facts& body = facts[static_cast<size_t>(node.children[0])];
+      const bool averaged = node.reduction == Reduction::sum || node.reduction == Reduction::mean;
+      if (body.finite) f.finite = f.no_nan = f.below_inf = true;
+      if (averaged && body.nonnegative) f.nonnegative = true;
+    }
+    facts.push_back(f);
+  }
+  return facts.back();
+}
+
+bool same_analysis(const std::vector<NodeSparsity>& a, const std::vector<NodeSparsity>& b) {
+  if (a.back().fill.has_value() != b.back().fill.has_value()) return false;
+  for (size_t n = 0; n < a.size(); ++n) {
+    if (!(a[n].presence == b[n].presence)) return false;
+  }
+  return true;
+}
+
+/// Assumes what is expected of operands, where the analysis of this statement depends on it.
+void assume_where_needed(Program& program, const DraftProgram& draft, const Statement& statement) {
+  std::vector<std::pair<TensorId, Facts>> tried;
+  const std::vector<NodeSparsity> without = analyse(program, statement);
+  for (const Expr& node : statement.nodes) {
+    if (node.kind != Expr::Kind::access) continue;
+    Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+    const Facts expected = draft.expected[static_cast<size_t>(node.tensor)];
+    const bool more =
+        (expected.finite && !tensor.facts.finite) || (expected.nonzero && !tensor.facts.nonzero);
+    const bool open = tensor.role == Role::temporary || tensor.role == Role::result;
+    if (!more || !open || tensor.assumed == expected) continue;
+    tried.emplace_back(node.tensor, tensor.assumed);
+    tensor.assumed.finite = expected.finite && !tensor.facts.finite;
+    tensor.assumed.nonzero = expected.nonzero && !tensor.facts.nonzero && tensor.format.all_dense();
+  }
+  // Take back, one at a time, what makes no difference.
+  const std::vector<NodeSparsity> with = analyse(program, statement);
+  if (same_analysis(without, with)) {
+    for (auto it = tried.rbegin(); it != tried.rend(); ++it) {
+      program.tensors[static_cast<size_t>(it->first)].assumed = it->second;
+    }
+    return;
+  }
+  for (auto it = tried.rbegin(); it != tried.rend(); ++it) {
+    Tensor& tensor = program.tensors[static_cast<size_t>(it->first)];
+    const Facts assumed = tensor.assumed;
+    tensor.assumed = it->second;
+    if (!same_analysis(analyse(program, statement), with)) tensor.assumed = assumed;
+  }
+}
+
+}  // namespace
+
+void settle_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
+                      const ImportOptions& options) {
+  for (size_t t = 0; t < draft.tensors.size(); ++t) {
+    const Draft& d = draft.tensors[t];
+    Tensor& tensor = program.tensors[t];
+    if (!d.data) continue;
+    tensor.facts = facts_of(*d.data);
+    const auto rank = static_cast<int>(d.shape.size());
+    const FillChoice choice = choose_fill(*d.data);
+    const bool sparse = rank >= 2 && choice.density <= kSparseDensity;
+    tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
+    tensor.fill = sparse ? choice.fill : 0;
+    if (sparse) tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
+    if (tensor.source.kind == Source::Kind::none) {
+      tensor.source = constant_source(d, tensor.name, draft, model, options);
+      if (sparse && choice.fill == 0) tensor.source.nnz = choice.present;
+    }
+  }
+}
+
+void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& options) {
+  for (const auto& [name, text] : options.formats) {
+    const TensorId id = find_tensor(program, name);
+    std::vector<std::string> names;
+    for (const Tensor& t : program.tensors) names.push_back(t.name);
+    if (id < 0) {
+      const std::string near = nearest_name(name, names);
+      throw Error(ExitCode::rejected,
+                  fmt::format("--format {}: the program has no such tensor{}", name,
+                              near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+    try {
+      tensor.format = parse_format(text);
+      check_format(tensor.format, static_cast<int>(tensor.shape.size()));
+    } catch (const Error& error) {
+      throw Error(ExitCode::rejected, fmt::format("--format {}: {}", name, error.what()));
+    }
+    const Draft& d = draft.tensors[static_cast<size_t>(id)];
+    if (tensor.format.all_dense()) continue;
+    if (d.data) tensor.fill = choose_fill(*d.data).fill;
+    tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
+  }
+}
+
+void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
+                     const ImportOptions& options) {
+  if (draft.expected.empty()) {
+    for (const Tensor& t : program.tensors) draft.expected.push_back(t.facts);
+  }
+  assume_where_needed(program, draft, statement);
+  const auto id = static_cast<size_t>(statement.result);
+  Tensor& tensor = program.tensors[id];
+  const ResultSparsity inferred = infer_result(program, statement);
+  const auto rank = static_cast<int>(tensor.shape.size());
+  Format format = dense_format(rank);
+  bool sparse = false;
+  for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
+    if (!inferred.absent_along[d]) continue;
+    format.levels[d] = LevelKind::compressed;
+    sparse = true;
+  }
+  const auto wanted = options.formats.find(tensor.name);
+  if (wanted != options.formats.end()) {
+    format = tensor.format;
+    sparse = !format.all_dense();
+    if (sparse && !inferred.fill) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("--format {}: its entries are never absent, expected dense levels",
+                              tensor.name));
+    }
+  }
+  // What is read out of range must read 0 there.
+  if (sparse && *inferred.fill != 0 && draft.tensors[id].read_outside) {
+    sparse = false;
+    format = dense_format(rank);
+  }
+  tensor.format = format;
+  tensor.fill = sparse ? *inferred.fill : 0;
+  tensor.facts = sparse ? both(inferred.facts, facts_of_constant(tensor.fill)) : inferred.facts;
+  Facts expected = expected_facts(program, draft.expected, statement);
+  const Draft& d = draft.tensors[id];
+  if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
+    expected.nonzero = true;
+  draft.expected[id] = expected;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,208 @@
+// What operators ask of a node: attributes and constants with the right complaints.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "import/importer.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+std::string NodeImport::what() const {
+  return node_.op;
+}
+
+void NodeImport::reject(const std::string& message) const {
+  throw Error(ExitCode::rejected, message);
+}
+
+bool NodeImport::has_input(int i) const {
+  return i < input_count() && !node_.inputs[static_cast<size_t>(i)].empty();
+}
+
+bool NodeImport::has_output(int i) const {
+  return i < output_count() && !node_.outputs[static_cast<size_t>(i)].empty();
+}
+
+const View& NodeImport::input(int i) const {
+  if (!has_input(i)) reject(fmt::format("input {} is missing", i));
+  return importer_.value(node_.inputs[static_cast<size_t>(i)]);
+}
+
+HostPtr NodeImport::try_constant(int i) const {
+  return importer_.host(input(i));
+}
+
+HostPtr NodeImport::constant_input(int i, const char* role) const {
+  HostPtr data = try_constant(i);
+  if (!data) {
+    reject(fmt::format(
+        "{} (input {}) must be constant; it depends on an input of the model: bind that input "
+        "as an integer tensor, or export with constants folded",
+        role, i));
+  }
+  return data;
+}
+
+std::vector<int64_t> NodeImport::ints_input(int i, const char* role) const {
+  const HostPtr data = constant_input(i, role);
+  if (data->integral()) return data->ints;
+  std::vector<int64_t> result;
+  for (const float v : data->floats) {
+    if (!(v > -9e18F && v < 9e18F)) reject(fmt::format("{} (input {}) is not an integer", role, i));
+    result.push_back(static_cast<int64_t>(v));
+  }
+  return result;
+}
+
+const OnnxAttribute* NodeImport::attribute(const std::string& name) const {
+  const auto found = node_.attributes.find(name);
+  return found == node_.attributes.end() ? nullptr : &found->second;
+}
+
+int64_t NodeImport::integer(const std::string& name, int64_t otherwise) const {
+  const OnnxAttribute* a = attribute(name);
+  if (a == nullptr) return otherwise;
+  if (a->kind != OnnxAttribute::Kind::integer)
+    reject(fmt::format("attribute '{}' is not an integer", name));
+  return a->i;
+}
+
+float NodeImport::real(const std::string& name, float otherwise) const {
+  const OnnxAttribute* a = attribute(name);
+  if (a == nullptr) return otherwise;
+  if (a->kind != OnnxAttribute::Kind::real)
+    reject(fmt::format("attribute '{}' is not a number", name));
+  return a->f;
+}
+
+std::string NodeImport::text(const std::string& name, const std::string& otherwise) const {
+  const OnnxAttribute* a = attribute(name);
+  if (a == nullptr) return otherwise;
+  if (a->kind != OnnxAttribute::Kind::string)
+    reject(fmt::format("attribute '{}' is not a string", name));
+  return a->s;
+}
+
+std::vector<int64_t> NodeImport::integers(const std::string& name) const {
+  const OnnxAttribute* a = attribute(name);
+  if (a == nullptr) return {};
+  if (a->kind != OnnxAttribute::Kind::integers)
+    reject(fmt::format("attribute '{}' is not a list of integers", name));
+  return a->ints;
+}
+
+std::optional<std::vector<int64_t>> NodeImport::ints(int i, const std::string& name,
+                                                     const char* role) const {
+  if (has_input(i)) return ints_input(i, role);
+  if (has_attribute(name)) return integers(name);
+  return std::nullopt;
+}
+
+int NodeImport::axis(int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank)
+    reject(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+void NodeImport::output_constant(int i, HostPtr data) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  importer_.set_value(name, importer_.add_constant(name, std::move(data)));
+}
+
+void NodeImport::output_initializer(int i, HostPtr data) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  importer_.set_value(name, importer_.add_constant(name, std::move(data), name));
+}
+
+void NodeImport::define(int i, View value) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  importer_.set_value(name, importer_.define(name, std::move(value), group_));
+}
+
+View NodeImport::helper(const std::string& suffix, View value) {
+  return importer_.define(node_.outputs[0] + "." + suffix, std::move(value), group_);
+}
+
+namespace {
+
+/// The 0/1 matrix, over `to` and the atoms of `value`, of a row-major regrouping.
+HostPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+  std::vector<int64_t> shape = to;
+  shape.insert(shape.end(), from.begin(), from.end());
+  const int64_t size = element_count(to);
+  if (size > 8192) return nullptr;  // squared within kMaxFoldedElements
+  std::vector<int64_t> values(static_cast<size_t>(size * size), 0);
+  for (int64_t i = 0; i < size; ++i) values[static_cast<size_t>(i * size + i)] = 1;
+  return host_ints(std::move(values), std::move(shape), ElementType::boolean);
+}
+
+}  // namespace
+
+View NodeImport::simple(View value, const std::string& suffix) {
+  coalesce(value);
+  const bool single = std::all_of(value.dims.begin(), value.dims.end(),
+                                  [](const auto& dim) { return dim.size() <= 1; });
+  if (single) return value;
+  return regrouped(value, value.shape(), suffix);
+}
+
+View NodeImport::reshaped(const View& value, const std::vector<int64_t>& shape) {
+  View view = value;
+  if (value.size() == 0) {
+    const HostPtr data = importer_.host(value);
+    if (!data) reject("a tensor with a dimension of extent 0");
+    auto copy = std::make_shared<HostTensor>(*data);
+    copy->shape = shape;
+    return importer_.add_constant(node_.outputs[0], copy);
+  }
+  if (reshape(view, shape)) return view;
+  if (HostPtr data = importer_.host(value)) {
+    auto copy = std::make_shared<HostTensor>(*data);
+    copy->shape = shape;
+    return importer_.add_constant(node_.outputs[0], copy);
+  }
+  return regrouped(value, shape, "regrouped");
+}
+
+View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
+                           const std::string& suffix) {
+  // The regrouping is no affine index map, so a product with a 0/1 matrix has to move the data.
+  std::vector<int64_t> to;
+  for (const int64_t e : shape) {
+    if (e > 1) to.push_back(e);
+  }
+  std::vector<int64_t> from;
+  View flat = value;
+  std::vector<std::vector<IndexId>> dims;
+  for (const auto& dim : value.dims) {
+    for (const IndexId atom : dim) {
+      dims.push_back({atom});
+      from.push_back(value.atoms[static_cast<size_t>(atom)]);
+    }
+  }
+  flat.dims = dims;
+  const HostPtr matrix = regrouping(to, from);
+  if (!matrix)
+    reject(
+        "this reshape is no affine index map, and the tensor is too large to be moved by a matrix");
+  const View selection = importer_.add_constant(node_.outputs[0] + "." + suffix + ".map", matrix);
+  Kernel k = kernel();
+  std::vector<int> all(to.size() + from.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int> reduced(all.begin() + static_cast<std::ptrdiff_t>(to.size()), all.end());
+  const int p = k.operand(selection, all);
+  const int x = k.operand(flat, reduced);
+  const int32_t chosen = k.use(p);
+  const int32_t data = k.use(x);
+  const int32_t picked = k.apply(Op::where, {chosen, data, k.constant(0)});
+  const int32_t sum = k.reduce(Reduction::sum, reduced, picked);
+  std::vector<int> labels;
+  int next = 0;
+  for (const int64_t e : shape) labels.push_back(e > 1 ? next++ : -1);
+  return helper(suffix, k.result(labels, sum, value.type));
+}
+
+}  // namespace fuseflow

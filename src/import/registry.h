@@ -1,0 +1,30 @@
+// The table of ONNX operators: one row an operator, in the file of its family.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fuseflow {
+
+class NodeImport;
+
+struct OperatorRow {
+  std::string_view name;
+  void (*convert)(NodeImport&);
+  std::string_view note = {};  ///< what is left out, for the generated list; empty: nothing
+};
+
+// One function per family file.
+std::span<const OperatorRow> elementwise_operators();
+std::span<const OperatorRow> contraction_operators();
+std::span<const OperatorRow> movement_operators();
+std::span<const OperatorRow> constant_operators();
+std::span<const OperatorRow> reduction_operators();
+std::span<const OperatorRow> normalization_operators();
+
+/// All rows, sorted by name.
+const std::vector<OperatorRow>& operator_table();
+const OperatorRow* find_operator(std::string_view name);
+
+}  // namespace fuseflow

@@ -1,0 +1,178 @@
+// Fills, facts, formats, sources and regions.
+#include "import/settle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "import/cut.h"
+#include "import/evaluate.h"
+#include "import/infer.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// A constant's access as a value over the indices that it uses, ordered as in the tensor.
+View access_value(const Statement& s, const Expr& access, ElementType type,
+                  std::vector<IndexId>& indices) {
+  View value;
+  value.type = type;
+  for (const Index& index : s.indices) value.atoms.push_back(index.extent);
+  for (const Subscript& subscript : access.subscripts) {
+    for (const auto& [index, c] : subscript.terms) {
+      if (std::find(indices.begin(), indices.end(), index) != indices.end()) continue;
+      indices.push_back(index);
+      value.dims.push_back({index});
+    }
+  }
+  value.nodes = {access};
+  return value;
+}
+
+bool is_straight(const Statement& s, const Expr& access, const std::vector<int64_t>& shape) {
+  std::vector<IndexId> seen;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const Subscript& subscript = access.subscripts[d];
+    if (!subscript.is_plain()) return false;
+    const IndexId index = subscript.plain();
+    if (s.indices[static_cast<size_t>(index)].extent != shape[d]) return false;
+    if (std::find(seen.begin(), seen.end(), index) != seen.end()) return false;
+    seen.push_back(index);
+  }
+  return true;
+}
+
+/// What identifies a view of a constant: the subscripts with indices replaced by their extents.
+std::string signature(const Statement& s, const Expr& access) {
+  std::vector<IndexId> seen;
+  std::string text = std::to_string(access.tensor);
+  for (const Subscript& subscript : access.subscripts) {
+    text += fmt::format("|{}", subscript.offset);
+    for (const auto& [index, c] : subscript.terms) {
+      auto at = std::find(seen.begin(), seen.end(), index);
+      if (at == seen.end()) at = seen.insert(seen.end(), index);
+      text += fmt::format(";{}*{}:{}", c, at - seen.begin(),
+                          s.indices[static_cast<size_t>(index)].extent);
+    }
+  }
+  return text;
+}
+
+std::string derived_name(const DraftProgram& draft, const std::string& base) {
+  for (int n = 1;; ++n) {
+    std::string name = fmt::format("{}.{}", base, n);
+    const bool taken = std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                                   [&](const Draft& d) { return d.tensor.name == name; });
+    if (!taken) return name;
+  }
+}
+
+bool same_values(const HostTensor& a, const HostTensor& b) {
+  if (a.type != b.type || a.size() != b.size()) return false;
+  if (a.integral()) return a.ints == b.ints;
+  return std::equal(a.floats.begin(), a.floats.end(), b.floats.begin(), same_value);
+}
+
+std::vector<Extent> extents(const std::vector<int64_t>& shape) {
+  std::vector<Extent> result;
+  for (const int64_t e : shape) result.push_back({e, {}});
+  return result;
+}
+
+/// Regions in the order in which their groups end.
+std::vector<Region> regions_of(const DraftProgram& draft, const Program& program) {
+  std::map<int, Region> by_group;
+  for (const DraftStatement& s : draft.statements) {
+    Region& region = by_group[s.group];
+    region.statements.push_back(s.statement);
+    region.name = program.tensors[static_cast<size_t>(s.statement.result)].name;
+  }
+  std::vector<Region> regions;
+  for (auto& [group, region] : by_group) regions.push_back(std::move(region));
+  return regions;
+}
+
+/// Removes the tensors that no statement mentions.
+void drop_unused_tensors(DraftProgram& draft) {
+  std::vector<TensorId> moved(draft.tensors.size(), -1);
+  for (const DraftStatement& s : draft.statements) {
+    moved[static_cast<size_t>(s.statement.result)] = 0;
+    for (const Expr& node : s.statement.nodes) {
+      if (node.kind == Expr::Kind::access) moved[static_cast<size_t>(node.tensor)] = 0;
+    }
+  }
+  std::vector<Draft> kept;
+  for (size_t t = 0; t < moved.size(); ++t) {
+    if (moved[t] < 0) continue;
+    moved[t] = static_cast<TensorId>(kept.size());
+    kept.push_back(std::move(draft.tensors[t]));
+  }
+  draft.tensors = std::move(kept);
+  for (DraftStatement& s : draft.statements) {
+    s.statement.result = moved[static_cast<size_t>(s.statement.result)];
+    for (Expr& node : s.statement.nodes) {
+      if (node.kind == Expr::Kind::access) node.tensor = moved[static_cast<size_t>(node.tensor)];
+    }
+  }
+}
+
+}  // namespace
+
+void straighten_constants(DraftProgram& draft) {
+  std::map<std::string, TensorId> views;
+  for (DraftStatement& made : draft.statements) {
+    Statement& s = made.statement;
+    for (Expr& node : s.nodes) {
+      if (node.kind != Expr::Kind::access) continue;
+      const Draft base = draft.tensors[static_cast<size_t>(node.tensor)];
+      if (!base.data || is_straight(s, node, base.shape)) continue;
+      std::vector<IndexId> indices;
+      const View value = access_value(s, node, base.data->type, indices);
+      if (value.size() > kMaxFoldedElements) continue;
+      const auto [at, fresh] =
+          views.emplace(signature(s, node), static_cast<TensorId>(draft.tensors.size()));
+      if (fresh) {
+        Draft derived;
+        derived.tensor = base.tensor;
+        derived.tensor.role = Role::constant;
+        derived.tensor.source = {};
+        derived.tensor.name = derived_name(draft, base.tensor.name);
+        derived.shape = value.shape();
+        derived.data = evaluate_value(value, [&](TensorId) { return base.data.get(); });
+        const bool reshaped = same_values(*derived.data, *base.data);
+        if (reshaped) derived.initializer = base.initializer;
+        draft.tensors.push_back(std::move(derived));
+      }
+      node.tensor = at->second;
+      node.subscripts.clear();
+      for (const IndexId index : indices) node.subscripts.push_back(Subscript{{{index, 1}}, 0});
+    }
+  }
+}
+
+void settle_structure(DraftProgram& draft) {
+  drop_dead_statements(draft);
+  cut_dimensions(draft);
+  split_read_at_constants(draft);
+  straighten_constants(draft);
+  drop_unused_tensors(draft);
+}
+
+Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& options) {
+  Program program;
+  program.name = model.name;
+  for (Draft& d : draft.tensors) {
+    d.tensor.shape = extents(d.shape);
+    program.tensors.push_back(d.tensor);
+  }
+  settle_constants(program, draft, model, options);
+  apply_formats(program, draft, options);
+  for (DraftStatement& s : draft.statements) infer_statement(program, draft, s.statement, options);
+  program.regions = regions_of(draft, program);
+  return program;
+}
+
+}  // namespace fuseflow

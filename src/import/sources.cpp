@@ -1,0 +1,170 @@
+// Constants by reference: which source a constant gets, and the loader that reads it back. A
+// constant that is an initializer as it stands is found by name; one that the importer derived
+// (folded, sliced, a selection matrix) by doing the same import again up to its constants.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "import/importer.h"
+#include "import/infer.h"
+#include "import/settle.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// What `derived=` holds: a line for each option that the constants of the program depend on.
+std::string derivation(const DraftProgram& draft, const ImportOptions& options) {
+  std::vector<std::string> lines;
+  for (const auto& [name, n] : options.dims) lines.push_back(fmt::format("dim {}={}", name, n));
+  for (const auto& [name, text] : options.formats)
+    lines.push_back(fmt::format("format {}={}", name, text));
+  for (const InputUse& input : draft.inputs) {
+    if (input.constant)
+      lines.push_back(fmt::format("bind {}={}", input.name, to_string(input.source)));
+    else
+      lines.push_back(fmt::format("shape {}={}", input.name, fmt::join(input.shape, ",")));
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+[[noreturn]] void malformed(const std::string& line) {
+  throw Error(ExitCode::rejected,
+              fmt::format("onnx(..., derived=...): '{}' is not an option of an import", line));
+}
+
+int64_t number(std::string_view text, const std::string& line) {
+  int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size()) malformed(line);
+  return value;
+}
+
+std::vector<int64_t> numbers(std::string_view text, const std::string& line) {
+  std::vector<int64_t> result;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    result.push_back(number(text.substr(0, comma), line));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return result;
+}
+
+ImportOptions parse_derivation(std::string_view text, const LoadOptions& load) {
+  ImportOptions options;
+  options.base_dir = load.base_dir;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const size_t blank = line.find(' ');
+    const size_t equals =
+        line.rfind('=', line.find_first_of("(\"") == std::string::npos ? line.size()
+                                                                       : line.find_first_of("(\""));
+    if (blank == std::string::npos || equals == std::string::npos || equals < blank)
+      malformed(line);
+    const std::string kind = line.substr(0, blank);
+    const std::string name = line.substr(blank + 1, equals - blank - 1);
+    const std::string value = line.substr(equals + 1);
+    if (kind == "dim")
+      options.dims[name] = number(value, line);
+    else if (kind == "format")
+      options.formats[name] = value;
+    else if (kind == "bind")
+      options.bindings[name] = parse_source(value);
+    else if (kind == "shape")
+      options.shapes[name] = numbers(value, line);
+    else
+      malformed(line);
+  }
+  return options;
+}
+
+RawTensor raw_of(const HostTensor& data, const std::string& origin) {
+  RawTensor raw;
+  raw.shape = data.shape;
+  raw.element = data.type;
+  raw.origin = origin;
+  if (!data.integral()) {
+    raw.data = data.floats;
+  } else {
+    raw.data = Buffer<float>(std::vector<float>(data.ints.begin(), data.ints.end()));
+    raw.integers = data.ints;
+  }
+  return raw;
+}
+
+/// Models and derived constants that were read before: a program refers to the same file many
+/// times.
+struct Cache {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const OnnxModel>> models;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const DraftProgram>> drafts;
+};
+
+Cache& cache() {
+  static Cache instance;
+  return instance;
+}
+
+HostPtr find_constant(const OnnxModel& model, const std::string& name) {
+  const auto found = model.initializers.find(name);
+  if (found != model.initializers.end()) return found->second;
+  for (const OnnxNode& node : model.nodes) {
+    if (node.op != "Constant" || node.outputs.empty() || node.outputs[0] != name) continue;
+    for (const auto& [key, a] : node.attributes) {
+      if (a.tensor) return a.tensor;
+    }
+  }
+  return nullptr;
+}
+
+RawTensor load_constant(const Source& source, const std::string& path, const LoadOptions& load) {
+  const std::lock_guard lock(cache().mutex);
+  HostPtr data;
+  if (source.params.empty()) {
+    auto& model = cache().models[path];
+    if (!model) model = std::make_shared<const OnnxModel>(load_onnx(path));
+    data = find_constant(*model, source.name);
+  } else {
+    auto& draft = cache().drafts[{path, source.params[0].second}];
+    if (!draft) {
+      Importer importer(load_onnx(path), parse_derivation(source.params[0].second, load));
+      draft = std::make_shared<const DraftProgram>(importer.draft());
+    }
+    for (const Draft& d : draft->tensors) {
+      if (d.tensor.name == source.name) data = d.data;
+    }
+  }
+  if (!data) {
+    throw Error(
+        ExitCode::rejected, Location{path},
+        fmt::format("the model has no constant '{}'; it changed since the program was written",
+                    source.name));
+  }
+  return raw_of(*data, path);
+}
+
+}  // namespace
+
+Source constant_source(const Draft& constant, const std::string& name, const DraftProgram& draft,
+                       const OnnxModel& model, const ImportOptions& options) {
+  Source source;
+  source.kind = Source::Kind::onnx;
+  source.path = model.path;
+  source.name = constant.initializer.empty() ? name : constant.initializer;
+  if (constant.initializer.empty())
+    source.params.emplace_back("derived", derivation(draft, options));
+  return source;
+}
+
+void register_onnx_sources() {
+  register_onnx_loader(load_constant);
+}
+
+}  // namespace fuseflow

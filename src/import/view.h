@@ -1,0 +1,72 @@
+// A value of the model as the importer sees it: an index expression. Every dimension is made of
+// atoms (indices, outermost first; none: extent 1), and the value is an expression over accesses to
+// tensors with subscripts affine in the atoms. Reshape, Transpose, Slice, Expand and the like
+// change only this view; they never move data. kernel.h combines views into statements.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+struct View {
+  ElementType type = ElementType::f32;
+  std::vector<std::vector<IndexId>> dims;  ///< the atoms of each dimension
+  std::vector<int64_t> atoms;              ///< extent by atom
+  std::vector<Expr> nodes;                 ///< children before parents, the root last; over atoms
+
+  int rank() const { return static_cast<int>(dims.size()); }
+  int64_t extent(int dim) const;
+  std::vector<int64_t> shape() const;
+  int64_t size() const;
+  /// The value is one access; its node.
+  const Expr* plain_access() const {
+    return nodes.size() == 1 && nodes[0].kind == Expr::Kind::access ? &nodes[0] : nullptr;
+  }
+};
+
+/// The whole of tensor `id`; dims of extent 1 get no atom and the subscript 0.
+View whole_tensor(TensorId id, ElementType type, const std::vector<int64_t>& shape);
+
+/// A constant of shape [] (rank 0).
+View scalar_value(float constant, ElementType type = ElementType::f32);
+
+/// Replaces atom `atom` by an affine combination of (possibly new) atoms everywhere.
+void substitute(View& value, IndexId atom, const Subscript& replacement);
+
+/// Splits the atoms of dimension `dim` so that its factorisation has the given extents (product
+/// equal). False, and nothing changes, if an atom would have to be cut where it cannot be.
+bool refine(View& value, int dim, const std::vector<int64_t>& extents);
+
+/// Joins adjacent atoms of every dimension that are only ever used as one (64*h + d).
+void coalesce(View& value);
+
+/// Row-major reinterpretation. False if the atoms cannot be regrouped to the shape.
+bool reshape(View& value, const std::vector<int64_t>& shape);
+
+void transpose(View& value, const std::vector<int>& order);
+
+/// Elements start, start + step, ... (count of them) of dimension `dim`. False if the dimension is
+/// made of several atoms that the slice would cut through.
+bool slice(View& value, int dim, int64_t start, int64_t step, int64_t count);
+
+/// Numpy broadcasting to `shape` (already checked to be compatible).
+void expand(View& value, const std::vector<int64_t>& shape);
+
+/// Repeats dimension `dim` `times` times.
+void tile(View& value, int dim, int64_t times);
+
+/// The common refinement of two factorisations of the same extent, outermost first; empty optional
+/// when their cuts do not divide each other.
+std::optional<std::vector<int64_t>> common_refinement(const std::vector<int64_t>& a,
+                                                      const std::vector<int64_t>& b);
+
+/// Broadcast shape by numpy's rule; throws Error(rejected) naming `what` when incompatible.
+std::vector<int64_t> broadcast_shape(const std::vector<std::vector<int64_t>>& shapes,
+                                     const std::string& what);
+
+}  // namespace fuseflow

@@ -1,0 +1,96 @@
+// fuseflow-import: ONNX to IR, one region per kernel.
+#include "import/import.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support/tool.h"
+
+namespace {
+
+using fuseflow::Error;
+using fuseflow::ExitCode;
+
+/// NAME=VALUE; the name ends at the first '=' outside brackets that is followed by something.
+std::pair<std::string, std::string> name_and_value(const std::string& text, const char* option) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw Error(ExitCode::usage, std::string(option) + " '" + text + "': expected NAME=VALUE");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+template <typename Map, typename Convert>
+void collect(const std::vector<std::string>& given, const char* option, Map& map,
+             const Convert& convert) {
+  for (const std::string& text : given) {
+    auto [name, value] = name_and_value(text, option);
+    if (!map.emplace(name, convert(value)).second) {
+      throw Error(ExitCode::usage, std::string(option) + " " + name + ": given twice");
+    }
+  }
+}
+
+int64_t extent(const std::string& text) {
+  size_t used = 0;
+  int64_t value = 0;
+  try {
+    value = std::stoll(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used != text.size() || value < 1) {
+    throw Error(ExitCode::usage, "--dim: '" + text + "' is not a positive number");
+  }
+  return value;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Reads an ONNX model as a fuseflow program, one region per kernel",
+               "fuseflow-import");
+  std::string model;
+  std::string output = "-";
+  std::string inspect;
+  std::vector<std::string> binds;
+  std::vector<std::string> formats;
+  std::vector<std::string> dims;
+  app.add_option("model", model, "ONNX model")->required()->option_text("FILE");
+  app.add_option("--bind", binds,
+                 "Data of input NAME: a .mtx, .tns, .smtx or .npy file, or a generator, "
+                 "e.g. A=uniform(density=0.05,seed=1)")
+      ->option_text("NAME=FILE|KIND(...)")
+      ->allow_extra_args(false);
+  app.add_option("--format", formats,
+                 "Levels of a tensor, e.g. W=dense,compressed or W=dense,compressed@1,0")
+      ->option_text("NAME=LEVELS")
+      ->allow_extra_args(false);
+  app.add_option("--dim", dims, "Extent of a symbolic dimension")
+      ->option_text("NAME=N")
+      ->allow_extra_args(false);
+  app.add_option("--inspect", inspect,
+                 "Print operators, shapes and densities instead of the program")
+      ->expected(0, 1)
+      ->default_str("text")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("[text|json]");
+  app.add_option("-o,--output", output, "Write to FILE instead of standard output")
+      ->option_text("FILE");
+  return fuseflow::run_tool(argc, argv, app, [&] {
+    fuseflow::ImportOptions options;
+    collect(binds, "--bind", options.bindings,
+            [](const std::string& v) { return fuseflow::parse_binding(v); });
+    collect(formats, "--format", options.formats, [](const std::string& v) { return v; });
+    collect(dims, "--dim", options.dims, extent);
+    fuseflow::register_onnx_sources();
+    if (app.count("--inspect") > 0) {
+      const bool json = inspect == "json";
+      fuseflow::write_output(output,
+                             json ? inspect_json(model, options) : inspect_text(model, options));
+      return ExitCode::ok;
+    }
+    const fuseflow::Program program = fuseflow::import_onnx(model, options);
+    fuseflow::verify(program);
+    fuseflow::write_output(output, fuseflow::print_program(program));
+    return ExitCode::ok;
+  });
+}
