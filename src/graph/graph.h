@@ -39,8 +39,8 @@ enum class NodeKind : uint8_t {
            ///< lacks are empty
   drop,    ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without
            ///< outer elements whose inner fiber is empty
-  filter,  ///< (val<S>, crd<S>, payload<S>...) -> the same without elements whose value is the fill
-           ///< `init`
+  filter,  ///< (val<S>, crd<S>, payload<S>...) -> all but the first, without elements whose value (the
+           ///< first) is the fill `init`
   buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
   write_level,   ///< T.l (crd..., crd<S>): builds a compressed level. First the coordinates of the
                  ///< dense levels between it and the next level above that is not dense (outermost

@@ -410,18 +410,19 @@ class Typing {
     return under < 0 ? -1 : open(under, out_.spaces[inner].index, opener, inner);
   }
 
+  /// The first input decides, the others are filtered.
   void filter() {
     if (node_->inputs.size() < 2) return (void)fail("needs a value and its coordinates");
-    if (!output_count(node_->inputs.size()) || !is_kind(0, StreamKind::val) ||
+    if (!output_count(node_->inputs.size() - 1) || !is_kind(0, StreamKind::val) ||
         !is_kind(1, StreamKind::crd)) {
       return;
     }
     const int from = space(in(0));
     if (parent(from) < 0) return (void)fail(fmt::format("{} is in no loop", type(in(0))));
     const int kept = open(parent(from), out_.spaces[from].index, id_);
-    for (size_t i = 0; i < node_->inputs.size(); ++i) {
+    for (size_t i = 1; i < node_->inputs.size(); ++i) {
       if (!same_space(0, i)) return;
-      give_like(i, in(i), kept);
+      give_like(i - 1, in(i), kept);
     }
   }
 

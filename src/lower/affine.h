@@ -1,5 +1,5 @@
-// Affine functions of region indices: what a statement's index or an access's subscript becomes when
-// the statement is inlined into a region. Knows nothing of tensors.
+// Affine functions of region indices: what a statement's index or an access's subscript becomes
+// when the statement is inlined into a region. Knows nothing of tensors.
 #pragma once
 
 #include <algorithm>

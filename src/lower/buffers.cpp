@@ -11,13 +11,15 @@ namespace fuseflow {
 namespace {
 
 /// For every stream: `late`, the least number of loops such that its first token in an iteration of
-/// those loops comes only after a reduction has consumed the whole iteration (its depth if it waits for
-/// none), and which nodes it comes from.
+/// those loops comes only after a reduction has consumed the whole iteration (its depth if it waits
+/// for none), and which nodes it comes from.
 class BufferPass {
  public:
   explicit BufferPass(const Graph& graph)
-      : graph_(graph), words_((graph.nodes.size() + 63) / 64),
-        late_(graph.streams.size(), 0), from_(graph.nodes.size()) {}
+      : graph_(graph),
+        words_((graph.nodes.size() + 63) / 64),
+        late_(graph.streams.size(), 0),
+        from_(graph.nodes.size()) {}
 
   /// Capacity of the buffer that each input of each node needs; 0: none.
   std::map<std::pair<NodeId, size_t>, int64_t> run() {

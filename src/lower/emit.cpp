@@ -12,8 +12,12 @@ using Kind = ExprNode::Kind;
 Emitter::Emitter(const Program& program, const RegionIndices& indices,
                  const Expressions& expressions, const std::vector<int>& order,
                  GraphBuilder& builder, Mutant mutant)
-    : program_(program), indices_(indices), expressions_(expressions),
-      rank_(indices.indices.size(), 0), builder_(builder), mutant_(mutant),
+    : program_(program),
+      indices_(indices),
+      expressions_(expressions),
+      rank_(indices.indices.size(), 0),
+      builder_(builder),
+      mutant_(mutant),
       extents_(indices.extents()) {
   for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int>(i);
 }
@@ -266,8 +270,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
       const std::vector<StreamId> made = builder_.add(node, outputs);
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         body.crds[q] = made[q - p - 1];
-        body.complete[q] =
-            body.complete[q] && body.complete[p] && extents_[body.indices[p]] > 0;
+        body.complete[q] = body.complete[q] && body.complete[p] && extents_[body.indices[p]] > 0;
       }
       value = made.back();
     }
@@ -298,8 +301,8 @@ StreamId Emitter::as_stream(const StreamTensor& tensor) {
   if (tensor.crds.empty()) {  // a number without loops: a sum over a loop of one iteration
     loops = {builder_.add_index("one", 1)};
     counter.inputs = streams_in({spaces_[0].crd});
-    crd = builder_.add(counter, {{StreamKind::crd, loops, false},
-                                 {StreamKind::ref, loops, false}})[0];
+    crd = builder_.add(counter,
+                       {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}})[0];
   }
   loops = builder_.stream(crd).indices;
   coordinate.inputs = streams_in({crd});
@@ -362,8 +365,8 @@ StreamId Emitter::locate(int view, int level, int space) {
   }
   const auto [low, high] = range_of(affine, extents_);
   const bool inside = low >= 0 && high < tensor.shape[dimension].value;
-  const bool absent = builder_.may_be_absent(parent) || !inside ||
-                      tensor.format.levels[level] != LevelKind::dense;
+  const bool absent =
+      builder_.may_be_absent(parent) || !inside || tensor.format.levels[level] != LevelKind::dense;
   builder_.set_origin(expr.statement);
   return builder_.add_one(locate, {StreamKind::ref, loops_of(space), absent});
 }
@@ -377,8 +380,8 @@ StreamId Emitter::repeat_once(StreamId stream, int to) {
   Node repeat;
   repeat.kind = NodeKind::repeat;
   repeat.inputs = streams_in({stream, spaces_[to].crd});
-  return builder_.add_one(repeat, {builder_.stream(stream).kind, loops_of(to),
-                                   builder_.may_be_absent(stream)});
+  return builder_.add_one(
+      repeat, {builder_.stream(stream).kind, loops_of(to), builder_.may_be_absent(stream)});
 }
 
 StreamId Emitter::align(StreamId to, StreamId from, StreamId inner) {

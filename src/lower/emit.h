@@ -1,8 +1,8 @@
-// From expressions to nodes, given an order of the region's indices. Loops are opened outermost first,
-// each once for all operands that take part in it (presence decides how they join); a reduction whose
-// own loop comes first is computed as a nest of its own under the loops that are open, and its result
-// takes part as a stream. Values and references that do not depend on the innermost loops are made
-// where they are known and repeated.
+// From expressions to nodes, given an order of the region's indices. Loops are opened outermost
+// first, each once for all operands that take part in it (presence decides how they join); a
+// reduction whose own loop comes first is computed as a nest of its own under the loops that are
+// open, and its result takes part as a stream. Values and references that do not depend on the
+// innermost loops are made where they are known and repeated.
 #pragma once
 
 #include <map>
@@ -19,23 +19,23 @@ namespace fuseflow {
 /// Rules of the lowering that a test can break on purpose, to show that it would notice.
 enum class Mutant : uint8_t {
   none,
-  union_becomes_intersection,   ///< unite -> intersect
-  reduction_ignores_fill,       ///< reductions skip absent entries whatever their fill
-  lookup_without_join,          ///< operands that are only looked up intersect
-  align_forgotten,              ///< inner fibers keep their old outer coordinates
-  wrong_pad,                    ///< absent streamed values are 0
-  result_keeps_empty_fibers,    ///< no drop on compressed results
-  offset_forgotten,             ///< shifted accesses read in place
-  reduction_order,              ///< an accumulator keeps too few loops' coordinates apart
-  fill_mismatch_ignored,        ///< a result whose stored fill differs is not visited everywhere
+  union_becomes_intersection,  ///< unite -> intersect
+  reduction_ignores_fill,      ///< reductions skip absent entries whatever their fill
+  lookup_without_join,         ///< operands that are only looked up intersect
+  align_forgotten,             ///< inner fibers keep their old outer coordinates
+  wrong_pad,                   ///< absent streamed values are 0
+  result_keeps_empty_fibers,   ///< no drop on compressed results
+  offset_forgotten,            ///< shifted accesses read in place
+  reduction_order,             ///< an accumulator keeps too few loops' coordinates apart
+  fill_mismatch_ignored,       ///< a result whose stored fill differs is not visited everywhere
 };
 
 /// A stream nested below a space: one coordinate stream a loop, and the values.
 struct StreamTensor {
-  std::vector<int> indices;      ///< region indices, outermost first
+  std::vector<int> indices;  ///< region indices, outermost first
   std::vector<StreamId> crds;
-  std::vector<bool> complete;    ///< the fiber at this loop has every coordinate, always
-  Input value;                   ///< a stream in the innermost loop, or a number
+  std::vector<bool> complete;  ///< the fiber at this loop has every coordinate, always
+  Input value;                 ///< a stream in the innermost loop, or a number
 };
 
 struct Context {
@@ -63,8 +63,8 @@ class Emitter {
   /// A loop opened under another one. All streams that one of its nodes gives have its structure.
   struct Space {
     int parent = -1;
-    int index = -1;   ///< region index
-    int loop = -1;    ///< graph index
+    int index = -1;     ///< region index
+    int loop = -1;      ///< graph index
     StreamId crd = -1;  ///< the root's reference for the root space
     bool complete = false;
     std::map<std::pair<int, int>, StreamId> refs;  ///< (view, levels bound) -> reference
@@ -108,7 +108,7 @@ class Emitter {
   std::map<std::pair<int, int>, int> complete_space_;  ///< (parent, index) -> everywhere loop
   std::map<std::pair<int, int>, Input> values_;        ///< (node, home space)
   std::map<std::tuple<int, int, std::vector<int>>, StreamTensor> reductions_;
-  std::map<std::pair<int, int>, int> graph_indices_;   ///< (region index, how often in scope)
+  std::map<std::pair<int, int>, int> graph_indices_;  ///< (region index, how often in scope)
 };
 
 }  // namespace fuseflow

@@ -16,7 +16,9 @@ namespace {
 
 using Kind = ExprNode::Kind;
 
-bool same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same(float a, float b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
 
 using Key = std::tuple<Kind, TensorId, std::vector<Affine>, uint32_t, Op, Reduction,
                        std::vector<int>, std::vector<int>>;
@@ -256,10 +258,10 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
           for (const auto& [index, tensor] : reaches[mask].sparse) {
             if (!std::binary_search(expr.free.begin(), expr.free.end(), index)) continue;
             for (const int over : expr.over) {
-              edges.push_back({index, over, EdgeKind::preference,
-                               fmt::format("%{} filters before a reduction",
-                                           program.tensors[tensor].name),
-                               tensor, -1, ++group});
+              edges.push_back(
+                  {index, over, EdgeKind::preference,
+                   fmt::format("%{} filters before a reduction", program.tensors[tensor].name),
+                   tensor, -1, ++group});
             }
           }
         }

@@ -17,8 +17,8 @@ bool is_writer(NodeKind kind) {
   return kind == NodeKind::write_level || kind == NodeKind::write_values;
 }
 
-/// Payloads of a join that nobody reads, with the inputs they came from. Groups of a left join whose
-/// payloads are all unread go too.
+/// Payloads of a join that nobody reads, with the inputs they came from. Groups of a left join
+/// whose payloads are all unread go too.
 void trim_join(Node& node, std::vector<bool>& used) {
   Node trimmed = node;
   trimmed.inputs.clear();

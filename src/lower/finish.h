@@ -1,5 +1,5 @@
-// The last steps on a lowered graph: dead nodes and payloads removed, buffers where reconverging paths
-// need them, streams named. They know nodes, not statements.
+// The last steps on a lowered graph: dead nodes and payloads removed, buffers where reconverging
+// paths need them, streams named. They know nodes, not statements.
 #pragma once
 
 #include <vector>

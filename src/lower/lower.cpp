@@ -16,7 +16,9 @@ namespace {
 class RegionLowering {
  public:
   RegionLowering(const Program& program, size_t region, const LowerOptions& options)
-      : program_(program), region_(program.regions[region]), options_(options),
+      : program_(program),
+        region_(program.regions[region]),
+        options_(options),
         indices_(region_indices(program, region, options.max_instances)),
         expressions_(build_expressions(program, region_, indices_)),
         builder_(options.max_nodes),
@@ -55,7 +57,8 @@ class RegionLowering {
     std::vector<int> map;
     for (const IndexId index : statement.result_indices) map.push_back(instance.map[index].plain());
     const std::optional<float> fill = expressions_.nodes[node].fill;
-    const bool same = fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
+    const bool same =
+        fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
     const bool everywhere = fill && !same && options_.mutant != Mutant::fill_mismatch_ignored;
     builder_.set_origin(instance.statement);
     StreamTensor value = emitter_.emit_root(node, map, everywhere);
@@ -89,9 +92,7 @@ class RegionLowering {
     return scratchpad && !memory;
   }
 
-  size_t region_number() const {
-    return static_cast<size_t>(&region_ - program_.regions.data());
-  }
+  size_t region_number() const { return static_cast<size_t>(&region_ - program_.regions.data()); }
 
   const Program& program_;
   const Region& region_;

@@ -1,4 +1,5 @@
-// Lowering: a region of statements becomes a factored sparse dataflow graph. How: ir-spec/lowering.md.
+// Lowering: a region of statements becomes a factored sparse dataflow graph. How:
+// ir-spec/lowering.md.
 #pragma once
 
 #include <string>
@@ -10,13 +11,14 @@
 namespace fuseflow {
 
 struct LowerOptions {
-  size_t max_nodes = 200'000;     ///< of one region; more is Error(rejected)
-  size_t max_instances = 4096;    ///< of one region; more is LoweringConflict
-  Mutant mutant = Mutant::none;   ///< tests only
+  size_t max_nodes = 200'000;    ///< of one region; more is Error(rejected)
+  size_t max_instances = 4096;   ///< of one region; more is LoweringConflict
+  Mutant mutant = Mutant::none;  ///< tests only
 };
 
-/// Lowers one region of a valid program by its schedule. Throws Error(rejected) (LoweringConflict where
-/// storing an intermediate would help) with the reason when the schedule cannot be met. Deterministic.
+/// Lowers one region of a valid program by its schedule. Throws Error(rejected) (LoweringConflict
+/// where storing an intermediate would help) with the reason when the schedule cannot be met.
+/// Deterministic.
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options = {});
 
 /// The same, with what made each node: the statement (position in the region) that first needed it.

@@ -10,8 +10,8 @@ using Kind = ExprNode::Kind;
 
 int LoopOpener::open(int node, bool everywhere_wanted) {
   const Formula wanted = formula(node);
-  const bool all = everywhere_wanted || wanted.kind == Formula::Kind::all ||
-                   wanted.kind == Formula::Kind::never;
+  const bool all =
+      everywhere_wanted || wanted.kind == Formula::Kind::all || wanted.kind == Formula::Kind::never;
   Joined lead = all ? everywhere() : build(wanted);
   const int space = emitter_.space_of(lead.crd, context_.space, index_);
   if (all) emitter_.spaces_[space].complete = true;
@@ -165,8 +165,8 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
     const auto same = [&](const Joined& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   }
-  const bool both = wanted.kind == Formula::Kind::both ||
-                    emitter_.mutant_ == Mutant::union_becomes_intersection;
+  const bool both =
+      wanted.kind == Formula::Kind::both || emitter_.mutant_ == Mutant::union_becomes_intersection;
   return join_nodes(both ? NodeKind::intersect : NodeKind::unite, std::move(parts));
 }
 
@@ -192,8 +192,8 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
       }
       node.inputs.push_back({item.now, 0});
       const bool absent = kind == NodeKind::unite || emitter_.builder_.may_be_absent(item.now);
-      outputs.push_back({item.is_value ? StreamKind::val : StreamKind::ref, loops,
-                         !item.is_value && absent});
+      outputs.push_back(
+          {item.is_value ? StreamKind::val : StreamKind::ref, loops, !item.is_value && absent});
       result.items.push_back(item);
       ++count;
     }
@@ -296,8 +296,8 @@ void LoopOpener::look_up(Joined& lead) {
       node.groups.push_back(1 + static_cast<int>(part.items.size()));
       for (const Item& item : part.items) {
         node.inputs.push_back({item.now, 0});
-        outputs.push_back({item.is_value ? StreamKind::val : StreamKind::ref, loops,
-                           !item.is_value});
+        outputs.push_back(
+            {item.is_value ? StreamKind::val : StreamKind::ref, loops, !item.is_value});
         items.push_back(item);
       }
     }

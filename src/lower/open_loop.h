@@ -1,5 +1,5 @@
-// Opens one loop for an expression: finds who takes part (levels of views, streamed reductions), joins
-// them as the presence formula says, and looks the others up. Private to the emitter.
+// Opens one loop for an expression: finds who takes part (levels of views, streamed reductions),
+// joins them as the presence formula says, and looks the others up. Private to the emitter.
 #pragma once
 
 #include <map>
@@ -29,10 +29,10 @@ class LoopOpener {
   /// A participant: a level of a view that is scanned, or a reduction that comes as a stream.
   struct Leaf {
     int node = -1;
-    int level = -1;          ///< -1: a stream
+    int level = -1;  ///< -1: a stream
     StreamId crd = -1;
-    StreamId payload = -1;   ///< reference or value; -1 if further loops follow
-    float pad = 0;           ///< value where it is absent
+    StreamId payload = -1;  ///< reference or value; -1 if further loops follow
+    float pad = 0;          ///< value where it is absent
     StreamTensor stream;
     bool is_value() const { return level < 0 && payload >= 0; }
   };
@@ -67,9 +67,11 @@ class LoopOpener {
   const int index_;
   std::vector<Leaf> leaves_;
   std::map<int, Formula> formulas_;
-  std::vector<std::pair<int, int>> dense_;  ///< (view, level) that could be scanned for every coordinate
-  std::vector<int> complete_;               ///< leaves whose fibers have every coordinate
-  std::pair<int, StreamId> scanned_{-1, -1};  ///< the view that opened an everywhere loop, its reference
+  std::vector<std::pair<int, int>>
+      dense_;                  ///< (view, level) that could be scanned for every coordinate
+  std::vector<int> complete_;  ///< leaves whose fibers have every coordinate
+  std::pair<int, StreamId> scanned_{
+      -1, -1};  ///< the view that opened an everywhere loop, its reference
   int scanned_level_ = -1;
 };
 

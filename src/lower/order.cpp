@@ -147,9 +147,9 @@ std::vector<OrderEdge> find_cycle(const RegionIndices& indices) {
 std::vector<int> default_order(const RegionIndices& indices) {
   const std::vector<OrderEdge> cycle = find_cycle(indices);
   if (!cycle.empty()) {
-    throw LoweringConflict(culprit(cycle), "no order of the region's indices is legal: " +
-                                               cycle_text(indices, cycle) +
-                                               "; store an intermediate, or a permuted copy");
+    throw LoweringConflict(
+        culprit(cycle), "no order of the region's indices is legal: " + cycle_text(indices, cycle) +
+                            "; store an intermediate, or a permuted copy");
   }
   return sort_with_preferences(indices);
 }

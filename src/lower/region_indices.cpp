@@ -76,7 +76,10 @@ namespace {
 class InstanceBuilder {
  public:
   InstanceBuilder(const Program& program, size_t region, size_t limit)
-      : program_(program), region_number_(region), region_(program.regions[region]), limit_(limit) {}
+      : program_(program),
+        region_number_(region),
+        region_(program.regions[region]),
+        limit_(limit) {}
 
   RegionIndices run() {
     find_producers();
@@ -388,7 +391,7 @@ class InstanceBuilder {
   std::vector<int> producer_;  // by tensor: its statement, or -1
   std::vector<int> phase_;
   std::vector<bool> is_root_;
-  std::vector<std::vector<Wanted>> wanted_;                     // by statement, of this phase
+  std::vector<std::vector<Wanted>> wanted_;                    // by statement, of this phase
   std::map<TensorId, std::vector<std::vector<Affine>>> seen_;  // accesses of this phase
   std::vector<Request> requests_;
   std::vector<NewIndex> opened_;
@@ -423,7 +426,8 @@ class EdgeBuilder {
   void user_edges() {
     const std::vector<int> order = result_.find(region_.schedule.order);
     for (size_t i = 1; i < order.size(); ++i) {
-      add({order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
+      add({order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1,
+           -1});
     }
   }
 
@@ -473,10 +477,14 @@ class EdgeBuilder {
     for (size_t level = 0; level < format.levels.size(); ++level) {
       if (format.levels[level] != LevelKind::dense) last = static_cast<int>(level);
     }
-    OrderEdge edge{0, 0, EdgeKind::result,
+    OrderEdge edge{0,
+                   0,
+                   EdgeKind::result,
                    "storage order of the result " +
                        access_text(program_, result_, statement.result, subscripts),
-                   statement.result, position, -1};
+                   statement.result,
+                   position,
+                   -1};
     for (int level = 1; level < format.rank(); ++level) {
       for (int above = 0; above < level; ++above) {
         edge.before = subscripts[format.mode_order[above]].plain();

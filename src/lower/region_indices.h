@@ -1,6 +1,6 @@
-// The iteration of a region before it is lowered: which instances of its statements exist, over which
-// region indices, and the partial order between the indices (the partial order graph, POG) with the
-// reason of every edge. Orders are chosen and checked here; nodes are made in emit.h.
+// The iteration of a region before it is lowered: which instances of its statements exist, over
+// which region indices, and the partial order between the indices (the partial order graph, POG)
+// with the reason of every edge. Orders are chosen and checked here; nodes are made in emit.h.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace fuseflow {
 
 /// A loop of the region. Instances whose loops always coincide share one.
 struct RegionIndex {
-  std::string name;     ///< unique in the region
+  std::string name;  ///< unique in the region
   int64_t extent = 0;
 };
 
@@ -37,7 +37,8 @@ enum class EdgeKind : uint8_t {
   preference,  ///< not required: dense storage order, streaming where it is possible, masks first
 };
 
-/// Index `before` is outside `after`. Edges of kind preference are kept only where no cycle results.
+/// Index `before` is outside `after`. Edges of kind preference are kept only where no cycle
+/// results.
 struct OrderEdge {
   int before = 0;
   int after = 0;
@@ -51,14 +52,16 @@ struct OrderEdge {
 struct RegionIndices {
   std::vector<RegionIndex> indices;
   std::vector<Instance> instances;  ///< producers before consumers
-  std::vector<int> roots;           ///< instances that are written: results, then stored intermediates, in program order
+  std::vector<int>
+      roots;  ///< instances that are written: results, then stored intermediates, in program order
   std::vector<OrderEdge> edges;
   std::vector<int64_t> extents() const;
   /// Positions of `names`; throws Error(rejected) naming the nearest index for an unknown one.
   std::vector<int> find(const std::vector<std::string>& names) const;
 };
 
-/// How a use of an intermediate is met. `automatic`: streamed where the order lets it, else recomputed.
+/// How a use of an intermediate is met. `automatic`: streamed where the order lets it, else
+/// recomputed.
 enum class UseKind : uint8_t { automatic, stream, recompute, scratchpad, memory };
 
 /// What the schedule says of the use of `tensor` in the statement that defines `consumer`.
@@ -86,7 +89,8 @@ RegionIndices region_indices(const Program& program, size_t region, size_t max_i
 std::string access_text(const Program& program, const RegionIndices& indices, TensorId tensor,
                         const std::vector<Affine>& subscripts);
 
-/// A cycle of required edges (all kinds but preference), shortest first found; empty if there is none.
+/// A cycle of required edges (all kinds but preference), shortest first found; empty if there is
+/// none.
 std::vector<OrderEdge> find_cycle(const RegionIndices& indices);
 
 /// The default order: required edges, then preferences in order of importance where they fit;

@@ -10,7 +10,11 @@ class ResultWriter {
  public:
   ResultWriter(const Tensor& tensor, TensorId id, const std::vector<int>& map, StreamTensor value,
                Emitter& emitter, GraphBuilder& builder, Mutant mutant)
-      : tensor_(tensor), id_(id), emitter_(emitter), builder_(builder), mutant_(mutant),
+      : tensor_(tensor),
+        id_(id),
+        emitter_(emitter),
+        builder_(builder),
+        mutant_(mutant),
         crds_(std::move(value.crds)) {
     value.crds = crds_;
     value_ = emitter.as_stream(value);
@@ -65,12 +69,12 @@ class ResultWriter {
     Node filter;
     filter.kind = NodeKind::filter;
     filter.init = tensor_.fill;
-    filter.inputs = streams_in({value_, crds_.back()});
+    filter.inputs = streams_in({value_, crds_.back(), value_});
     const std::vector<int> loops = builder_.stream(value_).indices;
-    const std::vector<StreamId> made = builder_.add(
-        filter, {{StreamKind::val, loops, false}, {StreamKind::crd, loops, false}});
-    value_ = made[0];
-    crds_.back() = made[1];
+    const std::vector<StreamId> made =
+        builder_.add(filter, {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
+    crds_.back() = made[0];
+    value_ = made[1];
   }
 
   /// Elements of compressed levels with nothing below them, innermost first.
@@ -130,9 +134,9 @@ class ResultWriter {
   Emitter& emitter_;
   GraphBuilder& builder_;
   const Mutant mutant_;
-  std::vector<StreamId> crds_;      // by loop
+  std::vector<StreamId> crds_;  // by loop
   StreamId value_ = -1;
-  std::vector<size_t> position_;    // by level: its loop
+  std::vector<size_t> position_;  // by level: its loop
 };
 
 }  // namespace

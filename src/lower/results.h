@@ -1,5 +1,5 @@
-// Writers of a region's results and stored intermediates: removes what a compressed format leaves out,
-// and makes the level and value writers.
+// Writers of a region's results and stored intermediates: removes what a compressed format leaves
+// out, and makes the level and value writers.
 #pragma once
 
 #include "lower/emit.h"

@@ -85,7 +85,13 @@ inline CheckResult check_program(Program program, const Inputs& inputs,
       return result;
     }
     if (run.finish != Finish::done) {
-      result.failure = fmt::format("running {}: did not end", region.name);
+      result.failure = fmt::format("running {}: did not end:", region.name);
+      for (const Wait& wait : run.deadlock.waits) {
+        const char* kind = node_kind_name(region.graph->nodes[wait.node].kind);
+        const std::string stream = wait.on < 0 ? "" : region.graph->streams[wait.on].name;
+        result.failure += fmt::format(" node {} ({}) waits for ${} {};", wait.node, kind, stream,
+                                      wait.full ? "to be emptied" : "to be filled");
+      }
       return result;
     }
     result.cycles += run.cycles;
