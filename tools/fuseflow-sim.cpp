@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ir/parse.h"
+#include "lower/lower.h"
 #include "machine/load.h"
 #include "sim/check.h"
 #include "sim/program_run.h"
@@ -222,13 +223,8 @@ ExitCode run_sim(SimOptions& options) {
     write_output(options.filter.output, print_machine(machine));
     return ExitCode::ok;
   }
-  Program program = parse_program(read_source(options.filter.input));
+  const Program program = lower_program(parse_program(read_source(options.filter.input)));
   check_option_names(program, options);
-  for (const Region& region : program.regions) {
-    if (region.graph) continue;
-    throw Error(ExitCode::rejected, region.where,
-                fmt::format("region @{} is not lowered, expected a graph", region.name));
-  }
   const ProgramRun run = simulate(program, machine, options);
   return report_run(program, machine, options, run);
 }
