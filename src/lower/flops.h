@@ -1,0 +1,21 @@
+// A quick estimate of a graph's arithmetic, for decisions of placement: expected stream lengths
+// under the assumption that entries are spread evenly and independently. Reads no data: the number
+// of entries comes from the sources' `nnz`. (The full analysis is in estimate/.)
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+/// Expected number of elements of each stream.
+std::vector<double> estimated_elements(const Program& program, const Graph& graph);
+
+/// Expected FLOPs of each node.
+std::vector<double> estimated_flops(const Program& program, const Graph& graph);
+
+/// Expected number of present entries of a tensor; all elements if nothing is known.
+double estimated_entries(const Tensor& tensor);
+
+}  // namespace fuseflow

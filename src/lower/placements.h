@@ -1,0 +1,36 @@
+// The default placements of a region: every use streams or is recomputed as the order lets it,
+// until that is impossible or too expensive; then intermediates are stored, in the scratchpad if
+// they fit, else in memory. Conflicts of orders are resolved by storing, or by a permuted copy of
+// an input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/lower.h"
+
+namespace fuseflow {
+
+struct PlacementOptions {
+  double max_recompute = 64;      ///< FLOPs of the region over the unfused ones
+  bool recompute_always = false;  ///< store only what cannot be lowered otherwise
+  int64_t scratchpad_bytes = 0;   ///< capacity; 0: unbounded
+  LowerOptions lower;
+};
+
+struct PlacementChoice {
+  Program program;                 ///< with the region's schedule complete (and copies, if any)
+  std::vector<std::string> notes;  ///< what was decided and why, one line each
+  double flops = 0;                ///< estimated, as chosen
+  double unfused_flops = 0;        ///< estimated, every intermediate through memory
+};
+
+/// Placements that the schedule gives already are kept. Throws Error(rejected) if they cannot be
+/// met.
+PlacementChoice choose_placements(Program program, size_t region,
+                                  const PlacementOptions& options = {});
+
+/// Bytes of a tensor as stored, estimated.
+double estimated_bytes(const Tensor& tensor);
+
+}  // namespace fuseflow
