@@ -1,5 +1,6 @@
 #include "sim/run.h"
 
+#include "sim/engine/engine.h"
 #include "sim/interpret.h"
 
 namespace fuseflow {
@@ -46,6 +47,7 @@ UnitClass unit_class(NodeKind kind) {
 
 RunResult run_graph(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
+  if (options.executor == Executor::fast) return run_fast(program, graph, data, machine, options);
   return interpret_graph(program, graph, data, machine, options);
 }
 

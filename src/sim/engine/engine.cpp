@@ -1,0 +1,285 @@
+#include "sim/engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "sim/engine/node.h"
+#include "sim/interpret.h"
+#include "sim/result.h"
+
+namespace fuseflow {
+namespace engine {
+namespace {
+
+// A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
+constexpr int64_t kMostBacklogChunks = 4;
+constexpr int kBatchesBetweenChecks = 256;
+
+class Run {
+ public:
+  Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
+      const RunOptions& options, const EngineTuning& tuning)
+      : program_(program), graph_(graph), machine_(machine), options_(options),
+        data_(data.storage), tuning_(tuning), started_(std::chrono::steady_clock::now()) {
+    data_.resize(program.tensors.size());
+    result_.nodes.resize(graph.nodes.size());
+    result_.streams.resize(graph.streams.size());
+    if (options.record_streams) result_.recorded.resize(graph.streams.size());
+  }
+
+  RunResult run() {
+    connect();
+    int phases = 0;
+    for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
+    for (int phase = 0; phase < phases && result_.finish == Finish::done; ++phase) {
+      run_phase(phase);
+    }
+    summarize();
+    return std::move(result_);
+  }
+
+  /// Whether every stream of bounded depth stayed within it, so that no credit was ever missed.
+  bool within_depths(const RunResult& result) const {
+    for (size_t s = 0; s < outputs_.size(); ++s) {
+      const int64_t depth = depth_of(s);
+      if (depth > 0 && result.streams[s].peak > depth) return false;
+    }
+    return true;
+  }
+
+ private:
+  int64_t depth_of(size_t stream) const {
+    const Node& node = graph_.nodes[static_cast<size_t>(graph_.streams[stream].producer)];
+    return node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
+  }
+
+  void connect();
+  void make_nodes(int phase);
+  void find_demand();
+  void run_phase(int phase);
+  EngineNode* next_node();
+  bool check_limits();
+  void end_phase();
+  void summarize();
+
+  const Program& program_;
+  const Graph& graph_;
+  const Machine& machine_;
+  const RunOptions& options_;
+  std::vector<std::shared_ptr<const Storage>> data_;
+  const EngineTuning tuning_;
+  Context context_{program_, graph_, machine_, data_, tuning_.chunk};
+  std::vector<Output> outputs_;                       // by stream
+  std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
+  std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
+  std::vector<char> stuck_;                           // by position in nodes_: nothing to do so far
+  std::vector<int> position_;                         // by node: in nodes_, or -1
+  RunResult result_;
+  int64_t now_ = 0;  // largest step time so far + 1
+  std::chrono::steady_clock::time_point started_;
+};
+
+void Run::connect() {
+  outputs_ = std::vector<Output>(graph_.streams.size());
+  for (size_t s = 0; s < outputs_.size(); ++s) {
+    const Node& producer = graph_.nodes[static_cast<size_t>(graph_.streams[s].producer)];
+    outputs_[s].stream = static_cast<StreamId>(s);
+    outputs_[s].latency = machine_.timing(unit_class(producer.kind)).latency_cycles;
+    if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
+  }
+  ports_.resize(graph_.nodes.size());
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (const Input& input : graph_.nodes[n].inputs) {
+      ports_[n].push_back(nullptr);
+      if (input.is_immediate()) continue;
+      ports_[n].back() = std::make_unique<Port>();
+      Port& port = *ports_[n].back();
+      Output& output = outputs_[static_cast<size_t>(input.stream)];
+      port.latency = output.latency;
+      port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
+      port.consumer = static_cast<int>(n);
+      output.ports.push_back(&port);
+    }
+  }
+}
+
+void Run::make_nodes(int phase) {
+  nodes_.clear();
+  position_.assign(graph_.nodes.size(), -1);
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.phase != phase) continue;
+    auto made = make_node(context_, static_cast<NodeId>(n));
+    for (const auto& port : ports_[n]) made->ports.push_back(port.get());
+    for (const StreamId stream : node.outputs) {
+      made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
+    }
+    made->start_at(now_);
+    position_[n] = static_cast<int>(nodes_.size());
+    nodes_.push_back(std::move(made));
+  }
+  stuck_.assign(nodes_.size(), 0);
+}
+
+/// Which payloads anybody reads: from the last consumer back.
+void Run::find_demand() {
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    for (Output* output : nodes_[i]->outputs) {
+      if (output == nullptr) continue;
+      output->payload_read = options_.record_streams;
+      for (const Port* port : output->ports) {
+        const int at = position_[static_cast<size_t>(port->consumer)];
+        const auto& inputs = ports_[static_cast<size_t>(port->consumer)];
+        const auto input = static_cast<size_t>(
+            std::find_if(inputs.begin(), inputs.end(),
+                         [&](const auto& p) { return p.get() == port; }) -
+            inputs.begin());
+        output->payload_read =
+            output->payload_read || at < 0 || nodes_[static_cast<size_t>(at)]->reads(input);
+      }
+    }
+  }
+}
+
+/// The last node in graph order that may have something to do and is not far ahead; if all are far
+/// ahead, the least far one. Null if no node can go on.
+EngineNode* Run::next_node() {
+  EngineNode* least = nullptr;
+  int64_t least_backlog = INT64_MAX;
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    EngineNode& node = *nodes_[i];
+    if (stuck_[i] != 0 || node.ended()) continue;
+    const int64_t backlog = node.backlog();
+    if (backlog < kMostBacklogChunks * tuning_.chunk) return &node;
+    if (backlog < least_backlog) {
+      least_backlog = backlog;
+      least = &node;
+    }
+  }
+  return least;
+}
+
+void Run::run_phase(int phase) {
+  make_nodes(phase);
+  find_demand();
+  int batches = 0;
+  while (EngineNode* node = next_node()) {
+    const auto at = static_cast<size_t>(position_[static_cast<size_t>(node->id())]);
+    if (!node->work()) {
+      stuck_[at] = 1;
+      continue;
+    }
+    now_ = std::max(now_, node->stats().last_step + 1);
+    for (const Output* output : node->outputs) {
+      if (output == nullptr) continue;
+      for (const Port* port : output->ports) {
+        const int consumer = position_[static_cast<size_t>(port->consumer)];
+        if (consumer >= 0) stuck_[static_cast<size_t>(consumer)] = 0;
+      }
+    }
+    if (++batches % kBatchesBetweenChecks == 0 && !check_limits()) break;
+  }
+  if (result_.finish == Finish::done) {
+    for (const auto& node : nodes_) {
+      if (!node->ended()) {
+        throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
+      }
+    }
+  }
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  end_phase();
+}
+
+bool Run::check_limits() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+  if (options_.max_seconds > 0 && elapsed.count() > options_.max_seconds) {
+    result_.finish = Finish::max_seconds;
+  }
+  if (options_.cancel != nullptr && *options_.cancel) result_.finish = Finish::cancelled;
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  if (options_.max_memory_bytes > 0 || options_.progress) {
+    int64_t tokens = 0;
+    int64_t waiting = 0;
+    for (const Output& output : outputs_) {
+      if (output.ports.empty()) continue;
+      tokens += output.tokens;
+      for (const Port* port : output.ports) waiting += port->waiting();
+    }
+    // 12 bytes hold a token's payload and time.
+    if (options_.max_memory_bytes > 0 && waiting * 12 > options_.max_memory_bytes) {
+      result_.finish = Finish::max_memory;
+    }
+    if (options_.progress) options_.progress(now_, tokens);
+  }
+  return result_.finish == Finish::done;
+}
+
+/// Assigns what the phase's nodes counted and stored.
+void Run::end_phase() {
+  for (const auto& node : nodes_) {
+    NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
+    stats = node->stats();
+    result_.timing_operations += static_cast<int64_t>(node->pace().timing_steps);
+    for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
+    for (const Output* output : node->outputs) {
+      stats.tokens_out += output != nullptr && output->connected() ? output->tokens : 0;
+    }
+  }
+  if (result_.finish != Finish::done) return;
+  std::map<TensorId, WrittenTensor> written;
+  for (const auto& node : nodes_) {
+    if (node->written() == nullptr) continue;
+    const TensorId tensor = node->node().tensor;
+    WrittenTensor& target = written[tensor];
+    const size_t levels = program_.tensors[static_cast<size_t>(tensor)].format.levels.size();
+    target.tensor = tensor;
+    target.pos.resize(levels);
+    target.crd.resize(levels);
+    if (node->node().kind == NodeKind::write_values) {
+      target.values = std::move(node->written()->values);
+    } else {
+      target.pos[static_cast<size_t>(node->node().level)] = std::move(node->written()->pos);
+      target.crd[static_cast<size_t>(node->node().level)] = std::move(node->written()->crd);
+    }
+  }
+  for (auto& [tensor, parts] : written) {
+    data_[static_cast<size_t>(tensor)] = assemble_result(program_, std::move(parts));
+    result_.results.emplace_back(tensor, data_[static_cast<size_t>(tensor)]);
+  }
+  for (const auto& node : nodes_) {
+    if (node->written() == nullptr) continue;
+    const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
+    const TensorId tensor = node->node().tensor;
+    result_.nodes[static_cast<size_t>(node->id())].write_bytes =
+        written_bytes(program_, tensor, level, *data_[static_cast<size_t>(tensor)]);
+  }
+}
+
+void Run::summarize() {
+  result_.cycles = now_;
+  for (size_t s = 0; s < outputs_.size(); ++s) {
+    const Output& output = outputs_[s];
+    if (!output.connected()) continue;
+    result_.streams[s].tokens = output.tokens;
+    for (const Port* port : output.ports) {
+      result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
+    }
+  }
+  finish_counts(program_, graph_, data_, result_);
+}
+
+}  // namespace
+}  // namespace engine
+
+RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
+                   const Machine& machine, const RunOptions& options,
+                   const EngineTuning& tuning) {
+  if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
+  engine::Run run(program, graph, data, machine, options, tuning);
+  RunResult result = run.run();
+  if (result.finish != Finish::done || run.within_depths(result)) return result;
+  return interpret_graph(program, graph, data, machine, options);
+}
+
+}  // namespace fuseflow

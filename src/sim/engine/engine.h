@@ -1,0 +1,20 @@
+// The fast executor: whole batches of tokens at a time, times as runs. Gives exactly what the naive
+// executor (sim/interpret.h) gives. How it works: ir-spec/simulation.md.
+#pragma once
+
+#include <optional>
+
+#include "sim/run.h"
+
+namespace fuseflow {
+
+/// What changes how the engine works, never what it gives.
+struct EngineTuning {
+  uint32_t chunk = 8192;  ///< tokens that a node gives at a time, about
+};
+
+RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
+                   const Machine& machine, const RunOptions& options,
+                   const EngineTuning& tuning = {});
+
+}  // namespace fuseflow

@@ -1,0 +1,78 @@
+#include "sim/engine/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fuseflow::engine {
+
+EngineNode::EngineNode(const Context& context, NodeId id)
+    : context_(context), id_(id), node_(context.graph.nodes[static_cast<size_t>(id)]) {
+  pace_.interval = context.machine.timing(unit_class(node_.kind)).interval_cycles;
+}
+
+int64_t EngineNode::backlog() const {
+  int64_t most = 0;
+  for (const Output* output : outputs) {
+    if (output == nullptr) continue;
+    for (const Port* port : output->ports) most = std::max(most, port->waiting());
+  }
+  return most;
+}
+
+uint32_t EngineNode::ready(size_t first, size_t count) {
+  uint32_t n = UINT32_MAX;
+  for (size_t i = first; i < first + count; ++i) {
+    if (ports[i]) n = std::min(n, ports[i]->ready());
+  }
+  return n == UINT32_MAX ? 0 : n;
+}
+
+void EngineNode::take(size_t first, size_t count, uint32_t n, const TimeRef& times) {
+  for (size_t i = first; i < first + count; ++i) {
+    if (ports[i]) ports[i]->take(n, times);
+  }
+}
+
+void EngineNode::count_steps(int64_t n, int64_t first, int64_t busy) {
+  if (n == 0) return;
+  if (stats_.steps == 0) stats_.first_step = first;
+  stats_.steps += n;
+  stats_.last_step = pace_.last;
+  stats_.busy += busy;
+}
+
+void EngineNode::disagree(const std::string& what) const {
+  std::string streams;
+  for (const Input& input : node_.inputs) {
+    if (input.is_immediate()) continue;
+    streams += (streams.empty() ? "$" : ", $") +
+               context_.graph.streams[static_cast<size_t>(input.stream)].name;
+  }
+  throw Error(ExitCode::internal, fmt::format("node {} ({} of {}): {}", id_,
+                                              node_kind_name(node_.kind), streams, what));
+}
+
+void EngineNode::check_like(const Batch& a, const Batch& b) const {
+  if (a.structure == b.structure && a.begin == b.begin) return;
+  const bool same = a.stops.size() == b.stops.size() &&
+                    std::equal(a.stops.begin(), a.stops.end(), b.stops.begin(),
+                               [&](const Stop& x, const Stop& y) {
+                                 return a.at(x) == b.at(y) && x.level == y.level &&
+                                        x.bits == y.bits;
+                               });
+  if (!same) disagree("two inputs of one space differ in structure");
+}
+
+std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
+  using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
+  for (const Maker maker : {&make_source_node, &make_token_node, &make_join_node,
+                            &make_reduce_node, &make_select_node, &make_write_node}) {
+    if (auto node = maker(context, id)) return node;
+  }
+  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
+  throw Error(ExitCode::rejected, fmt::format("the simulator cannot run a {} node yet",
+                                              node_kind_name(node.kind)));
+}
+
+}  // namespace fuseflow::engine

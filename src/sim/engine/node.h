@@ -1,0 +1,106 @@
+// What all nodes of the engine share: their ports and outputs, their pace, their counts. A node works
+// in batches; each kind is a class in nodes_*.cpp, made by make_node.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/port.h"
+#include "sim/run.h"
+
+namespace fuseflow::engine {
+
+/// What the nodes need of the run around them.
+struct Context {
+  const Program& program;
+  const Graph& graph;
+  const Machine& machine;
+  const std::vector<std::shared_ptr<const Storage>>& data;
+  uint32_t chunk = 8192;  ///< tokens a node gives at a time, about
+  const Storage* storage(TensorId tensor) const {
+    const auto i = static_cast<size_t>(tensor);
+    return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
+  }
+};
+
+/// What a writer node has stored.
+struct Written {
+  std::vector<uint32_t> pos;
+  std::vector<uint32_t> crd;
+  std::vector<float> values;
+};
+
+class EngineNode {
+ public:
+  EngineNode(const Context& context, NodeId id);
+  virtual ~EngineNode() = default;
+  EngineNode(const EngineNode&) = delete;
+  EngineNode& operator=(const EngineNode&) = delete;
+
+  /// Does the next batch. False: nothing could be done with the tokens that are here.
+  virtual bool work() = 0;
+  /// Whether the node reads the payloads of `input`.
+  virtual bool reads(size_t input) const = 0;
+  /// What a writer has stored; null for other kinds.
+  virtual Written* written() { return nullptr; }
+
+  NodeId id() const { return id_; }
+  const Node& node() const { return node_; }
+  bool ended() const { return ended_; }
+  const Pace& pace() const { return pace_; }
+  void start_at(int64_t time) { pace_.floor = time; }
+  const NodeStats& stats() const { return stats_; }
+  std::vector<Port*> ports;      ///< by input; null for an immediate
+  std::vector<Output*> outputs;  ///< by output; null where there is no stream
+  /// Tokens that wait at the fullest consumer.
+  int64_t backlog() const;
+
+ protected:
+  /// Tokens that are ready at every one of the ports first .. first+count-1 (0: all others).
+  uint32_t ready(size_t first, size_t count);
+  /// Takes the next n tokens of those ports.
+  void take(size_t first, size_t count, uint32_t n, const TimeRef& times);
+  /// Gives tokens to an output, if it has a stream.
+  void give(size_t output, const StructureRef& structure, Payload payload, const TimeRef& times) {
+    if (output < outputs.size() && outputs[output] != nullptr) {
+      outputs[output]->give(structure, std::move(payload), times);
+    }
+  }
+  /// The same for the first n tokens of a batch, whose structure they keep.
+  void give_like(size_t output, const Batch& like, uint32_t n, Payload payload,
+                 const TimeRef& times) {
+    if (output >= outputs.size() || outputs[output] == nullptr) return;
+    outputs[output]->give(like.structure, like.begin, n, like.first_stop, std::move(payload), times);
+  }
+  bool connected(size_t output) const {
+    return output < outputs.size() && outputs[output] != nullptr && outputs[output]->connected();
+  }
+  /// Counts `n` steps, the last at pace_.last, the first at `first`, that cost `busy` in all.
+  void count_steps(int64_t n, int64_t first, int64_t busy);
+  void count_steps(int64_t n, int64_t first) { count_steps(n, first, n * pace_.interval); }
+  bool reads_output(size_t output) const {
+    return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
+  }
+  [[noreturn]] void disagree(const std::string& what) const;
+  /// The batches must have the same tokens; throws Error(internal).
+  void check_like(const Batch& a, const Batch& b) const;
+
+  const Context& context_;
+  const NodeId id_;
+  const Node& node_;
+  Pace pace_;
+  NodeStats stats_;
+  bool ended_ = false;
+};
+
+std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
+// By kind; null if the kind is another file's.
+std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id);
+
+}  // namespace fuseflow::engine

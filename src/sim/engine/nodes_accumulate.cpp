@@ -1,0 +1,340 @@
+// Engine: accumulate of any order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/engine/along.h"
+#include "sim/engine/entries.h"
+#include "sim/engine/node.h"
+
+namespace fuseflow::engine {
+namespace {
+
+/// The tokens that one output gives during a batch.
+struct Given {
+  std::shared_ptr<Structure> structure;
+  std::vector<uint32_t> words;
+  TimesBuilder times;
+  bool payloads = false;
+
+  void restart(int64_t gap, bool reads) {
+    structure = std::make_shared<Structure>();
+    words.clear();
+    times = TimesBuilder(gap);
+    payloads = reads;
+  }
+  void payload(uint32_t word, int64_t time) {
+    if (payloads) words.push_back(word);
+    times.append(1, time, 0);
+    ++structure->count;
+  }
+  void stop(uint16_t level, uint32_t bits, int64_t time) {
+    structure->stops.push_back({structure->count, level, bits});
+    payload(0, time);
+  }
+};
+
+/// Inputs: outer streams, then the n coordinates kept, then the value. Outputs: n coordinates, the value.
+class AccumulateNode final : public EngineNode {
+ public:
+  AccumulateNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        order_(static_cast<size_t>(node_.order)),
+        value_(node_.inputs.size() - 1),
+        drain_(context.machine.accumulate_drain_interval_cycles),
+        entries_(node_.reduction, start_value(), key_space()) {
+    given_.resize(order_ + 1);
+  }
+
+  bool reads(size_t input) const override {
+    if (input == value_) return reads_output(order_);
+    return input >= value_ - order_;
+  }
+
+  bool work() override {
+    if (ended_) return false;
+    if (!load()) return false;
+    for (size_t j = 0; j <= order_; ++j) {
+      given_[j].restart(std::min(drain_, pace_.interval), reads_output(j));
+    }
+    run();
+    give_all();
+    return true;
+  }
+
+ private:
+  float start_value() const {
+    return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
+  }
+
+  int depth(size_t input) const {
+    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
+    return static_cast<int>(context_.graph.streams[stream].indices.size());
+  }
+
+  uint64_t key_space() {
+    uint64_t space = 1;
+    for (size_t j = 0; j < order_; ++j) {
+      const auto stream = static_cast<size_t>(node_.inputs[value_ - order_ + j].stream);
+      const int loop = context_.graph.streams[stream].indices.back();
+      const int64_t extent =
+          std::max<int64_t>(1, context_.graph.indices[static_cast<size_t>(loop)].extent);
+      extents_.push_back(static_cast<uint64_t>(extent));
+      if (__builtin_mul_overflow(space, static_cast<uint64_t>(extent), &space)) {
+        throw Error(ExitCode::rejected, "an accumulator has more than 2^64 coordinates");
+      }
+    }
+    return space;
+  }
+
+  /// The next batch: the value, inputs of its space, and those that go along. n_ tokens of them.
+  bool load() {
+    n_ = ports[value_]->ready();
+    for (size_t i = 0; i < value_; ++i) {
+      if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
+    }
+    if (n_ == 0) return false;
+    along_.clear();
+    arrivals_.clear();
+    const Batch whole = ports[value_]->batch(n_);
+    keys_.assign(order_ > 1 ? n_ : 0, 0);
+    uint32_t served = n_;
+    for (size_t i = 0; i < value_; ++i) {
+      if (depth(i) == depth(value_)) continue;
+      along_.emplace_back(*ports[i], depth(value_) - depth(i));
+      try {
+        served = std::min(served, walk(along_.back(), i, whole));
+      } catch (const Disagreement& problem) {
+        disagree(problem.what);
+      }
+    }
+    n_ = served;
+    if (n_ == 0) return false;
+    batch_ = ports[value_]->batch(n_);
+    arrivals_.push_back(batch_.arrivals);
+    for (size_t i = 0; i < value_; ++i) {
+      if (depth(i) == depth(value_)) load_like(i);
+    }
+    for (const Along& along : along_) along.add_arrivals(n_, pace_.next(), arrivals_);
+    return true;
+  }
+
+  uint32_t walk(Along& along, size_t input, const Batch& whole) {
+    if (input < value_ - order_ || order_ == 1) return along.walk(whole);
+    const uint64_t factor = key_factor(input);
+    return along.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+      check_coordinate(input, word);
+      for (uint32_t k = first; k < last; ++k) keys_[k] += factor * word;
+    });
+  }
+
+  uint64_t key_factor(size_t input) const {
+    uint64_t factor = 1;
+    for (size_t j = input - (value_ - order_) + 1; j < order_; ++j) factor *= extents_[j];
+    return factor;
+  }
+
+  void check_coordinate(size_t input, uint32_t word) const {
+    if (word >= extents_[input - (value_ - order_)]) disagree("a coordinate is outside of its loop");
+  }
+
+  void load_like(size_t input) {
+    const Batch batch = ports[input]->batch(n_);
+    check_like(batch_, batch);
+    arrivals_.push_back(batch.arrivals);
+    if (input < value_ - order_) return;
+    const uint32_t* words = batch.payload.words();
+    const uint64_t extent = extents_[input - (value_ - order_)];
+    uint32_t largest = 0;  // stops are 0
+    for (uint32_t k = 0; k < n_; ++k) largest = std::max(largest, words[k]);
+    if (largest >= extent) disagree("a coordinate is outside of its loop");
+    coordinates_ = batch.payload;
+    if (order_ == 1) return;
+    const uint64_t factor = key_factor(input);
+    for (uint32_t k = 0; k < n_; ++k) keys_[k] += factor * words[k];
+  }
+
+  void run() {
+    // Steps between flushes follow the inputs; a flush takes steps of its own.
+    TimesBuilder all(std::min<int64_t>(drain_, pace_.interval));
+    TimeRef steps;
+    uint32_t from = 0;
+    uint32_t k = 0;
+    bool flushed = false;
+    for (const Stop& stop : batch_.stops) {
+      const uint32_t at = batch_.at(stop);
+      add(k, at);
+      k = at + 1;
+      if (!stop.done() && stop.level < order_) continue;
+      steps = follow(from, k);
+      append(all, steps, k - from);
+      flush(stop);
+      flushed = true;
+      from = k;
+    }
+    add(k, n_);
+    if (from < n_) {
+      steps = follow(from, n_);
+      if (flushed) append(all, steps, n_ - from);
+    }
+    if (flushed) steps = {all.finish(), 0, 0};
+    for (Along& along : along_) along.take(steps, n_);
+    for (size_t i = 0; i <= value_; ++i) {
+      if (depth(i) == depth(value_)) ports[i]->take(n_, steps);
+    }
+  }
+
+  TimeRef follow(uint32_t from, uint32_t to) {
+    refs_.clear();
+    for (const TimeRef& arrival : arrivals_) refs_.push_back(arrival.from(from));
+    const TimeRef steps = step_times(pace_, refs_, to - from);
+    count_steps(to - from, steps.at(0));
+    return steps;
+  }
+
+  static void append(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
+    TimeCursor cursor(ref);
+    for (uint32_t k = 0; k < n;) {
+      const int64_t start = cursor.at(k);
+      const uint32_t count = std::min(n, cursor.piece_end()) - k;
+      if (cursor.step() != kExplicit) {
+        times.append(count, start, cursor.step());
+      } else {
+        for (uint32_t i = 0; i < count; ++i) times.append(1, cursor.at(k + i), 0);
+      }
+      k += count;
+    }
+  }
+
+  void add(uint32_t first, uint32_t last) {
+    if (first >= last) return;
+    stats_.flops += last - first;
+    const float* values = batch_.payload.values();
+    if (order_ == 1) {
+      const float* from = values == nullptr ? nullptr : values + first;
+      entries_.add_many(coordinates_.words() + first, from, last - first);
+      return;
+    }
+    for (uint32_t k = first; k < last; ++k) entries_.add(keys_[k], values == nullptr ? 0 : values[k]);
+  }
+
+  /// The steps of a flush, the first of which is the one just done, at pace_.last.
+  void flush(const Stop& stop) {
+    int64_t t = pace_.last;
+    if (stop.done()) {
+      for (Given& given : given_) given.stop(kDoneLevel, 0, t);
+      ended_ = true;
+      return;
+    }
+    int64_t entries = 0;
+    int64_t extra = 0;  // steps behind the first
+    uint64_t before = 0;
+    entries_.drain([&](uint64_t key, float value, int64_t count) {
+      size_t old = 0;
+      if (entries > 0 && order_ > 1) {
+        old = shared(before, key);
+        if (old + 1 < order_) {
+          end_inner(old, t);
+          t += drain_;
+          ++extra;
+        }
+      }
+      give_entry(key, old, value, count, t);
+      t += drain_;
+      ++extra;
+      ++entries;
+      before = key;
+    });
+    if (node_.capacity > 0 && entries > node_.capacity) {
+      disagree(fmt::format("more than its capacity of {} entries", node_.capacity));
+    }
+    close(stop, entries > 0, t);
+    if (extra == 0) return;
+    // The step that took the stop was counted with the interval's cost; it costs the drain's.
+    pace_.last = t;
+    pace_.run_step = kExplicit;
+    stats_.steps += extra;
+    stats_.busy += extra * drain_;
+    stats_.last_step = t;
+  }
+
+  /// The number of leading coordinates that two keys share.
+  size_t shared(uint64_t a, uint64_t b) const {
+    size_t same = order_;
+    for (size_t j = order_; j-- > 0;) {
+      if (a % extents_[j] != b % extents_[j]) same = j;
+      a /= extents_[j];
+      b /= extents_[j];
+    }
+    return same;
+  }
+
+  void give_entry(uint64_t key, size_t old, float value, int64_t count, int64_t t) {
+    uint64_t rest = key;
+    for (size_t j = order_; j-- > old;) {
+      given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
+      rest /= extents_[j];
+    }
+    if (node_.reduction == Reduction::mean) {
+      value /= static_cast<float>(count);
+      ++stats_.flops;
+    }
+    uint32_t word;
+    std::memcpy(&word, &value, sizeof(word));
+    given_[order_].payload(word, t);
+  }
+
+  void end_inner(size_t same, int64_t t) {
+    for (size_t j = same + 1; j <= order_; ++j) {
+      const size_t loop = std::min(j, order_ - 1);
+      const size_t level = loop - same - 1;
+      given_[j].stop(static_cast<uint16_t>(level), (2U << level) - 1, t);
+    }
+  }
+
+  void close(const Stop& stop, bool any, int64_t t) {
+    const size_t outer = stop.level - order_;
+    const uint32_t parent_bits = stop.bits >> order_;
+    for (size_t j = 0; j <= order_; ++j) {
+      const size_t loop = std::min(j, order_ - 1);
+      const uint32_t inner = any ? (1U << loop) - 1 : 0U;
+      given_[j].stop(static_cast<uint16_t>(outer + loop), (parent_bits << loop) | inner, t);
+    }
+  }
+
+  void give_all() {
+    for (size_t j = 0; j <= order_; ++j) {
+      Given& given = given_[j];
+      if (given.structure->count == 0) continue;
+      auto words = std::make_shared<std::vector<uint32_t>>(std::move(given.words));
+      const Payload payload{words, given.payloads ? words->data() : nullptr};
+      give(j, StructureRef(std::move(given.structure)), payload,
+                      {given.times.finish(), 0, 0});
+    }
+  }
+
+  const size_t order_;
+  const size_t value_;
+  const int64_t drain_;
+  std::vector<uint64_t> extents_;  // of the kept coordinates
+  Entries entries_;
+  std::vector<Given> given_;
+  // the batch at hand
+  uint32_t n_ = 0;
+  Batch batch_;
+  Payload coordinates_;  // innermost
+  std::vector<uint64_t> keys_;
+  std::vector<Along> along_;
+  std::vector<TimeRef> arrivals_;
+  std::vector<TimeRef> refs_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id) {
+  return std::make_unique<AccumulateNode>(context, id);
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,324 @@
+// Engine: intersect, unite, leftjoin. Two groups are merged without branches on coordinates.
+#include <algorithm>
+#include <cstring>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+
+namespace fuseflow::engine {
+namespace {
+
+uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+/// One group of inputs: coordinates and payloads that are taken together.
+struct Group {
+  size_t first = 0;  ///< input of the coordinates
+  size_t size = 0;
+  // the batch at hand
+  std::vector<Batch> batches;
+  TimeRef arrivals;
+  uint32_t n = 0;            ///< tokens
+  uint32_t at = 0;           ///< tokens taken
+  size_t stop = 0;           ///< the next stop
+  const uint32_t* crd = nullptr;
+  const int64_t* times = nullptr;  ///< arrivals, when they can bind
+  int64_t* takes = nullptr;        ///< times at which the tokens are taken
+  std::vector<int64_t> expanded;
+  std::vector<uint32_t> source;  ///< by output token: the group's token, or kAbsent
+
+  const Batch& coordinates() const { return batches.front(); }
+  /// Where the elements of the current fiber end, as far as they are here.
+  uint32_t fiber_end() const {
+    const Batch& batch = coordinates();
+    return stop < batch.stops.size() ? batch.at(batch.stops[stop]) : n;
+  }
+  bool at_stop() const { return at < n && at == fiber_end(); }
+};
+
+class JoinNode final : public EngineNode {
+ public:
+  JoinNode(const Context& context, NodeId id) : EngineNode(context, id) {
+    size_t first = 0;
+    for (const int size : node_.groups) {
+      Group& group = groups_.emplace_back();
+      group.first = first;
+      group.size = static_cast<size_t>(size);
+      first += group.size;
+    }
+  }
+
+  bool reads(size_t input) const override {
+    size_t output = 1;
+    for (const Group& group : groups_) {
+      if (input == group.first) return true;
+      if (input < group.first + group.size) return reads_output(output + input - group.first - 1);
+      output += group.size - 1;
+    }
+    return true;
+  }
+
+  bool work() override {
+    if (ended_ || !load()) return false;
+    start();
+    const int64_t first = pace_.next();
+    merge();
+    if (steps_ == 0) return false;
+    pace_.last = next_ - pace_.interval;
+    pace_.timing_steps += steps_;
+    count_steps(steps_, first_step_);
+    static_cast<void>(first);
+    finish();
+    return true;
+  }
+
+ private:
+  bool load() {
+    uint32_t total = 0;
+    for (Group& group : groups_) {
+      group.n = ready(group.first, group.size);
+      if (group.n == 0) return false;
+      total += group.n;
+    }
+    capacity_ = total;
+    std::vector<TimeRef> arrivals;
+    for (Group& group : groups_) {
+      group.batches.clear();
+      arrivals.clear();
+      for (size_t i = group.first; i < group.first + group.size; ++i) {
+        group.batches.push_back(ports[i]->batch(group.n));
+        arrivals.push_back(group.batches.back().arrivals);
+        check_like(group.batches.front(), group.batches.back());
+      }
+      group.arrivals = latest(arrivals, group.n);
+      group.crd = group.coordinates().payload.words();
+      group.at = 0;
+      group.stop = 0;
+      group.source.resize(total + kSlack);
+    }
+    return true;
+  }
+
+  void start() {
+    next_ = pace_.next();
+    steps_ = 0;
+    given_ = 0;
+    bound_ = false;
+    for (const Group& group : groups_) bound_ = bound_ || group.arrivals.at(group.n - 1) > next_;
+    for (Group& group : groups_) {
+      if (bound_) {
+        group.expanded.resize(group.n);
+        expand(group.arrivals, group.n, group.expanded.data());
+        group.times = group.expanded.data();
+      }
+    }
+    takes_.clear();
+    for (Group& group : groups_) {
+      takes_.emplace_back(pace_.interval);
+      group.takes = takes_.back().reserve(group.n);
+    }
+    times_ = TimesBuilder(pace_.interval);
+    out_times_ = times_.reserve(capacity_);
+    structure_ = std::make_shared<Structure>();
+    crd_ = allocate_payload(capacity_);
+  }
+
+  void merge() {
+    while (!ended_) {
+      if (groups_.size() == 2) merge_two();
+      bool stops = true;
+      for (const Group& group : groups_) {
+        if (group.at >= group.n) return;
+        stops = stops && group.at_stop();
+      }
+      if (stops) {
+        end_fiber();
+      } else {
+        step();
+      }
+    }
+  }
+
+  void merge_two() {
+    switch (node_.kind) {
+      case NodeKind::intersect: return bound_ ? run<0, true>() : run<0, false>();
+      case NodeKind::unite: return bound_ ? run<1, true>() : run<1, false>();
+      default: return bound_ ? run<2, true>() : run<2, false>();
+    }
+  }
+
+  /// Steps while both groups have elements here. kKind: 0 intersect, 1 unite, 2 leftjoin.
+  template <int kKind, bool kBound>
+  void run() {
+    Group& a = groups_[0];
+    Group& b = groups_[1];
+    uint32_t i = a.at;
+    uint32_t j = b.at;
+    const uint32_t i_end = a.fiber_end();
+    const uint32_t j_end = b.fiber_end();
+    if (i >= i_end || j >= j_end) return;
+    uint32_t* source_a = a.source.data();
+    uint32_t* source_b = b.source.data();
+    uint32_t m = given_;
+    int64_t t = next_;
+    const int64_t interval = pace_.interval;
+    const uint32_t* crd_a = a.crd;
+    const uint32_t* crd_b = b.crd;
+    int64_t* take_a = a.takes;
+    int64_t* take_b = b.takes;
+    uint32_t* crd = crd_.get();
+    int64_t* times = out_times_;
+    uint32_t steps = 0;
+    while (i < i_end && j < j_end) {
+      const uint32_t ca = crd_a[i];
+      const uint32_t cb = crd_b[j];
+      if (kBound) t = std::max(t, std::max(a.times[i], b.times[j]));
+      if (steps_ + steps == 0) first_step_ = t;
+      take_a[i] = t;
+      take_b[j] = t;
+      const bool le = ca <= cb;
+      const bool ge = cb <= ca;
+      crd[m] = le ? ca : cb;
+      source_a[m] = kKind == 1 && !le ? kAbsent : i;
+      source_b[m] = kKind != 0 && !ge ? kAbsent : j;
+      times[m] = t;
+      m += kKind == 0 ? (le && ge) : kKind == 1 ? 1 : le;
+      i += le;
+      j += ge;
+      t += interval;
+      ++steps;
+    }
+    a.at = i;
+    b.at = j;
+    given_ = m;
+    next_ = t;
+    steps_ += steps;
+  }
+
+  /// The time of the next step, which needs the heads of all groups.
+  int64_t step_time() {
+    int64_t t = next_;
+    if (bound_) {
+      for (const Group& group : groups_) t = std::max(t, group.times[group.at]);
+    }
+    if (steps_++ == 0) first_step_ = t;
+    next_ = t + pace_.interval;
+    return t;
+  }
+
+  /// One coordinate of any number of groups.
+  void step() {
+    uint32_t least = UINT32_MAX;
+    bool any = false;
+    for (const Group& group : groups_) {
+      if (group.at_stop()) continue;
+      least = any ? std::min(least, group.crd[group.at]) : group.crd[group.at];
+      any = true;
+    }
+    const int64_t t = step_time();
+    size_t have = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const bool has = !group.at_stop() && group.crd[group.at] == least;
+      group.source[given_] = has ? group.at : kAbsent;
+      if (!has) continue;
+      group.takes[group.at++] = t;
+      ++have;
+    }
+    const bool keep = node_.kind == NodeKind::unite ||
+                      (node_.kind == NodeKind::intersect && have == groups_.size()) ||
+                      (node_.kind == NodeKind::leftjoin && groups_[0].source[given_] != kAbsent);
+    if (!keep) return;
+    crd_[given_] = least;
+    out_times_[given_++] = t;
+  }
+
+  void end_fiber() {
+    const Stop& like = groups_[0].coordinates().stops[groups_[0].stop];
+    const int64_t t = step_time();
+    for (Group& group : groups_) {
+      const Stop& stop = group.coordinates().stops[group.stop];
+      if (stop.level != like.level || stop.bits != like.bits) {
+        disagree("two inputs of one space differ in structure");
+      }
+      group.source[given_] = group.at;
+      group.takes[group.at++] = t;
+      ++group.stop;
+    }
+    structure_->stops.push_back({given_, like.level, like.bits});
+    crd_[given_] = 0;
+    out_times_[given_++] = t;
+    ended_ = like.done();
+  }
+
+  void finish() {
+    structure_->count = given_;
+    times_.commit(given_);
+    const TimeRef steps{given_ > 0 ? times_.finish() : nullptr, 0, 0};
+    if (given_ > 0) {
+      const StructureRef structure = structure_;
+      give(0, structure, {crd_, crd_.get()}, steps);
+      size_t output = 1;
+      for (const Group& group : groups_) {
+        for (size_t i = 1; i < group.size; ++i, ++output) {
+          give_payload(output, group, i, structure, steps);
+        }
+      }
+    }
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      if (group.at == 0) continue;
+      takes_[g].commit(group.at);
+      take(group.first, group.size, group.at, {takes_[g].finish(), 0, 0});
+    }
+  }
+
+  void give_payload(size_t output, const Group& group, size_t input, const StructureRef& structure,
+                    const TimeRef& steps) {
+    if (!connected(output)) return;
+    std::shared_ptr<uint32_t[]> out;
+    if (reads_output(output)) {
+      out = allocate_payload(given_);
+      const uint32_t* in = group.batches[input].payload.words();
+      const StreamId stream = node_.inputs[group.first + input].stream;
+      const bool value = context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
+      const uint32_t pad = value ? bits_of(node_.init) : kAbsent;
+      const uint32_t* source = group.source.data();
+      for (uint32_t k = 0; k < given_; ++k) {
+        out[k] = source[k] == kAbsent ? pad : in[source[k]];
+      }
+      for (const Stop& stop : structure->stops) out[stop.at] = 0;
+    }
+    give(output, structure, {out, out.get()}, steps);
+  }
+
+  std::vector<Group> groups_;
+  // the batch at hand
+  uint32_t capacity_ = 0;
+  bool bound_ = false;  // arrivals can delay steps
+  int64_t next_ = 0;    // the earliest time of the next step
+  int64_t first_step_ = 0;
+  uint32_t steps_ = 0;
+  uint32_t given_ = 0;
+  std::vector<TimesBuilder> takes_;
+  TimesBuilder times_;
+  int64_t* out_times_ = nullptr;
+  std::shared_ptr<Structure> structure_;
+  std::shared_ptr<uint32_t[]> crd_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin: return std::make_unique<JoinNode>(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,137 @@
+// Engine: reduce. One result a fiber, summed strictly in stream order.
+#include <algorithm>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+
+namespace fuseflow::engine {
+
+std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id);
+
+namespace {
+
+float fold(Reduction reduction, float value, const float* in, uint32_t n) {
+  if (reduction == Reduction::sum || reduction == Reduction::mean) {
+    for (uint32_t k = 0; k < n; ++k) value += in[k];
+    return value;
+  }
+  for (uint32_t k = 0; k < n; ++k) value = combine(reduction, value, in[k]);
+  return value;
+}
+
+class ReduceNode final : public EngineNode {
+ public:
+  ReduceNode(const Context& context, NodeId id)
+      : EngineNode(context, id), value_(node_.inputs.size() - 1) {
+    running_ = start_value();
+  }
+  bool reads(size_t input) const override { return input == value_ && reads_output(0); }
+
+  bool work() override {
+    const uint32_t ready = ports[value_]->ready();
+    if (ready == 0 || ended_) return false;
+    const Batch batch = ports[value_]->batch(ready);
+    std::optional<Along> parent;
+    uint32_t n = ready;
+    if (value_ > 0) {
+      parent.emplace(*ports[0], 1);
+      try {
+        n = parent->walk(batch);
+      } catch (const Disagreement& problem) {
+        disagree(problem.what);
+      }
+    }
+    if (n == 0) return false;
+    reduce(batch, n);
+    arrivals_.assign(1, batch.arrivals);
+    if (parent) parent->add_arrivals(n, pace_.next(), arrivals_);
+    const TimeRef steps = step_times(pace_, arrivals_, n);
+    count_steps(n, steps.at(0));
+    if (parent) parent->take(steps, n);
+    ports[value_]->take(n, steps);
+    if (structure_->count > 0) {
+      const TimeRef times = sample(steps, given_at_, n, pairs_ ? 0 : pace_.interval);
+      give(0, StructureRef(std::move(structure_)), {payload_, payload_.get()}, times);
+    }
+    return true;
+  }
+
+ private:
+  float start_value() const {
+    return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
+  }
+
+  void reduce(const Batch& batch, uint32_t n) {
+    structure_ = std::make_shared<Structure>();
+    given_at_.clear();
+    pairs_ = false;
+    payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
+    const float* values = batch.payload.values();
+    uint32_t k = 0;
+    for (const Stop& stop : batch.stops) {
+      const uint32_t at = batch.at(stop);
+      if (at >= n) break;
+      add(values, k, at);
+      end_fiber(stop, at);
+      k = at + 1;
+    }
+    if (k < n) add(values, k, n);
+  }
+
+  void add(const float* values, uint32_t first, uint32_t last) {
+    if (first == last) return;
+    if (values != nullptr) running_ = fold(node_.reduction, running_, values + first, last - first);
+    number_ += last - first;
+    stats_.flops += last - first;
+  }
+
+  void end_fiber(const Stop& stop, uint32_t at) {
+    if (stop.done()) {
+      ended_ = true;
+      return give_stop(kDoneLevel, 0, at);
+    }
+    const bool closes = stop.closes();
+    if (closes) {
+      float result = number_ == 0 ? node_.init : running_;
+      if (node_.reduction == Reduction::mean && number_ > 0) result /= static_cast<float>(number_);
+      if (payload_) reinterpret_cast<float*>(payload_.get())[structure_->count] = result;
+      ++structure_->count;
+      given_at_.push_back(at);
+    }
+    if (node_.reduction == Reduction::mean && number_ > 0) ++stats_.flops;
+    if (stop.level >= 1) {
+      pairs_ = pairs_ || closes;
+      give_stop(static_cast<uint16_t>(stop.level - 1), stop.bits >> 1, at);
+    }
+    running_ = start_value();
+    number_ = 0;
+  }
+
+  void give_stop(uint16_t level, uint32_t bits, uint32_t at) {
+    structure_->stops.push_back({structure_->count, level, bits});
+    if (payload_) payload_[structure_->count] = 0;
+    ++structure_->count;
+    given_at_.push_back(at);
+  }
+
+  const size_t value_;  // the input of values; an input before it is the parent
+  float running_ = 0;
+  int64_t number_ = 0;  // values in the current fiber
+  std::shared_ptr<Structure> structure_;
+  std::shared_ptr<uint32_t[]> payload_;
+  std::vector<uint32_t> given_at_;  // by output token: the step that gives it
+  bool pairs_ = false;              // some step gives two tokens
+  std::vector<TimeRef> arrivals_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::reduce: return std::make_unique<ReduceNode>(context, id);
+    case NodeKind::accumulate: return make_accumulate_node(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

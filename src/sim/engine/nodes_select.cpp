@@ -1,0 +1,204 @@
+// Engine: filter and drop, which give some of their tokens only.
+#include <algorithm>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+
+namespace fuseflow::engine {
+
+std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id);
+
+namespace {
+
+/// Tokens picked out of a batch: structure, where each comes from, and the step that gives it.
+struct Picked {
+  std::shared_ptr<Structure> structure = std::make_shared<Structure>();
+  std::vector<uint32_t> source;  ///< position in the batch; 0 for stops
+  std::vector<uint32_t> at;      ///< step
+  bool pairs = false;            ///< some step gives two tokens
+
+  void payload(uint32_t from, uint32_t step) {
+    pairs = pairs || (!at.empty() && at.back() == step);
+    source.push_back(from);
+    at.push_back(step);
+    ++structure->count;
+  }
+  void stop(uint16_t level, uint32_t bits, uint32_t step) {
+    structure->stops.push_back({structure->count, level, bits});
+    payload(0, step);
+  }
+  Payload gather(const uint32_t* words) const {
+    if (words == nullptr) return {};
+    const size_t n = source.size();
+    auto out = allocate_payload(n);
+    for (size_t k = 0; k < n; ++k) out[k] = words[source[k]];
+    for (const Stop& stop : structure->stops) out[stop.at] = 0;
+    return {out, out.get()};
+  }
+};
+
+/// Inputs: values, then the streams that are filtered by them. Outputs: the latter.
+class FilterNode final : public EngineNode {
+ public:
+  using EngineNode::EngineNode;
+  bool reads(size_t input) const override { return input == 0 || reads_output(input - 1); }
+
+  bool work() override {
+    const uint32_t n = ready(0, ports.size());
+    if (n == 0 || ended_) return false;
+    std::vector<Batch> batches;
+    std::vector<TimeRef> arrivals;
+    for (const auto& port : ports) {
+      batches.push_back(port->batch(n));
+      arrivals.push_back(batches.back().arrivals);
+      check_like(batches.front(), batches.back());
+    }
+    const Picked picked = pick(batches[0], n);
+    const TimeRef steps = step_times(pace_, arrivals, n);
+    count_steps(n, steps.at(0));
+    take(0, ports.size(), n, steps);
+    if (picked.structure->count == 0) return true;
+    const TimeRef times = sample(steps, picked.at, n, pace_.interval);
+    for (size_t i = 1; i < ports.size(); ++i) {
+      const uint32_t* words = reads_output(i - 1) ? batches[i].payload.words() : nullptr;
+      give(i - 1, picked.structure, picked.gather(words), times);
+    }
+    return true;
+  }
+
+ private:
+  Picked pick(const Batch& batch, uint32_t n) {
+    Picked picked;
+    const float* values = batch.payload.values();
+    uint32_t k = 0;
+    const auto elements = [&](uint32_t last) {
+      for (; k < last; ++k) {
+        if (values[k] != node_.init) picked.payload(k, k);
+      }
+    };
+    for (const Stop& stop : batch.stops) {
+      elements(batch.at(stop));
+      picked.stop(stop.level, stop.bits, k++);
+      ended_ = stop.done();
+    }
+    elements(n);
+    return picked;
+  }
+};
+
+/// Inputs: outer streams (groups[0] of them), then inner ones; outputs likewise.
+class DropNode final : public EngineNode {
+ public:
+  DropNode(const Context& context, NodeId id)
+      : EngineNode(context, id), outer_(static_cast<size_t>(node_.groups.at(0))) {}
+  bool reads(size_t input) const override { return reads_output(input); }
+
+  bool work() override {
+    uint32_t n = ready(outer_, ports.size() - outer_);
+    if (n == 0 || ended_) return false;
+    const Batch whole = ports[outer_]->batch(n);
+    std::vector<Along> along;
+    std::vector<std::vector<uint32_t>> words(outer_);  // by inner token: the outer payload
+    for (size_t i = 0; i < outer_; ++i) {
+      along.emplace_back(*ports[i], 1);
+      words[i].assign(whole.count, 0);
+      try {
+        n = std::min(n, along[i].walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+              words[i][first] = word;
+            }));
+      } catch (const Disagreement& problem) {
+        disagree(problem.what);
+      }
+    }
+    if (n == 0) return false;
+    std::vector<Batch> batches;
+    std::vector<TimeRef> arrivals;
+    for (size_t i = outer_; i < ports.size(); ++i) {
+      batches.push_back(ports[i]->batch(n));
+      arrivals.push_back(batches.back().arrivals);
+      check_like(batches.front(), batches.back());
+    }
+    for (const Along& a : along) a.add_arrivals(n, pace_.next(), arrivals);
+    Picked outer;
+    Picked inner;
+    pick(batches[0], n, outer, inner);
+    const TimeRef steps = step_times(pace_, arrivals, n);
+    count_steps(n, steps.at(0));
+    for (Along& a : along) a.take(steps, n);
+    take(outer_, ports.size() - outer_, n, steps);
+    give_all(outer, inner, batches, words, steps, n);
+    return true;
+  }
+
+ private:
+  void pick(const Batch& batch, uint32_t n, Picked& outer, Picked& inner) {
+    uint32_t k = 0;
+    for (const Stop& stop : batch.stops) {
+      elements(k, batch.at(stop), outer, inner);
+      k = batch.at(stop);
+      end_fiber(stop, k++, outer, inner);
+    }
+    elements(k, n, outer, inner);
+  }
+
+  void elements(uint32_t first, uint32_t last, Picked& outer, Picked& inner) {
+    if (first == last) return;
+    if (!in_fiber_) {
+      if (held_) inner.stop(0, 1, first);
+      outer.payload(first, first);
+      held_ = false;
+      in_fiber_ = true;
+    }
+    for (uint32_t k = first; k < last; ++k) inner.payload(k, k);
+  }
+
+  void end_fiber(const Stop& stop, uint32_t k, Picked& outer, Picked& inner) {
+    if (stop.done()) {
+      inner.stop(kDoneLevel, 0, k);
+      outer.stop(kDoneLevel, 0, k);
+      ended_ = true;
+      return;
+    }
+    const bool left = in_fiber_ || held_;
+    if (stop.level >= 1) {
+      inner.stop(stop.level, (stop.bits & ~1U) | (left ? 1U : 0U), k);
+      outer.stop(static_cast<uint16_t>(stop.level - 1), stop.bits >> 1, k);
+    }
+    held_ = stop.level == 0 && left;
+    in_fiber_ = false;
+  }
+
+  void give_all(const Picked& outer, const Picked& inner, const std::vector<Batch>& batches,
+            const std::vector<std::vector<uint32_t>>& words, const TimeRef& steps, uint32_t n) {
+    if (outer.structure->count > 0) {
+      const TimeRef times = sample(steps, outer.at, n, outer.pairs ? 0 : pace_.interval);
+      for (size_t i = 0; i < outer_; ++i) {
+        const uint32_t* in = reads_output(i) ? words[i].data() : nullptr;
+        give(i, outer.structure, outer.gather(in), times);
+      }
+    }
+    if (inner.structure->count == 0) return;
+    const TimeRef times = sample(steps, inner.at, n, inner.pairs ? 0 : pace_.interval);
+    for (size_t i = outer_; i < ports.size(); ++i) {
+      const uint32_t* in = reads_output(i) ? batches[i - outer_].payload.words() : nullptr;
+      give(i, inner.structure, inner.gather(in), times);
+    }
+  }
+
+  const size_t outer_;
+  bool in_fiber_ = false;  // the current inner fiber has an element
+  bool held_ = false;      // a stop S0 of an earlier inner fiber has still to be given
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::filter: return std::make_unique<FilterNode>(context, id);
+    case NodeKind::drop: return std::make_unique<DropNode>(context, id);
+    case NodeKind::align: return make_align_node(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

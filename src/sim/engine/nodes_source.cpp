@@ -1,0 +1,273 @@
+// Engine: root and scan, which open spaces.
+#include <algorithm>
+#include <cstring>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+#include "sim/level_view.h"
+
+namespace fuseflow::engine {
+namespace {
+
+class RootNode final : public EngineNode {
+ public:
+  using EngineNode::EngineNode;
+  bool reads(size_t) const override { return false; }
+
+  bool work() override {
+    if (ended_) return false;
+    auto structure = std::make_shared<Structure>();
+    structure->count = 2;
+    structure->stops.push_back({1, kDoneLevel, 0});
+    auto zeros = allocate_payload(2);
+    zeros[0] = zeros[1] = 0;
+    const int64_t first = pace_.next();
+    const TimeRef steps = step_times(pace_, {}, 2);
+    give(0, structure, {zeros, zeros.get()}, steps);
+    count_steps(2, first);
+    ended_ = true;
+    return true;
+  }
+};
+
+int64_t loop_extent(const Graph& graph, const Node& scan) {
+  const Stream& opened = graph.streams[static_cast<size_t>(scan.outputs.front())];
+  return graph.indices[static_cast<size_t>(opened.indices.back())].extent;
+}
+
+class ScanNode final : public EngineNode {
+ public:
+  ScanNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        view_(node_.tensor < 0 ? LevelView::counter(loop_extent(context.graph, node_))
+                               : LevelView(context.program, node_.tensor, node_.level,
+                                           context.storage(node_.tensor))),
+        extent_(loop_extent(context.graph, node_)),
+        chunk_(context.chunk) {
+    const Storage* storage = context.storage(node_.tensor);
+    if (storage == nullptr || node_.level < 0) return;
+    const Level& level = storage->levels[static_cast<size_t>(node_.level)];
+    if (level.kind == LevelKind::compressed) level_ = &level;
+    whole_ = node_.offset == 0 && level.extent <= extent_;
+  }
+
+  bool reads(size_t) const override { return true; }
+
+  bool work() override {
+    if (ended_) return false;
+    start_chunk();
+    PortCursor in(*ports[0]);
+    while (count_ < chunk_ && advance(in)) {
+    }
+    if (count_ == 0) return false;
+    finish_chunk();
+    return true;
+  }
+
+ private:
+  void start_chunk() {
+    structure_ = std::make_shared<Structure>();
+    structure_->stops.reserve(std::min<size_t>(chunk_, last_stops_ + last_stops_ / 4 + 8));
+    count_ = 0;
+    gates_.clear();
+    takes_.clear();
+    crd_ = reads_output(0) ? allocate_payload(chunk_) : nullptr;
+    ref_ = reads_output(1) ? allocate_payload(chunk_) : nullptr;
+  }
+
+  /// One fiber, or as much of it as there is room for. False: the next input token is not here.
+  bool advance(PortCursor& in) {
+    if (open_) {
+      if (at_ < end_) give_elements();
+      if (at_ < end_) return true;  // the chunk is full
+      return count_ < chunk_ ? end_fiber(in) : true;
+    }
+    if (!in.here()) return false;
+    if (!in.is_payload()) {
+      pass_stop(in);
+      return !ended_;
+    }
+    enter(in.word());
+    if (at_ == end_) {
+      // The reference of an empty fiber is taken with the stop, which needs the next token too.
+      PortCursor ahead = in;
+      ahead.advance();
+      if (!ahead.here()) return false;
+      takes_.push_back(count_);
+      in = ahead;
+      give_stop(in);
+      count_reads();
+      return true;
+    }
+    gates_.push_back({count_, in.arrival()});
+    takes_.push_back(count_);
+    in.advance();
+    open_ = true;
+    count_reads();
+    give_elements();
+    return true;
+  }
+
+  void enter(uint32_t reference) {
+    reference_ = reference;
+    if (level_ != nullptr && whole_ && reference != kAbsent &&
+        reference + 1 < level_->pos.size()) {
+      at_ = level_->pos[reference];
+      end_ = level_->pos[reference + 1];
+      return;
+    }
+    fiber_ = view_.fiber(reference, node_.offset, extent_);
+    if (level_ != nullptr && reference != kAbsent) {
+      at_ = level_->pos[reference] + fiber_.first;
+      end_ = level_->pos[reference] + fiber_.end;
+    } else {
+      at_ = 0;
+      end_ = fiber_.size();
+    }
+  }
+
+  void count_reads() {
+    if (reference_ == kAbsent) return;
+    stats_.read_bytes += view_.position_bytes(reference_, last_) + view_.word_bytes() +
+                         (end_ - at_) * view_.element_bytes();
+    last_ = reference_;
+  }
+
+  void give_elements() {
+    const auto n = static_cast<uint32_t>(std::min<int64_t>(chunk_ - count_, end_ - at_));
+    if (level_ != nullptr) {
+      give_compressed(n);
+    } else if (view_.kind() == LevelKind::dense) {
+      give_dense(n);
+    } else {
+      give_viewed(n);
+    }
+    at_ += n;
+    count_ += n;
+  }
+
+  void give_compressed(uint32_t n) {
+    if (crd_) {
+      const uint32_t* crd = level_->crd.data() + at_;
+      uint32_t* out = crd_.get() + count_;
+      const auto offset = static_cast<uint32_t>(node_.offset);
+      for (uint32_t k = 0; k < n; ++k) out[k] = crd[k] + offset;
+    }
+    if (ref_) {
+      uint32_t* out = ref_.get() + count_;
+      const auto first = static_cast<uint32_t>(at_);
+      for (uint32_t k = 0; k < n; ++k) out[k] = first + k;
+    }
+  }
+
+  void give_dense(uint32_t n) {
+    const auto first = view_.element(fiber_, at_);
+    if (ref_ && first.position + n > kMaxStored) too_many();
+    if (crd_) fill(crd_.get() + count_, static_cast<uint32_t>(first.coordinate + node_.offset), n);
+    if (ref_) fill(ref_.get() + count_, static_cast<uint32_t>(first.position), n);
+  }
+
+  static void fill(uint32_t* out, uint32_t first, uint32_t n) {
+    for (uint32_t k = 0; k < n; ++k) out[k] = first + k;
+  }
+
+  void give_viewed(uint32_t n) {
+    for (uint32_t k = 0; k < n; ++k) {
+      const auto element = view_.element(fiber_, at_ + k);
+      if (ref_ && element.position >= kMaxStored) too_many();
+      if (crd_) crd_[count_ + k] = static_cast<uint32_t>(element.coordinate + node_.offset);
+      if (ref_) ref_[count_ + k] = static_cast<uint32_t>(element.position);
+    }
+  }
+
+  [[noreturn]] void too_many() const {
+    throw Error(ExitCode::rejected, "a level of " + view_.name() + " has more than 2^32-2 positions");
+  }
+
+  bool end_fiber(PortCursor& in) {
+    if (!in.here()) return false;
+    give_stop(in);
+    return true;
+  }
+
+  /// The stop at the end of a fiber; `in` is at the token behind the fiber's reference.
+  void give_stop(PortCursor& in) {
+    open_ = false;
+    gates_.push_back({count_, in.arrival()});
+    if (in.is_payload() || in.stop().done()) {
+      put_stop(0, 1);
+      return;
+    }
+    const Stop stop = in.stop();
+    takes_.push_back(count_);
+    in.advance();
+    put_stop(stop.level + 1, (stop.bits << 1) | 1U);
+  }
+
+  void pass_stop(PortCursor& in) {
+    const Stop stop = in.stop();
+    gates_.push_back({count_, in.arrival()});
+    takes_.push_back(count_);
+    in.advance();
+    ended_ = stop.done();
+    put_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
+  }
+
+  void put_stop(int level, uint32_t bits) {
+    structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
+    if (crd_) crd_[count_] = 0;
+    if (ref_) ref_[count_] = 0;
+    ++count_;
+  }
+
+  void finish_chunk() {
+    structure_->count = count_;
+    last_stops_ = structure_->stops.size();
+    const int64_t before = pace_.next();
+    TimeRef gates;
+    const bool gated = gate_arrivals(gates_, count_, before, {}, gates);
+    const TimeRef steps =
+        step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
+    count_steps(count_, steps.at(0));
+    if (!takes_.empty()) {
+      ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, 0));
+    }
+    const StructureRef structure = std::move(structure_);
+    give(0, structure, {crd_, crd_.get()}, steps);
+    give(1, structure, {ref_, ref_.get()}, steps);
+    crd_.reset();
+    ref_.reset();
+  }
+
+  LevelView view_;
+  int64_t extent_;
+  const uint32_t chunk_;
+  const Level* level_ = nullptr;  // compressed levels only
+  bool whole_ = false;            // no element is outside of the loop
+  LevelView::Fiber fiber_;
+  uint32_t reference_ = kAbsent;
+  uint32_t last_ = kAbsent;  // the reference read before
+  bool open_ = false;        // in a fiber whose reference has been taken
+  int64_t at_ = 0;           // the next element: position (compressed) or number
+  int64_t end_ = 0;
+  // the chunk being made
+  std::shared_ptr<Structure> structure_;
+  uint32_t count_ = 0;
+  size_t last_stops_ = 0;
+  std::shared_ptr<uint32_t[]> crd_;
+  std::shared_ptr<uint32_t[]> ref_;
+  std::vector<Gate> gates_;
+  std::vector<uint32_t> takes_;  // by input token: the output token whose step takes it
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::root: return std::make_unique<RootNode>(context, id);
+    case NodeKind::scan: return std::make_unique<ScanNode>(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

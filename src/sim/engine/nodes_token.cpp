@@ -1,0 +1,249 @@
+// Engine: nodes that do one step a token and keep the structure: map, array, locate, coordinate,
+// buffer, repeat.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+#include "sim/level_view.h"
+
+namespace fuseflow::engine {
+namespace {
+
+/// All inputs and the output are of one space.
+class TokenNode : public EngineNode {
+ public:
+  using EngineNode::EngineNode;
+  bool reads(size_t) const override { return true; }
+
+  bool work() final {
+    const uint32_t n = ready(0, ports.size());
+    if (n == 0 || ended_) return false;
+    batches_.clear();
+    arrivals_.clear();
+    for (const auto& port : ports) {
+      if (port == nullptr) continue;
+      batches_.push_back(port->batch(n));
+      arrivals_.push_back(batches_.back().arrivals);
+      if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
+    }
+    const Batch& like = batches_.front();
+    std::shared_ptr<uint32_t[]> payload;
+    const auto elements = static_cast<int64_t>(n - like.stops.size());
+    if (reads_output(0)) {
+      payload = allocate_payload(n);
+      compute(batches_, payload.get(), n);
+      for (const Stop& stop : like.stops) payload[like.at(stop)] = 0;
+    }
+    count(batches_, elements);
+    const TimeRef steps = step_times(pace_, arrivals_, n);
+    count_steps(n, steps.at(0));
+    take(0, ports.size(), n, steps);
+    give_like(0, like, n, {payload, payload.get()}, steps);
+    ended_ = !like.stops.empty() && like.stops.back().done();
+    return true;
+  }
+
+ protected:
+  /// Payloads of n tokens; those at stops may be anything.
+  virtual void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) = 0;
+  /// Flops and bytes of a batch with `elements` payloads.
+  virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
+
+ private:
+  std::vector<Batch> batches_;
+  std::vector<TimeRef> arrivals_;
+};
+
+class MapNode final : public TokenNode {
+ public:
+  using TokenNode::TokenNode;
+  bool reads(size_t) const override { return reads_output(0); }
+
+ protected:
+  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+    std::array<const float*, 3> operands{};
+    std::array<int, 3> strides{};
+    size_t next = 0;
+    for (size_t i = 0; i < node_.inputs.size(); ++i) {
+      const bool immediate = node_.inputs[i].is_immediate();
+      operands[i] = immediate ? &node_.inputs[i].immediate : inputs[next++].payload.values();
+      strides[i] = immediate ? 0 : 1;
+    }
+    const size_t count = node_.inputs.size();
+    evaluate_many(node_.op, {operands.data(), count}, {strides.data(), count},
+                  reinterpret_cast<float*>(out), n);
+  }
+  void count(const std::vector<Batch>&, int64_t elements) override {
+    stats_.flops += elements * op_info(node_.op).flops;
+  }
+};
+
+class ArrayNode final : public TokenNode {
+ public:
+  ArrayNode(const Context& context, NodeId id)
+      : TokenNode(context, id),
+        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        storage_(context.storage(node_.tensor)) {
+    if (storage_ == nullptr) missing_data(tensor_.name);
+    if (!tensor_.format.block.empty()) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("the simulator cannot load the blocks of %{} yet", tensor_.name));
+    }
+  }
+
+ protected:
+  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+    const uint32_t* refs = inputs[0].payload.words();
+    const float* values = storage_->values.data();
+    const auto size = storage_->values.size();
+    auto* result = reinterpret_cast<float*>(out);
+    for (uint32_t k = 0; k < n; ++k) {
+      const uint32_t ref = refs[k];
+      result[k] = ref < size ? values[ref] : tensor_.fill;
+    }
+  }
+  void count(const std::vector<Batch>& inputs, int64_t elements) override {
+    const uint32_t* refs = inputs[0].payload.words();
+    const auto size = storage_->values.size();
+    int64_t absent = 0;
+    uint32_t largest = 0;
+    for (uint32_t k = 0; k < inputs[0].count; ++k) {
+      absent += refs[k] == kAbsent ? 1 : 0;
+      largest = std::max(largest, refs[k] + 1);  // kAbsent + 1 is 0
+    }
+    if (largest > std::max<size_t>(size, 1) || (size == 0 && absent < elements)) {
+      disagree(fmt::format("reference {} is outside of %{}", largest - 1, tensor_.name));
+    }
+    stats_.read_bytes += (elements - absent) * element_bytes(tensor_.type);
+  }
+
+ private:
+  const Tensor& tensor_;
+  const Storage* storage_;
+};
+
+class LocateNode final : public TokenNode {
+ public:
+  LocateNode(const Context& context, NodeId id)
+      : TokenNode(context, id),
+        level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {}
+
+ protected:
+  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+    find(inputs, n, out);
+  }
+  void count(const std::vector<Batch>& inputs, int64_t) override {
+    if (!reads_output(0) && level_.kind() != LevelKind::dense) {
+      find(inputs, inputs[0].count, nullptr);
+    }
+  }
+
+ private:
+  int64_t subscript(const std::vector<Batch>& inputs, uint32_t k) const {
+    int64_t coordinate = node_.offset + node_.stride * inputs[1].payload.words()[k];
+    for (size_t i = 2; i < inputs.size(); ++i) {
+      coordinate += node_.strides.at(i - 2) * inputs[i].payload.words()[k];
+    }
+    return coordinate;
+  }
+
+  void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
+    const Batch& batch = inputs[0];
+    const uint32_t* refs = batch.payload.words();
+    size_t stop = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      if (stop < batch.stops.size() && batch.at(batch.stops[stop]) == k) {
+        ++stop;
+        continue;
+      }
+      const int64_t coordinate = subscript(inputs, k);
+      const uint32_t found = level_.find(refs[k], coordinate);
+      if (out != nullptr) out[k] = found;
+      if (refs[k] == kAbsent || !level_.in_range(coordinate)) continue;
+      stats_.read_bytes += level_.position_bytes(refs[k], last_) + level_.probe_bytes(refs[k]);
+      last_ = refs[k];
+    }
+  }
+
+  LevelView level_;
+  uint32_t last_ = kAbsent;
+};
+
+/// coordinate and buffer.
+class PassNode final : public TokenNode {
+ public:
+  using TokenNode::TokenNode;
+  bool reads(size_t) const override { return reads_output(0); }
+
+ protected:
+  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+    const uint32_t* in = inputs[0].payload.words();
+    if (node_.kind == NodeKind::buffer) {
+      std::copy_n(in, n, out);
+      return;
+    }
+    auto* numbers = reinterpret_cast<float*>(out);
+    for (uint32_t k = 0; k < n; ++k) numbers[k] = static_cast<float>(in[k]);
+  }
+  void count(const std::vector<Batch>&, int64_t) override {}
+};
+
+class RepeatNode final : public EngineNode {
+ public:
+  using EngineNode::EngineNode;
+  bool reads(size_t input) const override { return input == 0 && reads_output(0); }
+
+  bool work() override {
+    Port& signal = *ports[1];
+    const uint32_t ready = signal.ready();
+    if (ready == 0 || ended_) return false;
+    const Batch batch = signal.batch(ready);
+    std::shared_ptr<uint32_t[]> payload = reads_output(0) ? allocate_payload(ready) : nullptr;
+    Along along(*ports[0], 1);
+    uint32_t n = 0;
+    try {
+      n = payload == nullptr ? along.walk(batch)
+                             : along.walk(batch, [&](uint32_t first, uint32_t last, uint32_t word) {
+                                 std::fill(payload.get() + first, payload.get() + last, word);
+                               });
+    } catch (const Disagreement& problem) {
+      disagree(problem.what);
+    }
+    if (n == 0) return false;
+    arrivals_.assign(1, batch.arrivals);
+    along.add_arrivals(n, pace_.next(), arrivals_);
+    const TimeRef steps = step_times(pace_, arrivals_, n);
+    count_steps(n, steps.at(0));
+    along.take(steps, n);
+    for (const Stop& stop : batch.stops) {
+      if (batch.at(stop) >= n) break;
+      if (payload != nullptr) payload[batch.at(stop)] = 0;
+      ended_ = stop.done();
+    }
+    signal.take(n, steps);
+    give_like(0, batch, n, {payload, payload.get()}, steps);
+    return true;
+  }
+
+ private:
+  std::vector<TimeRef> arrivals_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::map: return std::make_unique<MapNode>(context, id);
+    case NodeKind::array: return std::make_unique<ArrayNode>(context, id);
+    case NodeKind::locate: return std::make_unique<LocateNode>(context, id);
+    case NodeKind::coordinate:
+    case NodeKind::buffer: return std::make_unique<PassNode>(context, id);
+    case NodeKind::repeat: return std::make_unique<RepeatNode>(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,262 @@
+// Engine: the writers of levels and values. Stops cost them no time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/engine/along.h"
+#include "sim/engine/node.h"
+
+namespace fuseflow::engine {
+namespace {
+
+class WriteNode final : public EngineNode {
+ public:
+  WriteNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        level_(node_.kind == NodeKind::write_level),
+        main_(node_.inputs.size() - 1) {
+    if (!tensor_.format.block.empty()) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("the simulator cannot write the blocks of %{} yet", tensor_.name));
+    }
+    const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
+    first_dense_ = below - std::min(below, main_);
+    for (size_t l = first_dense_; l < below; ++l) {
+      const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
+      extents_.push_back(tensor_.shape[dimension].value);
+      if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
+    }
+    coordinates_.resize(main_);
+    if (level_) written_.pos.push_back(0);
+  }
+
+  bool reads(size_t) const override { return true; }
+  Written* written() override { return &written_; }
+
+  bool work() override {
+    if (ended_ || !load()) return false;
+    store();
+    const TimeRef steps = follow();
+    for (Along& along : along_) along.take(steps, n_);
+    for (const size_t i : like_) ports[i]->take(n_, steps);
+    return true;
+  }
+
+ private:
+  int depth(size_t input) const {
+    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
+    return static_cast<int>(context_.graph.streams[stream].indices.size());
+  }
+
+  bool load() {
+    like_.clear();
+    n_ = UINT32_MAX;
+    for (size_t i = 0; i <= main_; ++i) {
+      if (depth(i) != depth(main_)) continue;
+      like_.push_back(i);
+      n_ = std::min(n_, ports[i]->ready());
+    }
+    if (n_ == 0) return false;
+    const Batch whole = ports[main_]->batch(n_);
+    along_.clear();
+    outer_.resize(main_);
+    for (size_t i = 0; i < main_; ++i) {
+      outer_[i].clear();
+      if (depth(i) == depth(main_)) continue;
+      along_.emplace_back(*ports[i], depth(main_) - depth(i));
+      try {
+        n_ = std::min(n_, along_.back().walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+              outer_[i].push_back({first, word});
+            }));
+      } catch (const Disagreement& problem) {
+        disagree(problem.what);
+      }
+    }
+    if (n_ == 0) return false;
+    batch_ = ports[main_]->batch(n_);
+    arrivals_.assign(1, batch_.arrivals);
+    words_.assign(main_, nullptr);
+    for (const size_t i : like_) {
+      if (i == main_) continue;
+      const Batch batch = ports[i]->batch(n_);
+      check_like(batch_, batch);
+      arrivals_.push_back(batch.arrivals);
+      words_[i] = batch.payload.words();
+    }
+    for (const Along& along : along_) along.add_arrivals(n_, pace_.next(), arrivals_);
+    return true;
+  }
+
+  // --- times ---
+
+  TimeRef follow() {
+    const auto stops = static_cast<int64_t>(batch_.stops.size());
+    const int64_t busy = (n_ - stops) * pace_.interval;
+    const bool shared = arrivals_.size() == 1 && arrivals_[0].times->gap >= pace_.interval &&
+                        arrivals_[0].at(0) >= pace_.next();
+    TimeRef steps;
+    if (shared) {
+      steps = arrivals_[0];
+      pace_.last = steps.at(n_ - 1);
+      pace_.run_step = kExplicit;
+    } else if (stops == 0) {
+      steps = step_times(pace_, arrivals_, n_);
+    } else {
+      steps = follow_fibers();
+    }
+    count_steps(n_, steps.at(0), busy);
+    if (!batch_.stops.empty() && batch_.at(batch_.stops.back()) == n_ - 1) {
+      pace_.last -= pace_.interval;  // the next step may happen in the same cycle
+    }
+    return steps;
+  }
+
+  /// Fiber by fiber: the step behind a stop may happen in the same cycle.
+  TimeRef follow_fibers() {
+    TimesBuilder all(0);
+    uint32_t k = 0;
+    for (const Stop& stop : batch_.stops) {
+      const uint32_t end = batch_.at(stop) + 1;
+      stretch(all, k, end);
+      if (end < n_) pace_.last -= pace_.interval;
+      k = end;
+    }
+    if (k < n_) stretch(all, k, n_);
+    pace_.timing_steps += all.explicit_tokens();
+    return {all.finish(), 0, 0};
+  }
+
+  void stretch(TimesBuilder& all, uint32_t first, uint32_t last) {
+    refs_.clear();
+    for (const TimeRef& arrival : arrivals_) refs_.push_back(arrival.from(first));
+    const TimeRef steps = step_times(pace_, refs_, last - first);
+    TimeCursor cursor(steps);
+    for (uint32_t k = 0; k < last - first;) {
+      const int64_t start = cursor.at(k);
+      const uint32_t count = std::min(last - first, cursor.piece_end()) - k;
+      if (cursor.step() != kExplicit) {
+        all.append(count, start, cursor.step());
+      } else {
+        for (uint32_t i = 0; i < count; ++i) all.append(1, cursor.at(k + i), 0);
+      }
+      k += count;
+    }
+  }
+
+  // --- what is stored ---
+
+  void store() {
+    uint32_t k = 0;
+    next_outer_.assign(main_, 0);
+    for (const Stop& stop : batch_.stops) {
+      const uint32_t at = batch_.at(stop);
+      store_elements(k, at);
+      k = at + 1;
+      if (stop.done()) {
+        ended_ = true;
+      } else {
+        advance_outer(at);
+        end_fiber(stop);
+      }
+    }
+    store_elements(k, n_);
+  }
+
+  /// The outer coordinates in force at an inner token.
+  void advance_outer(uint32_t at) {
+    for (size_t i = 0; i < main_; ++i) {
+      const auto& outer = outer_[i];
+      size_t& next = next_outer_[i];
+      while (next < outer.size() && outer[next].first <= at) coordinates_[i] = outer[next++].second;
+    }
+  }
+
+  void store_elements(uint32_t first, uint32_t last) {
+    if (first >= last) return;
+    advance_outer(first);
+    if (level_) {
+      const uint32_t* crd = batch_.payload.words();
+      written_.crd.insert(written_.crd.end(), crd + first, crd + last);
+      for (size_t i = 0; i < main_; ++i) {
+        if (words_[i] != nullptr) coordinates_[i] = words_[i][last - 1];
+      }
+      return;
+    }
+    const float* values = batch_.payload.values();
+    if (main_ == 0) {
+      written_.values.insert(written_.values.end(), values + first, values + last);
+      return;
+    }
+    place_many(values, first, last);
+  }
+
+  void place_many(const float* values, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; ++k) {
+      for (size_t i = 0; i < main_; ++i) {
+        if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
+      }
+      const auto position = static_cast<size_t>(place());
+      if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
+      written_.values[position] = values[k];
+    }
+  }
+
+  int64_t place() const {
+    int64_t position = above_;
+    for (size_t i = 0; i < main_; ++i) {
+      if (coordinates_[i] >= extents_[i]) disagree("a coordinate is outside of the result");
+      position = position * extents_[i] + coordinates_[i];
+    }
+    if (position >= kMaxStored) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("%{} has more than 2^32-2 positions", tensor_.name));
+    }
+    return position;
+  }
+
+  void end_fiber(const Stop& stop) {
+    if (level_ && stop.closes()) {
+      const auto fiber = static_cast<size_t>(
+          main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
+      if (fiber + 1 < written_.pos.size()) disagree("fibers come in another order than stored");
+      const auto end = static_cast<uint32_t>(written_.crd.size());
+      written_.pos.resize(fiber + 1, written_.pos.back());
+      written_.pos.push_back(end);
+    }
+    if (first_dense_ == 0 || main_ == 0) return;
+    const int boundary = static_cast<int>(main_) - (level_ ? 0 : 1);
+    if (stop.level >= boundary && stop.closes(boundary)) ++above_;
+  }
+
+  const Tensor& tensor_;
+  const bool level_;
+  const size_t main_;  // the input written; those before it are coordinates
+  size_t first_dense_ = 0;
+  std::vector<int64_t> extents_;  // of the dense levels whose coordinates are given
+  std::vector<int64_t> coordinates_;
+  int64_t above_ = 0;  // elements of the level above the dense ones that have ended
+  Written written_;
+  // the batch at hand
+  uint32_t n_ = 0;
+  Batch batch_;
+  std::vector<size_t> like_;  // inputs of the main input's space
+  std::vector<Along> along_;
+  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> outer_;  // (inner token, coordinate)
+  std::vector<size_t> next_outer_;
+  std::vector<const uint32_t*> words_;
+  std::vector<TimeRef> arrivals_;
+  std::vector<TimeRef> refs_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::write_level:
+    case NodeKind::write_values: return std::make_unique<WriteNode>(context, id);
+    default: return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

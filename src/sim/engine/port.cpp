@@ -1,0 +1,115 @@
+#include "sim/engine/port.h"
+
+#include <algorithm>
+
+namespace fuseflow::engine {
+
+void Port::push(const Segment& segment) {
+  waiting_.fetch_add(segment.count, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  inbox_.push_back(segment);
+  inbox_size_.store(static_cast<int64_t>(inbox_.size()), std::memory_order_release);
+}
+
+void Port::import() {
+  if (inbox_size_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (Segment& segment : inbox_) {
+    if (segments_.empty()) next_stop_ = segment.first_stop;
+    segments_.push_back(std::move(segment));
+  }
+  inbox_.clear();
+  inbox_size_.store(0, std::memory_order_relaxed);
+}
+
+uint32_t Port::ready() {
+  if (segments_.empty()) import();
+  return segments_.empty() ? 0 : segments_.front().count - used_;
+}
+
+Batch Port::batch(uint32_t n) const {
+  const Segment& s = segments_.front();
+  const std::vector<Stop>& stops = s.structure->stops;
+  const uint32_t begin = s.begin + used_;
+  auto last = stops.end();
+  if (!stops.empty() && stops.back().at >= begin + n) {
+    last = std::lower_bound(stops.begin() + next_stop_, stops.end(), begin + n,
+                            [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  }
+  const auto first = stops.begin() + next_stop_;
+  return {s.structure, begin, n, next_stop_, std::span<const Stop>(first, last),
+          s.payload.from(used_), s.arrivals.from(used_)};
+}
+
+void Port::take(uint32_t n, TimeRef times) {
+  while (n > 0) {
+    const Segment& s = segments_.front();
+    const uint32_t count = std::min(n, s.count - used_);
+    if (measured) occupancy_.add(s.arrivals.from(used_).later(-latency), times, count);
+    take_from_first(count);
+    times.offset += count;
+    n -= count;
+  }
+}
+
+void Port::take_from_first(uint32_t n) {
+  const Segment& s = segments_.front();
+  used_ += n;
+  taken_ += n;
+  waiting_.fetch_sub(n, std::memory_order_relaxed);
+  if (used_ == s.count) {
+    segments_.pop_front();
+    used_ = 0;
+    if (!segments_.empty()) next_stop_ = segments_.front().first_stop;
+    return;
+  }
+  const std::vector<Stop>& stops = s.structure->stops;
+  const uint32_t begin = s.begin + used_;
+  while (next_stop_ < stops.size() && stops[next_stop_].at < begin) ++next_stop_;
+}
+
+bool PortCursor::next_segment() {
+  const size_t next = segment_ + 1;
+  if (next >= port_->segments_.size()) port_->import();
+  if (next >= port_->segments_.size()) return false;
+  segment_ = next;
+  const Segment& s = port_->segments_[next];
+  k_ = next == 0 ? port_->used_ : 0;
+  end_ = s.count;
+  begin_ = s.begin;
+  words_ = s.payload.words();
+  stops_end_ = s.structure->stops.data() + s.structure->stops.size();
+  find_stop(s.structure->stops.data() + (next == 0 ? port_->next_stop_ : s.first_stop));
+  times_ = TimeCursor(s.arrivals);
+  return true;
+}
+
+void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
+                  uint32_t first_stop, Payload payload, const TimeRef& times) {
+  if (count == 0 || ports.empty()) return;
+  tokens += count;
+  const Segment segment{structure, begin, count, first_stop, std::move(payload),
+                        times.later(latency)};
+  if (record != nullptr) keep(segment, times);
+  for (Port* port : ports) port->push(segment);
+}
+
+void Output::keep(const Segment& segment, const TimeRef& times) {
+  const std::vector<Stop>& stops = segment.structure->stops;
+  size_t s = segment.first_stop;
+  TimeCursor cursor(times);
+  for (uint32_t k = 0; k < segment.count; ++k) {
+    TokenRecord token;
+    token.time = cursor.at(k);
+    if (s < stops.size() && stops[s].at == segment.begin + k) {
+      token.stop = stops[s].done() ? TokenRecord::kDone : static_cast<int8_t>(stops[s].level);
+      token.closes = !stops[s].done() && stops[s].closes();
+      ++s;
+    } else if (segment.payload.data != nullptr) {
+      token.payload = segment.payload.words()[k];
+    }
+    record->push_back(token);
+  }
+}
+
+}  // namespace fuseflow::engine

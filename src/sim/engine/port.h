@@ -1,0 +1,130 @@
+// The two ends of a stream: an output gives segments to the ports of its consumers, a port hands
+// them out in batches. Ports are the only place where two nodes (and so two threads) meet.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "sim/engine/occupancy.h"
+#include "sim/engine/tokens.h"
+#include "sim/run.h"
+
+namespace fuseflow::engine {
+
+/// The next tokens of a port: a stretch of one segment.
+struct Batch {
+  StructureRef structure;
+  uint32_t begin = 0;
+  uint32_t count = 0;
+  uint32_t first_stop = 0;
+  std::span<const Stop> stops;  ///< those inside; their `at` counts from the structure's start
+  Payload payload;
+  TimeRef arrivals;
+
+  uint32_t at(const Stop& stop) const { return stop.at - begin; }  ///< position in the batch
+};
+
+class Port {
+ public:
+  int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
+  int producer = -1;     ///< node
+  int consumer = -1;     ///< node
+  bool measured = true;  ///< false: another port has the same times; see `like`
+  const Port* like = nullptr;
+
+  void push(const Segment& segment);
+
+  /// Tokens of the first segment that are still here; 0 if there are none.
+  uint32_t ready();
+  Batch batch(uint32_t n) const;  ///< the next n tokens, n <= ready()
+  /// Drops the next n tokens (of one or more segments), which were taken at these times.
+  void take(uint32_t n, TimeRef times);
+
+  int64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+  int64_t taken() const { return taken_; }
+  int64_t peak() const { return like != nullptr ? like->peak() : occupancy_.peak(); }
+
+ private:
+  friend class PortCursor;
+  void import();
+  void take_from_first(uint32_t n);
+
+  std::mutex mutex_;
+  std::vector<Segment> inbox_;  // guarded by mutex_
+  std::atomic<int64_t> inbox_size_ = 0;
+  std::deque<Segment> segments_;
+  uint32_t used_ = 0;       // tokens of the first segment that are gone
+  uint32_t next_stop_ = 0;  // of the first segment: the first stop not gone
+  std::atomic<int64_t> waiting_ = 0;
+  int64_t taken_ = 0;
+  Occupancy occupancy_;
+};
+
+/// Reads the tokens of a port one by one, without taking them, over all segments that are here.
+class PortCursor {
+ public:
+  explicit PortCursor(Port& port) : port_(&port) {}
+
+  /// Whether the token at the cursor is here.
+  bool here() {
+    if (k_ < end_) return true;
+    return next_segment();
+  }
+  // The following need here().
+  bool is_payload() const { return k_ < stop_at_; }
+  const Stop& stop() const { return *stop_; }
+  uint32_t word() const { return words_ == nullptr ? 0 : words_[k_]; }
+  int64_t arrival() { return times_.at(k_); }
+  void advance() {
+    if (k_ == stop_at_) find_stop(stop_ + 1);
+    ++k_;
+    ++passed_;
+  }
+  uint32_t passed() const { return passed_; }
+
+ private:
+  bool next_segment();
+  void find_stop(const Stop* stop) {
+    stop_ = stop;
+    stop_at_ = stop_ < stops_end_ ? stop_->at - begin_ : UINT32_MAX;
+  }
+
+  Port* port_;
+  size_t segment_ = SIZE_MAX;  // the current one; none yet: SIZE_MAX
+  uint32_t k_ = 0;             // in the segment
+  uint32_t end_ = 0;
+  uint32_t begin_ = 0;
+  uint32_t stop_at_ = UINT32_MAX;
+  const Stop* stop_ = nullptr;
+  const Stop* stops_end_ = nullptr;
+  const uint32_t* words_ = nullptr;
+  TimeCursor times_;
+  uint32_t passed_ = 0;
+};
+
+/// A node's end of a stream.
+class Output {
+ public:
+  StreamId stream = -1;
+  std::vector<Port*> ports;
+  bool payload_read = false;  ///< some consumer reads the payloads
+  int64_t latency = 1;
+  int64_t tokens = 0;
+  std::vector<TokenRecord>* record = nullptr;
+
+  bool connected() const { return !ports.empty(); }
+  /// Gives `count` tokens of the structure from `begin` on, at these times.
+  void give(const StructureRef& structure, uint32_t begin, uint32_t count, uint32_t first_stop,
+            Payload payload, const TimeRef& times);
+  void give(const StructureRef& structure, Payload payload, const TimeRef& times) {
+    give(structure, 0, structure->count, 0, std::move(payload), times);
+  }
+
+ private:
+  void keep(const Segment& segment, const TimeRef& times);
+};
+
+}  // namespace fuseflow::engine
