@@ -43,7 +43,7 @@ struct TokenRecord {
 enum class Executor : uint8_t { fast, naive };
 
 struct RunOptions {
-  Executor executor = Executor::naive;
+  Executor executor = Executor::fast;
   int threads = 1;
   int64_t max_cycles = 0;  ///< 0: no limit (each limit)
   double max_seconds = 0;
