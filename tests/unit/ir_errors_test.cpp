@@ -112,7 +112,7 @@ TEST(ParseError, Programs) {
   expect_message(statement_error("%y[i] = sum(j) %a[i, j]\n  %y[i] = 1"), "%y is defined twice");
   expect_message(errors(kHead + "input %a: f32[1] dense\n"), "%a is declared twice");
   expect_message(errors("fuseflow 1\ntemp %t: f32[N] dense\n"), "unknown dimension N");
-  expect_message(errors("fuseflow 1\ninput %t: f32[3] dense fill(-inf) facts(finite)\n"),
+  expect_message(errors("fuseflow 1\ninput %t: f32[3] compressed fill(-inf) facts(finite)\n"),
                  "contradicts its facts");
   expect_message(errors("fuseflow 1\nconst %t: f32[3] dense\n"), "constant %t has no source");
   expect_message(errors("fuseflow 1\ntemp %t: f32[3] dense = values(1,2,3)\n"), "cannot have a source");

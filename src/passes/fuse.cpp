@@ -1,0 +1,205 @@
+#include "passes/fuse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/names.h"
+#include "passes/dependences.h"
+#include "passes/layers.h"
+#include "passes/regroup.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// `name: s1, s2`: splits at the first colon behind the (possibly quoted) name, then at commas.
+struct RegionRequest {
+  std::string name;
+  std::vector<std::string> members;
+};
+
+Error malformed(const std::string& text) {
+  return Error(ExitCode::usage,
+               fmt::format("--region '{}' is malformed, expected a name, a colon and "
+                           "values or regions, e.g. --region 'layer1: t0, t1'",
+                           text));
+}
+
+/// Reads a name at `at`: up to one of `stops`, or in quotes. Leaves `at` behind it.
+std::string read_name(const std::string& text, size_t& at, std::string_view stops) {
+  while (at < text.size() && text[at] == ' ') ++at;
+  std::string name;
+  if (at < text.size() && text[at] == '%') ++at;
+  if (at < text.size() && text[at] == '@') name += text[at++];
+  if (at < text.size() && text[at] == '"') {
+    for (++at; at < text.size() && text[at] != '"'; ++at) {
+      if (text[at] == '\\' && at + 1 < text.size()) ++at;
+      name += text[at];
+    }
+    if (at == text.size()) throw malformed(text);
+    ++at;
+  } else {
+    while (at < text.size() && stops.find(text[at]) == std::string_view::npos) name += text[at++];
+    while (!name.empty() && name.back() == ' ') name.pop_back();
+  }
+  while (at < text.size() && text[at] == ' ') ++at;
+  return name;
+}
+
+RegionRequest parse_request(const std::string& text) {
+  RegionRequest request;
+  size_t at = 0;
+  request.name = read_name(text, at, ":");
+  if (!request.name.empty() && request.name.front() == '@') request.name.erase(0, 1);
+  if (request.name.empty() || at >= text.size() || text[at] != ':') throw malformed(text);
+  do {
+    ++at;
+    request.members.push_back(read_name(text, at, ","));
+    if (request.members.back().empty()) throw malformed(text);
+  } while (at < text.size() && text[at] == ',');
+  if (at != text.size()) throw malformed(text);
+  return request;
+}
+
+/// The statements that a member names: the one that defines it, or those of a region.
+std::vector<int> find_members(const Program& program, const Dependences& d,
+                              const std::string& given) {
+  const bool only_region = given.front() == '@';
+  const std::string name = given.substr(only_region ? 1 : 0);
+  std::vector<int> found;
+  std::vector<std::string> known;
+  for (size_t s = 0; s < d.nodes.size(); ++s) {
+    const std::string& value = program.tensors[d.nodes[s].statement->result].name;
+    if (value == name && !only_region) found.push_back(static_cast<int>(s));
+    known.push_back(value);
+  }
+  for (size_t s = 0; found.empty() && s < d.nodes.size(); ++s)
+    known.push_back(program.regions[d.nodes[s].region].name);
+  if (!found.empty()) return found;
+  for (size_t s = 0; s < d.nodes.size(); ++s) {
+    if (program.regions[d.nodes[s].region].name == name) found.push_back(static_cast<int>(s));
+  }
+  if (!found.empty()) return found;
+  const std::string near = nearest_name(name, known);
+  throw Error(
+      ExitCode::rejected,
+      fmt::format("no statement and no region is called {}{}; expected names as `fuseflow-fuse -v` "
+                  "prints them",
+                  quote_if_needed(name),
+                  near.empty() ? "" : "; did you mean " + quote_if_needed(near) + "?"));
+}
+
+/// The requested regions; what they leave of the present ones stays together.
+std::vector<Group> requested_groups(const Program& program, const std::vector<std::string>& texts) {
+  const Dependences d = dependences(program);
+  std::vector<Group> groups;
+  std::vector<int> taken(d.nodes.size(), -1);
+  for (const std::string& text : texts) {
+    const RegionRequest request = parse_request(text);
+    Group group{request.name, {}};
+    for (const std::string& member : request.members) {
+      for (const int s : find_members(program, d, member)) {
+        if (taken[s] >= 0 && taken[s] != static_cast<int>(groups.size())) {
+          throw Error(ExitCode::rejected,
+                      fmt::format("%{} is asked for in two regions, @{} and @{}; expected one",
+                                  program.tensors[d.nodes[s].statement->result].name,
+                                  groups[taken[s]].name, request.name));
+        }
+        if (taken[s] < 0) group.statements.push_back(s);
+        taken[s] = static_cast<int>(groups.size());
+      }
+    }
+    groups.push_back(std::move(group));
+  }
+  for (Group& present : present_groups(program)) {
+    std::erase_if(present.statements, [&](int s) { return taken[s] >= 0; });
+    if (!present.statements.empty()) groups.push_back(std::move(present));
+  }
+  return groups;
+}
+
+std::vector<Group> full_group(const Program& program) {
+  Group all{"full", {}};
+  for (const Group& group : present_groups(program)) {
+    all.statements.insert(all.statements.end(), group.statements.begin(), group.statements.end());
+  }
+  if (all.statements.empty()) return {};
+  std::vector<Group> groups;
+  groups.push_back(std::move(all));
+  return groups;
+}
+
+void describe_regions(const Program& before, const Program& after, bool verbose, PassLog& log) {
+  log.note(fmt::format("{} region{} from {}", after.regions.size(),
+                       after.regions.size() == 1 ? "" : "s", before.regions.size()));
+  if (!verbose) return;
+  for (const Region& region : after.regions) {
+    std::vector<std::string> names;
+    for (const Statement& s : region.statements) {
+      names.push_back("%" + quote_if_needed(after.tensors[s.result].name));
+    }
+    log.note(fmt::format("@{}: {}", quote_if_needed(region.name), fmt::join(names, ", ")));
+  }
+}
+
+Program without_graphs(const Program& program, PassLog& log) {
+  Program result = program;
+  for (Region& region : result.regions) {
+    if (!region.graph) continue;
+    if (region.statements.empty()) {
+      throw Error(
+          ExitCode::rejected, region.where,
+          fmt::format("region @{} has only a graph, expected statements to fuse", region.name));
+    }
+    region.graph.reset();
+    log.note(fmt::format("dropped the graph of region @{}: lower again after fusing", region.name));
+  }
+  return result;
+}
+
+Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
+  const std::string strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
+  const std::vector<std::string> known = {"none", "layer", "full", "auto"};
+  if (std::find(known.begin(), known.end(), strategy) == known.end()) {
+    const std::string near = nearest_name(strategy, known);
+    throw Error(ExitCode::usage,
+                fmt::format("unknown strategy '{}'{}; expected none, layer, full or auto", strategy,
+                            near.empty() ? "" : ", did you mean '" + near + "'?"));
+  }
+  if (strategy != "none" && arguments.has("region")) {
+    throw Error(ExitCode::usage,
+                fmt::format("--strategy={} and --region both say which regions to make, "
+                            "expected one of them",
+                            strategy));
+  }
+  std::vector<Group> groups;
+  if (arguments.has("region")) {
+    groups = requested_groups(given, arguments.all("region"));
+  } else if (strategy == "layer") {
+    groups = layer_groups(given);
+  } else if (strategy == "full") {
+    groups = full_group(given);
+  } else {
+    groups = present_groups(given);
+  }
+  Program result = regroup(without_graphs(given, log), std::move(groups), log);
+  describe_regions(given, result, arguments.has("verbose"), log);
+  return result;
+}
+
+}  // namespace
+
+Pass fuse_pass() {
+  return {
+      "fuse",
+      "Merge regions: what is in one region is computed together, without a trip to memory",
+      {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
+       {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
+       {"verbose", "", "Print the values of every region"}},
+      run_fuse};
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,62 @@
+// A pass is a function from program to program with a name, a one-line description and options. One
+// table (passes()) registers all of them; the tools' flags and help come from it.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+struct PassOption {
+  std::string_view name;         ///< the flag without its dashes
+  std::string_view value;        ///< how help calls the value; empty: the option is a flag
+  std::string_view description;  ///< one line
+  bool repeatable = false;
+};
+
+/// The options given, by name, in the order of the command line. A flag has the value "true".
+class PassArguments {
+ public:
+  void add(std::string_view name, std::string value) {
+    values_[std::string(name)].push_back(std::move(value));
+  }
+  bool has(std::string_view name) const { return values_.count(std::string(name)) > 0; }
+  /// The last value given, or `fallback`.
+  std::string get(std::string_view name, std::string_view fallback = "") const;
+  const std::vector<std::string>& all(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+/// What a pass did, in lines for standard error.
+class PassLog {
+ public:
+  void note(std::string line) { lines_.push_back(std::move(line)); }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+struct Pass {
+  std::string_view name;         ///< of the pass and of its tool: fuseflow-NAME
+  std::string_view description;  ///< one line
+  std::vector<PassOption> options;
+  /// Takes and gives a valid program. Throws Error(usage) for malformed option values and
+  /// Error(rejected) for requests that the program does not allow.
+  Program (*run)(const Program& program, const PassArguments& arguments, PassLog& log);
+};
+
+/// All passes, in the order of the pipe.
+const std::vector<Pass>& passes();
+
+/// Throws Error(internal) if there is none.
+const Pass& find_pass(std::string_view name);
+
+}  // namespace fuseflow

@@ -1,0 +1,55 @@
+// What the tools of passes share: flags and help from the pass table, the filter around the pass.
+#pragma once
+
+#include <string>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "passes/pass.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+
+inline void add_pass_options(CLI::App& app, const Pass& pass, PassArguments& arguments) {
+  for (const PassOption& option : pass.options) {
+    const std::string name(option.name);
+    const std::string flags = name == "verbose" ? "-v,--verbose" : "--" + name;
+    if (option.value.empty()) {
+      app.add_flag_function(
+          flags, [&arguments, name](int64_t) { arguments.add(name, "true"); },
+          std::string(option.description));
+      continue;
+    }
+    const auto take = [&arguments, name](const std::string& value) { arguments.add(name, value); };
+    app.add_option_function<std::string>(flags, take, std::string(option.description))
+        ->trigger_on_parse()
+        ->option_text(std::string(option.value));
+  }
+}
+
+inline void print_log(const Pass& pass, const PassLog& log) {
+  for (const std::string& line : log.lines()) {
+    report(Severity::note, std::string(pass.name) + ": " + line);
+  }
+}
+
+/// The whole of a tool that is nothing but a pass.
+inline int run_pass_tool(std::string_view name, int argc, char** argv) {
+  const Pass& pass = find_pass(name);
+  CLI::App app(std::string(pass.description), "fuseflow-" + std::string(name));
+  FilterOptions filter;
+  PassArguments arguments;
+  add_filter_options(app, filter);
+  add_pass_options(app, pass, arguments);
+  return run_tool(argc, argv, app, [&] {
+    PassLog log;
+    const Program result = pass.run(parse_program(read_source(filter.input)), arguments, log);
+    verify(result);
+    write_output(filter.output, print_program(result));
+    print_log(pass, log);
+    return ExitCode::ok;
+  });
+}
+
+}  // namespace fuseflow
