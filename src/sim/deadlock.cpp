@@ -52,6 +52,11 @@ std::vector<Wait> shortest_wait_cycle(const std::vector<Wait>& waits) {
 
 std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock) {
   std::string text = "deadlock: these nodes wait for each other:\n";
+  if (deadlock.cycle.empty()) {  // a node waits for one that has ended: the graph is wrong
+    text = "deadlock: these nodes wait for tokens that are never given:\n";
+    for (const Wait& wait : deadlock.waits) text += "  " + wait_line(graph, wait) + "\n";
+    return text + "this is a defect of the graph, not of its FIFO depths";
+  }
   for (const Wait& wait : deadlock.cycle) text += "  " + wait_line(graph, wait) + "\n";
   const size_t others = deadlock.waits.size() - deadlock.cycle.size();
   if (others > 0) {

@@ -89,8 +89,8 @@ class FilterNode final : public NodeRun {
     const Token* head = need(0);
     if (head == nullptr) return false;
     const Token like = *head;
+    const bool keep = !like.is_payload() || !same_value(as_float(like.payload), node_.init);
     take(0);
-    const bool keep = !like.is_payload() || as_float(like.payload) != node_.init;
     for (size_t i = 1; i < input_count(); ++i) {
       const Token* token = need(i);
       if (token == nullptr) return false;

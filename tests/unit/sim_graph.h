@@ -128,6 +128,7 @@ class GraphBuilder {
     last().groups = {static_cast<int>(outer.size()), static_cast<int>(inner.size())};
     return out;
   }
+  /// Gives the others.
   std::vector<StreamId> filter(StreamId value, std::vector<StreamId> others, float dropped = 0) {
     std::vector<std::pair<StreamKind, std::vector<int>>> outputs;
     for (const StreamId s : others) outputs.emplace_back(kind(s), indices(s));
