@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "cluster/evaluate.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
 #include "support/tool.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string explain, plans, table, output = "-";
   int64_t table_up_to = 4096;
   bool measure = false;
+  bool evaluate = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -110,8 +112,26 @@ std::vector<TableRow> plan_table(const Chain& chain, const ClusterMachine& machi
   return rows;
 }
 
+/// The chain asked for, or every workload, as rows of the evaluation table.
+ExitCode run_evaluation(const Options& o, const ClusterMachine& machine) {
+  const bool one = !(o.workload.empty() && o.gemm.empty() && o.gated.empty() && o.conv.empty());
+  const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
+  std::string text = evaluation_header();
+  bool right = true;
+  for (const Chain& chain : chains) {
+    const Evaluation row = evaluate(padded(chain), machine, o.top);
+    right = right && row.values.passed;
+    text += evaluation_row(row, machine);
+  }
+  write_output(o.output, text);
+  return right ? ExitCode::ok : ExitCode::unfinished;
+}
+
 ExitCode run(const Options& o) {
   const ClusterMachine machine = load_machine(o.machine, o.machine_set);
+  if (o.evaluate) {
+    return run_evaluation(o, machine);
+  }
   const Chain chain = padded(chosen_chain(o));
   if (!o.table.empty()) {
     write_output(o.table, table_csv(chain, machine, plan_table(chain, machine, o.table_up_to)));
@@ -123,10 +143,16 @@ ExitCode run(const Options& o) {
   if (!o.explain.empty()) {
     write_output(o.explain, explain_csv(found.counts));
   }
-  if (!o.plans.empty()) {
-    write_output(o.plans, plans_csv(chain, machine, found.best));
+  const bool measures = o.explain.empty() || o.measure;
+  std::vector<ScaledMeasure> measured;
+  MeasuredPlan best;
+  if (measures) {
+    best = measure_best(chain, found.best, machine, &measured);
   }
-  if (!o.explain.empty() && !o.measure) {
+  if (!o.plans.empty()) {
+    write_output(o.plans, plans_csv(chain, machine, found.best, measured));
+  }
+  if (!measures) {
     return ExitCode::ok;
   }
   if (found.best.empty()) {
@@ -135,7 +161,7 @@ ExitCode run(const Options& o) {
                             "larger scratchpads",
                             chain.name, machine.name));
   }
-  write_output(o.output, plan_text(chain, machine, found.best.front()));
+  write_output(o.output, plan_text(chain, machine, best));
   return ExitCode::ok;
 }
 
@@ -159,6 +185,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--explain", o.explain,
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring");
   app.add_flag("--measure", o.measure, "With --explain: go on to measure");
+  app.add_flag("--evaluate", o.evaluate,
+               "Print the evaluation table: the chain given, or all 26 workloads");
   app.add_option("--plans", o.plans, "Write the kept plans (CSV)");
   app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop");
   app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")

@@ -140,7 +140,7 @@ Trips trips_of(const Chain& chain, const Plan& plan) {
 namespace {
 
 Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips& trips,
-                              const ClusterMachine& machine, bool links, int64_t stages) {
+                              const ClusterMachine& machine, Holding holding, int64_t stages) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
                 l = plan.tile[Dim::l];
   const int64_t element = chain.element_bytes;
@@ -155,22 +155,35 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
   int64_t scratchpad = machine.scratchpad_bytes - need.buffer_bytes;
   need.accumulators_fit = registers >= 0;
   need.buffers_fit = scratchpad >= 0;
+  if (holding == Holding::scratchpad) {
+    const bool whole_rows = trips.all[Dim::n] == trips.temporal[Dim::n];
+    need.buffers_fit =
+        whole_rows && need.e_tiles_held == 1 && m * chain.size[Dim::n] * element <= scratchpad;
+    registers = 0;
+  }
   // After the all-exchange the cls_k blocks of a group hold the same C; each can fetch from the
   // rest.
-  const int64_t peers = links ? plan.shape.k - 1 : 0;
+  const int64_t peers = holding == Holding::linked ? plan.shape.k - 1 : 0;
   const int64_t pool = peers * std::max<int64_t>(scratchpad, 0);
   need.c = place(need.c_tiles_held * m * n * element, registers, scratchpad, pool);
   const int64_t partial = need.e_tiles_held > 1 ? need.e_tiles_held * m * l : 0;
   need.e = place(partial * kAccumulatorBytes, registers, scratchpad, 0);
+  need.e_accumulators = registers >= kAccumulatorBytes * m * l ? 2 : 1;
   return need;
 }
 
 }  // namespace
 
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
-                     const ClusterMachine& machine, bool links) {
-  const Capacity twice = capacity_with_stages(chain, plan, trips, machine, links, kStages);
-  return twice.fits() ? twice : capacity_with_stages(chain, plan, trips, machine, links, 1);
+                     const ClusterMachine& machine, Holding holding) {
+  const Capacity single = capacity_with_stages(chain, plan, trips, machine, holding, 1);
+  for (int64_t stages = kStages; stages > 1 && single.fits(); --stages) {
+    const Capacity more = capacity_with_stages(chain, plan, trips, machine, holding, stages);
+    if (more.fits() && more.c.links == single.c.links) {
+      return more;
+    }
+  }
+  return single;
 }
 
 LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
@@ -217,61 +230,64 @@ void over_link(LevelBytes& bytes, int64_t amount) {
 }
 
 /// Tile loads and tile products of one core.
-void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& out) {
+void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& first,
+                    LevelBytes& second) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
                 l = plan.tile[Dim::l], element = chain.element_bytes;
-  global_load(out, visits.a_loads * m * k * element);
-  global_load(out, visits.b_loads * k * n * element);
-  global_load(out, visits.d_loads * n * l * element);
-  out.scratchpad_read += visits.first_multiplies * (m * k + k * n) * element;
-  out.scratchpad_read += visits.second_multiplies * (m * n + n * l) * element;
-  out.registers += 2 * kAccumulatorBytes * visits.first_multiplies * m * n;
-  out.registers += 2 * kAccumulatorBytes * visits.second_multiplies * m * l;
+  global_load(first, visits.a_loads * m * k * element);
+  global_load(first, visits.b_loads * k * n * element);
+  global_load(second, visits.d_loads * n * l * element);
+  first.scratchpad_read += visits.first_multiplies * (m * k + k * n) * element;
+  second.scratchpad_read += visits.second_multiplies * (m * n + n * l) * element;
+  first.registers += 2 * kAccumulatorBytes * visits.first_multiplies * m * n;
+  second.registers += 2 * kAccumulatorBytes * visits.second_multiplies * m * l;
   if (chain.bias0) {
     const int64_t bias = visits.c_tiles * branches_per_core(plan) * n * element;
-    global_load(out, bias);
-    out.scratchpad_read += bias;
+    global_load(first, bias);
+    first.scratchpad_read += bias;
   }
 }
 
 /// Where C and partial E are put and fetched from, each part at its level.
-void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps, LevelBytes& out) {
+void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps, LevelBytes& first,
+                LevelBytes& second) {
   const Placement& c = capacity.c;
   const int64_t strips = visits.c_tiles / capacity.c_tiles_held;
   const int64_t uses = strips * l_steps;
-  out.registers += (strips + uses) * c.registers;
-  out.scratchpad_read -= uses * c.registers;  // these operands come from registers
-  out.scratchpad_write += strips * c.scratchpad;
-  over_link(out, uses * c.links);
-  out.global_write += strips * c.global;
-  global_load(out, uses * c.global);
+  first.registers += strips * c.registers;
+  first.scratchpad_write += strips * c.scratchpad;
+  first.global_write += strips * c.global;
+  second.registers += uses * c.registers;
+  second.scratchpad_read -= uses * c.registers;  // these operands come from registers
+  over_link(second, uses * c.links);
+  global_load(second, uses * c.global);
   const Placement& e = capacity.e;
   const int64_t respills = visits.e_respills / capacity.e_tiles_held;
-  out.registers += 2 * respills * e.registers;
-  out.scratchpad_write += respills * e.scratchpad;
-  out.scratchpad_read += respills * e.scratchpad;
-  out.global_write += respills * e.global;
-  out.global_read += respills * e.global;
+  second.registers += 2 * respills * e.registers;
+  second.scratchpad_write += respills * e.scratchpad;
+  second.scratchpad_read += respills * e.scratchpad;
+  second.global_write += respills * e.global;
+  second.global_read += respills * e.global;
 }
 
 /// Exchanges inside the cluster and the stores of E.
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
-                         const Trips& trips, LevelBytes& out) {
+                         const Trips& trips, LevelBytes& first, LevelBytes& second) {
   const int64_t element = chain.element_bytes;
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
   const Communication sent =
       communicate(plan.shape, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n], e_block);
-  over_link(out, visits.c_tiles *
-                     (sent.exchange_partial * kAccumulatorBytes + sent.exchange_gather * element));
-  over_link(out, visits.passes * sent.shuffle * element);
-  over_link(out, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
+  over_link(first, visits.c_tiles * (sent.exchange_partial * kAccumulatorBytes +
+                                     sent.exchange_gather * element));
+  over_link(second, visits.passes * sent.shuffle * element);
+  over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
   const int64_t adds = inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
                                             trips.all[Dim::k] / trips.temporal[Dim::k]);
   const int64_t stored =
       visits.e_tiles * (e_block / plan.shape.reduce()) * (adds > 1 ? kAccumulatorBytes : element);
-  out.global_write += stored;
-  out.scratchpad_write += stored;
-  out.scratchpad_read += stored;
+  second.global_write += stored;
+  second.scratchpad_write += stored;
+  second.scratchpad_read += stored;
 }
 
 /// Bias and residual of E: only one of the clusters that share an E range adds them.
@@ -287,27 +303,32 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
 
 }  // namespace
 
-Analysis analyze(const Chain& chain, const Plan& plan, const ClusterMachine& machine, bool links) {
+Analysis analyze(const Chain& chain, const Plan& plan, const ClusterMachine& machine,
+                 Holding holding) {
   Analysis result;
   result.trips = trips_of(chain, plan);
-  result.capacity = capacity_of(chain, plan, result.trips, machine, links);
+  result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
   result.visits = visits_of(plan, result.trips, result.capacity);
   const Trips& trips = result.trips;
-  LevelBytes common;
-  count_products(chain, plan, result.visits, common);
-  count_held(result.visits, result.capacity, trips.temporal[Dim::l], common);
-  count_communication(chain, plan, result.visits, trips, common);
+  LevelBytes& first = result.first;
+  LevelBytes& second = result.second;
+  count_products(chain, plan, result.visits, first, second);
+  count_held(result.visits, result.capacity, trips.temporal[Dim::l], first, second);
+  count_communication(chain, plan, result.visits, trips, first, second);
+  LevelBytes common = first;
+  common += second;
   const LevelBytes epilogue = count_epilogue(chain, plan, result.visits);
   const int64_t sharers =
       (trips.all[Dim::n] / trips.temporal[Dim::n]) * (trips.all[Dim::k] / trips.temporal[Dim::k]);
   result.core = common;
   result.core += epilogue;
+  second += epilogue;
   result.total = trips.clusters * plan.shape.cores() * common;
   result.total += trips.clusters / sharers * plan.shape.cores() * epilogue;
   const int64_t mn = plan.tile[Dim::m] * plan.tile[Dim::n];
-  result.core_flops = 2 * mn *
-                      (result.visits.first_multiplies * plan.tile[Dim::k] +
-                       result.visits.second_multiplies * plan.tile[Dim::l]);
+  result.first_flops = 2 * mn * result.visits.first_multiplies * plan.tile[Dim::k];
+  result.second_flops = 2 * mn * result.visits.second_multiplies * plan.tile[Dim::l];
+  result.core_flops = result.first_flops + result.second_flops;
   return result;
 }
 
@@ -339,24 +360,80 @@ double Cost::bound() const {
   return std::max(memory(), compute);
 }
 
+namespace {
+
+/// Cycles of one level each for what one core of a wave does; `global_rate` is in bytes a cycle.
+Cost level_cycles(const LevelBytes& bytes, int64_t flops, int cores, double global_rate,
+                  const ClusterMachine& machine) {
+  Cost cost;
+  cost.registers = static_cast<double>(bytes.registers) / machine.register_bytes_per_cycle;
+  cost.scratchpad = static_cast<double>(bytes.scratchpad_read + bytes.scratchpad_write) /
+                    machine.scratchpad_bytes_per_cycle;
+  cost.link = static_cast<double>(bytes.link) / machine.link_bytes_per_cycle(cores);
+  cost.global = static_cast<double>(bytes.global()) / global_rate;
+  cost.compute = static_cast<double>(flops) / machine.matrix_flops_per_cycle;
+  return cost;
+}
+
+/// What a core gets from global memory when `cores_at_work` share it.
+double shared_rate(double cores_at_work, const ClusterMachine& machine) {
+  return std::min(machine.core_port_bytes_per_cycle,
+                  machine.global_bytes_per_cycle() / cores_at_work);
+}
+
+/// ... when it can have only `in_flight` bytes, in pieces of `piece`, under way at a time.
+double latency_rate(double in_flight, double piece, double rate, const ClusterMachine& machine) {
+  const double round_trip = static_cast<double>(machine.global_latency_cycles) + piece / rate;
+  return std::min(rate, in_flight / round_trip);
+}
+
+/// One wave as its two products one after the other, with the latencies that nothing hides: the
+/// first loads and the last stores, and an exchange of each C tile. A reduce-scatter overlaps the
+/// next E tile only when there is an accumulator for it.
+double phased_cycles(const Analysis& a, const Plan& plan, double cores_at_work,
+                     const ClusterMachine& machine) {
+  const int cores = plan.shape.cores();
+  const Extents& t = plan.tile;
+  const double rate = shared_rate(cores_at_work, machine);
+  const auto ab = static_cast<double>(2 * t[Dim::k] * (t[Dim::m] + t[Dim::n]));
+  const auto d = static_cast<double>(2 * t[Dim::n] * t[Dim::l]);
+  const auto stages = static_cast<double>(a.capacity.stages);
+  const Cost first = level_cycles(a.first, a.first_flops, cores,
+                                  latency_rate(stages * ab, ab, rate, machine), machine);
+  Cost second = level_cycles(a.second, a.second_flops, cores,
+                             latency_rate(stages * d, d, rate, machine), machine);
+  const auto latency = static_cast<double>(machine.link_latency(cores));
+  const auto c_tiles = static_cast<double>(a.visits.c_tiles);
+  const auto e_tiles = static_cast<double>(a.visits.e_tiles);
+  double cycles = 2 * static_cast<double>(machine.global_latency_cycles);
+  cycles += plan.shape.k > 1 ? c_tiles * 2 * latency + first.link : 0;
+  const double first_rest =
+      std::max({first.registers, first.scratchpad, first.global, first.compute});
+  if (plan.shape.reduce() > 1 && a.capacity.e_accumulators == 1) {
+    cycles += second.link + e_tiles * latency;
+    second.link = 0;
+  }
+  return cycles + first_rest + second.bound();
+}
+
+}  // namespace
+
 Cost cost_of(const Analysis& analysis, const Plan& plan, const ClusterMachine& machine) {
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
   const int64_t clusters = analysis.trips.clusters;
-  const LevelBytes& core = analysis.core;
-  Cost cost;
-  cost.waves = (clusters + at_a_time - 1) / at_a_time;
-  const auto waves = static_cast<double>(cost.waves);
-  cost.registers = waves * static_cast<double>(core.registers) / machine.register_bytes_per_cycle;
-  cost.scratchpad = waves * static_cast<double>(core.scratchpad_read + core.scratchpad_write) /
-                    machine.scratchpad_bytes_per_cycle;
-  cost.link = waves * static_cast<double>(core.link) / machine.link_bytes_per_cycle(cores);
-  cost.global =
-      std::max(waves * static_cast<double>(core.global()) / machine.core_port_bytes_per_cycle,
-               static_cast<double>(analysis.total.global()) / machine.global_bytes_per_cycle());
-  cost.compute = waves * static_cast<double>(analysis.core_flops) / machine.matrix_flops_per_cycle;
-  cost.occupancy =
-      static_cast<double>(clusters * cores) / static_cast<double>(cost.waves * machine.cores);
+  const int64_t waves = (clusters + at_a_time - 1) / at_a_time;
+  const auto times = static_cast<double>(waves);
+  const double cores_at_work = static_cast<double>(clusters * cores) / times;
+  Cost cost = level_cycles(analysis.core, analysis.core_flops, cores,
+                           shared_rate(cores_at_work, machine), machine);
+  cost.waves = waves;
+  for (double* level :
+       {&cost.registers, &cost.scratchpad, &cost.link, &cost.global, &cost.compute}) {
+    *level *= times;
+  }
+  cost.occupancy = cores_at_work / static_cast<double>(machine.cores);
+  cost.phased = times * phased_cycles(analysis, plan, cores_at_work, machine);
   return cost;
 }
 

@@ -14,7 +14,7 @@
 namespace fuseflow::cluster {
 
 inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
-inline constexpr int64_t kStages = 2;            ///< tile buffers are double where that fits
+inline constexpr int64_t kStages = 4;            ///< most copies of a tile buffer
 inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
 
 /// One point of the search space.
@@ -44,11 +44,12 @@ struct Placement {
 
 /// What a plan needs of one core.
 struct Capacity {
-  int64_t stages = kStages;       ///< copies of each tile buffer: two, or one where two do not fit
+  int64_t stages = 1;             ///< copies of each tile buffer: the most that displace nothing
   int64_t accumulator_bytes = 0;  ///< registers that cannot spill
   int64_t buffer_bytes = 0;       ///< tile and receive buffers of the scratchpad; cannot spill
   int64_t c_tiles_held = 1;       ///< C tiles of a core alive at a time
   int64_t e_tiles_held = 1;       ///< partial E tiles of a core alive at a time
+  int64_t e_accumulators = 1;     ///< two where registers are left: sums overlap the next E tile
   Placement c;                    ///< the held C, f16
   Placement e;                    ///< the held partial E beyond the accumulator, f32
   bool accumulators_fit = false;
@@ -58,9 +59,16 @@ struct Capacity {
   bool fits() const { return accumulators_fit && buffers_fit && c.global == 0 && e.global == 0; }
 };
 
-/// `links` false denies the scratchpads of other cores (scratchpad-only fusion).
+/// What a plan may keep C in.
+enum class Holding : uint8_t {
+  linked,      ///< everything on chip: registers, scratchpad, linked scratchpads
+  one_core,    ///< clusters of one core: registers and scratchpad; clusters may add in memory
+  scratchpad,  ///< scratchpad-only fusion as known before: a whole row block of C (all of N) in one
+               ///< core's scratchpad, registers for accumulators alone
+};
+
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
-                     const ClusterMachine& machine, bool links = true);
+                     const ClusterMachine& machine, Holding holding = Holding::linked);
 
 /// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
 struct LevelBytes {
@@ -91,12 +99,14 @@ struct Analysis {
   Trips trips;
   Capacity capacity;
   Visits visits;
-  LevelBytes core;   ///< one core of a cluster that also adds bias and residual
-  LevelBytes total;  ///< the whole machine
-  int64_t core_flops = 0;
+  LevelBytes core;    ///< one core of a cluster that also adds bias and residual
+  LevelBytes first;   ///< the part of `core` that makes C
+  LevelBytes second;  ///< the part of `core` that uses C
+  LevelBytes total;   ///< the whole machine
+  int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
 };
 Analysis analyze(const Chain& chain, const Plan& plan, const ClusterMachine& machine,
-                 bool links = true);
+                 Holding holding = Holding::linked);
 
 /// Why a plan cannot run although it is a candidate; empty when it can. Tiles must divide, the two
 /// products must use the same blocks, and an activation needs all of K in one cluster.
@@ -108,6 +118,7 @@ Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips);
 struct Cost {
   double registers = 0, scratchpad = 0, link = 0, global = 0;
   double compute = 0;
+  double phased = 0;     ///< the two products of a wave one after the other, with latencies
   double occupancy = 0;  ///< share of the machine's cores at work
   int64_t waves = 1;
   double memory() const;  ///< the largest of the four levels

@@ -23,4 +23,18 @@ struct ScaledMeasure {
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
                              const ClusterMachine& machine, int64_t most_nodes);
 
+/// Tile nodes of a plan (all clusters) up to which it is measured in full.
+inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
+
+struct MeasuredPlan {
+  RankedPlan plan;
+  ScaledMeasure measure;
+  int rank = 0;  ///< place in the ranking by cost, from 1; 0: there was no plan
+};
+
+/// Measures every plan; the fastest, the earlier one of two equal. `all`, when given, receives one
+/// measure a plan.
+MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
+                          const ClusterMachine& machine, std::vector<ScaledMeasure>* all = nullptr);
+
 }  // namespace fuseflow::cluster

@@ -9,7 +9,7 @@ constexpr char kPlanColumns[] =
     "schedule,cls_m,cls_n,cls_k,cls_l,blk_m,blk_n,blk_k,blk_l,way,clusters,waves,"
     "register_bytes,scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,global_read_bytes,"
     "global_write_bytes,cost_registers,cost_scratchpad,cost_link,cost_global,cost,compute,"
-    "occupancy,bound";
+    "occupancy,bound,phased";
 
 std::string plan_cells(const RankedPlan& ranked) {
   const Plan& p = ranked.plan;
@@ -17,11 +17,12 @@ std::string plan_cells(const RankedPlan& ranked) {
   const Cost& c = ranked.cost;
   return fmt::format(
       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.1f},{:.1f},{:.1f},"
-      "{:.1f},{:.4f},{:.1f}",
+      "{:.1f},{:.4f},{:.1f},{:.1f}",
       p.schedule.name(), p.shape.m, p.shape.n, p.shape.k, p.shape.l, p.tile[Dim::m], p.tile[Dim::n],
       p.tile[Dim::k], p.tile[Dim::l], name_of(p.way), ranked.analysis.trips.clusters, c.waves,
       v.registers, v.scratchpad_read, v.scratchpad_write, v.link, v.global_read, v.global_write,
-      c.registers, c.scratchpad, c.link, c.global, c.memory(), c.compute, c.occupancy, c.bound());
+      c.registers, c.scratchpad, c.link, c.global, c.memory(), c.compute, c.occupancy, c.bound(),
+      c.phased);
 }
 
 std::string placement_text(const Placement& placed) {
@@ -40,10 +41,16 @@ std::string explain_csv(const Counts& counts) {
 }
 
 std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
-                      const std::vector<RankedPlan>& plans) {
-  std::string text = fmt::format("schema,chain,machine,rank,{}\n", kPlanColumns);
+                      const std::vector<RankedPlan>& plans,
+                      const std::vector<ScaledMeasure>& measured) {
+  std::string text =
+      fmt::format("schema,chain,machine,rank,{},measured_cycles,scale\n", kPlanColumns);
   for (size_t i = 0; i < plans.size(); ++i) {
-    text += fmt::format("1,{},{},{},{}\n", chain.name, machine.name, i + 1, plan_cells(plans[i]));
+    const std::string cycles =
+        i < measured.size() ? fmt::format("{},{}", measured[i].measured.cycles, measured[i].scale)
+                            : ",";
+    text += fmt::format("1,{},{},{},{},{}\n", chain.name, machine.name, i + 1, plan_cells(plans[i]),
+                        cycles);
   }
   return text;
 }
@@ -58,7 +65,8 @@ std::string table_csv(const Chain& chain, const ClusterMachine& machine,
   return text;
 }
 
-std::string plan_text(const Chain& chain, const ClusterMachine& machine, const RankedPlan& ranked) {
+std::string plan_text(const Chain& chain, const ClusterMachine& machine, const MeasuredPlan& best) {
+  const RankedPlan& ranked = best.plan;
   const Plan& p = ranked.plan;
   const Analysis& a = ranked.analysis;
   const Cost& c = ranked.cost;
@@ -83,6 +91,10 @@ std::string plan_text(const Chain& chain, const ClusterMachine& machine, const R
       "  cycles by level: registers {:.0f}, scratchpad {:.0f}, links {:.0f}, "
       "global {:.0f}; compute {:.0f}; bound {:.0f}\n",
       c.registers, c.scratchpad, c.link, c.global, c.compute, c.bound());
+  text += fmt::format(
+      "  measured: {} cycles ({}), {} by cost\n", best.measure.measured.cycles,
+      best.measure.scale == 1 ? "in full" : fmt::format("reduced by {}", best.measure.scale),
+      best.rank);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/measure.h"
 #include "cluster/search.h"
 
 namespace fuseflow::cluster {
@@ -12,12 +13,13 @@ namespace fuseflow::cluster {
 /// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
 std::string explain_csv(const Counts& counts);
 
-/// One row a plan, best first.
+/// One row a plan, best by cost first; `measured` has one entry a plan or none at all.
 std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
-                      const std::vector<RankedPlan>& plans);
+                      const std::vector<RankedPlan>& plans,
+                      const std::vector<ScaledMeasure>& measured);
 
 /// The plan as text for people.
-std::string plan_text(const Chain& chain, const ClusterMachine& machine, const RankedPlan& plan);
+std::string plan_text(const Chain& chain, const ClusterMachine& machine, const MeasuredPlan& best);
 
 /// One row of the run-time table: the plan to use for up to `m_up_to` rows.
 struct TableRow {

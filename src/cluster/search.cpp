@@ -25,7 +25,7 @@ int64_t checked_product(std::initializer_list<int64_t> factors) {
 bool better(const RankedPlan& a, const RankedPlan& b) {
   const auto key = [](const RankedPlan& p) {
     const Visits& v = p.analysis.visits;
-    return std::tuple(p.cost.bound(), p.cost.memory(), p.analysis.total.global(),
+    return std::tuple(p.cost.phased, p.cost.memory(), p.analysis.total.global(),
                       v.first_multiplies + v.second_multiplies, p.candidate);
   };
   return key(a) < key(b);
@@ -81,6 +81,11 @@ class Walk {
   int64_t fitting() const { return fitting_; }
   int64_t executable() const { return executable_; }
   std::vector<RankedPlan> take_best() { return top_.take(); }
+  void sample(const SampleOptions& sample) {
+    sample_ = sample;
+    random_ = sample.seed;
+  }
+  std::vector<RankedPlan> take_sample() { return std::move(sampled_); }
 
  private:
   void tiles() {
@@ -102,7 +107,7 @@ class Walk {
     for (const GatedWay way : ways_) {
       plan_.way = way;
       const Trips trips = trips_of(chain_, plan_);
-      if (capacity_of(chain_, plan_, trips, machine_, options_.links).fits()) {
+      if (capacity_of(chain_, plan_, trips, machine_, options_.holding).fits()) {
         fits = true;
         if (obstacle_of(chain_, plan_, trips) == Obstacle::none) {
           runs = true;
@@ -121,10 +126,27 @@ class Walk {
     }
     RankedPlan ranked;
     ranked.plan = plan_;
-    ranked.analysis = analyze(chain_, plan_, machine_, options_.links);
+    ranked.analysis = analyze(chain_, plan_, machine_, options_.holding);
     ranked.cost = cost_of(ranked.analysis, plan_, machine_);
     ranked.candidate = number_;
-    top_.offer(ranked);
+    if (sample_.plans > 0) {
+      keep_sample(ranked);
+    } else {
+      top_.offer(ranked);
+    }
+  }
+
+  void keep_sample(const RankedPlan& ranked) {
+    ++costed_;
+    if (static_cast<int>(sampled_.size()) < sample_.plans) {
+      sampled_.push_back(ranked);
+      return;
+    }
+    random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+    const uint64_t at = (random_ >> 33) % static_cast<uint64_t>(costed_);
+    if (at < sampled_.size()) {
+      sampled_[at] = ranked;
+    }
   }
 
   const Chain& chain_;
@@ -137,6 +159,10 @@ class Walk {
   int64_t fitting_ = 0;
   int64_t executable_ = 0;
   int64_t number_ = 0;
+  SampleOptions sample_;
+  uint64_t random_ = 0;
+  int64_t costed_ = 0;
+  std::vector<RankedPlan> sampled_;
 };
 
 /// Counts that are products of independent choices.
@@ -176,26 +202,43 @@ std::vector<int64_t> tile_sizes(int64_t size) {
   return tiles;
 }
 
+namespace {
+
+std::vector<ClusterShape> shapes_for(Holding holding) {
+  std::vector<ClusterShape> shapes;
+  if (holding != Holding::linked) {
+    return {ClusterShape{}};
+  }
+  for (const ClusterShape& shape : all_cluster_shapes()) {
+    if (shape_allowed(shape)) {
+      shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
 SearchResult search(const Chain& chain, const ClusterMachine& machine,
                     const SearchOptions& options) {
   SearchResult result;
   result.counts = closed_counts(chain);
-  std::vector<ClusterShape> shapes;
-  if (options.links) {
-    for (const ClusterShape& shape : all_cluster_shapes()) {
-      if (shape_allowed(shape)) {
-        shapes.push_back(shape);
-      }
-    }
-  } else {
-    shapes.push_back({});
-  }
   Walk walk(chain, machine, options);
-  walk.run(pruned_schedules(), shapes);
+  walk.run(pruned_schedules(), shapes_for(options.holding));
   result.counts.left[5] = walk.fitting();
   result.executable = walk.executable();
   result.best = walk.take_best();
   return result;
+}
+
+std::vector<RankedPlan> random_plans(const Chain& chain, const ClusterMachine& machine,
+                                     const SampleOptions& options) {
+  SearchOptions all;
+  all.holding = options.holding;
+  Walk walk(chain, machine, all);
+  walk.sample(options);
+  walk.run(pruned_schedules(), shapes_for(options.holding));
+  return walk.take_sample();
 }
 
 }  // namespace fuseflow::cluster

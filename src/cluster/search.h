@@ -28,8 +28,15 @@ struct RankedPlan {
 
 struct SearchOptions {
   int top = 11;
-  bool links = true;        ///< false: every cluster is one core (scratchpad-only fusion)
-  bool skip_costs = false;  ///< only count
+  Holding holding = Holding::linked;  ///< anything else: every cluster is one core
+  bool skip_costs = false;            ///< only count
+};
+
+/// A seeded sample of the executable plans, for comparison with a search.
+struct SampleOptions {
+  int plans = 0;
+  uint64_t seed = 1;
+  Holding holding = Holding::linked;
 };
 
 struct SearchResult {
@@ -37,6 +44,10 @@ struct SearchResult {
   int64_t executable = 0;        ///< of the candidates left by rule 5, those that can run
   std::vector<RankedPlan> best;  ///< by bound, memory cost, global bytes, tile products, number
 };
+
+/// `count` plans drawn from the executable ones with equal probability (reservoir sampling).
+std::vector<RankedPlan> random_plans(const Chain& chain, const ClusterMachine& machine,
+                                     const SampleOptions& options);
 
 /// Searches the space of a chain whose extents have been padded.
 SearchResult search(const Chain& chain, const ClusterMachine& machine,

@@ -18,7 +18,7 @@ struct TileBuffer {
   int64_t resident = -1;
   int32_t node = kNone;
   int64_t loaded = 0;
-  std::array<int32_t, kStages> last_use{kNone, kNone};
+  std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
 };
 
 struct CoreState {
@@ -26,10 +26,10 @@ struct CoreState {
   /// Receive slots of the ring: consumers of what arrived, so that none is overwritten too early.
   std::array<std::vector<int32_t>, kReceiveSlots> ring;
   int32_t c_accumulator_free = kNone;  ///< node after which C may be accumulated again
-  int32_t e_accumulator_free = kNone;
-  int32_t e_accumulator = kNone;  ///< newest partial E in the accumulator
-  int32_t exchanged = kNone;      ///< last sum of an all-exchange
-  int32_t reduced = kNone;        ///< last sum of a reduce-scatter
+  std::array<int32_t, 2> e_accumulator_free{kNone, kNone};  ///< the one freed next is first
+  int32_t e_accumulator = kNone;                            ///< newest partial E in the accumulator
+  int32_t exchanged = kNone;                                ///< last sum of an all-exchange
+  int32_t reduced = kNone;                                  ///< last sum of a reduce-scatter
   std::vector<int32_t> c_held, e_held;
   std::vector<std::vector<int32_t>> c_uses;  ///< readers of each held C tile
 };
@@ -417,7 +417,7 @@ class Builder {
     product.flops = 2 * m_ * n_ * l_;
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
     product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * chain_.element_bytes - in_registers;
-    const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free : kNone;
+    const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free[0] : kNone;
     s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {}, {free});
     used(s.d, s.e_accumulator);
     slice_users(core, round).push_back(s.e_accumulator);
@@ -450,7 +450,7 @@ class Builder {
       s.e_accumulator = kNone;
       if (at_[Dim::n] > 0) {
         s.e_accumulator = add(e_moved(TileKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]}, {},
-                              {s.e_accumulator_free});
+                              {s.e_accumulator_free[0]});
       }
     }
   }
@@ -460,8 +460,18 @@ class Builder {
       CoreState& s = state(core);
       const int32_t put = add(e_moved(TileKind::spill, core), {s.e_accumulator});
       s.e_held[slot(Dim::n, Dim::l)] = put;
-      s.e_accumulator_free = put;
+      release_e(s, put);
       s.e_accumulator = kNone;
+    }
+  }
+
+  /// `by` is the last to read the accumulator in use; with two, the next E tile takes the other.
+  void release_e(CoreState& s, int32_t by) {
+    if (analysis_.capacity.e_accumulators == 2) {
+      std::swap(s.e_accumulator_free[0], s.e_accumulator_free[1]);
+      s.e_accumulator_free[1] = by;
+    } else {
+      s.e_accumulator_free[0] = by;
     }
   }
 
@@ -476,8 +486,7 @@ class Builder {
     }
     for (int core = 0; core < graph_.cores; ++core) {
       const int32_t stored = store_e(core, finished[static_cast<size_t>(core)]);
-      state(core).e_accumulator_free =
-          share_count > 1 ? finished[static_cast<size_t>(core)] : stored;
+      release_e(state(core), share_count > 1 ? finished[static_cast<size_t>(core)] : stored);
       state(core).e_accumulator = kNone;
     }
   }

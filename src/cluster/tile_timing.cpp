@@ -143,6 +143,11 @@ class Launch {
     int64_t time = event.time;
     int32_t stage = event.stage;
     while (stage < kStagesOfANode && time == event.time) {
+      const int64_t free = free_at(node, core, stage);
+      if (free > time) {  // ask again then; those that wait go in program order
+        events_.push({free, event.cluster, event.node, stage});
+        return;
+      }
       time = serve(node, core, stage, time, event);
       ++stage;
     }
@@ -151,6 +156,14 @@ class Launch {
     } else {
       events_.push({time, event.cluster, event.node, stage});
     }
+  }
+
+  /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
+  /// what they are asked in the order of time.
+  static int64_t free_at(const TileNode& node, const CoreClock& core, int32_t stage) {
+    const bool port =
+        (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
+    return port ? core.port : stage == 2 && node.flops > 0 ? core.matrix : 0;
   }
 
   int64_t serve(const TileNode& node, CoreClock& core, int32_t stage, int64_t time,
@@ -172,8 +185,7 @@ class Launch {
   /// Pieces of a transfer go to consecutive channels from one that the node's number selects; it
   /// arrives when its last piece has and the core's port has passed it all.
   int64_t global(CoreClock& core, int64_t bytes, int64_t time, const Event& event) {
-    const int64_t begin = std::max(time, core.port);
-    core.port = begin + ticks_for(static_cast<double>(bytes), machine_.core_port_bytes_per_cycle);
+    core.port = time + ticks_for(static_cast<double>(bytes), machine_.core_port_bytes_per_cycle);
     const auto channels = static_cast<int64_t>(channels_.size());
     const int64_t pieces =
         std::clamp<int64_t>((bytes + kChannelPieceBytes - 1) / kChannelPieceBytes, 1, channels);
@@ -184,7 +196,7 @@ class Launch {
     for (int64_t piece = 0; piece < pieces; ++piece) {
       const int64_t at = (int64_t{event.node} * 7 + int64_t{event.cluster} * 13 + piece) % channels;
       int64_t& free = channels_[static_cast<size_t>(at)];
-      free = std::max(free, begin) + service;
+      free = std::max(free, time) + service;
       last = std::max(last, free);
     }
     return last + machine_.global_latency_cycles * kTicks;
@@ -200,22 +212,21 @@ class Launch {
   /// unit until its arithmetic, its operands and its accumulator are through.
   int64_t on_core(const TileNode& node, CoreClock& core, int64_t time) {
     const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
-    int64_t begin = node.flops > 0 ? std::max(time, core.matrix) : time;
-    int64_t end = begin;
+    int64_t end = time;
     if (bytes > 0) {
-      core.scratchpad = std::max(begin, core.scratchpad) +
+      core.scratchpad = std::max(time, core.scratchpad) +
                         ticks_for(static_cast<double>(bytes), machine_.scratchpad_bytes_per_cycle);
       end = std::max(end, core.scratchpad);
     }
     if (node.bytes.registers > 0) {
-      end = std::max(end, begin + ticks_for(static_cast<double>(node.bytes.registers),
-                                            machine_.register_bytes_per_cycle));
+      end = std::max(end, time + ticks_for(static_cast<double>(node.bytes.registers),
+                                           machine_.register_bytes_per_cycle));
     }
     if (node.flops > 0) {
       end = std::max(
-          end, begin + ticks_for(static_cast<double>(node.flops), machine_.matrix_flops_per_cycle));
+          end, time + ticks_for(static_cast<double>(node.flops), machine_.matrix_flops_per_cycle));
       core.matrix = end;
-      matrix_busy_ += end - begin;
+      matrix_busy_ += end - time;
       return end;
     }
     return bytes > 0 ? end + machine_.scratchpad_latency_cycles * kTicks : end;

@@ -131,7 +131,7 @@ TEST(Analyzer, LinkedScratchpadsTakeWhatACoreCannotHold) {
   EXPECT_EQ(c.c.scratchpad, 1500);
   EXPECT_EQ(c.c.links, 2048 - 1500);
   EXPECT_TRUE(c.fits());
-  EXPECT_FALSE(capacity_of(chain, plan, trips, machine, false).fits());
+  EXPECT_FALSE(capacity_of(chain, plan, trips, machine, Holding::one_core).fits());
   // Per core over links: all-exchange of N 4 tiles, 1/2 * 256 elements in f32 and as many in f16;
   // and the 548 bytes for each of the L 2 steps.
   const Analysis a = analyze(chain, plan, machine);

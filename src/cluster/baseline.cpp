@@ -1,0 +1,299 @@
+#include "cluster/baseline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "cluster/search.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int32_t kNone = -1;
+constexpr int64_t kMapTileElements = 2048;
+constexpr int64_t kMapTilesInFlight = 16;
+
+/// Adds nodes to a graph of a one-core block.
+class BlockBuilder {
+ public:
+  int32_t add(TileNode node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
+    node.first_operand = static_cast<int32_t>(graph_.edges.size());
+    for (const int32_t operand : operands) {
+      if (operand != kNone) {
+        graph_.edges.push_back(operand);
+        ++node.operands;
+      }
+    }
+    node.first_order = static_cast<int32_t>(graph_.edges.size());
+    if (order != kNone) {
+      graph_.edges.push_back(order);
+      node.orders = 1;
+    }
+    graph_.nodes.push_back(node);
+    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+  }
+
+  int32_t load(int64_t elements, int element_bytes, int32_t order) {
+    TileNode node;
+    node.kind = TileKind::load;
+    node.bytes.global_read = elements * element_bytes;
+    node.bytes.scratchpad_write = node.bytes.global_read;
+    return add(node, {}, order);
+  }
+
+  TileGraph take() { return std::move(graph_); }
+
+ private:
+  TileGraph graph_;
+};
+
+/// A tile buffer of a block with `stages` copies.
+struct Copies {
+  int64_t resident = -1;
+  int32_t node = kNone;
+  int64_t loaded = 0;
+  std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
+};
+
+class ProductBuilder {
+ public:
+  ProductBuilder(const ProductSize& size, const ProductPlan& plan) : size_(size), plan_(plan) {}
+
+  TileGraph build() {
+    for (int64_t im = 0; im < plan_.steps_m; ++im) {
+      for (int64_t in = 0; in < plan_.steps_n; ++in) {
+        output(im, in);
+      }
+    }
+    return block_.take();
+  }
+
+ private:
+  void output(int64_t im, int64_t in) {
+    int32_t accumulator = kNone;
+    const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
+    for (int64_t ik = 0; ik < steps_k; ++ik) {
+      const int32_t x = tile(x_, im * steps_k + ik, plan_.m * plan_.k);
+      const int32_t w = tile(w_, in * steps_k + ik, plan_.k * plan_.n);
+      TileNode product;
+      product.kind = TileKind::multiply;
+      product.flops = 2 * plan_.m * plan_.n * plan_.k;
+      product.bytes.scratchpad_read = (plan_.m * plan_.k + plan_.k * plan_.n) * size_.element_bytes;
+      product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
+      accumulator =
+          block_.add(product, {x, w, accumulator}, accumulator == kNone ? stored_ : kNone);
+      x_.last_use[static_cast<size_t>(x_.loaded % plan_.stages)] = accumulator;
+      w_.last_use[static_cast<size_t>(w_.loaded % plan_.stages)] = accumulator;
+    }
+    TileNode store;
+    store.kind = TileKind::store;
+    store.late = true;
+    store.bytes.global_write =
+        plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
+    store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
+    const int32_t bias = size_.bias ? block_.load(plan_.n, size_.element_bytes, kNone) : kNone;
+    const int32_t gate =
+        size_.gate ? block_.load(plan_.m * plan_.n, size_.element_bytes, kNone) : kNone;
+    stored_ = block_.add(store, {accumulator, bias, gate});
+  }
+
+  int32_t tile(Copies& copies, int64_t key, int64_t elements) {
+    if (copies.resident != key) {
+      const auto copy = static_cast<size_t>(++copies.loaded % plan_.stages);
+      copies.resident = key;
+      copies.node = block_.load(elements, size_.element_bytes, copies.last_use[copy]);
+      copies.last_use[copy] = copies.node;
+    }
+    return copies.node;
+  }
+
+  const ProductSize& size_;
+  const ProductPlan& plan_;
+  BlockBuilder block_;
+  Copies x_, w_;
+  int32_t stored_ = kNone;
+};
+
+int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
+  return size.m / (plan.m * plan.steps_m) * (size.n / (plan.n * plan.steps_n)) * plan.split_k;
+}
+
+Measured measure_product(const ProductSize& size, const ProductPlan& plan,
+                         const ClusterMachine& machine) {
+  const TileGraph graph = ProductBuilder(size, plan).build();
+  const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
+  return time_launch(machine, {&graph}, which);
+}
+
+struct RankedProduct {
+  double bound = 0;
+  double global = 0;
+  int64_t tiles = 0;
+  int64_t number = 0;
+  ProductPlan plan;
+  bool operator<(const RankedProduct& other) const {
+    return std::tie(bound, global, tiles, number) <
+           std::tie(other.bound, other.global, other.tiles, other.number);
+  }
+};
+
+/// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
+/// matrix units, times the waves.
+RankedProduct cost_product(const ProductSize& size, const ProductPlan& p,
+                           const ClusterMachine& machine) {
+  const int64_t steps_k = size.k / (p.k * p.split_k);
+  const int64_t tiles = p.steps_m * p.steps_n;
+  const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
+  const int64_t w_loads = steps_k == 1 && p.steps_m > 1 ? p.steps_n : tiles * steps_k;
+  const int64_t gates = size.gate ? tiles * p.m * p.n : 0;
+  const int64_t loaded = (x_loads * p.m * p.k + w_loads * p.k * p.n + gates) * size.element_bytes;
+  const int64_t stored =
+      tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
+  const int64_t blocks = blocks_of(size, p);
+  const auto waves = static_cast<double>((blocks + machine.cores - 1) / machine.cores);
+  const auto block_bytes = static_cast<double>(loaded + stored);
+  RankedProduct ranked;
+  ranked.plan = p;
+  ranked.global = static_cast<double>(blocks) * block_bytes;
+  const double at_work =
+      std::min<double>(static_cast<double>(blocks), static_cast<double>(machine.cores));
+  const double shared =
+      std::min(machine.core_port_bytes_per_cycle, machine.global_bytes_per_cycle() / at_work);
+  const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
+  const double rate = std::min(
+      shared, static_cast<double>(p.stages) * step_bytes /
+                  (static_cast<double>(machine.global_latency_cycles) + step_bytes / shared));
+  const double global =
+      waves * (block_bytes / rate + 2 * static_cast<double>(machine.global_latency_cycles));
+  const double operands = static_cast<double>(
+      tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
+  const double flops = static_cast<double>(2 * tiles * steps_k * p.m * p.n * p.k);
+  ranked.bound = std::max({global, waves * operands / machine.scratchpad_bytes_per_cycle,
+                           waves * flops / machine.matrix_flops_per_cycle});
+  ranked.tiles = blocks * tiles * steps_k;
+  return ranked;
+}
+
+/// Every tile, walk and split that fits a core.
+template <typename Visit>
+void for_each_product(const ProductSize& size, const ClusterMachine& machine, const Visit& visit) {
+  constexpr std::array<int64_t, 5> kFactors{1, 2, 4, 8, 16};
+  ProductPlan p;
+  for (const int64_t m : tile_sizes(size.m)) {
+    for (const int64_t n : tile_sizes(size.n)) {
+      for (const int64_t k : tile_sizes(size.k)) {
+        p.m = m, p.n = n, p.k = k;
+        const int64_t buffer = (m * k + k * n) * size.element_bytes;
+        if (m * n * kAccumulatorBytes > machine.register_bytes ||
+            buffer > machine.scratchpad_bytes) {
+          continue;
+        }
+        p.stages = std::min(kStages, machine.scratchpad_bytes / buffer);
+        for (const int64_t steps : kFactors) {
+          for (const bool along_n : {false, true}) {
+            p.steps_m = along_n ? 1 : steps;
+            p.steps_n = along_n ? steps : 1;
+            for (const int64_t split : kFactors) {
+              p.split_k = split;
+              if (size.m % (m * p.steps_m) == 0 && size.n % (n * p.steps_n) == 0 &&
+                  size.k % (k * split) == 0 && !(along_n && steps == 1)) {
+                visit(p);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A block's share of an elementwise kernel.
+TileGraph map_graph(int64_t elements, int inputs, int element_bytes) {
+  BlockBuilder block;
+  std::vector<int32_t> stores;
+  for (int64_t begin = 0; begin < elements; begin += kMapTileElements) {
+    const int64_t count = std::min(kMapTileElements, elements - begin);
+    const auto behind = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
+    const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
+    const int32_t x = block.load(count, element_bytes, order);
+    const int32_t y = inputs > 1 ? block.load(count, element_bytes, order) : kNone;
+    TileNode map;
+    map.kind = TileKind::map;
+    map.bytes.scratchpad_read = count * element_bytes * inputs;
+    map.bytes.scratchpad_write = count * element_bytes;
+    const int32_t mapped = block.add(map, {x, y});
+    TileNode store;
+    store.kind = TileKind::store;
+    store.bytes.scratchpad_read = store.bytes.global_write = count * element_bytes;
+    stores.push_back(block.add(store, {mapped}));
+  }
+  return block.take();
+}
+
+}  // namespace
+
+Measured best_product(const ProductSize& size, const ClusterMachine& machine, int top) {
+  std::vector<RankedProduct> all;
+  for_each_product(size, machine, [&](const ProductPlan& plan) {
+    all.push_back(cost_product(size, plan, machine));
+    all.back().number = static_cast<int64_t>(all.size());
+  });
+  if (all.empty()) {
+    throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
+                                                size.m, size.n, size.k, machine.name));
+  }
+  const size_t kept = std::min(all.size(), static_cast<size_t>(top));
+  std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(kept), all.end());
+  Measured best;
+  for (size_t i = 0; i < kept; ++i) {
+    const Measured measured = measure_product(size, all[i].plan, machine);
+    if (i == 0 || measured.cycles < best.cycles) {
+      best = measured;
+    }
+  }
+  return best;
+}
+
+Measured elementwise(int64_t elements, int inputs, int element_bytes,
+                     const ClusterMachine& machine) {
+  const int64_t share = std::max<int64_t>((elements + machine.cores - 1) / machine.cores, 1);
+  const int64_t whole = elements / share;
+  const TileGraph full = map_graph(share, inputs, element_bytes);
+  const TileGraph rest = map_graph(elements - whole * share, inputs, element_bytes);
+  std::vector<uint8_t> which(static_cast<size_t>(whole), 0);
+  if (elements > whole * share) {
+    which.push_back(1);
+  }
+  return time_launch(machine, {&full, &rest}, which);
+}
+
+Measured unfused(const Chain& chain, const ClusterMachine& machine, int top,
+                 bool separate_activation) {
+  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
+                l = chain.size[Dim::l];
+  const int bytes = chain.element_bytes;
+  ProductSize first{m, n, k, chain.bias0, false, bytes};
+  Measured total = best_product(first, machine, top);
+  if (chain.gated()) {
+    first.gate = !separate_activation;
+    total += best_product(first, machine, top);
+  }
+  if (separate_activation) {
+    if (chain.activation != Activation::none) {
+      total += elementwise(m * n, 1, bytes, machine);
+    }
+    if (chain.gated()) {
+      total += elementwise(m * n, 2, bytes, machine);
+    }
+  }
+  total += best_product({m, l, n, chain.bias1, false, bytes}, machine, top);
+  if (chain.residual) {
+    total += elementwise(m * l, 2, bytes, machine);
+  }
+  return total;
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,40 @@
+// The unfused program on the same machine: one launch a kernel, intermediates through global
+// memory, every kernel with its own best tiles. No links are used.
+#pragma once
+
+#include "cluster/chain.h"
+#include "cluster/machine.h"
+#include "cluster/tile_timing.h"
+
+namespace fuseflow::cluster {
+
+/// Y[M,N] = X[M,K] W[K,N] on one-core blocks. A block computes `steps_m` x `steps_n` tiles one
+/// after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to Y in
+/// memory in f32.
+struct ProductPlan {
+  int64_t m = 16, n = 16, k = 16;  ///< tile
+  int64_t steps_m = 1, steps_n = 1, split_k = 1;
+  int64_t stages = 2;
+};
+
+struct ProductSize {
+  int64_t m = 1, n = 1, k = 1;
+  bool bias = false;
+  bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
+  int element_bytes = 2;
+};
+
+/// The kernel with the best measured time among the `top` best by the cost model.
+Measured best_product(const ProductSize& size, const ClusterMachine& machine, int top);
+
+/// An elementwise kernel over `elements`: reads `inputs` tensors, writes one.
+Measured elementwise(int64_t elements, int inputs, int element_bytes,
+                     const ClusterMachine& machine);
+
+/// Kernels of a chain. `separate_activation`: activation, gate multiply and residual are kernels
+/// of their own (one kernel an operator); else they are folded into the products' stores, which
+/// then read what they need there.
+Measured unfused(const Chain& chain, const ClusterMachine& machine, int top,
+                 bool separate_activation);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,112 @@
+#include "cluster/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/tile_values.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr double kTolerance = 1e-4;
+
+MeasuredPlan best_of(const Chain& chain, const ClusterMachine& machine, int top, Holding holding) {
+  SearchOptions options;
+  options.top = top;
+  options.holding = holding;
+  return measure_best(chain, search(chain, machine, options).best, machine);
+}
+
+int64_t median_random_cycles(const Chain& chain, const ClusterMachine& machine, int plans,
+                             Holding holding) {
+  std::vector<ScaledMeasure> measures;
+  measure_best(chain, random_plans(chain, machine, {plans, 1, holding}), machine, &measures);
+  std::vector<int64_t> cycles;
+  for (const ScaledMeasure& measure : measures) {
+    cycles.push_back(measure.measured.cycles);
+  }
+  std::sort(cycles.begin(), cycles.end());
+  return cycles.empty() ? 0 : cycles[cycles.size() / 2];
+}
+
+double ratio(int64_t of, int64_t to) {
+  return to == 0 ? 0 : static_cast<double>(of) / static_cast<double>(to);
+}
+
+std::string optional_plan(const MeasuredPlan& plan) {
+  if (plan.rank == 0) {
+    return "no,,";
+  }
+  return fmt::format("yes,{},{}", plan.measure.measured.bytes.global(),
+                     plan.measure.measured.cycles);
+}
+
+}  // namespace
+
+ValueCheck check_values(const Chain& chain, const Plan& plan, const ClusterMachine& machine) {
+  Plan small = plan;
+  Chain part = chain;
+  small.tile.value = {16, 16, 16, 16};
+  for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
+    const bool whole_k = dim == Dim::k && plan.way == GatedWay::split;
+    const int64_t steps = dim == Dim::k && !plan.schedule.temporal(Dim::k) ? 1 : 2;
+    part.size[dim] = 16 * steps * (whole_k ? 1 : plan.shape.along(dim));
+  }
+  const ChainData data = make_data(part, 1, 0.125F);
+  const std::vector<float> got = evaluate_graph(part, small, analyze(part, small, machine), data);
+  const std::vector<double> want = reference_e(part, data);
+  ValueCheck check;
+  double largest = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(want[i]));
+    check.max_abs_error = std::max(check.max_abs_error, std::abs(got[i] - want[i]));
+  }
+  check.passed = check.max_abs_error <= kTolerance * largest;
+  return check;
+}
+
+Evaluation evaluate(const Chain& padded_chain, const ClusterMachine& machine, int top) {
+  Evaluation result;
+  result.chain = padded_chain;
+  result.unfused = unfused(padded_chain, machine, top, true);
+  result.unfused_folded = unfused(padded_chain, machine, top, false);
+  result.scratchpad_only = best_of(padded_chain, machine, top, Holding::scratchpad);
+  result.one_core = best_of(padded_chain, machine, top, Holding::one_core);
+  result.analyzer_cycles = median_random_cycles(padded_chain, machine, top, Holding::one_core);
+  result.random_cycles = median_random_cycles(padded_chain, machine, top, Holding::linked);
+  result.linked = best_of(padded_chain, machine, top, Holding::linked);
+  if (result.linked.rank > 0) {
+    result.values = check_values(padded_chain, result.linked.plan.plan, machine);
+  }
+  return result;
+}
+
+std::string evaluation_header() {
+  return "schema,workload,kind,machine,m,n,k,l,unfused_global_bytes,unfused_cycles,"
+         "folded_global_bytes,folded_cycles,scratchpad_only,scratchpad_only_global_bytes,"
+         "scratchpad_only_cycles,one_core,one_core_global_bytes,one_core_cycles,analyzer_cycles,"
+         "random_cycles,"
+         "linked,linked_global_bytes,linked_cycles,linked_link_bytes,global_ratio,speedup,"
+         "folded_speedup,rank,plan,simulation,scale,checked,max_abs_error\n";
+}
+
+std::string evaluation_row(const Evaluation& e, const ClusterMachine& machine) {
+  const Measured& best = e.linked.measure.measured;
+  std::string plan = describe(e.linked.plan.plan);
+  std::replace(plan.begin(), plan.end(), ',', 'x');
+  return fmt::format(
+      "1,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
+      "{:.3g}\n",
+      e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m], e.chain.size[Dim::n],
+      e.chain.size[Dim::k], e.chain.size[Dim::l], e.unfused.bytes.global(), e.unfused.cycles,
+      e.unfused_folded.bytes.global(), e.unfused_folded.cycles, optional_plan(e.scratchpad_only),
+      optional_plan(e.one_core), e.analyzer_cycles, e.random_cycles, optional_plan(e.linked),
+      best.bytes.link, ratio(e.unfused.bytes.global(), best.bytes.global()),
+      ratio(e.unfused.cycles, best.cycles), ratio(e.unfused_folded.cycles, best.cycles),
+      e.linked.rank, plan, e.linked.measure.scale == 1 ? "full" : "reduced", e.linked.measure.scale,
+      e.values.passed ? "yes" : "no", e.values.max_abs_error);
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,39 @@
+// The evaluation of one chain on one machine: unfused, scratchpad-only and linked fusion measured
+// by the same simulator, the ablation, and the check of values on a small instance. CSV columns are
+// described in ir-spec/cluster.md.
+#pragma once
+
+#include <string>
+
+#include "cluster/baseline.h"
+#include "cluster/measure.h"
+
+namespace fuseflow::cluster {
+
+/// The plan's schedule, shape and way with tiles of 16 and two steps a dimension, evaluated and
+/// compared with the definition of the chain.
+struct ValueCheck {
+  bool passed = false;
+  double max_abs_error = 0;
+};
+ValueCheck check_values(const Chain& chain, const Plan& plan, const ClusterMachine& machine);
+
+struct Evaluation {
+  Chain chain;              ///< padded
+  Measured unfused;         ///< one kernel an operator
+  Measured unfused_folded;  ///< elementwise operators folded into the products
+  MeasuredPlan scratchpad_only;
+  MeasuredPlan one_core;        ///< the search over clusters of one core, without links
+  MeasuredPlan linked;          ///< the search over linked clusters
+  int64_t analyzer_cycles = 0;  ///< ablation, analyzer alone: median of random plans without links
+  int64_t random_cycles = 0;    ///< ablation, with communication: median of random linked plans
+  ValueCheck values;
+};
+
+/// `top` plans of each search are measured. A scratchpad_only or one_core of rank 0 does not fit.
+Evaluation evaluate(const Chain& padded_chain, const ClusterMachine& machine, int top);
+
+std::string evaluation_header();
+std::string evaluation_row(const Evaluation& evaluation, const ClusterMachine& machine);
+
+}  // namespace fuseflow::cluster
