@@ -1,0 +1,38 @@
+// From counts to FLOPs, bytes, tokens and cycles, node by node, as ir-spec/timing.md counts them;
+// and to the region's estimated cycles and the lower bound. ir-spec/estimate.md has the formulas.
+#pragma once
+
+#include <vector>
+
+#include "estimate/counts.h"
+#include "machine/machine.h"
+
+namespace fuseflow::estimate {
+
+struct NodeCost {
+  double steps = 0;
+  double busy = 0;       ///< cycles taken by steps
+  double least = 0;      ///< the same without the last step, and without what is uncertain
+  double flops = 0;
+  double read_bytes = 0;
+  double write_bytes = 0;
+};
+
+struct RegionCost {
+  double cycles = 0;
+  double bound = 0;
+  NodeId limit = -1;  ///< the node whose steps take longest
+  double flops = 0;
+  double dram_read_bytes = 0;
+  double dram_write_bytes = 0;
+  double scratchpad_read_bytes = 0;
+  double scratchpad_write_bytes = 0;
+  double tokens = 0;
+  std::vector<NodeCost> nodes;
+};
+
+/// `stored_bytes`: by TensorId, of the whole storage (scratchpad loads).
+RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,
+                       const std::vector<double>& stored_bytes);
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,318 @@
+// Counts from the data: spaces and nodes out of relations, and the patterns of written tensors.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "estimate/counts.h"
+#include "estimate/relations.h"
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+class ExactCounter {
+ public:
+  ExactCounter(const Program& program, const Graph& graph, const TensorData& data,
+               const std::vector<bool>& uncertain)
+      : program_(program),
+        graph_(graph),
+        data_(data),
+        uncertain_(uncertain),
+        relations_(program, graph, data),
+        s_(relations_.structure()) {
+    relations_.missing = [this](TensorId id) { return pattern_of(id); };
+  }
+
+  ExactCounts run() {
+    counts_.space.resize(s_.space.size());
+    counts_.certain.assign(s_.space.size(), true);
+    counts_.node.resize(graph_.nodes.size());
+    for (int i = 0; i < static_cast<int>(s_.space.size()); ++i) count_space(i);
+    complete_stops(s_, counts_);
+    written_patterns();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      count_node(graph_.nodes[n], counts_.node[n]);
+    }
+    return {s_, std::move(counts_), std::move(written_)};
+  }
+
+ private:
+  Column canonical(StreamId stream) const { return s_.canonical[static_cast<size_t>(stream)]; }
+
+  void count_space(int i) {
+    const SpaceInfo& info = s_.info(i);
+    SpaceCount& count = counts_.space[static_cast<size_t>(i)];
+    if (info.opening == Opening::root) return;
+    counts_.certain[static_cast<size_t>(i)] = is_certain(info);
+    count.elements = 0;
+    const Table& parent = relations_.relation(info.parent, relations_.needs(i, {}));
+    const std::vector<Range> fibers = relations_.ranges(i, parent);
+    for (size_t r = 0; r < fibers.size(); ++r) {
+      count.elements += parent.weight[r] * fibers[r].count;
+      if (fibers[r].count > 0) count.nonempty += parent.weight[r];
+    }
+  }
+
+  bool is_certain(const SpaceInfo& info) const {
+    if (!counts_.certain[static_cast<size_t>(info.parent)]) return false;
+    const Node& node = s_.node(info.opener);
+    if (node.kind == NodeKind::filter) return false;
+    if (node.tensor >= 0 && info.opening != Opening::counted) {
+      if (uncertain_[static_cast<size_t>(node.tensor)]) return false;
+      for (const Written& written : written_) {
+        if (written.tensor == node.tensor && !written.certain) return false;
+      }
+    }
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Input& input) {
+      return input.is_immediate() || certain_stream(input.stream);
+    });
+  }
+
+  bool certain_stream(StreamId stream) const {
+    const int home = s_.space_of(stream);
+    return home < 0 || counts_.certain[static_cast<size_t>(home)];
+  }
+
+  void count_node(const Node& node, NodeCount& count) {
+    switch (node.kind) {
+      case NodeKind::scan:
+      case NodeKind::array:
+      case NodeKind::locate:
+        if (node.tensor >= 0) count_access(node, count);
+        return;
+      case NodeKind::intersect:
+      case NodeKind::unite:
+      case NodeKind::leftjoin:
+      case NodeKind::serialize:
+        return count_join(node, count);
+      case NodeKind::write_level:
+      case NodeKind::write_values:
+        return count_writer(node, count);
+      default:
+        return;
+    }
+  }
+
+  void count_access(const Node& node, NodeCount& count) {
+    const StreamId ref = node.inputs[0].stream;
+    const int space = s_.space_of(ref);
+    count.present = counts_.space[static_cast<size_t>(space)].elements;
+    const bool absent = s_.spaces.may_be_absent[static_cast<size_t>(ref)];
+    const bool lists = node.kind != NodeKind::array &&
+                       relations_.level(node.tensor, node.level).kind != LevelKind::dense;
+    if (absent) {
+      const Table& refs = relations_.relation(space, {canonical(ref)});
+      for (size_t r = 0; r < refs.rows(); ++r) {
+        if (refs.values[0][r] == kAbsent) count.present -= refs.weight[r];
+      }
+    }
+    if (!lists) return;
+    const LevelLists& level = relations_.level(node.tensor, node.level);
+    if (level.kind == LevelKind::bitvector) {
+      count.words = count.present * static_cast<double>((level.extent + 63) / 64);
+    }
+    count.successors = sequential(canonical(ref)) ? std::max(0.0, count.present - 1)
+                                                  : successors(space, canonical(ref));
+    if (node.kind == NodeKind::locate && level.kind == LevelKind::compressed) {
+      const Table& refs = relations_.relation(space, {canonical(ref)});
+      for (size_t r = 0; r < refs.rows(); ++r) {
+        if (refs.values[0][r] == kAbsent) continue;
+        const uint32_t at = refs.values[0][r];
+        const uint32_t length = (*level.pos)[at + 1] - (*level.pos)[at];
+        count.probes += refs.weight[r] * std::bit_width(length);
+      }
+    }
+  }
+
+  /// The column runs through 0, 1, 2, .. in the order of the stream.
+  bool sequential(Column column) const {
+    if (s_.column(column).kind != ColumnInfo::Kind::stream) return false;
+    const int home = s_.home(column);
+    const Node& node = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
+    if (node.kind == NodeKind::root) return true;
+    if (node.kind == NodeKind::locate) {
+      const Column crd = canonical(node.inputs[1].stream);
+      const NodeId opener = s_.info(home).opener;
+      return node.inputs.size() == 2 && s_.info(home).opening == Opening::counted &&
+             s_.info(s_.info(home).parent).opening == Opening::root && s_.home(crd) == home &&
+             s_.node(opener).outputs[0] == crd && node.level == 0;
+    }
+    if (node.kind != NodeKind::scan || node.offset != 0) return false;
+    const Column ref = canonical(node.inputs[0].stream);
+    return column != node.outputs[0] && s_.home(ref) == s_.info(home).parent && sequential(ref);
+  }
+
+  /// How often a reference follows the one before it in the same fiber.
+  double successors(int space, Column column) {
+    if (s_.info(space).opening == Opening::root) return 0;
+    const Table& parent =
+        relations_.relation(s_.info(space).parent, relations_.needs(space, {column}));
+    double sum = 0;
+    constexpr size_t kRows = 4096;
+    for (size_t first = 0; first < parent.rows(); first += kRows) {
+      const size_t last = std::min(parent.rows(), first + kRows);
+      const Expansion part = relations_.expand(space, parent, {column}, first, last);
+      const std::vector<uint32_t>& refs = part.table.values[0];
+      for (size_t r = 0; r + 1 < part.offsets.size(); ++r) {
+        for (size_t e = part.offsets[r] + 1; e < part.offsets[r + 1]; ++e) {
+          if (refs[e] == refs[e - 1] + 1) sum += part.table.weight[e];
+        }
+      }
+    }
+    return sum;
+  }
+
+  void count_join(const Node& node, NodeCount& count) {
+    const int space = s_.space_of(node.outputs[0]);
+    if (s_.info(space).opening != Opening::computed) return;
+    const DerivedFibers& fibers = relations_.derived(space);
+    if (fibers.met.empty()) return;
+    const Table& keys = relations_.relation(s_.info(space).parent, fibers.key);
+    for (size_t r = 0; r < keys.rows(); ++r) count.met += keys.weight[r] * fibers.met[r];
+  }
+
+  // --- what is written
+
+  const Tensor& tensor(TensorId id) const { return program_.tensors[static_cast<size_t>(id)]; }
+
+  void written_patterns() {
+    for (const Node& node : graph_.nodes) {
+      if (node.kind == NodeKind::write_values) pattern_of(node.tensor);
+    }
+  }
+
+  /// The pattern of a tensor that this graph writes; null if it has no listed levels.
+  const Storage* pattern_of(TensorId id) {
+    for (const Written& written : written_) {
+      if (written.tensor == id) return written.pattern.get();
+    }
+    if (!tensor(id).format.all_dense()) write_pattern(id);
+    return written_.empty() || written_.back().tensor != id ? nullptr
+                                                            : written_.back().pattern.get();
+  }
+
+  /// The coordinate streams of the levels 0 .. l, by level: those that the writers are given.
+  std::vector<StreamId> written_crds(TensorId id, int l) const {
+    std::vector<StreamId> crds(static_cast<size_t>(l) + 1, -1);
+    for (const Node& node : graph_.nodes) {
+      if (node.tensor != id || node.kind != NodeKind::write_level || node.level > l) continue;
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        crds[static_cast<size_t>(node.level) + 1 + i - node.inputs.size()] = node.inputs[i].stream;
+      }
+    }
+    return crds;
+  }
+
+  void write_pattern(TensorId id) {
+    const Tensor& t = tensor(id);
+    auto storage = std::make_shared<Storage>();
+    storage->shape = known_shape(t);
+    storage->format = t.format;
+    storage->fill = t.fill;
+    bool certain = true;
+    std::vector<std::vector<uint32_t>> outer;  // coordinates of the positions of the level above
+    size_t positions = 1;
+    for (int l = 0; l < t.format.rank(); ++l) {
+      Level level;
+      level.kind = t.format.levels[static_cast<size_t>(l)];
+      level.extent =
+          storage->shape[static_cast<size_t>(t.format.mode_order[static_cast<size_t>(l)])];
+      if (level.kind == LevelKind::dense) {
+        positions *= static_cast<size_t>(level.extent);
+      } else {
+        const std::vector<StreamId> crds = written_crds(id, l);
+        if (std::find(crds.begin(), crds.end(), -1) != crds.end()) return;
+        certain = certain && certain_stream(crds.back());
+        fill_level(t, *storage, l, positions, crds, level);
+        positions = level.crd.size();
+      }
+      storage->levels.push_back(std::move(level));
+    }
+    written_.push_back({id, std::move(storage), certain});
+  }
+
+  /// Level l's fibers from all tuples of coordinates down to it.
+  void fill_level(const Tensor& t, const Storage& above, int l, size_t fibers,
+                  const std::vector<StreamId>& crds, Level& level) {
+    Columns columns;
+    for (const StreamId crd : crds) columns.push_back(canonical(crd));
+    const Table& rows = relations_.relation(s_.space_of(crds.back()), united({}, columns));
+    // Position of the fiber: walk the levels above; tuples are then sorted by (fiber, coordinate).
+    std::vector<std::pair<uint32_t, uint32_t>> entries(rows.rows());
+    for (size_t r = 0; r < rows.rows(); ++r) {
+      int64_t at = 0;
+      for (int k = 0; k < l && at >= 0; ++k) {
+        at = find(above.levels[static_cast<size_t>(k)], at,
+                  rows.at(columns[static_cast<size_t>(k)])[r]);
+      }
+      if (at < 0) throw Error(ExitCode::internal, "estimate: levels of %" + t.name + " disagree");
+      entries[r] = {static_cast<uint32_t>(at), rows.at(columns[static_cast<size_t>(l)])[r]};
+    }
+    if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+    level.pos.assign(fibers + 1, 0);
+    level.crd.reserve(entries.size());
+    for (const auto& [fiber, crd] : entries) {
+      ++level.pos[fiber + 1];
+      level.crd.push_back(crd);
+    }
+    std::partial_sum(level.pos.begin(), level.pos.end(), level.pos.begin());
+  }
+
+  static int64_t find(const Level& level, int64_t parent, uint32_t crd) {
+    if (level.kind == LevelKind::dense) return parent * level.extent + crd;
+    const auto first = level.crd.begin() + level.pos[static_cast<size_t>(parent)];
+    const auto last = level.crd.begin() + level.pos[static_cast<size_t>(parent) + 1];
+    const auto found = std::lower_bound(first, last, crd);
+    return found != last && *found == crd ? found - level.crd.begin() : -1;
+  }
+
+  void count_writer(const Node& node, NodeCount& count) {
+    const auto found = std::find_if(written_.begin(), written_.end(),
+                                    [&](const Written& w) { return w.tensor == node.tensor; });
+    if (found == written_.end()) {
+      count.stored = 1;
+      for (const int64_t extent : known_shape(tensor(node.tensor))) {
+        count.stored *= static_cast<double>(extent);
+      }
+      return;
+    }
+    const Storage& pattern = *found->pattern;
+    if (node.kind == NodeKind::write_level) {
+      const Level& level = pattern.levels[static_cast<size_t>(node.level)];
+      count.stored = static_cast<double>(level.crd.size());
+      count.fibers = static_cast<double>(level.pos.size());
+    } else {
+      count.stored = static_cast<double>(pattern.positions(pattern.rank() - 1));
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  const TensorData& data_;
+  const std::vector<bool>& uncertain_;
+  Relations relations_;
+  const Structure& s_;
+  Counts counts_;
+  std::vector<Written> written_;
+};
+
+}  // namespace
+
+void complete_stops(const Structure& structure, Counts& counts) {
+  for (size_t i = 0; i < counts.space.size(); ++i) {
+    const int parent = structure.space[i].parent;
+    if (parent < 0) continue;
+    const SpaceCount& outer = counts.space[static_cast<size_t>(parent)];
+    // A stop for each element around, and for each stop around that follows no element.
+    counts.space[i].stops = outer.elements + outer.stops - outer.nonempty;
+  }
+}
+
+ExactCounts count_exact(const Program& program, const Graph& graph, const TensorData& data,
+                        const std::vector<bool>& uncertain) {
+  return ExactCounter(program, graph, data, uncertain).run();
+}
+
+}  // namespace fuseflow::estimate

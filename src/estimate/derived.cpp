@@ -1,0 +1,464 @@
+#include "estimate/derived.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 21;
+
+/// Chunks of rows whose fibers hold at most kChunk elements: calls visit(first, last).
+template <typename Visit>
+void for_chunks(const std::vector<size_t>& size, const Visit& visit) {
+  for (size_t first = 0; first < size.size();) {
+    size_t sum = size[first];
+    size_t last = first + 1;
+    while (last < size.size() && sum + size[last] <= kChunk) sum += size[last++];
+    visit(first, last);
+    first = last;
+  }
+}
+
+}  // namespace
+
+DerivedFibers Deriver::run() {
+  out_.extent = info_.extent;
+  out_.counts_only = !info_.elements;
+  switch (node_.kind) {
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin: {
+      collect_join_payloads();
+      std::vector<int> groups;
+      size_t at = 0;
+      for (const int group : node_.groups) {
+        groups.push_back(s_.space_of(node_.inputs[at].stream));
+        at += static_cast<size_t>(group);
+      }
+      join(groups);
+      break;
+    }
+    case NodeKind::serialize: {
+      std::vector<int> groups;
+      for (const Input& input : node_.inputs) groups.push_back(s_.space_of(input.stream));
+      collect_join_payloads();
+      join(groups);
+      break;
+    }
+    case NodeKind::accumulate:
+      accumulate();
+      break;
+    case NodeKind::filter:
+      filter();
+      break;
+    case NodeKind::parallelize:
+      split();
+      break;
+    case NodeKind::drop:
+      drop();
+      break;
+    default:
+      throw Error(ExitCode::internal, "estimate: a node opens fibers it should not");
+  }
+  return std::move(out_);
+}
+
+void Deriver::start(const Table& keys) {
+  out_.key = keys.columns;
+  out_.index.build(keys);
+  out_.pos = {0};
+  out_.pos.reserve(keys.rows() + 1);
+  for (const Payload& payload : payloads_) out_.payload[payload.column];
+}
+
+void Deriver::close_row() {
+  out_.pos.push_back(static_cast<uint32_t>(out_.crd.size()));
+}
+
+void Deriver::add_payload(Column column, size_t group, Column source) {
+  for (Payload& payload : payloads_) {
+    if (payload.column != column) continue;
+    payload.source.resize(std::max(payload.source.size(), group + 1), -1);
+    payload.source[group] = source;
+    return;
+  }
+  payloads_.push_back({column, std::vector<Column>(group + 1, -1)});
+  payloads_.back().source[group] = source;
+}
+
+Columns Deriver::sources(size_t group) const {
+  Columns result;
+  for (const Payload& payload : payloads_) {
+    if (group < payload.source.size() && payload.source[group] >= 0) {
+      result.push_back(payload.source[group]);
+    }
+  }
+  return united({}, result);
+}
+
+// --- joins
+
+/// Payloads that matter further down, of every node that gives streams of this space.
+void Deriver::collect_join_payloads() {
+  for (const Node& node : s_.graph->nodes) {
+    if (node.kind == NodeKind::serialize && s_.space_of(node.outputs[0]) == space_) {
+      if (!s_.structural[static_cast<size_t>(node.outputs[0])]) continue;
+      for (size_t p = 0; p < node.inputs.size(); ++p) {
+        add_payload(node.outputs[0], p, s_.canonical[static_cast<size_t>(node.inputs[p].stream)]);
+      }
+    }
+  }
+  if (node_.kind == NodeKind::serialize) return;
+  size_t at = 0;
+  size_t port = 1;
+  for (size_t g = 0; g < node_.groups.size(); ++g) {
+    const auto size = static_cast<size_t>(node_.groups[g]);
+    for (size_t k = 1; k < size; ++k, ++port) {
+      const StreamId out = node_.outputs[port];
+      if (!s_.structural[static_cast<size_t>(out)]) continue;
+      add_payload(out, g, s_.canonical[static_cast<size_t>(node_.inputs[at + k].stream)]);
+    }
+    at += size;
+  }
+}
+
+void Deriver::join(const std::vector<int>& groups) {
+  Columns key;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    key = united(std::move(key), r_.needs(groups[g], sources(g)));
+  }
+  const Table& keys = r_.relation(info_.parent, key);
+  start(keys);
+  out_.met.reserve(keys.rows());
+  std::vector<std::vector<Range>> fibers;
+  for (const int group : groups) fibers.push_back(r_.ranges(group, keys));
+  if (out_.counts_only && groups.size() == 2 && node_.kind != NodeKind::serialize) {
+    for (size_t row = 0; row < keys.rows(); ++row) count_row(fibers[0][row], fibers[1][row]);
+    return;
+  }
+  out_.counts_only = false;
+  std::vector<size_t> sizes(keys.rows(), 0);
+  for (const auto& group : fibers) {
+    for (size_t row = 0; row < sizes.size(); ++row) sizes[row] += group[row].count;
+  }
+  for_chunks(sizes, [&](size_t first, size_t last) {
+    std::vector<Expansion> elements;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      elements.push_back(r_.expand(groups[g], keys, sources(g), first, last));
+    }
+    std::vector<std::vector<Range>> part;
+    for (const auto& group : fibers) {
+      part.emplace_back(group.begin() + static_cast<ptrdiff_t>(first),
+                        group.begin() + static_cast<ptrdiff_t>(last));
+    }
+    for (size_t row = 0; row < last - first; ++row) merge_row(row, part, elements);
+  });
+}
+
+bool Deriver::keeps(size_t having, bool first) const {
+  if (node_.kind == NodeKind::intersect) return having == node_.groups.size();
+  return node_.kind == NodeKind::leftjoin ? first : true;
+}
+
+/// Only how many coordinates both have, and how many are met.
+void Deriver::count_row(const Range& a, const Range& b) {
+  uint64_t both = 0;
+  if (a.whole(info_.extent) || b.whole(info_.extent)) {
+    both = std::min(a.count, b.count);
+  } else {
+    uint32_t i = 0;
+    uint32_t j = 0;
+    while (i < a.count && j < b.count) {
+      const uint32_t x = a.coordinate(i);
+      const uint32_t y = b.coordinate(j);
+      both += x == y ? 1 : 0;
+      i += x <= y ? 1 : 0;
+      j += y <= x ? 1 : 0;
+    }
+  }
+  const uint64_t met = uint64_t{a.count} + b.count - both;
+  const uint64_t kept = node_.kind == NodeKind::intersect  ? both
+                        : node_.kind == NodeKind::leftjoin ? a.count
+                                                           : met;
+  out_.pos.push_back(out_.pos.back() + static_cast<uint32_t>(kept));
+  out_.met.push_back(static_cast<double>(met));
+}
+
+void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fibers,
+                        const std::vector<Expansion>& elements) {
+  const size_t n = fibers.size();
+  std::vector<uint32_t> at(n, 0);
+  double met = 0;
+  for (;;) {
+    uint64_t least = ~uint64_t{0};
+    for (size_t g = 0; g < n; ++g) {
+      if (at[g] < fibers[g][row].count) {
+        least = std::min<uint64_t>(least, fibers[g][row].coordinate(at[g]));
+      }
+    }
+    if (least == ~uint64_t{0}) break;
+    ++met;
+    std::vector<bool> has(n, false);
+    size_t having = 0;
+    for (size_t g = 0; g < n; ++g) {
+      has[g] = at[g] < fibers[g][row].count && fibers[g][row].coordinate(at[g]) == least;
+      having += has[g] ? 1 : 0;
+    }
+    if (keeps(having, has[0])) {
+      out_.crd.push_back(static_cast<uint32_t>(least));
+      for (const Payload& payload : payloads_) {
+        uint32_t value = kAbsent;
+        for (size_t g = 0; g < payload.source.size(); ++g) {
+          if (payload.source[g] < 0 || !has[g]) continue;
+          value = elements[g].table.at(payload.source[g])[elements[g].offsets[row] + at[g]];
+        }
+        out_.payload[payload.column].push_back(value);
+      }
+    }
+    for (size_t g = 0; g < n; ++g) at[g] += has[g] ? 1 : 0;
+  }
+  out_.met.push_back(met);
+  close_row();
+}
+
+// --- accumulators
+
+void Deriver::accumulate() {
+  bool counted = true;
+  for (int i = 0; i < node_.order; ++i) {
+    const int loop = s_.space_of(node_.inputs[static_cast<size_t>(i) + 2].stream);
+    counted = counted && s_.info(loop).opening == Opening::counted;
+  }
+  if (node_.order == 1) return accumulate_one();
+  if (!counted) return accumulate_tuples();
+  if (info_.order == 0) return accumulate_one();
+  const Table& keys = r_.relation(
+      info_.parent, {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))});
+  const int loop = s_.space_of(node_.inputs[static_cast<size_t>(info_.order) + 2].stream);
+  start(keys);
+  out_.whole = true;
+  const auto n = static_cast<uint32_t>(s_.info(loop).counted);
+  for (size_t row = 0; row < keys.rows(); ++row) out_.pos.push_back(out_.pos.back() + n);
+}
+
+/// One output loop: the union, over the fiber of the loop that ends, of the fibers below.
+void Deriver::accumulate_one() {
+  const int ending = s_.space_of(node_.inputs[1].stream);
+  const int loop = s_.space_of(node_.inputs[2].stream);
+  const Columns below = r_.needs(loop, {});
+  const Table& keys = r_.relation(info_.parent, r_.needs(ending, below));
+  start(keys);
+  const std::vector<Range> outer = r_.ranges(ending, keys);
+  if (s_.info(loop).opening == Opening::counted) {
+    out_.whole = true;
+    const auto n = static_cast<uint32_t>(s_.info(loop).counted);
+    for (const Range& fiber : outer) {
+      out_.pos.push_back(out_.pos.back() + (fiber.count > 0 ? n : 0));
+    }
+    return;
+  }
+  out_.counts_only = false;
+  const int64_t extent = s_.info(loop).extent;
+  marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
+  std::vector<size_t> sizes;
+  for (const Range& fiber : outer) sizes.push_back(fiber.count);
+  for_chunks(sizes, [&](size_t first, size_t last) {
+    const Expansion ended = r_.expand(ending, keys, below, first, last);
+    const std::vector<Range> fibers = r_.ranges(loop, ended.table);
+    for (size_t row = 0; row < last - first; ++row) {
+      unite_row(fibers, ended.offsets[row], ended.offsets[row + 1], extent);
+    }
+  });
+}
+
+void Deriver::unite_row(const std::vector<Range>& fibers, size_t first, size_t last,
+                        int64_t extent) {
+  touched_.clear();
+  for (size_t f = first; f < last && static_cast<int64_t>(touched_.size()) < extent; ++f) {
+    for (uint32_t k = 0; k < fibers[f].count; ++k) {
+      const uint32_t c = fibers[f].coordinate(k);
+      uint64_t& word = marks_[c / 64];
+      const uint64_t bit = uint64_t{1} << (c % 64);
+      if ((word & bit) == 0) touched_.push_back(c);
+      word |= bit;
+    }
+  }
+  if (touched_.size() > marks_.size()) {  // denser than a word each: read the words in order
+    for (size_t w = 0; w < marks_.size(); ++w) {
+      for (uint64_t word = marks_[w]; word != 0; word &= word - 1) {
+        out_.crd.push_back(static_cast<uint32_t>(w * 64) +
+                           static_cast<uint32_t>(std::countr_zero(word)));
+      }
+    }
+  } else {
+    std::sort(touched_.begin(), touched_.end());
+    out_.crd.insert(out_.crd.end(), touched_.begin(), touched_.end());
+  }
+  for (const uint32_t c : touched_) marks_[c / 64] = 0;
+  close_row();
+}
+
+/// Several output loops over lists: all entries of a row, sorted.
+void Deriver::accumulate_tuples() {
+  const auto n = static_cast<size_t>(node_.order);
+  std::vector<int> loops;
+  Columns crds;
+  for (size_t i = 0; i <= n; ++i) loops.push_back(s_.space_of(node_.inputs[i + 1].stream));
+  for (size_t i = 1; i <= n; ++i) {
+    crds.push_back(s_.canonical[static_cast<size_t>(node_.inputs[i + 1].stream)]);
+  }
+  std::vector<Columns> wanted(n + 2);
+  wanted[n + 1] = united({}, crds);
+  for (size_t i = n + 1; i-- > 0;) wanted[i] = r_.needs(loops[i], wanted[i + 1]);
+  const int outer = s_.space_of(node_.inputs[0].stream);
+  const Table& keys = r_.relation(outer, wanted[0]);
+  if (info_.order == 0) {
+    start(keys);
+  } else {
+    start(r_.relation(info_.parent, {s_.position_of(s_.space_of(
+                                        node_.outputs[static_cast<size_t>(info_.order) - 1]))}));
+  }
+  out_.counts_only = false;
+  for (size_t row = 0; row < keys.rows(); ++row) {
+    Table table = Relations::slice(keys, row, row + 1);
+    for (size_t i = 0; i <= n; ++i) table = r_.expand(loops[i], table, wanted[i + 1]).table;
+    std::vector<std::vector<uint32_t>> tuples(table.rows());
+    for (size_t e = 0; e < tuples.size(); ++e) {
+      for (const Column c : crds) tuples[e].push_back(table.at(c)[e]);
+    }
+    add_tuples(tuples);
+    if (info_.order == 0) close_row();
+  }
+}
+
+/// The coordinates of this space's loop: those of the distinct prefixes, a fiber for each distinct
+/// shorter prefix.
+void Deriver::add_tuples(std::vector<std::vector<uint32_t>>& tuples) {
+  const auto length = static_cast<size_t>(info_.order) + 1;
+  for (auto& tuple : tuples) tuple.resize(length);
+  std::sort(tuples.begin(), tuples.end());
+  tuples.erase(std::unique(tuples.begin(), tuples.end()), tuples.end());
+  for (size_t e = 0; e < tuples.size(); ++e) {
+    out_.crd.push_back(tuples[e].back());
+    if (info_.order == 0) continue;
+    const bool last = e + 1 == tuples.size() ||
+                      !std::equal(tuples[e].begin(), tuples[e].end() - 1, tuples[e + 1].begin());
+    if (last) close_row();
+  }
+}
+
+// --- spaces with some of another's elements
+
+void Deriver::keep_some(int from, const Columns& columns,
+                        const std::function<Keep(const Expansion&)>& rule) {
+  const Columns wanted = united(sources(0), columns);
+  const Table& keys = r_.relation(info_.parent, r_.needs(from, wanted));
+  start(keys);
+  out_.counts_only = false;
+  const std::vector<Range> fibers = r_.ranges(from, keys);
+  std::vector<size_t> sizes;
+  for (const Range& fiber : fibers) sizes.push_back(fiber.count);
+  for_chunks(sizes, [&](size_t first, size_t last) {
+    const Expansion elements = r_.expand(from, keys, wanted, first, last);
+    const Keep keep = rule(elements);
+    for (size_t row = first; row < last; ++row) {
+      for (uint32_t k = 0; k < fibers[row].count; ++k) {
+        const size_t e = elements.offsets[row - first] + k;
+        const uint32_t c = fibers[row].coordinate(k);
+        if (!keep(c, e)) continue;
+        out_.crd.push_back(c);
+        for (const Payload& payload : payloads_) {
+          out_.payload[payload.column].push_back(elements.table.at(payload.source[0])[e]);
+        }
+      }
+      close_row();
+    }
+  });
+}
+
+/// Values are not computed: what a rectifier gives is taken to be the fill every other time, any
+/// other value never.
+void Deriver::filter() {
+  for (size_t i = 1; i < node_.outputs.size(); ++i) {
+    if (!s_.structural[static_cast<size_t>(node_.outputs[i])]) continue;
+    add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i].stream)]);
+  }
+  StreamId value = node_.inputs[0].stream;
+  const Node& source = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);
+  const bool half = source.kind == NodeKind::map && source.op == Op::relu && node_.init == 0;
+  keep_some(s_.space_of(value), {}, [half](const Expansion&) -> Keep {
+    return [half](uint32_t c, size_t e) {
+      return !half || std::popcount((c + 1) * 0x9e3779b9U ^ static_cast<uint32_t>(e)) % 2 == 0;
+    };
+  });
+}
+
+/// Copy p of P has the coordinates p, p + P, ..
+void Deriver::split() {
+  const auto copies = static_cast<uint32_t>(node_.outputs.size());
+  uint32_t copy = 0;
+  for (uint32_t p = 0; p < copies; ++p) {
+    if (s_.space_of(node_.outputs[p]) == space_) copy = p;
+  }
+  for (const Node& node : s_.graph->nodes) {
+    if (node.kind != NodeKind::parallelize) continue;
+    for (const StreamId out : node.outputs) {
+      if (s_.space_of(out) != space_ || !s_.structural[static_cast<size_t>(out)]) continue;
+      add_payload(out, 0, s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
+    }
+  }
+  keep_some(s_.space_of(node_.inputs[0].stream), {}, [=](const Expansion&) -> Keep {
+    return [=](uint32_t c, size_t) { return c % copies == copy; };
+  });
+}
+
+/// What the moved spaces below need of the elements that they hang from.
+Columns Deriver::wanted_below() const {
+  std::map<int, Columns> wanted;  // by space before the move
+  std::vector<std::pair<int, int>> below;  // (depth, origin)
+  for (const auto& [key, moved] : s_.moved) {
+    if (key.first != space_ || moved == space_) continue;
+    below.emplace_back(s_.spaces.spaces[static_cast<size_t>(key.second)].depth, key.second);
+  }
+  for (Column c = 0; c < static_cast<Column>(s_.structural.size()); ++c) {
+    const Column canonical = s_.canonical[static_cast<size_t>(c)];
+    if (!s_.structural[static_cast<size_t>(c)] || canonical < 0) continue;
+    const ColumnInfo& info = s_.column(canonical);
+    if (info.kind == ColumnInfo::Kind::transport && info.top == space_) {
+      Columns& set = wanted[s_.home(info.base)];
+      set = united(std::move(set), {info.base});
+    }
+  }
+  std::sort(below.rbegin(), below.rend());
+  Columns all;
+  for (const auto& [depth, origin] : below) {
+    Columns& outer = wanted[s_.info(origin).parent];
+    outer = united(std::move(outer), r_.needs(origin, wanted[origin]));
+  }
+  const int from = s_.space_of(node_.inputs[0].stream);
+  return wanted[from];
+}
+
+void Deriver::drop() {
+  const int from = s_.space_of(node_.inputs[0].stream);
+  const auto outer = static_cast<size_t>(node_.groups[0]);
+  for (size_t i = 0; i < outer; ++i) {
+    if (!s_.structural[static_cast<size_t>(node_.outputs[i])]) continue;
+    add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i].stream)]);
+  }
+  for (const Column base : wanted_below()) {
+    const Column column = s_.transported(base, space_);
+    if (column != base) add_payload(column, 0, base);
+  }
+  const int inner = s_.space_of(node_.inputs[outer].stream);
+  keep_some(from, r_.needs(inner, {}), [this, inner](const Expansion& elements) -> Keep {
+    auto fibers = std::make_shared<std::vector<Range>>(r_.ranges(inner, elements.table));
+    return [fibers](uint32_t, size_t e) { return (*fibers)[e].count > 0; };
+  });
+}
+
+}  // namespace fuseflow::estimate

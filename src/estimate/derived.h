@@ -1,0 +1,62 @@
+// Computes the fibers that joins, accumulators, filters and splits open, once for each distinct row
+// of what they depend on. Part of the exact counter (relations.h).
+#pragma once
+
+#include <functional>
+
+#include "estimate/relations.h"
+
+namespace fuseflow::estimate {
+
+class Deriver {
+ public:
+  Deriver(Relations& relations, int space)
+      : r_(relations), s_(relations.s_), space_(space), info_(relations.s_.info(space)),
+        node_(relations.s_.node(info_.opener)) {}
+  DerivedFibers run();
+
+ private:
+  /// A payload of the space, and the column it is taken from in each space that is joined (-1: not
+  /// from that one).
+  struct Payload {
+    Column column = -1;
+    std::vector<Column> source;
+  };
+  using Keep = std::function<bool(uint32_t coordinate, size_t element)>;
+
+  void start(const Table& keys);
+  void close_row();
+  void add_payload(Column column, size_t group, Column source);
+  Columns sources(size_t group) const;
+  Columns wanted_below() const;
+
+  void join(const std::vector<int>& groups);
+  void collect_join_payloads();
+  void count_row(const Range& a, const Range& b);
+  void merge_row(size_t row, const std::vector<std::vector<Range>>& fibers,
+                 const std::vector<Expansion>& elements);
+  bool keeps(size_t having, bool first) const;
+
+  void accumulate();
+  void accumulate_one();
+  void unite_row(const std::vector<Range>& fibers, size_t first, size_t last, int64_t extent);
+  void accumulate_tuples();
+  void add_tuples(std::vector<std::vector<uint32_t>>& tuples);
+
+  void filter();
+  void split();
+  void drop();
+  void keep_some(int from, const Columns& columns, const std::function<Keep(const Expansion&)>& rule);
+
+  Relations& r_;
+  Structure& s_;
+  int space_;
+  SpaceInfo info_;
+  const Node& node_;
+  DerivedFibers out_;
+  std::vector<Payload> payloads_;
+  std::vector<uint64_t> marks_;   ///< unite_row: a bit a coordinate
+  std::vector<uint32_t> touched_;
+};
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,144 @@
+#include "estimate/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+using estimate::RegionCost;
+
+/// Bytes of a tensor's arrays: values, coordinates and positions.
+double stored_bytes(const Tensor& tensor, const Storage* storage) {
+  const auto value = static_cast<double>(element_bytes(tensor.type));
+  if (storage == nullptr) {
+    double elements = 1;
+    for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+    return elements * value;
+  }
+  const double last = storage->rank() == 0 ? 1.0 : static_cast<double>(storage->positions(storage->rank() - 1));
+  double bytes = last * static_cast<double>(tensor.format.block_volume()) * value;
+  for (const Level& level : storage->levels) {
+    bytes += static_cast<double>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
+  }
+  return bytes;
+}
+
+std::string limit_name(const Program& program, const Graph& graph, NodeId id) {
+  if (id < 0) return "";
+  const Node& node = graph.nodes[static_cast<size_t>(id)];
+  std::string text = node_kind_name(node.kind);
+  if (node.kind == NodeKind::map) text += fmt::format(" {}", op_info(node.op).name);
+  if (node.tensor >= 0) {
+    text += " %" + program.tensors[static_cast<size_t>(node.tensor)].name;
+    if (node.level >= 0) text += fmt::format(".{}", node.level);
+  }
+  return text;
+}
+
+RegionEstimate region_estimate(const Program& program, const Region& region,
+                               const RegionCost& cost) {
+  RegionEstimate e;
+  e.region = region.name;
+  e.cycles = std::ceil(cost.cycles);
+  e.bound = std::floor(cost.bound);
+  e.limit = limit_name(program, *region.graph, cost.limit);
+  e.flops = cost.flops;
+  e.dram_read_bytes = cost.dram_read_bytes;
+  e.dram_write_bytes = cost.dram_write_bytes;
+  e.scratchpad_read_bytes = cost.scratchpad_read_bytes;
+  e.scratchpad_write_bytes = cost.scratchpad_write_bytes;
+  e.tokens = cost.tokens;
+  return e;
+}
+
+void finish_total(ProgramEstimate& estimate, const Machine& machine) {
+  RegionEstimate& total = estimate.total;
+  total.region = "total";
+  const RegionEstimate* longest = nullptr;
+  for (const RegionEstimate& e : estimate.regions) {
+    total.cycles += e.cycles;
+    total.bound += e.bound;
+    total.flops += e.flops;
+    total.dram_read_bytes += e.dram_read_bytes;
+    total.dram_write_bytes += e.dram_write_bytes;
+    total.scratchpad_read_bytes += e.scratchpad_read_bytes;
+    total.scratchpad_write_bytes += e.scratchpad_write_bytes;
+    total.tokens += e.tokens;
+    if (longest == nullptr || e.cycles > longest->cycles) longest = &e;
+  }
+  if (longest != nullptr) total.limit = longest->region + ": " + longest->limit;
+  if (estimate.regions.size() > 1) {
+    const double pauses = static_cast<double>(estimate.regions.size() - 1) *
+                          static_cast<double>(machine.reconfiguration_cycles);
+    total.cycles += pauses;
+    total.bound += pauses;
+  }
+}
+
+const Graph& graph_of(const Region& region) {
+  if (!region.graph) throw Error(ExitCode::internal, "region @" + region.name + " has no graph");
+  return *region.graph;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
+                                   const Machine& machine) {
+  ProgramEstimate result;
+  TensorData known = data;
+  known.storage.resize(program.tensors.size());
+  std::vector<bool> uncertain(program.tensors.size(), false);
+  for (const Region& region : program.regions) {
+    const Graph& graph = graph_of(region);
+    // Within a graph, later phases read what earlier ones write: those patterns come first.
+    estimate::ExactCounts exact = estimate::count_exact(program, graph, known, uncertain);
+    for (const estimate::Written& written : exact.written) {
+      known.storage[static_cast<size_t>(written.tensor)] = written.pattern;
+      uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
+    }
+    std::vector<double> bytes;
+    for (size_t t = 0; t < program.tensors.size(); ++t) {
+      bytes.push_back(stored_bytes(program.tensors[t], known.find(static_cast<TensorId>(t))));
+    }
+    const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
+    result.regions.push_back(region_estimate(program, region, cost));
+  }
+  finish_total(result, machine);
+  return result;
+}
+
+std::string estimate_csv(const Program& program, const Machine& machine,
+                         const ProgramEstimate& estimate) {
+  std::string text =
+      "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
+      "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
+      "max_abs_error,bound_cycles,limit\n";
+  const auto row = [&](const RegionEstimate& e) {
+    text += fmt::format("1,{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
+                        csv_field(program.name), csv_field(machine.name), csv_field(e.region),
+                        e.cycles, e.flops, e.dram_read_bytes, e.dram_write_bytes,
+                        e.scratchpad_read_bytes, e.scratchpad_write_bytes, e.tokens, e.bound,
+                        csv_field(e.limit));
+  };
+  for (const RegionEstimate& e : estimate.regions) row(e);
+  row(estimate.total);
+  return text;
+}
+
+}  // namespace fuseflow

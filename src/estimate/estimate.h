@@ -1,0 +1,54 @@
+// Estimates of a program: FLOPs, bytes, tokens and cycles of every region without simulating it,
+// and a lower bound on its cycles. Methods and their errors: ir-spec/estimate.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimate/costs.h"
+#include "ir/program.h"
+#include "sim/run.h"
+#include "tensor/stats.h"
+
+namespace fuseflow {
+
+struct RegionEstimate {
+  std::string region;
+  double cycles = 0;
+  double bound = 0;  ///< <= the simulated cycles; 0 when nothing is certain (statistics)
+  std::string limit;  ///< the node whose steps take longest: "scan %adj.1", "accumulate"
+  double flops = 0;
+  double dram_read_bytes = 0;
+  double dram_write_bytes = 0;
+  double scratchpad_read_bytes = 0;
+  double scratchpad_write_bytes = 0;
+  double tokens = 0;
+};
+
+struct ProgramEstimate {
+  std::vector<RegionEstimate> regions;
+  RegionEstimate total;  ///< with the reconfigurations between regions
+};
+
+/// Counts from the data: FLOPs as the simulator counts them (exactly, unless values decide what
+/// is stored). Every region has a graph. `data` holds the tensors that no region writes.
+ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
+                                   const Machine& machine);
+
+/// What is known of a tensor when its entries are not looked at.
+struct TensorStatistics {
+  TensorStats stats;
+  bool known = false;
+};
+
+/// From statistics of the stored inputs alone, by TensorId.
+ProgramEstimate estimate_from_statistics(const Program& program,
+                                         const std::vector<TensorStatistics>& statistics,
+                                         const Machine& machine);
+
+/// One row a region and `total`: the columns of fuseflow-sim, then bound_cycles and limit.
+std::string estimate_csv(const Program& program, const Machine& machine,
+                         const ProgramEstimate& estimate);
+
+}  // namespace fuseflow

@@ -1,0 +1,468 @@
+#include "estimate/relations.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "estimate/derived.h"
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 21;  ///< elements expanded at a time
+
+std::vector<size_t> offsets_of(const std::vector<Range>& ranges) {
+  std::vector<size_t> offsets(ranges.size() + 1, 0);
+  for (size_t r = 0; r < ranges.size(); ++r) offsets[r + 1] = offsets[r] + ranges[r].count;
+  return offsets;
+}
+
+uint32_t look_up(const LevelLists& level, uint32_t ref, int64_t c) {
+  if (ref == kAbsent || c < 0 || c >= level.extent) return kAbsent;
+  if (level.kind == LevelKind::dense) {
+    return static_cast<uint32_t>(static_cast<int64_t>(ref) * level.extent + c);
+  }
+  const std::vector<uint32_t>& crd = *level.crd;
+  if (level.kind == LevelKind::singleton) return crd[ref] == c ? ref : kAbsent;
+  const auto first = crd.begin() + (*level.pos)[ref];
+  const auto last = crd.begin() + (*level.pos)[ref + 1];
+  const auto at = std::lower_bound(first, last, static_cast<uint32_t>(c));
+  return at != last && *at == c ? static_cast<uint32_t>(at - crd.begin()) : kAbsent;
+}
+
+/// The elements of a dense or listed fiber whose coordinate + offset is in 0 .. loop - 1.
+Range clipped(Range fiber, int64_t offset, int64_t loop) {
+  const auto coordinate = [&](uint32_t k) {
+    return offset + (fiber.crd == nullptr ? k : fiber.crd[k]);
+  };
+  uint32_t begin = 0;
+  uint32_t end = fiber.count;
+  if (offset < 0 || (end > 0 && coordinate(end - 1) >= loop)) {
+    while (begin < end && coordinate(begin) < 0) ++begin;
+    while (end > begin && coordinate(end - 1) >= loop) --end;
+  }
+  Range result = fiber;
+  result.first += begin;
+  result.count = end - begin;
+  if (fiber.crd != nullptr) result.crd += begin;
+  result.base = static_cast<uint32_t>(offset + (fiber.crd == nullptr ? begin : 0));
+  return result;
+}
+
+}  // namespace
+
+Relations::Relations(const Program& program, const Graph& graph, const TensorData& data,
+                     const Limits& limits)
+    : program_(program),
+      graph_(graph),
+      data_(data),
+      limits_(limits),
+      s_(analyse_structure(program, graph)) {}
+
+Relations::~Relations() = default;
+
+const LevelLists& Relations::level(TensorId tensor, int l) {
+  const auto found = levels_.find({tensor, l});
+  if (found != levels_.end()) return *found->second;
+  auto entry = std::make_unique<LevelLists>();
+  const Tensor& t = program_.tensors[static_cast<size_t>(tensor)];
+  const auto d = static_cast<size_t>(t.format.mode_order[static_cast<size_t>(l)]);
+  entry->kind = t.format.levels[static_cast<size_t>(l)];
+  entry->extent = t.shape[d].value;
+  if (!t.format.block.empty()) {
+    entry->extent = (entry->extent + t.format.block[d] - 1) / t.format.block[d];
+  }
+  const auto keep = [&]() -> const LevelLists& {
+    return *levels_.emplace(std::pair(tensor, l), std::move(entry)).first->second;
+  };
+  if (entry->kind == LevelKind::dense) return keep();
+  const Storage* storage = data_.find(tensor);
+  if (storage == nullptr && missing) storage = missing(tensor);
+  if (storage == nullptr) {
+    throw Error(ExitCode::rejected, "the data of tensor %" + t.name + " is not known");
+  }
+  const Level& stored = storage->levels[static_cast<size_t>(l)];
+  entry->pos = &stored.pos;
+  entry->crd = &stored.crd;
+  entry->parents = l == 0 ? 1 : storage->positions(l - 1);
+  if (entry->kind == LevelKind::bitvector) {
+    const auto words = static_cast<size_t>(stored.words_per_fiber());
+    for (size_t w = 0; w < stored.words.size(); ++w) {
+      for (uint64_t word = stored.words[w]; word != 0; word &= word - 1) {
+        entry->bits.push_back(static_cast<uint32_t>(w % words * 64) +
+                              static_cast<uint32_t>(std::countr_zero(word)));
+      }
+    }
+    entry->crd = &entry->bits;
+  }
+  return keep();
+}
+
+Table Relations::slice(const Table& table, size_t first, size_t last) {
+  Table part;
+  part.columns = table.columns;
+  for (const auto& column : table.values) {
+    part.values.emplace_back(column.begin() + static_cast<ptrdiff_t>(first),
+                             column.begin() + static_cast<ptrdiff_t>(last));
+  }
+  part.weight.assign(table.weight.begin() + static_cast<ptrdiff_t>(first),
+                     table.weight.begin() + static_cast<ptrdiff_t>(last));
+  return part;
+}
+
+// --- what depends on what
+
+Columns Relations::fiber_key(int space) {
+  const SpaceInfo& info = s_.info(space);
+  switch (info.opening) {
+    case Opening::root:
+    case Opening::counted:
+      return {};
+    case Opening::scanned:
+      return {s_.canonical[static_cast<size_t>(s_.node(info.opener).inputs[0].stream)]};
+    case Opening::computed:
+      return derived(space).key;
+    case Opening::moved: {
+      Columns key;
+      for (const Column c : needs(info.origin, {})) key.push_back(s_.transported(c, info.top));
+      if (presence_or_none(info.top) >= 0) key.push_back(presence_or_none(info.top));
+      return united({}, key);
+    }
+  }
+  return {};
+}
+
+Columns Relations::needs(int space, const Columns& columns) {
+  Columns result = fiber_key(space);
+  for (const Column c : columns) result = united(std::move(result), support(space, c));
+  return result;
+}
+
+Column Relations::presence_or_none(int top) {
+  return aligner(top) == nullptr ? -1 : s_.presence_at(top);
+}
+
+const Node* Relations::aligner(int top) const {
+  for (const Node& node : graph_.nodes) {
+    if (node.kind == NodeKind::align && s_.space_of(node.inputs[0].stream) == top) return &node;
+  }
+  return nullptr;
+}
+
+Columns Relations::support(int space, Column column) {
+  const ColumnInfo info = s_.column(column);
+  if (info.home != space) return {column};
+  switch (info.kind) {
+    case ColumnInfo::Kind::position:
+      return {};
+    case ColumnInfo::Kind::presence:
+    case ColumnInfo::Kind::transport: {
+      if (space != info.top) {
+        Columns result;
+        for (const Column c : needs(s_.info(space).origin, {info.base})) {
+          result.push_back(s_.transported(c, info.top));
+        }
+        return united({}, result);
+      }
+      const Node* node = aligner(space);
+      if (node == nullptr) return {};  // drop: a payload
+      Columns wanted = {s_.canonical[static_cast<size_t>(node->inputs[1].stream)]};
+      if (info.base >= 0) wanted = united(std::move(wanted), {info.base});
+      return united(needs(s_.space_of(node->inputs[1].stream), wanted),
+                    support(space, s_.canonical[static_cast<size_t>(node->inputs[0].stream)]));
+    }
+    case ColumnInfo::Kind::stream:
+      break;
+  }
+  const Node& node = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
+  Columns result;
+  if (node.kind == NodeKind::scan && s_.info(space).opening == Opening::counted &&
+      column != node.outputs[0] && node.tensor >= 0) {
+    result = {s_.canonical[static_cast<size_t>(node.inputs[0].stream)]};
+  } else if (node.kind == NodeKind::locate) {
+    for (const Input& input : node.inputs) {
+      result = united(std::move(result),
+                      support(space, s_.canonical[static_cast<size_t>(input.stream)]));
+    }
+  }
+  return result;
+}
+
+// --- relations and expansions
+
+const Table& Relations::relation(int space, const Columns& columns) {
+  const std::pair<int, Columns> key(space, columns);
+  const auto found = relations_.find(key);
+  if (found != relations_.end()) return *found->second;
+  auto table = std::make_unique<Table>();
+  if (s_.info(space).opening == Opening::root) {
+    table->columns = columns;
+    table->values.assign(columns.size(), {0});
+    table->weight = {1};
+  } else {
+    const Table& parent = relation(s_.info(space).parent, needs(space, columns));
+    const std::vector<size_t> offsets = offsets_of(ranges(space, parent));
+    Grouping grouping(columns);
+    for (size_t first = 0; first < parent.rows();) {
+      size_t last = first + 1;
+      while (last < parent.rows() && offsets[last + 1] - offsets[first] <= kChunk) ++last;
+      grouping.add(expand(space, parent, columns, first, last).table);
+      first = last;
+    }
+    *table = grouping.take();
+  }
+  return *relations_.emplace(key, std::move(table)).first->second;
+}
+
+Expansion Relations::expand(int space, const Table& parent, const Columns& columns) {
+  const std::vector<Range> fibers = ranges(space, parent);
+  Expansion result;
+  result.offsets = offsets_of(fibers);
+  if (result.offsets.back() > limits_.rows) {
+    throw Error(ExitCode::unfinished,
+                "counting from the data would take too much memory; use --statistics");
+  }
+  result.table.columns = columns;
+  for (const Column c : columns) {
+    result.table.values.push_back(evaluate(space, c, parent, fibers, result.offsets));
+  }
+  result.table.weight.reserve(result.offsets.back());
+  for (size_t r = 0; r < fibers.size(); ++r) {
+    result.table.weight.insert(result.table.weight.end(), fibers[r].count, parent.weight[r]);
+  }
+  return result;
+}
+
+Expansion Relations::expand(int space, const Table& parent, const Columns& columns, size_t first,
+                            size_t last) {
+  if (first == 0 && last == parent.rows()) return expand(space, parent, columns);
+  return expand(space, slice(parent, first, last), columns);
+}
+
+// --- fibers
+
+std::vector<Range> Relations::ranges(int space, const Table& parent) {
+  const SpaceInfo& info = s_.info(space);
+  switch (info.opening) {
+    case Opening::root:
+      break;
+    case Opening::counted:
+      return std::vector<Range>(parent.rows(), {nullptr, 0, static_cast<uint32_t>(info.counted), 0});
+    case Opening::scanned:
+      return scan_ranges(s_.node(info.opener), info.extent, parent);
+    case Opening::computed:
+      return derived_ranges(space, parent);
+    case Opening::moved: {
+      std::vector<Range> result =
+          ranges(info.origin, before_move(space, parent, needs(info.origin, {})));
+      if (const Column presence = presence_or_none(info.top); presence >= 0) {
+        const std::vector<uint32_t>& there = parent.at(presence);
+        for (size_t r = 0; r < result.size(); ++r) {
+          if (there[r] != 1) result[r] = {};
+        }
+      }
+      return result;
+    }
+  }
+  return {};
+}
+
+std::vector<Range> Relations::scan_ranges(const Node& node, int64_t loop, const Table& parent) {
+  const std::vector<uint32_t>& refs =
+      parent.at(s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
+  std::vector<Range> result(refs.size());
+  if (node.tensor < 0) {
+    for (size_t r = 0; r < refs.size(); ++r) {
+      if (refs[r] != kAbsent) result[r] = {nullptr, 0, static_cast<uint32_t>(loop), 0};
+    }
+    return result;
+  }
+  const LevelLists& lists = level(node.tensor, node.level);
+  const uint32_t* crd = lists.crd == nullptr ? nullptr : lists.crd->data();
+  for (size_t r = 0; r < refs.size(); ++r) {
+    const uint32_t ref = refs[r];
+    if (ref == kAbsent) continue;
+    Range fiber;
+    if (lists.kind == LevelKind::dense) {
+      fiber = {nullptr, static_cast<uint32_t>(ref * lists.extent),
+               static_cast<uint32_t>(lists.extent), 0};
+    } else if (lists.kind == LevelKind::singleton) {
+      fiber = {crd + ref, ref, 1, 0};
+    } else {
+      const uint32_t begin = (*lists.pos)[ref];
+      fiber = {crd + begin, begin, (*lists.pos)[ref + 1] - begin, 0};
+    }
+    result[r] = clipped(fiber, node.offset, loop);
+  }
+  return result;
+}
+
+std::vector<Range> Relations::derived_ranges(int space, const Table& parent) {
+  const DerivedFibers& fibers = derived(space);
+  const SpaceInfo& info = s_.info(space);
+  const bool by_position = info.order > 0 && s_.node(info.opener).kind == NodeKind::accumulate;
+  const std::vector<uint32_t> rows = by_position ? parent.at(fibers.key[0]) : fibers.index.find(parent);
+  std::vector<Range> result(parent.rows());
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const uint32_t row = rows[r];
+    if (row == RowIndex::kNoRow) continue;
+    const uint32_t first = fibers.pos[row];
+    const uint32_t count = fibers.pos[row + 1] - first;
+    const bool listed = !fibers.whole && !fibers.counts_only;
+    result[r] = {listed ? fibers.crd.data() + first : nullptr, first, count, 0};
+  }
+  return result;
+}
+
+Table Relations::before_move(int space, const Table& parent, const Columns& origin_columns) {
+  Table before;
+  before.columns = origin_columns;
+  for (const Column c : origin_columns) {
+    before.values.push_back(parent.at(s_.transported(c, s_.info(space).top)));
+  }
+  before.weight = parent.weight;
+  return before;
+}
+
+const DerivedFibers& Relations::derived(int space) {
+  auto found = derived_.find(space);
+  if (found == derived_.end()) {
+    auto fibers = std::make_unique<DerivedFibers>(Deriver(*this, space).run());
+    found = derived_.emplace(space, std::move(fibers)).first;
+  }
+  return *found->second;
+}
+
+// --- columns
+
+std::vector<uint32_t> Relations::evaluate(int space, Column column, const Table& parent,
+                                          const std::vector<Range>& fibers,
+                                          const std::vector<size_t>& offsets) {
+  const ColumnInfo info = s_.column(column);
+  std::vector<uint32_t> out;
+  if (info.home != space) {
+    out.reserve(offsets.back());
+    const std::vector<uint32_t>& values = parent.at(column);
+    for (size_t r = 0; r < fibers.size(); ++r) {
+      out.insert(out.end(), fibers[r].count, values[r]);
+    }
+    return out;
+  }
+  switch (info.kind) {
+    case ColumnInfo::Kind::position:
+      out.reserve(offsets.back());
+      for (const Range& fiber : fibers) {
+        for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.first + k);
+      }
+      return out;
+    case ColumnInfo::Kind::presence:
+    case ColumnInfo::Kind::transport:
+      return evaluate_moved(space, column, parent, fibers, offsets);
+    case ColumnInfo::Kind::stream:
+      break;
+  }
+  return evaluate_stream(space, column, parent, fibers, offsets);
+}
+
+std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const Table& parent,
+                                                 const std::vector<Range>& fibers,
+                                                 const std::vector<size_t>& offsets) {
+  const NodeId producer = graph_.streams[static_cast<size_t>(column)].producer;
+  const Node& node = s_.node(producer);
+  if (node.kind == NodeKind::locate) return evaluate_locate(space, node, parent, fibers, offsets);
+  std::vector<uint32_t> out;
+  out.reserve(offsets.back());
+  const bool computed = s_.info(space).opening == Opening::computed;
+  if (computed) {
+    const DerivedFibers& derived_fibers = derived(space);
+    const auto payload = derived_fibers.payload.find(column);
+    if (payload != derived_fibers.payload.end()) {
+      for (const Range& fiber : fibers) {
+        const auto first = payload->second.begin() + fiber.first;
+        out.insert(out.end(), first, first + fiber.count);
+      }
+      return out;
+    }
+    if (derived_fibers.counts_only) {
+      throw Error(ExitCode::internal, "estimate: elements of a space that only counts");
+    }
+  }
+  if (computed || column == node.outputs[0] || node.tensor < 0) {
+    for (const Range& fiber : fibers) {
+      for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.coordinate(k));
+    }
+  } else if (s_.info(space).opening == Opening::counted) {
+    const std::vector<uint32_t>& refs =
+        parent.at(s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
+    const auto extent = static_cast<uint32_t>(level(node.tensor, node.level).extent);
+    for (size_t r = 0; r < fibers.size(); ++r) {
+      for (uint32_t k = 0; k < fibers[r].count; ++k) out.push_back(refs[r] * extent + k);
+    }
+  } else {
+    for (const Range& fiber : fibers) {
+      for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.first + k);
+    }
+  }
+  return out;
+}
+
+std::vector<uint32_t> Relations::evaluate_locate(int space, const Node& node, const Table& parent,
+                                                 const std::vector<Range>& fibers,
+                                                 const std::vector<size_t>& offsets) {
+  const auto input = [&](size_t i) {
+    return evaluate(space, s_.canonical[static_cast<size_t>(node.inputs[i].stream)], parent, fibers,
+                    offsets);
+  };
+  std::vector<uint32_t> refs = input(0);
+  std::vector<int64_t> at(refs.size(), node.offset);
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const int64_t stride = i == 1 ? node.stride : node.strides[i - 2];
+    const std::vector<uint32_t> coordinates = input(i);
+    for (size_t e = 0; e < at.size(); ++e) at[e] += stride * static_cast<int64_t>(coordinates[e]);
+  }
+  const LevelLists& lists = level(node.tensor, node.level);
+  for (size_t e = 0; e < refs.size(); ++e) refs[e] = look_up(lists, refs[e], at[e]);
+  return refs;
+}
+
+std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const Table& parent,
+                                                const std::vector<Range>& fibers,
+                                                const std::vector<size_t>& offsets) {
+  const ColumnInfo info = s_.column(column);
+  if (space != info.top) {
+    const int origin = s_.info(space).origin;
+    const Table before = before_move(space, parent, needs(origin, {info.base}));
+    return evaluate(origin, info.base, before, fibers, offsets);
+  }
+  const Node* node = aligner(space);
+  std::vector<uint32_t> out;
+  if (node == nullptr) {
+    const std::vector<uint32_t>& payload = derived(space).payload.at(column);
+    for (const Range& fiber : fibers) {
+      const auto first = payload.begin() + fiber.first;
+      out.insert(out.end(), first, first + fiber.count);
+    }
+    return out;
+  }
+  const Column to_crd = s_.canonical[static_cast<size_t>(node->inputs[0].stream)];
+  const Column from_crd = s_.canonical[static_cast<size_t>(node->inputs[1].stream)];
+  const std::vector<uint32_t> to = evaluate(space, to_crd, parent, fibers, offsets);
+  Columns wanted = {from_crd};
+  if (info.base >= 0) wanted = united(std::move(wanted), {info.base});
+  const Expansion from = expand(s_.space_of(node->inputs[1].stream), parent, wanted);
+  const std::vector<uint32_t>& crd = from.table.at(from_crd);
+  const uint32_t none = info.base < 0 ? 0 : kAbsent;
+  out.assign(to.size(), none);
+  for (size_t r = 0; r < fibers.size(); ++r) {
+    size_t f = from.offsets[r];
+    for (size_t e = offsets[r]; e < offsets[r + 1]; ++e) {
+      while (f < from.offsets[r + 1] && crd[f] < to[e]) ++f;
+      if (f == from.offsets[r + 1]) break;
+      if (crd[f] == to[e]) out[e] = info.base < 0 ? 1 : from.table.at(info.base)[f];
+    }
+  }
+  return out;
+}
+
+}  // namespace fuseflow::estimate

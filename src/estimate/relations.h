@@ -1,0 +1,128 @@
+// The exact counter's engine: for every space, which distinct rows of references and coordinates
+// occur in it and how often. Equal rows are one row with a weight, so a sub-nest that is recomputed
+// under many elements is counted once for each distinct coordinate it is bound to.
+//
+// relation(space, columns) asks the parent's relation for the columns that its fibers depend on, and
+// expands each of its rows by one fiber. Fibers are those of a tensor's level, or computed once for
+// each distinct row they depend on (joins, accumulators: derived.cpp).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "estimate/structure.h"
+#include "estimate/table.h"
+#include "sim/run.h"
+
+namespace fuseflow::estimate {
+
+/// A fiber: `count` elements, at positions first .. first + count - 1. Their coordinates are `base`
+/// plus the position's entry of `crd`, or plus 0, 1, .. without it.
+struct Range {
+  const uint32_t* crd = nullptr;
+  uint32_t first = 0;
+  uint32_t count = 0;
+  uint32_t base = 0;
+  uint32_t coordinate(uint32_t k) const { return base + (crd == nullptr ? k : crd[k]); }
+  bool whole(int64_t extent) const {
+    return crd == nullptr && base == 0 && count == static_cast<uint64_t>(extent);
+  }
+};
+
+/// One storage level as the counter reads it: bitvectors as lists.
+struct LevelLists {
+  LevelKind kind = LevelKind::dense;
+  int64_t extent = 0;
+  int64_t parents = 0;
+  const std::vector<uint32_t>* pos = nullptr;
+  const std::vector<uint32_t>* crd = nullptr;
+  std::vector<uint32_t> bits;  ///< the list behind crd of a bitvector
+};
+
+/// Fibers that were computed, one for each row of `keys`.
+struct DerivedFibers {
+  Columns key;
+  RowIndex index;
+  std::vector<uint32_t> pos;   ///< rows + 1
+  std::vector<uint32_t> crd;   ///< empty if only counts are known, or if fibers are whole or empty
+  bool counts_only = false;
+  bool whole = false;          ///< every fiber has all coordinates, or none
+  int64_t extent = 0;
+  std::map<Column, std::vector<uint32_t>> payload;  ///< by column of the space, by position
+  std::vector<double> met;     ///< joins: coordinates met, by row
+};
+
+/// Elements of fibers below the rows of a table, fiber after fiber.
+struct Expansion {
+  std::vector<size_t> offsets;  ///< rows of the parent + 1
+  Table table;
+};
+
+/// Bounds of the counter, beyond which it throws Error(unfinished): the caller falls back on
+/// statistics.
+struct Limits {
+  size_t rows = size_t{1} << 28;
+};
+
+class Relations {
+ public:
+  Relations(const Program& program, const Graph& graph, const TensorData& data,
+            const Limits& limits = {});
+  ~Relations();
+  const Structure& structure() const { return s_; }
+  /// Called for a tensor without data when its levels are needed: one that the graph writes in an
+  /// earlier phase. The storage must outlive this object.
+  std::function<const Storage*(TensorId)> missing;
+
+  /// The distinct rows of `columns` in a space, with how often they occur.
+  const Table& relation(int space, const Columns& columns);
+  /// What the fibers of a space and the given columns of it depend on, in its parent.
+  Columns needs(int space, const Columns& columns);
+  /// The fibers of a space below each row of `parent`.
+  std::vector<Range> ranges(int space, const Table& parent);
+  Expansion expand(int space, const Table& parent, const Columns& columns);
+  /// Only those of the rows [first, last) of parent.
+  Expansion expand(int space, const Table& parent, const Columns& columns, size_t first,
+                   size_t last);
+  /// Computed fibers of a space (Opening::computed).
+  const DerivedFibers& derived(int space);
+  const LevelLists& level(TensorId tensor, int level);
+  static Table slice(const Table& table, size_t first, size_t last);
+
+ private:
+  Columns support(int space, Column column);
+  Columns fiber_key(int space);
+  std::vector<uint32_t> evaluate(int space, Column column, const Table& parent,
+                                 const std::vector<Range>& ranges,
+                                 const std::vector<size_t>& offsets);
+  std::vector<uint32_t> evaluate_stream(int space, Column column, const Table& parent,
+                                        const std::vector<Range>& ranges,
+                                        const std::vector<size_t>& offsets);
+  std::vector<uint32_t> evaluate_locate(int space, const Node& node, const Table& parent,
+                                        const std::vector<Range>& ranges,
+                                        const std::vector<size_t>& offsets);
+  std::vector<uint32_t> evaluate_moved(int space, Column column, const Table& parent,
+                                       const std::vector<Range>& ranges,
+                                       const std::vector<size_t>& offsets);
+  std::vector<Range> scan_ranges(const Node& node, int64_t loop, const Table& parent);
+  std::vector<Range> derived_ranges(int space, const Table& parent);
+  Columns moved_columns(int space) const;
+  Table before_move(int space, const Table& parent, const Columns& origin_columns);
+  /// How align's `to` and `from` relate, by the space `to`.
+  const Node* aligner(int top) const;
+  Column presence_or_none(int top);
+
+  friend class Deriver;
+  const Program& program_;
+  const Graph& graph_;
+  const TensorData& data_;
+  Limits limits_;
+  Structure s_;
+  std::map<std::pair<int, Columns>, std::unique_ptr<Table>> relations_;
+  std::map<int, std::unique_ptr<DerivedFibers>> derived_;
+  std::map<std::pair<TensorId, int>, std::unique_ptr<LevelLists>> levels_;
+};
+
+}  // namespace fuseflow::estimate

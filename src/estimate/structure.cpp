@@ -1,0 +1,254 @@
+#include "estimate/structure.h"
+
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+class Analysis {
+ public:
+  Analysis(const Program& program, const Graph& graph) {
+    s_.program = &program;
+    s_.graph = &graph;
+    const std::vector<GraphTensor> tensors = graph_tensors(program);
+    s_.spaces = compute_spaces(graph, tensors);
+    s_.space.resize(s_.spaces.spaces.size());
+    s_.canonical.resize(graph.streams.size());
+    s_.structural.assign(graph.streams.size(), false);
+    s_.consumers.assign(graph.streams.size(), 0);
+    for (StreamId i = 0; i < static_cast<StreamId>(graph.streams.size()); ++i) {
+      s_.column_info.push_back({ColumnInfo::Kind::stream, s_.space_of(i), -1, -1});
+    }
+  }
+
+  Structure run() {
+    for (size_t i = 0; i < s_.space.size(); ++i) {
+      const Spaces::Space& space = s_.spaces.spaces[i];
+      s_.space[i].parent = space.parent;
+      s_.space[i].opener = space.opener;
+      if (space.index >= 0) {
+        s_.space[i].extent = s_.graph->indices[static_cast<size_t>(space.index)].extent;
+      }
+    }
+    for (NodeId n = 0; n < static_cast<NodeId>(s_.graph->nodes.size()); ++n) forward(s_.node(n), n);
+    for (auto n = static_cast<NodeId>(s_.graph->nodes.size()); n-- > 0;) backward(s_.node(n));
+    for (StreamId i = 0; i < static_cast<StreamId>(s_.graph->streams.size()); ++i) {
+      const int home = s_.structural[static_cast<size_t>(i)] ? s_.space_of(i) : -1;
+      if (home >= 0) s_.space[static_cast<size_t>(home)].elements = true;
+    }
+    return std::move(s_);
+  }
+
+ private:
+  SpaceInfo& space_of(StreamId stream) {
+    return s_.space[static_cast<size_t>(s_.space_of(stream))];
+  }
+  Column& canonical(StreamId stream) { return s_.canonical[static_cast<size_t>(stream)]; }
+
+  /// How the outputs come about, in the order of the nodes.
+  void forward(const Node& node, NodeId id) {
+    for (const Input& input : node.inputs) {
+      if (!input.is_immediate()) ++s_.consumers[static_cast<size_t>(input.stream)];
+    }
+    for (const StreamId out : node.outputs) canonical(out) = out;
+    switch (node.kind) {
+      case NodeKind::repeat:
+      case NodeKind::buffer:
+        canonical(node.outputs[0]) = canonical(node.inputs[0].stream);
+        break;
+      case NodeKind::scan:
+        open_scan(node, id);
+        break;
+      case NodeKind::intersect:
+      case NodeKind::unite:
+      case NodeKind::leftjoin:
+      case NodeKind::filter:
+      case NodeKind::parallelize:
+      case NodeKind::serialize:
+        for (const StreamId out : node.outputs) open_computed(out, id, 0);
+        break;
+      case NodeKind::accumulate:
+        for (int i = 0; i < node.order; ++i) {
+          open_computed(node.outputs[static_cast<size_t>(i)], id, i);
+        }
+        break;
+      case NodeKind::align:
+        move(node.inputs[2].stream, node.outputs[0], s_.space_of(node.inputs[1].stream),
+             s_.space_of(node.inputs[0].stream));
+        break;
+      case NodeKind::drop:
+        open_drop(node, id);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void open_scan(const Node& node, NodeId id) {
+    SpaceInfo& info = space_of(node.outputs[0]);
+    if (info.opening != Opening::root) {
+      // The same space as an earlier scan's: both count.
+      canonical(node.outputs[0]) = crd_of_[s_.space_of(node.outputs[0])];
+      return;
+    }
+    crd_of_.resize(s_.space.size());
+    crd_of_[static_cast<size_t>(s_.space_of(node.outputs[0]))] = canonical(node.outputs[0]);
+    info.opener = id;
+    const bool counter = node.tensor < 0;
+    const auto absent = s_.spaces.may_be_absent[static_cast<size_t>(node.inputs[0].stream)];
+    bool dense = counter;
+    int64_t extent = info.extent;
+    if (!counter) {
+      const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
+      const auto l = static_cast<size_t>(node.level);
+      dense = tensor.format.levels[l] == LevelKind::dense && node.offset == 0;
+      if (dense) {
+        const auto d = static_cast<size_t>(tensor.format.mode_order[l]);
+        extent = tensor.shape[d].value;
+        if (!tensor.format.block.empty()) {
+          extent = (extent + tensor.format.block[d] - 1) / tensor.format.block[d];
+        }
+        dense = extent <= info.extent;
+      }
+    }
+    info.opening = dense && !absent ? Opening::counted : Opening::scanned;
+    info.counted = extent;
+  }
+
+  void open_computed(StreamId out, NodeId id, int order) {
+    SpaceInfo& info = space_of(out);
+    if (info.opening != Opening::root) return;
+    info.opening = Opening::computed;
+    info.opener = id;
+    info.order = order;
+  }
+
+  void open_drop(const Node& node, NodeId id) {
+    const auto outer = static_cast<size_t>(node.groups[0]);
+    const int from = s_.space_of(node.inputs[0].stream);
+    const int kept = s_.space_of(node.outputs[0]);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (i < outer) {
+        open_computed(node.outputs[i], id, 0);
+      } else {
+        move(node.inputs[i].stream, node.outputs[i], from, kept);
+      }
+    }
+  }
+
+  /// The stream `in` below space `from` becomes `out` below `top`.
+  void move(StreamId in, StreamId out, int from, int top) {
+    int origin = s_.space_of(in);
+    int moved = s_.space_of(out);
+    s_.moved[{top, from}] = top;
+    for (; origin != from; origin = s_.info(origin).parent, moved = s_.info(moved).parent) {
+      SpaceInfo& info = s_.space[static_cast<size_t>(moved)];
+      s_.moved[{top, origin}] = moved;
+      if (info.opening != Opening::root) continue;
+      info.opening = Opening::moved;
+      info.origin = origin;
+      info.top = top;
+    }
+    canonical(out) = s_.transported(canonical(in), top);
+  }
+
+  void need(StreamId stream) { s_.structural[static_cast<size_t>(stream)] = true; }
+  void need(const Node& node, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) need(node.inputs[i].stream);
+  }
+  bool needed(StreamId stream) const { return s_.structural[static_cast<size_t>(stream)]; }
+
+  /// Which inputs matter, given which outputs do.
+  void backward(const Node& node) {
+    switch (node.kind) {
+      case NodeKind::scan:
+      case NodeKind::locate:
+      case NodeKind::write_level:
+        return need(node, 0, node.inputs.size());
+      case NodeKind::array: {
+        const StreamId ref = node.inputs[0].stream;
+        if (s_.spaces.may_be_absent[static_cast<size_t>(ref)]) need(ref);
+        return;
+      }
+      case NodeKind::repeat:
+      case NodeKind::buffer:
+      case NodeKind::parallelize:
+      case NodeKind::serialize:
+        for (const StreamId out : node.outputs) {
+          if (!needed(out)) continue;
+          for (const Input& input : node.inputs) need(input.stream);
+          break;
+        }
+        return;
+      case NodeKind::intersect:
+      case NodeKind::unite:
+      case NodeKind::leftjoin:
+        return backward_join(node);
+      case NodeKind::accumulate:
+        return need(node, 1, static_cast<size_t>(node.order) + 2);
+      case NodeKind::drop:
+      case NodeKind::filter:
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          if (needed(node.outputs[i])) need(node.inputs[i].stream);
+        }
+        return;
+      case NodeKind::align:
+        need(node, 0, 2);
+        if (needed(node.outputs[0])) need(node.inputs[2].stream);
+        return;
+      default:
+        return;
+    }
+  }
+
+  void backward_join(const Node& node) {
+    size_t at = 0;
+    size_t port = 1;
+    for (const int group : node.groups) {
+      need(node.inputs[at].stream);
+      for (int k = 1; k < group; ++k) {
+        if (needed(node.outputs[port++])) need(node.inputs[at + static_cast<size_t>(k)].stream);
+      }
+      at += static_cast<size_t>(group);
+    }
+  }
+
+  Structure s_;
+  std::vector<Column> crd_of_;  ///< by space: the coordinates of the scan that opened it
+};
+
+}  // namespace
+
+bool Structure::around(int outer, int inner) const {
+  while (inner >= 0 && inner != outer) inner = info(inner).parent;
+  return inner >= 0;
+}
+
+Column Structure::position_of(int s) {
+  const auto [at, fresh] = interned.try_emplace({1, s, -1}, static_cast<Column>(column_info.size()));
+  if (fresh) column_info.push_back({ColumnInfo::Kind::position, s, -1, -1});
+  return at->second;
+}
+
+Column Structure::presence_at(int top) {
+  const auto [at, fresh] =
+      interned.try_emplace({2, top, -1}, static_cast<Column>(column_info.size()));
+  if (fresh) column_info.push_back({ColumnInfo::Kind::presence, top, -1, top});
+  return at->second;
+}
+
+Column Structure::transported(Column base, int top) {
+  const auto found = moved.find({top, home(base)});
+  if (found == moved.end()) return base;  // of a space around: the same for both
+  const auto [at, fresh] =
+      interned.try_emplace({3, base, top}, static_cast<Column>(column_info.size()));
+  if (fresh) column_info.push_back({ColumnInfo::Kind::transport, found->second, base, top});
+  return at->second;
+}
+
+Structure analyse_structure(const Program& program, const Graph& graph) {
+  return Analysis(program, graph).run();
+}
+
+}  // namespace fuseflow::estimate

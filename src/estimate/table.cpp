@@ -1,0 +1,152 @@
+#include "estimate/table.h"
+
+#include <algorithm>
+
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+/// Slot of a value where the last slot stands for kAbsent (0xFFFFFFFF).
+size_t slot(uint32_t value) {
+  return static_cast<size_t>(static_cast<uint32_t>(value + 1));
+}
+
+uint64_t hash_row(const std::vector<const uint32_t*>& columns, size_t row) {
+  uint64_t h = 0x9e3779b97f4a7c15ULL;
+  for (const uint32_t* column : columns) {
+    h = (h ^ column[row]) * 0xbf58476d1ce4e5b9ULL;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+std::vector<const uint32_t*> pointers(const Table& table, const Columns& columns) {
+  std::vector<const uint32_t*> result;
+  result.reserve(columns.size());
+  for (const Column column : columns) result.push_back(table.at(column).data());
+  return result;
+}
+
+}  // namespace
+
+Columns united(Columns a, const Columns& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  std::sort(a.begin(), a.end());
+  a.erase(std::unique(a.begin(), a.end()), a.end());
+  return a;
+}
+
+int Table::find(Column column) const {
+  const auto found = std::lower_bound(columns.begin(), columns.end(), column);
+  if (found == columns.end() || *found != column) return -1;
+  return static_cast<int>(found - columns.begin());
+}
+
+const std::vector<uint32_t>& Table::at(Column column) const {
+  const int i = find(column);
+  if (i < 0) throw Error(ExitCode::internal, "estimate: a column was not asked for");
+  return values[static_cast<size_t>(i)];
+}
+
+Grouping::Grouping(Columns columns) {
+  out_.columns = std::move(columns);
+  out_.values.resize(out_.columns.size());
+}
+
+void Grouping::add(const Table& table) {
+  if (out_.columns.empty()) {
+    double sum = 0;
+    for (const double w : table.weight) sum += w;
+    if (table.rows() == 0) return;
+    if (out_.weight.empty()) out_.weight.push_back(0);
+    out_.weight[0] += sum;
+  } else if (out_.columns.size() == 1) {
+    add_single(table);
+  } else {
+    add_many(table);
+  }
+}
+
+void Grouping::add_single(const Table& table) {
+  const std::vector<uint32_t>& values = table.at(out_.columns[0]);
+  for (size_t r = 0; r < values.size(); ++r) {
+    const size_t s = slot(values[r]);
+    if (s >= row_of_.size()) row_of_.resize(std::max(s + 1, row_of_.size() * 2), 0);
+    if (row_of_[s] == 0) {
+      out_.values[0].push_back(values[r]);
+      out_.weight.push_back(0);
+      row_of_[s] = static_cast<uint32_t>(out_.weight.size());
+    }
+    out_.weight[row_of_[s] - 1] += table.weight[r];
+  }
+}
+
+void Grouping::add_many(const Table& table) {
+  const std::vector<const uint32_t*> columns = pointers(table, out_.columns);
+  for (size_t r = 0; r < table.rows(); ++r) {
+    const uint64_t h = hash_row(columns, r);
+    const auto [first, last] = rows_.equal_range(h);
+    const auto same = std::find_if(first, last, [&](const auto& entry) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        if (out_.values[c][entry.second] != columns[c][r]) return false;
+      }
+      return true;
+    });
+    if (same != last) {
+      out_.weight[same->second] += table.weight[r];
+      continue;
+    }
+    rows_.emplace(h, static_cast<uint32_t>(out_.weight.size()));
+    for (size_t c = 0; c < columns.size(); ++c) out_.values[c].push_back(columns[c][r]);
+    out_.weight.push_back(table.weight[r]);
+  }
+}
+
+Table Grouping::take() {
+  return std::move(out_);
+}
+
+void RowIndex::build(const Table& table) {
+  columns_ = table.columns;
+  rows_ = table.rows();
+  keys_ = table.values;
+  if (columns_.size() == 1) {
+    for (size_t r = 0; r < rows_; ++r) {
+      const size_t s = slot(keys_[0][r]);
+      if (s >= direct_.size()) direct_.resize(std::max(s + 1, direct_.size() * 2), kNoRow);
+      direct_[s] = static_cast<uint32_t>(r);
+    }
+    return;
+  }
+  const std::vector<const uint32_t*> columns = pointers(table, columns_);
+  for (size_t r = 0; r < rows_ && !columns.empty(); ++r) {
+    hashed_.emplace(hash_row(columns, r), static_cast<uint32_t>(r));
+  }
+}
+
+std::vector<uint32_t> RowIndex::find(const Table& table) const {
+  std::vector<uint32_t> result(table.rows(), rows_ == 0 ? kNoRow : 0);
+  if (columns_.empty()) return result;
+  const std::vector<const uint32_t*> columns = pointers(table, columns_);
+  for (size_t r = 0; r < result.size(); ++r) {
+    result[r] = kNoRow;
+    if (columns_.size() == 1) {
+      const size_t s = slot(columns[0][r]);
+      if (s < direct_.size()) result[r] = direct_[s];
+      continue;
+    }
+    const auto [first, last] = hashed_.equal_range(hash_row(columns, r));
+    for (auto entry = first; entry != last && result[r] == kNoRow; ++entry) {
+      bool same = true;
+      for (size_t c = 0; c < columns.size() && same; ++c) {
+        same = keys_[c][entry->second] == columns[c][r];
+      }
+      if (same) result[r] = entry->second;
+    }
+  }
+  return result;
+}
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,56 @@
+// fuseflow-estimate: FLOPs, bytes, tokens and cycles of a program without simulating it.
+#include "estimate/estimate.h"
+#include "ir/parse.h"
+#include "lower/lower.h"
+#include "machine/load.h"
+#include "sim/program_run.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+struct EstimateOptions {
+  FilterOptions filter;
+  std::string machine = "ideal";
+  std::vector<std::string> machine_settings;
+  bool statistics = false;
+};
+
+void add_options(CLI::App& app, EstimateOptions& o) {
+  add_filter_options(app, o.filter);
+  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
+      ->option_text("NAME|FILE");
+  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--statistics", o.statistics,
+               "Use only statistics of the tensors (density, entries and longest fiber of each "
+               "level), not their entries");
+}
+
+ExitCode estimate_main(const EstimateOptions& o) {
+  const Machine machine = load_machine(o.machine, o.machine_settings);
+  const Program program = lower_program(parse_program(read_source(o.filter.input)));
+  ProgramEstimate estimate;
+  if (o.statistics) {
+    throw Error(ExitCode::usage, "not yet");
+  } else {
+    estimate = estimate_from_data(program, load_tensors(program), machine);
+  }
+  write_output(o.filter.output, estimate_csv(program, machine, estimate));
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Estimates FLOPs, bytes, tokens and cycles of every region, with a lower bound on the "
+      "cycles, as CSV.",
+      "fuseflow-estimate"};
+  fuseflow::EstimateOptions options;
+  fuseflow::add_options(app, options);
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::estimate_main(options); });
+}
