@@ -55,7 +55,8 @@ class Costing {
   // --- steps
 
   void time(const Node& node, NodeId id, NodeCost& cost) const {
-    const auto interval = static_cast<double>(machine_.timing(unit_class(node.kind)).interval_cycles);
+    const auto interval =
+        static_cast<double>(machine_.timing(unit_class(node.kind)).interval_cycles);
     double extra = 0;  // steps at another cost: cycles, uncertain in a lower bound if they vary
     cost.steps = steps(node, id);
     cost.busy = cost.steps * interval;
@@ -101,7 +102,8 @@ class Costing {
       case NodeKind::reduce:
         return input(node, node.inputs.size() - 1).tokens();
       case NodeKind::accumulate:
-        // The stop that flushes is counted with the closing stop; its first entry comes in its step.
+        // The stop that flushes is counted with the closing stop; its first entry comes in its
+        // step.
         return input(node, node.inputs.size() - 1).tokens();
       case NodeKind::drop:
         return input(node, static_cast<size_t>(node.groups[0])).tokens();
@@ -139,9 +141,8 @@ class Costing {
         const double values = input(node, node.inputs.size() - 1).elements;
         if (node.reduction != Reduction::mean) return values;
         const StreamId value = node.inputs[node.inputs.size() - 1].stream;
-        return values + (node.kind == NodeKind::accumulate
-                             ? in_space(node.outputs.back()).elements
-                             : parent_of(value).elements);
+        return values + (node.kind == NodeKind::accumulate ? in_space(node.outputs.back()).elements
+                                                           : parent_of(value).elements);
       }
       default:
         return 0;
@@ -154,8 +155,8 @@ class Costing {
 
   void bytes(const Node& node, const NodeCount& count, NodeCost& cost) const {
     if (node.tensor < 0) return;
-    const auto value_bytes = static_cast<double>(element_bytes(tensor(node).type) *
-                                                 tensor(node).format.block_volume());
+    const auto value_bytes =
+        static_cast<double>(element_bytes(tensor(node).type) * tensor(node).format.block_volume());
     const double positions = 8 * count.present - 4 * count.successors;
     switch (node.kind) {
       case NodeKind::array:

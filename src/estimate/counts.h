@@ -1,6 +1,6 @@
-// What a run of a graph would count, before time comes in: elements and stops of every space, and the
-// few numbers of nodes that do not follow from them. Filled by exact counting (from the data) or from
-// statistics; costs.h turns it into FLOPs, bytes and cycles.
+// What a run of a graph would count, before time comes in: elements and stops of every space, and
+// the few numbers of nodes that do not follow from them. Filled by exact counting (from the data)
+// or from statistics; costs.h turns it into FLOPs, bytes and cycles.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ struct Counts {
   std::vector<bool> certain;
 };
 
-/// Patterns (levels without values) of the tensors that a graph writes, by TensorId; tensors without
-/// compressed levels need none. `certain`: independent of values.
+/// Patterns (levels without values) of the tensors that a graph writes, by TensorId; tensors
+/// without compressed levels need none. `certain`: independent of values.
 struct Written {
   TensorId tensor = -1;
   std::shared_ptr<const Storage> pattern;

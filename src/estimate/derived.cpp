@@ -237,7 +237,8 @@ void Deriver::accumulate() {
   if (!counted) return accumulate_tuples();
   if (info_.order == 0) return accumulate_one();
   const Table& keys = r_.relation(
-      info_.parent, {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))});
+      info_.parent,
+      {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))});
   const int loop = s_.space_of(node_.inputs[static_cast<size_t>(info_.order) + 2].stream);
   start(keys);
   out_.whole = true;
@@ -319,8 +320,9 @@ void Deriver::accumulate_tuples() {
   if (info_.order == 0) {
     start(keys);
   } else {
-    start(r_.relation(info_.parent, {s_.position_of(s_.space_of(
-                                        node_.outputs[static_cast<size_t>(info_.order) - 1]))}));
+    start(r_.relation(
+        info_.parent,
+        {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))}));
   }
   out_.counts_only = false;
   for (size_t row = 0; row < keys.rows(); ++row) {
@@ -418,7 +420,7 @@ void Deriver::split() {
 
 /// What the moved spaces below need of the elements that they hang from.
 Columns Deriver::wanted_below() const {
-  std::map<int, Columns> wanted;  // by space before the move
+  std::map<int, Columns> wanted;           // by space before the move
   std::vector<std::pair<int, int>> below;  // (depth, origin)
   for (const auto& [key, moved] : s_.moved) {
     if (key.first != space_ || moved == space_) continue;

@@ -11,7 +11,10 @@ namespace fuseflow::estimate {
 class Deriver {
  public:
   Deriver(Relations& relations, int space)
-      : r_(relations), s_(relations.s_), space_(space), info_(relations.s_.info(space)),
+      : r_(relations),
+        s_(relations.s_),
+        space_(space),
+        info_(relations.s_.info(space)),
         node_(relations.s_.node(info_.opener)) {}
   DerivedFibers run();
 
@@ -46,7 +49,8 @@ class Deriver {
   void filter();
   void split();
   void drop();
-  void keep_some(int from, const Columns& columns, const std::function<Keep(const Expansion&)>& rule);
+  void keep_some(int from, const Columns& columns,
+                 const std::function<Keep(const Expansion&)>& rule);
 
   Relations& r_;
   Structure& s_;
@@ -55,7 +59,7 @@ class Deriver {
   const Node& node_;
   DerivedFibers out_;
   std::vector<Payload> payloads_;
-  std::vector<uint64_t> marks_;   ///< unite_row: a bit a coordinate
+  std::vector<uint64_t> marks_;  ///< unite_row: a bit a coordinate
   std::vector<uint32_t> touched_;
 };
 

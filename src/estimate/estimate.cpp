@@ -21,10 +21,12 @@ double stored_bytes(const Tensor& tensor, const Storage* storage) {
     for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
     return elements * value;
   }
-  const double last = storage->rank() == 0 ? 1.0 : static_cast<double>(storage->positions(storage->rank() - 1));
+  const double last =
+      storage->rank() == 0 ? 1.0 : static_cast<double>(storage->positions(storage->rank() - 1));
   double bytes = last * static_cast<double>(tensor.format.block_volume()) * value;
   for (const Level& level : storage->levels) {
-    bytes += static_cast<double>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
+    bytes +=
+        static_cast<double>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
   }
   return bytes;
 }
@@ -130,11 +132,11 @@ std::string estimate_csv(const Program& program, const Machine& machine,
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
       "max_abs_error,bound_cycles,limit\n";
   const auto row = [&](const RegionEstimate& e) {
-    text += fmt::format("1,{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
-                        csv_field(program.name), csv_field(machine.name), csv_field(e.region),
-                        e.cycles, e.flops, e.dram_read_bytes, e.dram_write_bytes,
-                        e.scratchpad_read_bytes, e.scratchpad_write_bytes, e.tokens, e.bound,
-                        csv_field(e.limit));
+    text += fmt::format(
+        "1,{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
+        csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles, e.flops,
+        e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes, e.scratchpad_write_bytes,
+        e.tokens, e.bound, csv_field(e.limit));
   };
   for (const RegionEstimate& e : estimate.regions) row(e);
   row(estimate.total);

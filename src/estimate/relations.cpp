@@ -248,7 +248,8 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
     case Opening::root:
       break;
     case Opening::counted:
-      return std::vector<Range>(parent.rows(), {nullptr, 0, static_cast<uint32_t>(info.counted), 0});
+      return std::vector<Range>(parent.rows(),
+                                {nullptr, 0, static_cast<uint32_t>(info.counted), 0});
     case Opening::scanned:
       return scan_ranges(s_.node(info.opener), info.extent, parent);
     case Opening::computed:
@@ -302,7 +303,8 @@ std::vector<Range> Relations::derived_ranges(int space, const Table& parent) {
   const DerivedFibers& fibers = derived(space);
   const SpaceInfo& info = s_.info(space);
   const bool by_position = info.order > 0 && s_.node(info.opener).kind == NodeKind::accumulate;
-  const std::vector<uint32_t> rows = by_position ? parent.at(fibers.key[0]) : fibers.index.find(parent);
+  const std::vector<uint32_t> rows =
+      by_position ? parent.at(fibers.key[0]) : fibers.index.find(parent);
   std::vector<Range> result(parent.rows());
   for (size_t r = 0; r < rows.size(); ++r) {
     const uint32_t row = rows[r];

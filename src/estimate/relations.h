@@ -2,9 +2,9 @@
 // occur in it and how often. Equal rows are one row with a weight, so a sub-nest that is recomputed
 // under many elements is counted once for each distinct coordinate it is bound to.
 //
-// relation(space, columns) asks the parent's relation for the columns that its fibers depend on, and
-// expands each of its rows by one fiber. Fibers are those of a tensor's level, or computed once for
-// each distinct row they depend on (joins, accumulators: derived.cpp).
+// relation(space, columns) asks the parent's relation for the columns that its fibers depend on,
+// and expands each of its rows by one fiber. Fibers are those of a tensor's level, or computed once
+// for each distinct row they depend on (joins, accumulators: derived.cpp).
 #pragma once
 
 #include <functional>
@@ -45,13 +45,13 @@ struct LevelLists {
 struct DerivedFibers {
   Columns key;
   RowIndex index;
-  std::vector<uint32_t> pos;   ///< rows + 1
-  std::vector<uint32_t> crd;   ///< empty if only counts are known, or if fibers are whole or empty
+  std::vector<uint32_t> pos;  ///< rows + 1
+  std::vector<uint32_t> crd;  ///< empty if only counts are known, or if fibers are whole or empty
   bool counts_only = false;
-  bool whole = false;          ///< every fiber has all coordinates, or none
+  bool whole = false;  ///< every fiber has all coordinates, or none
   int64_t extent = 0;
   std::map<Column, std::vector<uint32_t>> payload;  ///< by column of the space, by position
-  std::vector<double> met;     ///< joins: coordinates met, by row
+  std::vector<double> met;                          ///< joins: coordinates met, by row
 };
 
 /// Elements of fibers below the rows of a table, fiber after fiber.

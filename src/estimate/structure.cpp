@@ -226,7 +226,8 @@ bool Structure::around(int outer, int inner) const {
 }
 
 Column Structure::position_of(int s) {
-  const auto [at, fresh] = interned.try_emplace({1, s, -1}, static_cast<Column>(column_info.size()));
+  const auto [at, fresh] =
+      interned.try_emplace({1, s, -1}, static_cast<Column>(column_info.size()));
   if (fresh) column_info.push_back({ColumnInfo::Kind::position, s, -1, -1});
   return at->second;
 }

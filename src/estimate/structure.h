@@ -35,11 +35,11 @@ struct SpaceInfo {
   Opening opening = Opening::root;
   int parent = -1;
   NodeId opener = -1;
-  int64_t extent = 0;   ///< of its loop
-  int64_t counted = 0;  ///< counted: elements of every fiber
-  int order = 0;        ///< accumulate: which of the output loops, from 0
-  int origin = -1;      ///< moved (align, drop): the space whose fibers these are
-  int top = -1;         ///< moved: the space whose elements got other fibers
+  int64_t extent = 0;     ///< of its loop
+  int64_t counted = 0;    ///< counted: elements of every fiber
+  int order = 0;          ///< accumulate: which of the output loops, from 0
+  int origin = -1;        ///< moved (align, drop): the space whose fibers these are
+  int top = -1;           ///< moved: the space whose elements got other fibers
   bool elements = false;  ///< coordinates or positions matter, not only how many there are
 };
 
@@ -47,10 +47,10 @@ struct Structure {
   const Program* program = nullptr;
   const Graph* graph = nullptr;
   Spaces spaces;
-  std::vector<SpaceInfo> space;       ///< by space
-  std::vector<Column> canonical;      ///< by stream: the column that holds its payloads
-  std::vector<bool> structural;       ///< by stream: shapes fibers or what is written
-  std::vector<int> consumers;         ///< by stream
+  std::vector<SpaceInfo> space;   ///< by space
+  std::vector<Column> canonical;  ///< by stream: the column that holds its payloads
+  std::vector<bool> structural;   ///< by stream: shapes fibers or what is written
+  std::vector<int> consumers;     ///< by stream
 
   int space_of(StreamId stream) const { return spaces.of_stream[static_cast<size_t>(stream)]; }
   const SpaceInfo& info(int s) const { return space[static_cast<size_t>(s)]; }
@@ -63,8 +63,8 @@ struct Structure {
   Column presence_at(int top);
   Column transported(Column base, int top);
 
-  std::vector<ColumnInfo> column_info;  ///< by Column; the streams first
-  std::map<std::pair<int, int>, int> moved;  ///< (top, space before) -> space
+  std::vector<ColumnInfo> column_info;                   ///< by Column; the streams first
+  std::map<std::pair<int, int>, int> moved;              ///< (top, space before) -> space
   std::map<std::tuple<int, int, int>, Column> interned;  ///< (kind, base or space, top)
 };
 

@@ -1,5 +1,6 @@
-// Weighted tables: sets of rows over columns of references and coordinates, each row with the number
-// of times it occurs. The currency of the exact counter; knows no nodes, tensors or machines.
+// Weighted tables: sets of rows over columns of references and coordinates, each row with the
+// number of times it occurs. The currency of the exact counter; knows no nodes, tensors or
+// machines.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct Table {
   const std::vector<uint32_t>& at(Column column) const;  ///< throws Error(internal)
 };
 
-/// Collects rows; equal rows become one with the sum of their weights, in order of first occurrence.
+/// Collects rows; equal rows become one with the sum of their weights, in order of first
+/// occurrence.
 class Grouping {
  public:
   explicit Grouping(Columns columns);
