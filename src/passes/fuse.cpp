@@ -7,6 +7,8 @@
 #include <set>
 
 #include "ir/names.h"
+#include "lower/placements.h"
+#include "machine/load.h"
 #include "passes/dependences.h"
 #include "passes/layers.h"
 #include "passes/regroup.h"
@@ -14,6 +16,9 @@
 namespace fuseflow {
 
 namespace {
+
+/// Of `auto`: the FLOPs of a region, over those without recomputation, beyond which it stores.
+constexpr double kAutoRecompute = 1.5;
 
 /// `name: s1, s2`: splits at the first colon behind the (possibly quoted) name, then at commas.
 struct RegionRequest {
@@ -160,34 +165,76 @@ Program without_graphs(const Program& program, PassLog& log) {
   return result;
 }
 
-Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
-  const std::string strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
-  const std::vector<std::string> known = {"none", "layer", "full", "auto"};
-  if (std::find(known.begin(), known.end(), strategy) == known.end()) {
-    const std::string near = nearest_name(strategy, known);
-    throw Error(ExitCode::usage,
-                fmt::format("unknown strategy '{}'{}; expected none, layer, full or auto", strategy,
-                            near.empty() ? "" : ", did you mean '" + near + "'?"));
-  }
-  if (strategy != "none" && arguments.has("region")) {
+struct Request {
+  std::string strategy;
+  Machine machine;
+  PlacementOptions placement;
+};
+
+void refuse_value(std::string_view option, const std::string& value,
+                  const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  const std::string near = nearest_name(value, known);
+  throw Error(
+      ExitCode::usage,
+      fmt::format("--{}={} is unknown{}; expected one of {}", option, value,
+                  near.empty() ? "" : ", did you mean '" + near + "'?", fmt::join(known, ", ")));
+}
+
+Request parse_arguments(const PassArguments& arguments) {
+  Request request;
+  request.strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
+  refuse_value("strategy", request.strategy, {"none", "layer", "full", "auto"});
+  if (request.strategy != "none" && arguments.has("region")) {
     throw Error(ExitCode::usage,
                 fmt::format("--strategy={} and --region both say which regions to make, "
                             "expected one of them",
-                            strategy));
+                            request.strategy));
   }
+  const std::string recompute = arguments.get("recompute", "bounded");
+  refuse_value("recompute", recompute, {"bounded", "always"});
+  request.placement.recompute_always = recompute == "always";
+  request.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  request.placement.scratchpad_bytes = request.machine.scratchpad.bytes;
+  // Where nobody asked for the fewest regions, storing is preferred to computing again.
+  if (request.strategy == "auto") request.placement.max_recompute = kAutoRecompute;
+  return request;
+}
+
+/// Gives every region that is not one of the given ones its placements.
+Program place_intermediates(const Program& given, Program program, const Request& request,
+                            PassLog& log) {
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    const bool is_new =
+        std::none_of(given.regions.begin(), given.regions.end(), [&](const Region& old) {
+          return old.name == region.name && old.statements.size() == region.statements.size();
+        });
+    if (!is_new) continue;
+    const std::string name = quote_if_needed(region.name);
+    PlacementChoice choice = choose_placements(std::move(program), r, request.placement);
+    program = std::move(choice.program);
+    for (const std::string& note : choice.notes) log.note(fmt::format("@{}: {}", name, note));
+  }
+  return program;
+}
+
+Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
+  const Request request = parse_arguments(arguments);
+  const Program program = without_graphs(given, log);
   std::vector<Group> groups;
   if (arguments.has("region")) {
-    groups = requested_groups(given, arguments.all("region"));
-  } else if (strategy == "layer") {
-    groups = layer_groups(given);
-  } else if (strategy == "full") {
-    groups = full_group(given);
+    groups = requested_groups(program, arguments.all("region"));
+  } else if (request.strategy == "layer") {
+    groups = layer_groups(program);
+  } else if (request.strategy == "none") {
+    groups = present_groups(program);
   } else {
-    groups = present_groups(given);
+    groups = full_group(program);
   }
-  Program result = regroup(without_graphs(given, log), std::move(groups), log);
+  Program result = regroup(program, std::move(groups), log);
   describe_regions(given, result, arguments.has("verbose"), log);
-  return result;
+  return place_intermediates(given, std::move(result), request, log);
 }
 
 }  // namespace
@@ -198,6 +245,10 @@ Pass fuse_pass() {
       "Merge regions: what is in one region is computed together, without a trip to memory",
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
        {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
+       {"recompute", "bounded|always",
+        "Recompute what cannot stream: up to a bound, or whatever it costs"},
+       {"machine", "NAME|FILE", "Whose scratchpad to fill (default: ideal)"},
+       {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
        {"verbose", "", "Print the values of every region"}},
       run_fuse};
 }

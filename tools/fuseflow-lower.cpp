@@ -1,0 +1,35 @@
+// fuseflow-lower: regions of statements to dataflow graphs.
+#include "lower/lower.h"
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("Lower every region that has no graph yet to a dataflow graph", "fuseflow-lower");
+  FilterOptions filter;
+  bool again = false;
+  add_filter_options(app, filter);
+  app.add_flag("--again", again, "Replace the graphs that are there");
+  return run_tool(argc, argv, app, [&] {
+    Program program = parse_program(read_source(filter.input));
+    for (Region& region : program.regions) {
+      if (again && !region.statements.empty()) region.graph.reset();
+    }
+    program = lower_program(std::move(program));
+    verify(program);
+    write_output(filter.output, print_program(program));
+    return ExitCode::ok;
+  });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::run(argc, argv);
+}
