@@ -46,7 +46,8 @@ class GraphBuilder {
   std::pair<StreamId, StreamId> scan(TensorId t, int level, StreamId ref, int index) {
     std::vector<int> loops = indices(ref);
     loops.push_back(index);
-    const auto out = add(NodeKind::scan, {ref}, {{StreamKind::crd, loops}, {StreamKind::ref, loops}});
+    const auto out =
+        add(NodeKind::scan, {ref}, {{StreamKind::crd, loops}, {StreamKind::ref, loops}});
     last().tensor = t;
     last().level = level;
     return {out[0], out[1]};
@@ -61,7 +62,8 @@ class GraphBuilder {
   StreamId repeat(StreamId x, StreamId signal) {
     return add(NodeKind::repeat, {x, signal}, {{kind(x), indices(signal)}})[0];
   }
-  std::vector<StreamId> join(NodeKind node, std::vector<std::vector<StreamId>> groups, float pad = 0) {
+  std::vector<StreamId> join(NodeKind node, std::vector<std::vector<StreamId>> groups,
+                             float pad = 0) {
     std::vector<StreamId> inputs;
     std::vector<std::pair<StreamKind, std::vector<int>>> outputs = {
         {StreamKind::crd, indices(groups[0][0])}};
@@ -119,7 +121,8 @@ class GraphBuilder {
   StreamId align(StreamId to, StreamId from, StreamId x) {
     return add(NodeKind::align, {to, from, x}, {{kind(x), indices(x)}})[0];
   }
-  std::vector<StreamId> drop(const std::vector<StreamId>& outer, const std::vector<StreamId>& inner) {
+  std::vector<StreamId> drop(const std::vector<StreamId>& outer,
+                             const std::vector<StreamId>& inner) {
     std::vector<StreamId> inputs = outer;
     inputs.insert(inputs.end(), inner.begin(), inner.end());
     std::vector<std::pair<StreamKind, std::vector<int>>> outputs;
