@@ -143,6 +143,7 @@ class LocateNode final : public TokenNode {
 
  private:
   int64_t subscript(const std::vector<Batch>& inputs, uint32_t k) const {
+    if (inputs.size() == 1) return node_.offset;  // a constant subscript
     int64_t coordinate = node_.offset + node_.stride * inputs[1].payload.words()[k];
     for (size_t i = 2; i < inputs.size(); ++i) {
       coordinate += node_.strides.at(i - 2) * inputs[i].payload.words()[k];
