@@ -5,8 +5,11 @@
 #include <sstream>
 
 #include "cluster/evaluate.h"
+#include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
+#include "ir/parse.h"
+#include "ir/print.h"
 #include "support/tool.h"
 
 namespace {
@@ -21,7 +24,9 @@ struct Options {
   std::string machine = "h100";
   std::vector<std::string> machine_set;
   int top = 11;
-  std::string explain, plans, table, output = "-";
+  std::string explain, plans, table;
+  FilterOptions filter;
+  bool verbose = false;
   int64_t table_up_to = 4096;
   bool measure = false;
   bool evaluate = false;
@@ -112,9 +117,13 @@ std::vector<TableRow> plan_table(const Chain& chain, const ClusterMachine& machi
   return rows;
 }
 
+bool names_a_chain(const Options& o) {
+  return !(o.workload.empty() && o.gemm.empty() && o.gated.empty() && o.conv.empty());
+}
+
 /// The chain asked for, or every workload, as rows of the evaluation table.
 ExitCode run_evaluation(const Options& o, const ClusterMachine& machine) {
-  const bool one = !(o.workload.empty() && o.gemm.empty() && o.gated.empty() && o.conv.empty());
+  const bool one = names_a_chain(o);
   const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
   std::string text = evaluation_header();
   bool right = true;
@@ -123,23 +132,23 @@ ExitCode run_evaluation(const Options& o, const ClusterMachine& machine) {
     right = right && row.values.passed;
     text += evaluation_row(row, machine);
   }
-  write_output(o.output, text);
+  write_output(o.filter.output, text);
   return right ? ExitCode::ok : ExitCode::unfinished;
 }
 
-ExitCode run(const Options& o) {
-  const ClusterMachine machine = load_machine(o.machine, o.machine_set);
-  if (o.evaluate) {
-    return run_evaluation(o, machine);
-  }
-  const Chain chain = padded(chosen_chain(o));
-  if (!o.table.empty()) {
-    write_output(o.table, table_csv(chain, machine, plan_table(chain, machine, o.table_up_to)));
-    return ExitCode::ok;
-  }
+/// Searches, writes what was asked for, and measures; nothing when it stops before measuring.
+std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain,
+                                       const ClusterMachine& machine) {
   SearchOptions options;
   options.top = o.top;
-  const SearchResult found = search(chain, machine, options);
+  SearchResult found = search(chain, machine, options);
+  options.holding = Holding::one_core;
+  for (RankedPlan& plan : search(chain, machine, options).best) {  // clusters of one core
+    found.best.push_back(std::move(plan));
+  }
+  std::stable_sort(
+      found.best.begin(), found.best.end(),
+      [](const RankedPlan& a, const RankedPlan& b) { return a.cost.phased < b.cost.phased; });
   if (!o.explain.empty()) {
     write_output(o.explain, explain_csv(found.counts));
   }
@@ -153,15 +162,121 @@ ExitCode run(const Options& o) {
     write_output(o.plans, plans_csv(chain, machine, found.best, measured));
   }
   if (!measures) {
+    return std::nullopt;
+  }
+  return best;
+}
+
+/// The plan as notes on a region.
+std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
+                                                            const ClusterMachine& machine,
+                                                            const MeasuredPlan& best) {
+  const Plan& p = best.plan.plan;
+  const ClusterShape& s = p.shape;
+  const auto four = [](auto a, auto b, auto c, auto d) {
+    return fmt::format("{},{},{},{}", a, b, c, d);
+  };
+  return {{"kind", std::string(name_of(chain.kind))},
+          {"activation", std::string(name_of(chain.activation))},
+          {"extents",
+           four(chain.size[Dim::m], chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l])},
+          {"machine", machine.name},
+          {"loops", p.schedule.name()},
+          {"cluster", four(s.m, s.n, s.k, s.l)},
+          {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
+          {"way", std::string(name_of(p.way))},
+          {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
+          {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
+          {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
+          {"cycles", std::to_string(best.measure.measured.cycles)}};
+}
+
+/// Plans one chain of a program; false when the tool stops after --explain.
+bool plan_found(const Options& o, const ClusterMachine& machine, const FoundChain& found,
+                Program& program) {
+  const Chain chain = padded(found.chain);
+  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine);
+  if (!best) {
+    return false;
+  }
+  const std::string label =
+      fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
+  if (best->rank == 0) {
+    report(Severity::note, label + ": no plan fits the machine; left as it is");
+  } else if (!check_values(chain, best->plan.plan, machine).passed) {
+    throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
+  } else if (!attach_plan(program, found, plan_notes(chain, machine, *best))) {
+    report(Severity::note, label +
+                               ": its statements share regions with others or are scheduled; "
+                               "left as it is");
+  } else {
+    const Measured apart = unfused(chain, machine, o.top, true);
+    report(Severity::note,
+           fmt::format("{}: {} cycles ({} unfused), {} bytes of global memory ({} unfused)", label,
+                       best->measure.measured.cycles, apart.cycles,
+                       best->measure.measured.bytes.global(), apart.bytes.global()));
+    if (o.verbose) {
+      std::fputs(plan_text(chain, machine, *best).c_str(), stderr);
+    }
+  }
+  return true;
+}
+
+/// The filter: plans every chain of a program. --explain and --plans show the largest chain.
+ExitCode run_filter(const Options& o, const ClusterMachine& machine) {
+  Program program = parse_program(read_source(o.filter.input));
+  std::vector<FoundChain> chains = find_chains(program);
+  const auto work = [](const FoundChain& f) {
+    const Extents& s = f.chain.size;
+    return static_cast<double>(s[Dim::m]) * static_cast<double>(s[Dim::n]) *
+           static_cast<double>(s[Dim::k] + s[Dim::l]);
+  };
+  std::stable_sort(chains.begin(), chains.end(),
+                   [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
+  if (chains.empty()) {
+    report(Severity::note, "no chain of dense products found; the program is left as it is");
+  }
+  Options each = o;
+  for (const FoundChain& found : chains) {
+    if (!plan_found(each, machine, found, program)) {
+      return ExitCode::ok;
+    }
+    each.explain.clear();
+    each.plans.clear();
+  }
+  write_output(o.filter.output, print_program(program));
+  return ExitCode::ok;
+}
+
+ExitCode run(const Options& o) {
+  const ClusterMachine machine = load_machine(o.machine, o.machine_set);
+  if (o.evaluate) {
+    return run_evaluation(o, machine);
+  }
+  if (!names_a_chain(o)) {
+    if (!o.table.empty()) {
+      throw Error(ExitCode::usage,
+                  "--table needs a chain: --workload, --gemm-chain, --gated-ffn "
+                  "or --conv-chain");
+    }
+    return run_filter(o, machine);
+  }
+  const Chain chain = padded(chosen_chain(o));
+  if (!o.table.empty()) {
+    write_output(o.table, table_csv(chain, machine, plan_table(chain, machine, o.table_up_to)));
     return ExitCode::ok;
   }
-  if (found.best.empty()) {
+  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine);
+  if (!best) {
+    return ExitCode::ok;
+  }
+  if (best->rank == 0) {
     throw Error(ExitCode::rejected,
                 fmt::format("no plan of chain {} fits machine {}, expected smaller extents or "
                             "larger scratchpads",
                             chain.name, machine.name));
   }
-  write_output(o.output, plan_text(chain, machine, best));
+  write_output(o.filter.output, plan_text(chain, machine, *best));
   return ExitCode::ok;
 }
 
@@ -179,7 +294,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--residual", o.residual, "The result adds a residual");
   app.add_option("--machine", o.machine, "Machine preset or TOML file")->capture_default_str();
   app.add_option("--machine-set", o.machine_set, "key=value, overrides the machine");
-  app.add_option("--top", o.top, "Plans kept by cost")
+  app.add_option("--top", o.top, "Plans kept by cost, of linked clusters and of single cores each")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--explain", o.explain,
@@ -192,7 +307,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")
       ->check(CLI::Range(16, 1 << 20))
       ->capture_default_str();
-  app.add_option("-o,--output", o.output, "Write to FILE instead of standard output");
+  add_filter_options(app, o.filter);
+  app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }
 
 }  // namespace

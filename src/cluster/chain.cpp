@@ -19,7 +19,7 @@ struct NamedActivation {
 constexpr std::array kActivations{
     NamedActivation{"none", Activation::none},       NamedActivation{"relu", Activation::relu},
     NamedActivation{"gelu", Activation::gelu},       NamedActivation{"silu", Activation::silu},
-    NamedActivation{"sigmoid", Activation::sigmoid}, NamedActivation{"tanh", Activation::tanh}};
+    NamedActivation{"sigmoid", Activation::sigmoid}, NamedActivation{"tanh", Activation::tanh}, NamedActivation{"other", Activation::other}};
 
 Chain named(std::string name, Chain chain) {
   chain.name = std::move(name);
@@ -80,6 +80,7 @@ double apply(Activation activation, double x) {
     case Activation::none:
       return x;
     case Activation::relu:
+    case Activation::other:  // only that it is not linear matters to a plan
       return x > 0 ? x : 0;
     case Activation::gelu:
       return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));

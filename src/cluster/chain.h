@@ -27,7 +27,7 @@ struct Extents {
 };
 
 enum class ChainKind { gemm, gated, conv };
-enum class Activation { none, relu, gelu, silu, sigmoid, tanh };
+enum class Activation { none, relu, gelu, silu, sigmoid, tanh, other };
 
 /// Parses `none`, `relu`, ...; throws Error(usage) naming the nearest.
 Activation parse_activation(std::string_view name);

@@ -1,0 +1,30 @@
+// Finds dense chains in the statements of a program: two matrix products with only elementwise
+// work between them. Matches what is computed, never names; sparse neighbours are left alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/chain.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// A chain and the tensors whose statements make it up, in program order; the last is E.
+struct FoundChain {
+  Chain chain;
+  std::vector<TensorId> statements;
+};
+
+/// Chains of the program in program order; no statement is in two of them. A chain needs dense
+/// tensors of known shape, a C that nothing else uses, and for a gated chain two products of the
+/// same A.
+std::vector<FoundChain> find_chains(const Program& program);
+
+/// Puts the statements of a chain into one region (where E's region was), with `plan` on it. False,
+/// and nothing changed, when one of its regions is lowered, has a schedule, or computes other
+/// things too (unless all of the chain is in one region already).
+bool attach_plan(Program& program, const FoundChain& found,
+                 const std::vector<std::pair<std::string, std::string>>& plan);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,145 @@
+#include "cluster/recognize.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr char kTensors[] = R"(fuseflow 1
+input %x: f32[16, 64] dense,dense = uniform(density=1,seed=1)
+input %s: f32[16, 16] dense,compressed = uniform(density=0.3,seed=1)
+const %w1: f32[64, 256] dense,dense = uniform(density=1,seed=2)
+const %w3: f32[64, 256] dense,dense = uniform(density=1,seed=2)
+const %b1: f32[256] dense = uniform(density=1,seed=3)
+const %w2: f32[256, 32] dense,dense = uniform(density=1,seed=4)
+const %b2: f32[32] dense = uniform(density=1,seed=5)
+input %r: f32[16, 32] dense,dense = uniform(density=1,seed=6)
+temp %h: f32[16, 256] dense,dense
+temp %u: f32[16, 256] dense,dense
+temp %g: f32[16, 256] dense,dense
+temp %o: f32[16, 32] dense,dense
+result %y: f32[16, 32] dense,dense
+)";
+
+/// The tensors above that the regions define, then the regions.
+Program program(const std::string& regions) {
+  std::istringstream lines(kTensors);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t sigil = line.find('%');
+    const bool computed = line.starts_with("temp") || line.starts_with("result");
+    if (!computed || regions.find(line.substr(sigil, 2) + "[") != std::string::npos) {
+      text += line + "\n";
+    }
+  }
+  return parse_program({"test", text + regions});
+}
+
+TEST(Recognize, AnFfnWithBiasesActivationAndResidual) {
+  Program p = program(R"(
+temp %v: f32[16, 64] dense,dense
+region @v { %v[i, j] = sum(k) %s[i, k] * %x[k, j] }
+region @h { %h[i, j] = sum(k) %v[i, k] * %w1[k, j] + %b1[j] }
+region @g { %g[i, j] = gelu(%h[i, j]) }
+region @o { %o[i, j] = sum(k) %g[i, k] * %w2[k, j] + %b2[j] }
+region @y { %y[i, j] = %o[i, j] + %r[i, j] }
+)");
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  const Chain& chain = found[0].chain;
+  EXPECT_EQ(chain.size, (Extents{{16, 256, 64, 32}}));
+  EXPECT_EQ(chain.kind, ChainKind::gemm);
+  EXPECT_EQ(chain.activation, Activation::gelu);
+  EXPECT_TRUE(chain.bias0 && chain.bias1 && chain.residual);
+  ASSERT_TRUE(attach_plan(p, found[0], {{"cluster", "1,2,1,1"}}));
+  ASSERT_EQ(p.regions.size(), 2U);
+  EXPECT_EQ(p.regions[0].name, "v");  // the sparse product stays as it is
+  EXPECT_EQ(p.regions[1].statements.size(), 4U);
+  const std::string text = print_program(p);
+  EXPECT_NE(text.find("plan cluster = \"1,2,1,1\""), std::string::npos);
+  EXPECT_EQ(print_program(parse_program({"again", text})), text);
+}
+
+TEST(Recognize, AGatedFfnInOneStatement) {
+  const Program p = program(R"(
+region @y {
+  %h[i, j] = sum(k) %x[i, k] * %w1[k, j]
+  %u[i, j] = sum(k) %x[i, k] * %w3[k, j]
+  %g[i, j] = silu(%h[i, j]) * %u[i, j]
+  %y[i, j] = sum(k) %g[i, k] * %w2[k, j]
+}
+)");
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].chain.kind, ChainKind::gated);
+  EXPECT_EQ(found[0].chain.activation, Activation::silu);
+}
+
+TEST(Recognize, LeavesWhatIsNotAChain) {
+  // C is used by something else too
+  EXPECT_TRUE(find_chains(program(R"(
+result %z: f32[16, 256] dense,dense
+region @a {
+  %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j])
+  %z[i, j] = %h[i, j] * 2
+  %y[i, j] = sum(k) %h[i, k] * %w2[k, j]
+}
+)"))
+                  .empty());
+  // a sparse operand
+  EXPECT_TRUE(find_chains(program(R"(
+const %ws: f32[256, 32] dense,compressed = uniform(density=0.1,seed=4)
+region @a {
+  %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j])
+  %y[i, j] = sum(k) %h[i, k] * %ws[k, j]
+}
+)"))
+                  .empty());
+  // softmax between: a reduction that is no product
+  EXPECT_TRUE(find_chains(program(R"(
+temp %m: f32[16] dense
+region @a {
+  %h[i, j] = sum(k) %x[i, k] * %w1[k, j]
+  %m[i] = max(j) %h[i, j]
+  %g[i, j] = exp(%h[i, j] - %m[i])
+  %y[i, j] = sum(k) %g[i, k] * %w2[k, j]
+}
+)"))
+                  .empty());
+  // different rows: a transposed use
+  EXPECT_TRUE(find_chains(program(R"(
+result %z: f32[256, 256] dense,dense
+region @a {
+  %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j])
+  %z[i, j] = sum(k) %h[k, i] * %h[k, j]
+}
+)"))
+                  .empty());
+}
+
+TEST(Recognize, DoesNotTouchScheduledOrMixedRegions) {
+  Program p = program(R"(
+temp %q: f32[16, 32] dense,dense
+region @a {
+  %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j])
+  %q[i, j] = exp(%r[i, j])
+}
+region @b {
+  %o[i, j] = sum(k) %h[i, k] * %w2[k, j]
+  %y[i, j] = %o[i, j] * %q[i, j]
+}
+)");
+  const std::string before = print_program(p);
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(attach_plan(p, found[0], {{"cluster", "x"}}));
+  EXPECT_EQ(print_program(p), before);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
