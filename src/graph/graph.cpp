@@ -31,8 +31,8 @@ constexpr std::array<NodeKindInfo, kKinds> kInfos = {{
     {.name = "buffer", .capacity = true},
     {.name = "write_level", .tensor = true, .level = true},
     {.name = "write_values", .tensor = true},
-    {.name = "parallelize"},
-    {.name = "serialize"},
+    {.name = "parallelize", .split = true},
+    {.name = "serialize", .split = true},
 }};
 
 }  // namespace

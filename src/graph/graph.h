@@ -49,8 +49,10 @@ enum class NodeKind : uint8_t {
   write_values,  ///< T (crd..., val<S>): builds the values. First the coordinates of the dense
                  ///< levels below the innermost level that is not dense, by level: they say where
                  ///< the value goes, in any order of loops; places never given hold the fill
-  parallelize,   ///< (x<S>) -> P streams x<S>
-  serialize,     ///< P streams x<S> -> x<S>
+  parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies; with
+                 ///< the coordinates: by ranges of them (`contiguous`), else in turn
+  serialize,     ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
+                 ///< with their fibers, back in the order in which they were dealt out
   barrier_,      ///< number of kinds
 };
 
@@ -86,7 +88,9 @@ struct Node {
   int level = -1;                        ///< storage level: scan, locate, write_level
   Op op = Op::add;                       ///< map
   Reduction reduction = Reduction::sum;  ///< reduce, accumulate
-  int order = 0;                         ///< accumulate: number of inner loops kept
+  /// accumulate: number of inner loops kept; serialize: loops inside the one that was split
+  int order = 0;
+  bool contiguous = false;  ///< parallelize, serialize: copies own ranges of coordinates
   std::vector<int> groups;  ///< joiners: inputs per group; drop: {outer inputs, inner inputs}
   float init = 0;  ///< reduce: result of an empty fiber and start value; filter: the value dropped;
                    ///< unite, leftjoin: pad of absent val payloads
@@ -123,6 +127,7 @@ struct NodeKindInfo {
   bool offset = false;
   bool stride = false;
   bool capacity = false;
+  bool split = false;  ///< contiguous, and serialize's order as an attribute
 };
 const NodeKindInfo& node_kind_info(NodeKind kind);
 const char* node_kind_name(NodeKind kind);
@@ -130,6 +135,22 @@ std::optional<NodeKind> find_node_kind(std::string_view name);
 std::vector<std::string> node_kind_names();
 
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
+
+/// parallelize and serialize, in turn: the copy that gets the first element of the fiber-th fiber
+/// (counted from 0 over the whole stream) of the split loop; the next elements go to the next copies,
+/// cyclically. The starts are spread evenly (bit-reversed fractions of the copies), so that neither
+/// short fibers nor fibers that are all heavy at one end load some copies more than others.
+inline int64_t first_copy(uint64_t fiber, int64_t copies) {
+  uint32_t reversed = 0;
+  for (int bit = 0; bit < 32; ++bit) reversed |= ((fiber >> bit) & 1U) << (31 - bit);
+  return static_cast<int64_t>((uint64_t{reversed} * static_cast<uint64_t>(copies)) >> 32);
+}
+
+/// The same, contiguous: the copy that owns a coordinate of a loop of that extent.
+inline int64_t owning_copy(int64_t coordinate, int64_t extent, int64_t copies) {
+  const int64_t share = extent / copies + (extent % copies != 0 ? 1 : 0);
+  return share == 0 ? 0 : coordinate / share;
+}
 
 /// Gives every stream without a name one from its kind and innermost index (`c_i`, `r_i`, `v_i`),
 /// and makes all names different by a numeric suffix, in the order of the streams.

@@ -504,57 +504,78 @@ class Typing {
 
   /// Copy p of a split of space S is the same space for all payloads that are split alike.
   void parallelize() {
-    if (node_->inputs.size() != 1) return (void)counts(1, node_->outputs.size());
+    const size_t inputs = node_->contiguous ? 2 : 1;
+    if (!counts(inputs, node_->outputs.size())) return;
+    if (inputs == 2 && (!is_kind(1, StreamKind::crd) || !same_space(0, 1))) return;
     if (node_->outputs.size() < 2)
       return (void)fail("has fewer than two outputs, expected one a copy");
     const int from = space(in(0));
     if (parent(from) < 0) return (void)fail(fmt::format("{} is in no loop to split", type(in(0))));
     const auto copies = static_cast<int64_t>(node_->outputs.size());
     for (int64_t p = 0; p < copies; ++p) {
-      const int copy = open(parent(from), out_.spaces[from].index, kSplit - from, copies, p);
-      split_of_[copy] = {from, copies, p};
+      const int copy = open(parent(from), out_.spaces[from].index, kSplit - from,
+                            2 * copies + (node_->contiguous ? 1 : 0), p);
+      split_of_[copy] = {from, copies, p, node_->contiguous};
       give_like(static_cast<size_t>(p), in(0), copy);
     }
   }
 
+  /// The streams are `order` loops inside the copies of one split: the split loop becomes whole
+  /// again, and each loop inside it one loop for all streams merged alike.
   void serialize() {
-    if (node_->inputs.size() < 2)
-      return (void)fail("has fewer than two inputs, expected one a copy");
+    const size_t copies = node_->inputs.size();
+    if (copies < 2) return (void)fail("has fewer than two inputs, expected one a copy");
     if (!output_count(1)) return;
-    for (size_t p = 0; p < node_->inputs.size(); ++p) {
-      const Spaces::Space& copy = out_.spaces[space(in(p))];
-      if (stream(in(p)).kind != stream(in(0)).kind || copy.parent != parent(space(in(0))) ||
-          copy.index != out_.spaces[space(in(0))].index || copy.parent < 0) {
-        return (void)fail(
-            fmt::format("{} and {} are not copies of one stream, expected the same "
-                        "kind and loops",
-                        type(in(0)), type(in(p))));
+    std::vector<std::vector<int>> levels;  // spaces of the copies, innermost loop first
+    std::vector<int> spaces;
+    for (size_t p = 0; p < copies; ++p) {
+      if (stream(in(p)).kind != stream(in(0)).kind ||
+          stream(in(p)).indices != stream(in(0)).indices ||
+          out_.ref_tensor[in(p)] != out_.ref_tensor[in(0)] ||
+          out_.ref_level[in(p)] != out_.ref_level[in(0)]) {
+        return (void)fail(fmt::format("{} and {} are not copies of one stream, expected the same "
+                                      "kind and loops",
+                                      type(in(0)), type(in(p))));
       }
+      spaces.push_back(space(in(p)));
     }
-    const auto split = split_of_.find(space(in(0)));
-    const bool whole = split != split_of_.end() && is_whole_split();
-    const int merged =
-        whole ? std::get<0>(split->second)
-              : open(parent(space(in(0))), out_.spaces[space(in(0))].index, kMerged, merge_key());
-    give_like(0, in(0), merged);
+    for (int inside = 0; inside < node_->order && parent(spaces[0]) >= 0; ++inside) {
+      levels.push_back(spaces);
+      for (int& s : spaces) s = parent(s);
+    }
+    const auto split = split_of_.find(spaces[0]);
+    if (split == split_of_.end() || !is_whole_split(spaces)) {
+      return (void)fail(fmt::format(
+          "the loop around {} loop(s) of {} is not one that a parallelize has split into these {} "
+          "copies, in order",
+          node_->order, type(in(0)), copies));
+    }
+    if (split->second.contiguous != node_->contiguous) {
+      return (void)fail("merges in another way than the elements were dealt out (split=)");
+    }
+    int merged = split->second.from;
+    for (size_t l = levels.size(); l-- > 0;) {
+      merged = open(merged, out_.spaces[levels[l][0]].index, kMerged, merge_key(levels[l]));
+    }
+    bool absent = false;
+    for (size_t p = 0; p < copies; ++p) absent = absent || out_.may_be_absent[in(p)];
+    give_like(0, in(0), merged, absent);
   }
 
-  /// The inputs are the copies 0, 1, .. of one split, unchanged.
-  bool is_whole_split() const {
-    for (size_t p = 0; p < node_->inputs.size(); ++p) {
-      const auto split = split_of_.find(space(in(p)));
-      const auto expected =
-          std::make_tuple(std::get<0>(split_of_.at(space(in(0)))),
-                          static_cast<int64_t>(node_->inputs.size()), static_cast<int64_t>(p));
+  /// The spaces are the copies 0, 1, .. of one split.
+  bool is_whole_split(const std::vector<int>& spaces) const {
+    const Split& first = split_of_.at(spaces[0]);
+    for (size_t p = 0; p < spaces.size(); ++p) {
+      const auto split = split_of_.find(spaces[p]);
+      const Split expected{first.from, static_cast<int64_t>(spaces.size()),
+                           static_cast<int64_t>(p), first.contiguous};
       if (split == split_of_.end() || split->second != expected) return false;
     }
     return true;
   }
 
   /// Merging the same spaces gives the same space, whichever payload is merged.
-  int64_t merge_key() {
-    std::vector<int> key;
-    for (size_t p = 0; p < node_->inputs.size(); ++p) key.push_back(space(in(p)));
+  int64_t merge_key(const std::vector<int>& key) {
     return merges_.emplace(key, static_cast<int64_t>(merges_.size())).first->second;
   }
 
@@ -563,7 +584,15 @@ class Typing {
   const GraphError& error_;
   Spaces out_;
   std::map<Key, int> by_key_;
-  std::map<int, std::tuple<int, int64_t, int64_t>> split_of_;  ///< copy -> (split space, copies, p)
+  /// What a copy of a loop is a part of.
+  struct Split {
+    int from = -1;  ///< the space that was split
+    int64_t copies = 0;
+    int64_t copy = 0;
+    bool contiguous = false;
+    bool operator==(const Split&) const = default;
+  };
+  std::map<int, Split> split_of_;  ///< by space
   std::map<std::vector<int>, int64_t> merges_;
   NodeId id_ = -1;
   const Node* node_ = nullptr;

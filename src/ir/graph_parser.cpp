@@ -272,6 +272,11 @@ class GraphParser {
         parse_strides(node);
       } else if (info.capacity && token.is("capacity")) {
         node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
+      } else if (info.split && token.is("split")) {
+        parse_split(node);
+      } else if (node.kind == NodeKind::serialize && token.is("inner")) {
+        node.order =
+            static_cast<int>(c_.expect_integer_in(0, 64, "the loops inside the split one", "inner=1"));
       } else {
         unknown_attribute(token, info);
       }
@@ -287,12 +292,22 @@ class GraphParser {
     c_.expect("]", "strides=[2, 1]");
   }
 
+  /// split=contiguous, or split=cyclic (the default).
+  void parse_split(Node& node) {
+    const Token token = c_.peek();
+    const std::string name = c_.expect_name("cyclic or contiguous", "split=contiguous");
+    if (name != "cyclic" && name != "contiguous") c_.unknown(token, "split", {"cyclic", "contiguous"});
+    node.contiguous = name == "contiguous";
+  }
+
   [[noreturn]] void unknown_attribute(const Token& token, const NodeKindInfo& info) {
     std::vector<std::string> known;
     if (info.init) known.emplace_back("init");
     if (info.offset) known.emplace_back("offset");
     if (info.stride) known.insert(known.end(), {"stride", "strides"});
     if (info.capacity) known.emplace_back("capacity");
+    if (info.split) known.emplace_back("split");
+    if (info.split && info.name == "serialize") known.emplace_back("inner");
     if (known.empty()) {
       c_.fail(token, fmt::format("unknown attribute {}; {} has no attributes", describe(token),
                                  info.name));

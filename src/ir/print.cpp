@@ -248,6 +248,8 @@ class GraphPrinter {
     if (info.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
     if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
     if (info.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
+    if (info.split && node.order != 0) text += fmt::format(" inner={}", node.order);
+    if (info.split && node.contiguous) text += " split=contiguous";
     return text;
   }
 

@@ -126,6 +126,7 @@ std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_split_node(const Context& context, NodeId id);
 
 inline float as_float(uint32_t bits) {
   float value;
