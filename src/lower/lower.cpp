@@ -7,6 +7,7 @@
 
 #include "ir/sparsity.h"
 #include "lower/finish.h"
+#include "lower/parallelize.h"
 #include "lower/results.h"
 
 namespace fuseflow {
@@ -41,6 +42,10 @@ class RegionLowering {
     std::vector<size_t> tags = builder_.origins();
     remove_dead(graph, tags);
     insert_buffers(graph, tags);
+    if (!region_.schedule.parallel.empty()) {
+      parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
+                        options_.max_nodes);
+    }
     list_scratchpad(graph);
     std::vector<std::string> names;
     for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
