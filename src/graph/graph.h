@@ -39,9 +39,9 @@ enum class NodeKind : uint8_t {
            ///< lacks are empty
   drop,    ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without
            ///< outer elements whose inner fiber is empty
-  filter,  ///< (val<S>, crd<S>, payload<S>...) -> all but the first, without elements whose value (the
-           ///< first) is the fill `init`
-  buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
+  filter,  ///< (val<S>, crd<S>, payload<S>...) -> all but the first, without elements whose value
+           ///< (the first) is the fill `init`
+  buffer,        ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
   write_level,   ///< T.l (crd..., crd<S>): builds a compressed level. First the coordinates of the
                  ///< dense levels between it and the next level above that is not dense (outermost
                  ///< first; each of S or of enclosing loops): they say which fiber this is; fibers
@@ -49,11 +49,11 @@ enum class NodeKind : uint8_t {
   write_values,  ///< T (crd..., val<S>): builds the values. First the coordinates of the dense
                  ///< levels below the innermost level that is not dense, by level: they say where
                  ///< the value goes, in any order of loops; places never given hold the fill
-  parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies; with
-                 ///< the coordinates: by ranges of them (`contiguous`), else in turn
-  serialize,     ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
-                 ///< with their fibers, back in the order in which they were dealt out
-  barrier_,      ///< number of kinds
+  parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies;
+                ///< with the coordinates: by ranges of them (`contiguous`), else in turn
+  serialize,  ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
+              ///< with their fibers, back in the order in which they were dealt out
+  barrier_,   ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
@@ -137,9 +137,9 @@ std::vector<std::string> node_kind_names();
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 
 /// parallelize and serialize, in turn: the copy that gets the first element of the fiber-th fiber
-/// (counted from 0 over the whole stream) of the split loop; the next elements go to the next copies,
-/// cyclically. The starts are spread evenly (bit-reversed fractions of the copies), so that neither
-/// short fibers nor fibers that are all heavy at one end load some copies more than others.
+/// (counted from 0 over the whole stream) of the split loop; the next elements go to the next
+/// copies, cyclically. The starts are spread evenly (bit-reversed fractions of the copies), so that
+/// neither short fibers nor fibers that are all heavy at one end load some copies more than others.
 inline int64_t first_copy(uint64_t fiber, int64_t copies) {
   uint32_t reversed = 0;
   for (int bit = 0; bit < 32; ++bit) reversed |= ((fiber >> bit) & 1U) << (31 - bit);

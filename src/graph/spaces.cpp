@@ -533,9 +533,10 @@ class Typing {
           stream(in(p)).indices != stream(in(0)).indices ||
           out_.ref_tensor[in(p)] != out_.ref_tensor[in(0)] ||
           out_.ref_level[in(p)] != out_.ref_level[in(0)]) {
-        return (void)fail(fmt::format("{} and {} are not copies of one stream, expected the same "
-                                      "kind and loops",
-                                      type(in(0)), type(in(p))));
+        return (void)fail(
+            fmt::format("{} and {} are not copies of one stream, expected the same "
+                        "kind and loops",
+                        type(in(0)), type(in(p))));
       }
       spaces.push_back(space(in(p)));
     }
@@ -567,8 +568,8 @@ class Typing {
     const Split& first = split_of_.at(spaces[0]);
     for (size_t p = 0; p < spaces.size(); ++p) {
       const auto split = split_of_.find(spaces[p]);
-      const Split expected{first.from, static_cast<int64_t>(spaces.size()),
-                           static_cast<int64_t>(p), first.contiguous};
+      const Split expected{first.from, static_cast<int64_t>(spaces.size()), static_cast<int64_t>(p),
+                           first.contiguous};
       if (split == split_of_.end() || split->second != expected) return false;
     }
     return true;

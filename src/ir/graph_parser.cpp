@@ -275,8 +275,8 @@ class GraphParser {
       } else if (info.split && token.is("split")) {
         parse_split(node);
       } else if (node.kind == NodeKind::serialize && token.is("inner")) {
-        node.order =
-            static_cast<int>(c_.expect_integer_in(0, 64, "the loops inside the split one", "inner=1"));
+        node.order = static_cast<int>(
+            c_.expect_integer_in(0, 64, "the loops inside the split one", "inner=1"));
       } else {
         unknown_attribute(token, info);
       }
@@ -296,7 +296,8 @@ class GraphParser {
   void parse_split(Node& node) {
     const Token token = c_.peek();
     const std::string name = c_.expect_name("cyclic or contiguous", "split=contiguous");
-    if (name != "cyclic" && name != "contiguous") c_.unknown(token, "split", {"cyclic", "contiguous"});
+    if (name != "cyclic" && name != "contiguous")
+      c_.unknown(token, "split", {"cyclic", "contiguous"});
     node.contiguous = name == "contiguous";
   }
 

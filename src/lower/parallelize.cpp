@@ -32,8 +32,8 @@ Op operator_of(Reduction reduction) {
 /// Rebuilds a graph with one loop split, as planned.
 class Splitter {
  public:
-  Splitter(const Graph& graph, const Spaces& spaces, const SplitPlan& plan, const Parallel& parallel,
-           const std::vector<size_t>& tags)
+  Splitter(const Graph& graph, const Spaces& spaces, const SplitPlan& plan,
+           const Parallel& parallel, const std::vector<size_t>& tags)
       : old_(graph),
         spaces_(spaces),
         plan_(plan),
@@ -73,8 +73,9 @@ class Splitter {
       if (is_crd && spaces_.of_stream[s] == plan_.space) coordinates_ = static_cast<StreamId>(s);
     }
     if (contiguous_ && coordinates_ < 0) {
-      throw Error(ExitCode::rejected, "parallel: a loop without coordinates cannot be split by ranges "
-                                      "of them; split it in turn");
+      throw Error(ExitCode::rejected,
+                  "parallel: a loop without coordinates cannot be split by ranges "
+                  "of them; split it in turn");
     }
   }
 
@@ -241,8 +242,8 @@ class Splitter {
   StreamId coordinates_ = -1;
   Graph new_;
   std::vector<size_t> new_tags_;
-  std::vector<StreamId> outer_;                 ///< by old stream
-  std::vector<std::vector<StreamId>> copied_;   ///< by old stream, then copy
+  std::vector<StreamId> outer_;                ///< by old stream
+  std::vector<std::vector<StreamId>> copied_;  ///< by old stream, then copy
   size_t tag_ = 0;
   int phase_ = 0;
 };
@@ -314,16 +315,18 @@ std::vector<Parallel> innermost_first(const Graph& graph, const std::vector<Para
     if (depth[entry.index] == 0) {
       std::vector<std::string> names;
       for (const GraphIndex& index : graph.indices) names.push_back(index.name);
-      throw Error(ExitCode::rejected,
-                  fmt::format("parallel {}: no loop of the region's graph has this index; there are {}",
-                              entry.index, fmt::join(names, ", ")));
+      throw Error(
+          ExitCode::rejected,
+          fmt::format("parallel {}: no loop of the region's graph has this index; there are {}",
+                      entry.index, fmt::join(names, ", ")));
     }
     if (!seen.insert(entry.index).second) {
       throw Error(ExitCode::rejected, fmt::format("parallel {} is given twice", entry.index));
     }
     if (entry.factor < 1) {
-      throw Error(ExitCode::rejected, fmt::format("parallel {} = {}: expected a factor of at least 1",
-                                                  entry.index, entry.factor));
+      throw Error(ExitCode::rejected,
+                  fmt::format("parallel {} = {}: expected a factor of at least 1", entry.index,
+                              entry.factor));
     }
     if (entry.factor > 1) sorted.push_back(entry);
   }

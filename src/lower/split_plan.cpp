@@ -74,10 +74,10 @@ class Planner {
   void check_crossing(const Node& node) {
     for (const Input& input : node.inputs) {
       if (input.is_immediate() || !inside(input.stream) || from_copies(input.stream)) continue;
-      plan_.obstacle = fmt::format(
-          "a {} stream nested in it comes from a {} outside of the copies",
-          stream_kind_name(g_.streams[input.stream].kind),
-          node_kind_name(g_.nodes[g_.streams[input.stream].producer].kind));
+      plan_.obstacle =
+          fmt::format("a {} stream nested in it comes from a {} outside of the copies",
+                      stream_kind_name(g_.streams[input.stream].kind),
+                      node_kind_name(g_.nodes[g_.streams[input.stream].producer].kind));
     }
   }
 

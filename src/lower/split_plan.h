@@ -1,5 +1,5 @@
-// Which nodes are copied when a loop is split over parallel copies, and what crosses into and out of
-// them. Decides only; parallelize.cpp makes the nodes. Private to lower/parallelize.
+// Which nodes are copied when a loop is split over parallel copies, and what crosses into and out
+// of them. Decides only; parallelize.cpp makes the nodes. Private to lower/parallelize.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ enum class CopyMode : uint8_t {
 
 struct SplitPlan {
   int space = -1;
-  std::vector<CopyMode> mode;       ///< by node
-  std::vector<bool> below;          ///< by space: the split one or nested in it
-  bool deep = false;                ///< something inside the split loop is copied
-  bool any = false;                 ///< something is copied
-  std::string obstacle;             ///< why the loop cannot be split; empty if it can
+  std::vector<CopyMode> mode;  ///< by node
+  std::vector<bool> below;     ///< by space: the split one or nested in it
+  bool deep = false;           ///< something inside the split loop is copied
+  bool any = false;            ///< something is copied
+  std::string obstacle;        ///< why the loop cannot be split; empty if it can
 };
 
-/// `shallow`: nodes of the split loop itself are copied too, not only what is (or depends on what is)
-/// nested in it.
+/// `shallow`: nodes of the split loop itself are copied too, not only what is (or depends on what
+/// is) nested in it.
 SplitPlan plan_split(const Graph& graph, const Spaces& spaces, int space, bool shallow);
 
 }  // namespace fuseflow

@@ -43,8 +43,8 @@ class ParallelizeNode final : public NodeRun {
   uint64_t fiber_ = 0;
 };
 
-/// Inputs: one stream a copy, `order` loops inside the one that was split. A copy that has given its
-/// last element of the current fiber of the split loop is *over*: its stop said so.
+/// Inputs: one stream a copy, `order` loops inside the one that was split. A copy that has given
+/// its last element of the current fiber of the split loop is *over*: its stop said so.
 class SerializeNode final : public NodeRun {
  public:
   SerializeNode(const Context& context, NodeId id)
@@ -57,24 +57,27 @@ class SerializeNode final : public NodeRun {
 
   bool step() override {
     begin();
+    size_t copy = turn_;
     if (!in_element_) {
-      bool found = false;
-      if (!search(turn_, &found)) return false;
-      if (!found) return end_fiber();
+      if (!search(turn_, &copy)) return false;
+      if (copy == kNone) return end_fiber();
     }
-    const Token* head = need(turn_);
+    const Token* head = need(copy);
     if (head == nullptr) return false;
     const Token token = *head;
-    take(turn_);
-    if (token.is_stop() && token.stop >= inside_ - 1) return end_element(token);
+    take(copy);
+    if (token.is_stop() && token.stop >= inside_ - 1) return end_element(copy, token);
     give(0, token);
     if (!commit()) return false;
+    turn_ = copy;
     in_element_ = inside_ > 0;
     if (!in_element_) next_turn();
     return true;
   }
 
  private:
+  static constexpr size_t kNone = SIZE_MAX;
+
   /// Whether the head of a copy that is not over belongs to an element of the split loop.
   bool is_element(const Token& head) const {
     if (head.is_payload()) return true;
@@ -82,8 +85,9 @@ class SerializeNode final : public NodeRun {
     return head.stop < inside_ - 1 || head.closes(inside_ - 1);
   }
 
-  /// The first copy from `from` on that has an element left becomes the turn. False: wait.
-  bool search(size_t from, bool* found, size_t skip = SIZE_MAX) {
+  /// The first copy from `from` on that has an element left, kNone if there is none. False: wait.
+  bool search(size_t from, size_t* found, size_t skip = kNone) {
+    *found = kNone;
     for (size_t n = 0; n < copies_; ++n) {
       const size_t copy = from + n < copies_ ? from + n : from + n - copies_;
       if (copy == skip || over_[copy]) continue;
@@ -91,8 +95,7 @@ class SerializeNode final : public NodeRun {
       const Token* head = need(copy);
       if (head == nullptr) return false;
       if (!is_element(*head)) continue;
-      turn_ = copy;
-      *found = true;
+      *found = copy;
       return true;
     }
     return true;
@@ -104,8 +107,8 @@ class SerializeNode final : public NodeRun {
       if (copy == except || over_[copy]) continue;
       const Token* head = need(copy);
       if (head == nullptr) return false;
-      if (like != nullptr && (head->stop != like->stop || head->bits >> inside_ !=
-                                                              like->bits >> inside_)) {
+      if (like != nullptr &&
+          (head->stop != like->stop || head->bits >> inside_ != like->bits >> inside_)) {
         disagree("copies end their fibers differently");
       }
       take(copy);
@@ -118,7 +121,7 @@ class SerializeNode final : public NodeRun {
     const Token* head = need(0);
     if (head == nullptr) return false;
     const Token token = *head;
-    if (!take_rest(SIZE_MAX, &token)) return false;
+    if (!take_rest(kNone, &token)) return false;
     give(0, token);
     if (token.is_done()) return commit_last();
     if (!commit()) return false;
@@ -128,22 +131,20 @@ class SerializeNode final : public NodeRun {
   }
 
   /// The stop that ends an element's fiber; taken already.
-  bool end_element(const Token& stop) {
-    const size_t self = turn_;
+  bool end_element(size_t self, const Token& stop) {
     if (stop.stop < inside_) {  // the copy has a further element
       give(0, stop);
       if (!commit()) return false;
+      turn_ = self;
       in_element_ = false;
       next_turn();
       return true;
     }
-    bool found = false;
-    if (!search(self + 1 < copies_ ? self + 1 : (node_.contiguous ? self : 0), &found, self)) {
+    size_t next = kNone;
+    if (!search(self + 1 < copies_ ? self + 1 : (node_.contiguous ? self : 0), &next, self)) {
       return false;
     }
-    const size_t next = turn_;
-    turn_ = self;
-    if (found) {
+    if (next != kNone) {
       give(0, stop_token(inside_ - 1, stop.bits & ((1U << inside_) - 1)));
     } else {
       if (!take_rest(self, &stop)) return false;
@@ -152,7 +153,7 @@ class SerializeNode final : public NodeRun {
     if (!commit()) return false;
     in_element_ = false;
     over_[self] = true;
-    if (found) {
+    if (next != kNone) {
       turn_ = next;
     } else {
       ++fiber_;

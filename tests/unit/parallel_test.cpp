@@ -1,8 +1,9 @@
-// Parallel copies: graphs split over any loop, by any factor, give the reference's results, and become
-// faster by about the factor.
+// Parallel copies: graphs split over any loop, by any factor, give the reference's results, and
+// become faster by about the factor.
 #include <gtest/gtest.h>
 
 #include "../property/check.h"
+#include "sim/engine/engine.h"
 
 namespace fuseflow {
 namespace {
@@ -14,7 +15,8 @@ const char* const kInputs =
     "0,0,0,0,0,0,0, 3,0,0,1,0,0,0, 0,0,0,0,0,0,0, 1,1,1,1,1,1,1, 0,0,0,0,0,0,0, 1,0,0,1,0,0,1)\n"
     "input %x: f32[7, 4] dense,dense facts(finite) = "
     "values(1,2,3,4,-1,-2,-3,-4,0,1,0,1,2,0,2,0,5,5,5,5,1,1,1,1,0,0,3,1)\n"
-    "input %t: f32[7, 7, 4] compressed,compressed,dense facts(finite) = uniform(density=0.3, seed=4)\n"
+    "input %t: f32[7, 7, 4] compressed,compressed,dense facts(finite) = uniform(density=0.3, "
+    "seed=4)\n"
     "const %w: f32[4, 3] dense,dense facts(finite) = values(1,0,2,-1,1,0,2,2,2,0,-1,1)\n"
     "const %b: f32[3] dense facts(finite) = values(1,-1,2)\n";
 
@@ -27,24 +29,42 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> kCases = {
-      {"spmm", "result %y: f32[7, 4] dense,dense\n", "%y[i, f] = sum(j) %a[i, j] * %x[j, f]\n",
+      {"spmm",
+       "result %y: f32[7, 4] dense,dense\n",
+       "%y[i, f] = sum(j) %a[i, j] * %x[j, f]\n",
        {"i", "j"}},
-      {"hypersparse", "result %y: f32[7, 4] compressed,dense\n",
-       "%y[i, f] = sum(j) %c[i, j] * %x[j, f]\n", {"i", "j"}},
-      {"inner", "result %y: f32[7, 7] dense,dense\n",
-       "order i, j, f\n  %y[i, j] = sum(f) %x[i, f] * %x[j, f]\n", {"i", "j"}},
-      {"outer", "result %y: f32[7, 7] dense,dense\n",
-       "order k, i, j\n  %y[i, j] = sum(k) %a[k, i] * %a[k, j]\n", {"k", "i"}},
-      {"outer_shifted", "result %y: f32[7, 7] dense,dense\n",
-       "order k, i, j\n  %y[i, j] = 2 + sum(k) %c[k, i] * %c[k, j]\n", {"k", "i"}},
-      {"max", "result %y: f32[7, 4] dense,dense\n",
-       "order j, i, f\n  %y[i, f] = max(j) (%x[j, f] - %x[i, f])\n", {"j", "i"}},
-      {"mean", "result %y: f32[7, 4] dense,dense\n",
-       "order j, i, f\n  %y[i, f] = mean(j) (%x[j, f] * %x[i, f])\n", {"j", "i"}},
-      {"union", "result %y: f32[7, 7] compressed,compressed\n", "%y[i, j] = %a[i, j] + %c[i, j]\n",
+      {"hypersparse",
+       "result %y: f32[7, 4] compressed,dense\n",
+       "%y[i, f] = sum(j) %c[i, j] * %x[j, f]\n",
+       {"i", "j"}},
+      {"inner",
+       "result %y: f32[7, 7] dense,dense\n",
+       "order i, j, f\n  %y[i, j] = sum(f) %x[i, f] * %x[j, f]\n",
+       {"i", "j"}},
+      {"outer",
+       "result %y: f32[7, 7] dense,dense\n",
+       "order k, i, j\n  %y[i, j] = sum(k) %a[k, i] * %a[k, j]\n",
+       {"k", "i"}},
+      {"outer_shifted",
+       "result %y: f32[7, 7] dense,dense\n",
+       "order k, i, j\n  %y[i, j] = 2 + sum(k) %c[k, i] * %c[k, j]\n",
+       {"k", "i"}},
+      {"max",
+       "result %y: f32[7, 4] dense,dense\n",
+       "order j, i, f\n  %y[i, f] = max(j) (%x[j, f] - %x[i, f])\n",
+       {"j", "i"}},
+      {"mean",
+       "result %y: f32[7, 4] dense,dense\n",
+       "order j, i, f\n  %y[i, f] = mean(j) (%x[j, f] * %x[i, f])\n",
+       {"j", "i"}},
+      {"union",
+       "result %y: f32[7, 7] compressed,compressed\n",
+       "%y[i, j] = %a[i, j] + %c[i, j]\n",
        {"i"}},
-      {"intersection", "result %y: f32[7, 4] dense,dense\n",
-       "%y[i, f] = sum(j) %a[i, j] * %c[i, j] * %x[j, f]\n", {"i", "j"}},
+      {"intersection",
+       "result %y: f32[7, 4] dense,dense\n",
+       "%y[i, f] = sum(j) %a[i, j] * %c[i, j] * %x[j, f]\n",
+       {"i", "j"}},
       {"gcn",
        "temp %t0: f32[7, 4] dense,dense\ntemp %t1: f32[7, 3] dense,dense\n"
        "temp %h: f32[7, 3] dense,dense\nresult %y: f32[7, 3] dense,dense\n",
@@ -65,14 +85,19 @@ const std::vector<Case>& cases() {
        "  %e[i, k] = %a[i, k] * exp(%s[i, k] - %m[i])\n  %d[i] = 1 + sum(k) %e[i, k]\n"
        "  %p[i, k] = %e[i, k] / %d[i]\n  %y[i, g] = sum(k) %p[i, k] * %x[k, g]\n",
        {"i", "k"}},
-      {"phases", "temp %u: f32[7, 4] dense,dense\nresult %y: f32[7, 4] dense,dense\n",
+      {"phases",
+       "temp %u: f32[7, 4] dense,dense\nresult %y: f32[7, 4] dense,dense\n",
        "place %u = scratchpad\n  %u[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
        "  %y[i, f] = sum(j) %a[i, j] * %u[j, f]\n",
        {"i"}},
-      {"three", "result %y: f32[7, 4] dense,dense\nresult %z: f32[7, 7] dense,compressed\n",
-       "%y[j, f] = sum(i) %t[i, j, f]\n  %z[i, j] = sum(f) %t[i, j, f]\n", {"i"}},
-      {"merge_two_loops", "result %y: f32[7, 4] compressed,dense\n",
-       "order i, j, f\n  %y[j, f] = sum(i) %t[i, j, f] * %a[i, j]\n", {"i", "j"}},
+      {"three",
+       "result %y: f32[7, 4] dense,dense\nresult %z: f32[7, 7] dense,compressed\n",
+       "%y[j, f] = sum(i) %t[i, j, f]\n  %z[i, j] = sum(f) %t[i, j, f]\n",
+       {"i"}},
+      {"merge_two_loops",
+       "result %y: f32[7, 4] compressed,dense\n",
+       "order i, j, f\n  %y[j, f] = sum(i) %t[i, j, f] * %a[i, j]\n",
+       {"i", "j"}},
   };
   return kCases;
 }
@@ -110,14 +135,67 @@ TEST_P(Parallelized, AgreesWithTheReferenceNested) {
   if (c.indices.size() < 2) return;
   for (const auto& [p, q] : {std::pair(2, 3), std::pair(4, 4)}) {
     for (const char* how : {"", " contiguous"}) {
-      const Program program =
-          make(c, fmt::format("parallel {} = {}{}\n  parallel {} = {}\n  ", c.indices[1], p, how,
-                              c.indices[0], q));
+      const Program program = make(c, fmt::format("parallel {} = {}{}\n  parallel {} = {}\n  ",
+                                                  c.indices[1], p, how, c.indices[0], q));
       testing::CheckOptions options;
       options.tolerance = 1e-5;
       const auto result = testing::check_program(program, testing::load_inputs(program), options);
       EXPECT_EQ(result.failure, "") << c.name << how;
     }
+  }
+}
+
+/// Both executors, on a machine with uneven timing: every token with its time, every count.
+void expect_same_runs(Program program, uint32_t chunk) {
+  program = lower_program(std::move(program));
+  TensorData data{testing::load_inputs(program)};
+  Machine machine;
+  for (size_t u = 0; u < machine.units.size(); ++u) {
+    machine.units[u] = {1 + static_cast<int64_t>(u % 3), 1 + static_cast<int64_t>(u % 4 == 1), 0};
+  }
+  RunOptions options;
+  options.record_streams = true;
+  const Graph& graph = *program.regions[0].graph;
+  const RunResult naive = interpret_graph(program, graph, data, machine, options);
+  EngineTuning tuning;
+  tuning.chunk = chunk;
+  const RunResult fast = run_fast(program, graph, data, machine, options, tuning);
+  EXPECT_EQ(naive.cycles, fast.cycles);
+  EXPECT_EQ(naive.tokens, fast.tokens);
+  EXPECT_EQ(naive.flops, fast.flops);
+  for (size_t n = 0; n < naive.nodes.size(); ++n) {
+    EXPECT_EQ(naive.nodes[n].steps, fast.nodes[n].steps) << n;
+    EXPECT_EQ(naive.nodes[n].starved, fast.nodes[n].starved) << n;
+    EXPECT_EQ(naive.nodes[n].tokens_in, fast.nodes[n].tokens_in) << n;
+    EXPECT_EQ(naive.nodes[n].tokens_out, fast.nodes[n].tokens_out) << n;
+    EXPECT_EQ(naive.nodes[n].first_step, fast.nodes[n].first_step) << n;
+  }
+  for (size_t t = 0; t < naive.streams.size(); ++t) {
+    EXPECT_EQ(naive.streams[t].peak, fast.streams[t].peak) << t;
+    ASSERT_EQ(naive.recorded[t] == fast.recorded[t], true)
+        << graph.streams[t].name << " of "
+        << node_kind_name(graph.nodes[graph.streams[t].producer].kind);
+  }
+}
+
+TEST_P(Parallelized, ExecutorsAgree) {
+  const Case& c = cases()[GetParam()];
+  for (const std::string& index : c.indices) {
+    for (const int factor : {2, 3, 9}) {
+      for (const char* how : {"", " contiguous"}) {
+        for (const uint32_t chunk : {2U, 7U, 8192U}) {
+          SCOPED_TRACE(fmt::format("{} = {}{}, chunk {}", index, factor, how, chunk));
+          expect_same_runs(make(c, fmt::format("parallel {} = {}{}\n  ", index, factor, how)),
+                           chunk);
+        }
+      }
+    }
+  }
+  if (c.indices.size() < 2) return;
+  for (const char* how : {"", " contiguous"}) {
+    expect_same_runs(make(c, fmt::format("parallel {} = 3{}\n  parallel {} = 4{}\n  ", c.indices[0],
+                                         how, c.indices[1], how)),
+                     64);
   }
 }
 
@@ -128,13 +206,14 @@ TEST(Parallel, EmptyAndSingleExtents) {
   for (const int extent : {0, 1}) {
     for (const char* how : {"", " contiguous"}) {
       const Program program = parse_program(SourceText{
-          "<test>", fmt::format("fuseflow 1\nprogram \"t\"\n"
-                                "input %a: f32[{0}, 5] dense,compressed = uniform(density=0.5, seed=1)\n"
-                                "input %x: f32[5, {0}] dense,dense = uniform(density=1, seed=2)\n"
-                                "result %y: f32[{0}, {0}] dense,dense\n"
-                                "region @y {{\n  parallel i = 4{1}\n"
-                                "  %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}}\n",
-                                extent, how)});
+          "<test>",
+          fmt::format("fuseflow 1\nprogram \"t\"\n"
+                      "input %a: f32[{0}, 5] dense,compressed = uniform(density=0.5, seed=1)\n"
+                      "input %x: f32[5, {0}] dense,dense = uniform(density=1, seed=2)\n"
+                      "result %y: f32[{0}, {0}] dense,dense\n"
+                      "region @y {{\n  parallel i = 4{1}\n"
+                      "  %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}}\n",
+                      extent, how)});
       testing::CheckOptions options;
       options.tolerance = 1e-5;
       const auto result = testing::check_program(program, testing::load_inputs(program), options);
@@ -156,17 +235,18 @@ TEST(Parallel, RefusesWhatCannotBeSplit) {
 }
 
 int64_t cycles_of(const std::string& schedule) {
-  const Program program = parse_program(SourceText{
-      "<test>", "fuseflow 1\nprogram \"t\"\n"
-                "input %q: f32[256, 32] dense,dense = uniform(density=1, seed=1)\n"
-                "input %k: f32[256, 32] dense,dense = uniform(density=1, seed=2)\n"
-                "input %m: f32[256, 256] dense,compressed = uniform(density=0.1, seed=3)\n"
-                "temp %s: f32[256, 256] dense,compressed\n"
-                "result %y: f32[256, 32] dense,dense\n"
-                "region @y {\n  " +
-                    schedule +
-                    "%s[i, k] = %m[i, k] * sum(f) %q[i, f] * %k[k, f]\n"
-                    "  %y[i, g] = sum(k) %s[i, k] * %q[k, g]\n}\n"});
+  const Program program = parse_program(
+      SourceText{"<test>",
+                 "fuseflow 1\nprogram \"t\"\n"
+                 "input %q: f32[128, 32] dense,dense = uniform(density=1, seed=1)\n"
+                 "input %k: f32[128, 32] dense,dense = uniform(density=1, seed=2)\n"
+                 "input %m: f32[128, 128] dense,compressed = uniform(density=0.2, seed=3)\n"
+                 "temp %s: f32[128, 128] dense,compressed\n"
+                 "result %y: f32[128, 32] dense,dense\n"
+                 "region @y {\n  " +
+                     schedule +
+                     "%s[i, k] = %m[i, k] * sum(f) %q[i, f] * %k[k, f]\n"
+                     "  %y[i, g] = sum(k) %s[i, k] * %q[k, g]\n}\n"});
   testing::CheckOptions options;
   options.tolerance = 1e-4;
   const auto result = testing::check_program(program, testing::load_inputs(program), options);

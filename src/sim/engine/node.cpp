@@ -67,7 +67,8 @@ void EngineNode::check_like(const Batch& a, const Batch& b) const {
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
   for (const Maker maker : {&make_source_node, &make_token_node, &make_join_node,
-                            &make_reduce_node, &make_select_node, &make_write_node}) {
+                            &make_reduce_node, &make_select_node, &make_split_node,
+                            &make_write_node}) {
     if (auto node = maker(context, id)) return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];

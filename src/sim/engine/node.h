@@ -102,5 +102,6 @@ std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_split_node(const Context& context, NodeId id);
 
 }  // namespace fuseflow::engine
