@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "passes/fuse.h"
+#include "passes/parallelize.h"
 
 namespace fuseflow {
 
@@ -18,7 +19,7 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 }
 
 const std::vector<Pass>& passes() {
-  static const std::vector<Pass> kPasses = {fuse_pass()};
+  static const std::vector<Pass> kPasses = {fuse_pass(), parallelize_pass()};
   return kPasses;
 }
 

@@ -1,0 +1,128 @@
+#include "passes/parallelize.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ir/names.h"
+#include "lower/lower.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// One --index with its --factor.
+struct Request {
+  std::string region;
+  std::string index;
+  int64_t factor = 1;
+};
+
+/// `region:i`; the region's name may hold colons.
+Request parse_index(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--index '{}' is malformed, expected a region and one of its indices, "
+                            "e.g. --index attention:i",
+                            text));
+  }
+  Request request{text.substr(0, colon), text.substr(colon + 1), 1};
+  if (request.region.front() == '@') request.region.erase(0, 1);
+  return request;
+}
+
+int64_t parse_factor(const std::string& text) {
+  int64_t factor = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (code != std::errc() || end != text.data() + text.size() || factor < 1 || factor > 65536) {
+    throw Error(ExitCode::usage,
+                fmt::format("--factor '{}': expected a number from 1 to 65536", text));
+  }
+  return factor;
+}
+
+std::vector<Request> parse_requests(const PassArguments& arguments) {
+  const std::vector<std::string>& indices = arguments.all("index");
+  const std::vector<std::string>& factors = arguments.all("factor");
+  if (indices.empty()) {
+    throw Error(ExitCode::usage, "no --index is given, expected --index REGION:INDEX --factor P");
+  }
+  if (factors.size() != indices.size() && factors.size() != 1) {
+    throw Error(ExitCode::usage, fmt::format("{} --index and {} --factor are given, expected a "
+                                             "factor for each index, or one for all",
+                                             indices.size(), factors.size()));
+  }
+  std::vector<Request> requests;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    requests.push_back(parse_index(indices[i]));
+    requests.back().factor = parse_factor(factors[factors.size() == 1 ? 0 : i]);
+  }
+  return requests;
+}
+
+Region& find_region(Program& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (Region& region : program.regions) {
+    if (region.name == name) return region;
+    names.push_back(region.name);
+  }
+  const std::string nearest = nearest_name(name, names);
+  throw Error(ExitCode::rejected,
+              fmt::format("there is no region @{}{}", name,
+                          nearest.empty() ? "" : ", did you mean @" + nearest + "?"));
+}
+
+/// A factor of 1 takes an entry away.
+void set_entry(Schedule& schedule, const Request& request, bool contiguous) {
+  std::vector<Parallel>& entries = schedule.parallel;
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Parallel& entry) {
+    return entry.index == request.index;
+  });
+  if (found != entries.end()) entries.erase(found);
+  if (request.factor > 1) entries.push_back({request.index, request.factor, contiguous});
+}
+
+Program run_parallelize(const Program& given, const PassArguments& arguments, PassLog& log) {
+  Program program = given;
+  std::vector<std::string> touched;
+  for (const Request& request : parse_requests(arguments)) {
+    Region& region = find_region(program, request.region);
+    const RegionIndices indices =
+        region_indices(program, static_cast<size_t>(&region - program.regions.data()));
+    static_cast<void>(indices.find({request.index}));  // its message names the nearest one
+    set_entry(region.schedule, request, arguments.has("contiguous"));
+    if (region.statements.empty()) {
+      throw Error(ExitCode::rejected, region.where,
+                  fmt::format("region @{} has only a graph, expected statements", region.name));
+    }
+    region.graph.reset();
+    touched.push_back(region.name);
+  }
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    if (std::find(touched.begin(), touched.end(), region.name) == touched.end()) continue;
+    const Graph graph = lower_region(program, r);  // says why, where it is not possible
+    if (given.regions[r].graph) program.regions[r].graph = graph;
+    if (arguments.has("verbose")) {
+      log.note(fmt::format("@{}: {} nodes", quote_if_needed(region.name), graph.nodes.size()));
+    }
+  }
+  return program;
+}
+
+}  // namespace
+
+Pass parallelize_pass() {
+  return {"parallelize",
+          "Run copies of what is inside a loop in parallel",
+          {{"index", "REGION:INDEX", "A loop to split over copies; repeatable, also nested", true},
+           {"factor", "P", "How many copies; one for each --index, or one for all", true},
+           {"contiguous", "", "Copies own ranges of coordinates (default: elements in turn)"},
+           {"verbose", "", "Print the size of each region's graph"}},
+          run_parallelize};
+}
+
+}  // namespace fuseflow
