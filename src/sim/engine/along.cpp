@@ -26,12 +26,17 @@ bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
 }
 
 TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at, uint32_t n, int64_t gap) {
-  TimesBuilder times(gap);
-  TimeCursor cursor(steps);
+  uint32_t count = 0;
+  uint32_t before = UINT32_MAX;
   for (const uint32_t k : at) {
     if (k >= n) break;
-    times.append(1, cursor.at(k), 0);
+    if (k == before) gap = 0;
+    before = k;
+    ++count;
   }
+  TimesBuilder times(gap);
+  TimeCursor cursor(steps);
+  for (const uint32_t k : at.first(count)) times.append(1, cursor.at(k), 0);
   return {times.finish(), 0, 0};
 }
 
@@ -44,7 +49,7 @@ void Along::take(const TimeRef& steps, uint32_t n) {
   const auto count = static_cast<uint32_t>(
       std::lower_bound(takes_.begin(), takes_.end(), n) - takes_.begin());
   if (count == 0) return;
-  port_->take(count, sample(steps, takes_, n, 0));
+  port_->take(count, sample(steps, takes_, n, steps.times->gap));
 }
 
 }  // namespace fuseflow::engine

@@ -19,7 +19,7 @@ struct Gate {
 bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
                    std::span<const TimeRef> beside, TimeRef& arrivals);
 
-/// Times of steps `at`[..] picked out of the times of all steps.
+/// Times of steps `at`[..] (in order) picked out of the times of all steps, which are `gap` apart.
 TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at, uint32_t n, int64_t gap);
 
 /// An outer input beside an inner stream that is `loops` loops deeper.

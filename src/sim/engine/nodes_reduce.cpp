@@ -50,7 +50,7 @@ class ReduceNode final : public EngineNode {
     if (parent) parent->take(steps, n);
     ports[value_]->take(n, steps);
     if (structure_->count > 0) {
-      const TimeRef times = sample(steps, given_at_, n, pairs_ ? 0 : pace_.interval);
+      const TimeRef times = sample(steps, given_at_, n, pace_.interval);
       give(0, StructureRef(std::move(structure_)), {payload_, payload_.get()}, times);
     }
     return true;
@@ -64,7 +64,6 @@ class ReduceNode final : public EngineNode {
   void reduce(const Batch& batch, uint32_t n) {
     structure_ = std::make_shared<Structure>();
     given_at_.clear();
-    pairs_ = false;
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();
     uint32_t k = 0;
@@ -100,7 +99,6 @@ class ReduceNode final : public EngineNode {
     }
     if (node_.reduction == Reduction::mean && number_ > 0) ++stats_.flops;
     if (stop.level >= 1) {
-      pairs_ = pairs_ || closes;
       give_stop(static_cast<uint16_t>(stop.level - 1), stop.bits >> 1, at);
     }
     running_ = start_value();
@@ -120,7 +118,6 @@ class ReduceNode final : public EngineNode {
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> payload_;
   std::vector<uint32_t> given_at_;  // by output token: the step that gives it
-  bool pairs_ = false;              // some step gives two tokens
   std::vector<TimeRef> arrivals_;
 };
 

@@ -15,10 +15,8 @@ struct Picked {
   std::shared_ptr<Structure> structure = std::make_shared<Structure>();
   std::vector<uint32_t> source;  ///< position in the batch; 0 for stops
   std::vector<uint32_t> at;      ///< step
-  bool pairs = false;            ///< some step gives two tokens
 
   void payload(uint32_t from, uint32_t step) {
-    pairs = pairs || (!at.empty() && at.back() == step);
     source.push_back(from);
     at.push_back(step);
     ++structure->count;
@@ -171,14 +169,14 @@ class DropNode final : public EngineNode {
   void give_all(const Picked& outer, const Picked& inner, const std::vector<Batch>& batches,
             const std::vector<std::vector<uint32_t>>& words, const TimeRef& steps, uint32_t n) {
     if (outer.structure->count > 0) {
-      const TimeRef times = sample(steps, outer.at, n, outer.pairs ? 0 : pace_.interval);
+      const TimeRef times = sample(steps, outer.at, n, pace_.interval);
       for (size_t i = 0; i < outer_; ++i) {
         const uint32_t* in = reads_output(i) ? words[i].data() : nullptr;
         give(i, outer.structure, outer.gather(in), times);
       }
     }
     if (inner.structure->count == 0) return;
-    const TimeRef times = sample(steps, inner.at, n, inner.pairs ? 0 : pace_.interval);
+    const TimeRef times = sample(steps, inner.at, n, pace_.interval);
     for (size_t i = outer_; i < ports.size(); ++i) {
       const uint32_t* in = reads_output(i) ? batches[i - outer_].payload.words() : nullptr;
       give(i, inner.structure, inner.gather(in), times);

@@ -230,7 +230,7 @@ class ScanNode final : public EngineNode {
         step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
     count_steps(count_, steps.at(0));
     if (!takes_.empty()) {
-      ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, 0));
+      ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, pace_.interval));
     }
     const StructureRef structure = std::move(structure_);
     give(0, structure, {crd_, crd_.get()}, steps);

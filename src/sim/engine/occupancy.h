@@ -8,8 +8,9 @@
 
 namespace fuseflow::engine {
 
-/// The peak is the least depth d with give(k) > take(k - d) for all k (ir-spec/timing.md): as long as
-/// that holds for the peak found so far, a batch of tokens costs one comparison a token at most.
+/// At the time of giving token k, k + 1 - (takes before that time) tokens are held. So the peak is
+/// the least depth d with give(k) > take(k - d) for all k (ir-spec/timing.md). Costs nothing a
+/// token where tokens are given in runs, or taken at the pace at which they are given.
 class Occupancy {
  public:
   /// The next n tokens are given and taken at these times.
@@ -20,15 +21,18 @@ class Occupancy {
   struct Span {
     int64_t first;  ///< index of its first token in the stream
     uint32_t count;
+    int64_t last_time;
     TimeRef takes;
   };
+  void judge(const TimeRef& gives, int64_t first, uint32_t n);
+  void judge_at(int64_t time, int64_t token);
   void compare(const TimeRef& gives, int64_t first, uint32_t n);
-  uint32_t compare_span(const TimeRef& gives, const TimeRef& takes, uint32_t n) const;
   void forget();
 
   int64_t peak_ = 0;
   int64_t count_ = 0;
-  std::deque<Span> spans_;  ///< takes of the last peak_ tokens, at least
+  int64_t gap_ = INT64_MAX;  ///< of all takes
+  std::deque<Span> spans_;   ///< takes of the last peak_ + 1 tokens, at least
 };
 
 }  // namespace fuseflow::engine

@@ -12,6 +12,7 @@ constexpr size_t kMaxInputs = 64;
 
 /// Index of the piece that holds token k.
 uint32_t piece_of(const Times& times, uint32_t k) {
+  if (times.pieces.size() == 1) return 0;
   const auto it =
       std::upper_bound(times.pieces.begin(), times.pieces.end(), k,
                        [](uint32_t token, const TimePiece& piece) { return token < piece.first; });
