@@ -58,15 +58,22 @@ std::string describe(const Graph& graph, const RunResult& naive, const RunResult
   return text;
 }
 
-void compare(uint64_t seed, int most_extent, int steps, bool print) {
+void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t depth = 0) {
   RandomGraph random(seed, most_extent, steps);
-  const Machine machine = random.machine();
+  Machine machine = random.machine();
+  machine.fifo_depth = depth;
   RunResult naive;
   RunOptions options;
   try {
     naive = random.b.run(machine, Executor::naive);
   } catch (const Error&) {  // e.g. a result whose coordinates repeat
     EXPECT_THROW(run_fast(random.b.program, random.b.graph, random.b.data, machine, options), Error) << "seed " << seed;
+    return;
+  }
+  if (naive.finish == Finish::deadlock) {
+    const RunResult fast =
+        run_fast(random.b.program, random.b.graph, random.b.data, machine, options);
+    EXPECT_EQ(fast.finish, Finish::deadlock) << "seed " << seed;
     return;
   }
   for (const uint32_t chunk : {8192U, 1U, 3U, 7U}) {
@@ -92,6 +99,13 @@ void compare(uint64_t seed, int most_extent, int steps, bool print) {
 TEST(Engine, SameAsNaiveOnSmallGraphs) {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     compare(seed, 4, 12, true);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Engine, SameAsNaiveWithBoundedFifos) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    compare(2'000'000 + seed, 5, 14, true, 2 + static_cast<int64_t>(seed % 12));
     if (HasFailure()) return;
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/engine/port.h"
+#include "sim/engine/steps.h"
 
 namespace fuseflow::engine {
 
@@ -40,6 +41,8 @@ class Along {
 
   /// Adds the arrivals that the steps of the last walk wait for, if any can bind.
   void add_arrivals(uint32_t n, int64_t earliest, std::vector<TimeRef>& arrivals) const;
+  /// What the step of the s-th stop of the batch takes: bit 0 the payload, bit 1 a stop or done.
+  uint32_t taken_at(size_t s) const { return flags_[s]; }
   /// Takes what the first n inner tokens take, at the times of their steps.
   void take(const TimeRef& steps, uint32_t n);
 
@@ -48,6 +51,42 @@ class Along {
   int loops_;
   std::vector<Gate> gates_;
   std::vector<uint32_t> takes_;  ///< by outer token: the inner token whose step takes it
+  std::vector<uint8_t> flags_;   ///< by stop of the batch: see taken_at
+};
+
+/// Logs the steps of a node whose inputs are `like` (of the inner space) and `along` (outer ones).
+/// Codes: bit 0: a stop; two bits for each outer input; the rest is the node's.
+class StepCodes {
+ public:
+  static constexpr uint32_t kNothingTaken = 1U << 23;  ///< a step that only gives
+  static constexpr int kOwnShift = 24;
+
+  StepCodes(std::vector<size_t> like, std::vector<size_t> along_ports)
+      : like_(std::move(like)), along_ports_(std::move(along_ports)) {}
+
+  static uint32_t elements() { return 0; }
+  static uint32_t stop(std::span<const Along> along, size_t s) {
+    uint32_t code = 1;
+    for (size_t a = 0; a < along.size(); ++a) code |= along[a].taken_at(s) << (1 + 2 * a);
+    return code;
+  }
+  void needs(uint32_t code, StepType& type) const {
+    if ((code & kNothingTaken) != 0) return;
+    for (const size_t port : like_) type.need(port, 1, 1);
+    for (size_t a = 0; a < along_ports_.size(); ++a) {
+      const uint32_t flags = (code >> (1 + 2 * a)) & 3U;
+      const int taken = static_cast<int>((flags & 1U) + (flags >> 1));
+      if ((code & 1U) == 0) {
+        type.need(along_ports_[a], 1, 0);
+      } else {
+        type.need(along_ports_[a], taken, taken);
+      }
+    }
+  }
+
+ private:
+  std::vector<size_t> like_;
+  std::vector<size_t> along_ports_;
 };
 
 /// What walk() throws.
@@ -59,6 +98,7 @@ template <typename Fiber>
 uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
   gates_.clear();
   takes_.clear();
+  flags_.clear();
   PortCursor outer(*port_);
   uint32_t k = 0;
   for (const Stop& stop : inner.stops) {
@@ -97,6 +137,7 @@ uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
       takes_.push_back(at);
       outer.advance();
     }
+    flags_.push_back(static_cast<uint8_t>((payload ? 1 : 0) | (end ? 2 : 0)));
     k = at + 1;
   }
   if (k < inner.count) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/engine/node.h"
+#include "sim/engine/replay.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
 
@@ -15,13 +16,15 @@ namespace {
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
 constexpr int kBatchesBetweenChecks = 256;
+// Logged steps (runs of them) of a node that wait for their times, before it is set aside.
+constexpr size_t kMostLogged = 1U << 14;
 
 class Run {
  public:
   Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
-      const RunOptions& options, const EngineTuning& tuning)
+      const RunOptions& options, const EngineTuning& tuning, bool bounded)
       : program_(program), graph_(graph), machine_(machine), options_(options),
-        data_(data.storage), tuning_(tuning), started_(std::chrono::steady_clock::now()) {
+        data_(data.storage), tuning_(tuning), bounded_(bounded), started_(std::chrono::steady_clock::now()) {
     data_.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
@@ -58,7 +61,12 @@ class Run {
   void make_nodes(int phase);
   void find_demand();
   void run_phase(int phase);
+  bool work(EngineNode& node);
+  void finish_phase();
   EngineNode* next_node();
+  void make_replays();
+  void run_replays();
+  EngineNode* next_to_log();
   bool check_limits();
   void end_phase();
   void summarize();
@@ -69,12 +77,15 @@ class Run {
   const RunOptions& options_;
   std::vector<std::shared_ptr<const Storage>> data_;
   const EngineTuning tuning_;
+  const bool bounded_;  // times follow credits, by replay
   Context context_{program_, graph_, machine_, data_, tuning_.chunk};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
   std::vector<char> stuck_;                           // by position in nodes_: nothing to do so far
   std::vector<int> position_;                         // by node: in nodes_, or -1
+  std::vector<std::vector<std::unique_ptr<Fifo>>> fifos_;  // by node and input; bounded runs only
+  std::vector<std::unique_ptr<NodeReplay>> replays_;       // beside nodes_; bounded runs only
   RunResult result_;
   int64_t now_ = 0;  // largest step time so far + 1
   std::chrono::steady_clock::time_point started_;
@@ -99,6 +110,7 @@ void Run::connect() {
       port.latency = output.latency;
       port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
       port.consumer = static_cast<int>(n);
+      port.measured = !bounded_;
       output.ports.push_back(&port);
     }
   }
@@ -160,26 +172,118 @@ EngineNode* Run::next_node() {
   return least;
 }
 
+/// One batch of a node. False if it can do nothing now.
+bool Run::work(EngineNode& node) {
+  if (!node.work()) {
+    stuck_[static_cast<size_t>(position_[static_cast<size_t>(node.id())])] = 1;
+    return false;
+  }
+  if (!bounded_) now_ = std::max(now_, node.stats().last_step + 1);
+  for (const Output* output : node.outputs) {
+    if (output == nullptr) continue;
+    for (const Port* port : output->ports) {
+      const int consumer = position_[static_cast<size_t>(port->consumer)];
+      if (consumer >= 0) stuck_[static_cast<size_t>(consumer)] = 0;
+    }
+  }
+  return true;
+}
+
+void Run::make_replays() {
+  if (fifos_.empty()) {
+    fifos_.resize(graph_.nodes.size());
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const Input& input : graph_.nodes[n].inputs) {
+        fifos_[n].push_back(nullptr);
+        if (input.is_immediate()) continue;
+        const auto stream = static_cast<size_t>(input.stream);
+        fifos_[n].back() = std::make_unique<Fifo>(depth_of(stream));
+        fifos_[n].back()->latency = outputs_[stream].latency;
+      }
+    }
+  }
+  replays_.clear();
+  for (const auto& node : nodes_) {
+    const auto n = static_cast<size_t>(node->id());
+    node->log.wanted = true;
+    auto replay = std::make_unique<NodeReplay>(now_);
+    for (const auto& fifo : fifos_[n]) replay->inputs.push_back(fifo.get());
+    for (const StreamId stream : graph_.nodes[n].outputs) {
+      replay->outputs.emplace_back();
+      replay->records.push_back(nullptr);
+      if (stream < 0) continue;
+      replay->records.back() = outputs_[static_cast<size_t>(stream)].record;
+      for (const Port* port : outputs_[static_cast<size_t>(stream)].ports) {
+        const auto consumer = static_cast<size_t>(port->consumer);
+        for (size_t i = 0; i < ports_[consumer].size(); ++i) {
+          if (ports_[consumer][i].get() == port) {
+            replay->outputs.back().push_back(fifos_[consumer][i].get());
+          }
+        }
+      }
+    }
+    replays_.push_back(std::move(replay));
+  }
+}
+
+/// The last node in graph order whose steps are not known far ahead; else the least far ahead.
+EngineNode* Run::next_to_log() {
+  EngineNode* least = nullptr;
+  size_t least_backlog = SIZE_MAX;
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    EngineNode& node = *nodes_[i];
+    if (stuck_[i] != 0 || node.ended()) continue;
+    const size_t backlog = replays_[i]->backlog() + node.log.runs.size();
+    if (backlog < kMostLogged && node.backlog() < kMostBacklogChunks * tuning_.chunk) return &node;
+    if (backlog < least_backlog) {
+      least_backlog = backlog;
+      least = &node;
+    }
+  }
+  return least;
+}
+
+/// Times as far as they can be told, then more steps where some node has none, until neither goes on.
+void Run::run_replays() {
+  make_replays();
+  for (int sweeps = 0;; ++sweeps) {
+    bool any = false;
+    bool idle = false;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (replays_[i]->idle()) replays_[i]->fetch(nodes_[i]->log);
+      any = replays_[i]->advance() || any;
+      idle = idle || (replays_[i]->idle() && !nodes_[i]->ended());
+    }
+    if (sweeps % (16 * kBatchesBetweenChecks) == 0) {
+      for (const auto& replay : replays_) now_ = std::max(now_, replay->last_step() + 1);
+      if (!check_limits()) break;
+    }
+    if (any) continue;
+    EngineNode* node = idle ? next_to_log() : nullptr;
+    while (node != nullptr && !work(*node)) node = next_to_log();
+    if (node == nullptr) break;
+  }
+  for (const auto& replay : replays_) {
+    now_ = std::max(now_, replay->last_step() + 1);
+    if (result_.finish == Finish::done && !replay->idle()) result_.finish = Finish::deadlock;
+  }
+}
+
 void Run::run_phase(int phase) {
   make_nodes(phase);
   find_demand();
+  if (bounded_) {
+    run_replays();
+    return finish_phase();
+  }
   int batches = 0;
   while (EngineNode* node = next_node()) {
-    const auto at = static_cast<size_t>(position_[static_cast<size_t>(node->id())]);
-    if (!node->work()) {
-      stuck_[at] = 1;
-      continue;
-    }
-    now_ = std::max(now_, node->stats().last_step + 1);
-    for (const Output* output : node->outputs) {
-      if (output == nullptr) continue;
-      for (const Port* port : output->ports) {
-        const int consumer = position_[static_cast<size_t>(port->consumer)];
-        if (consumer >= 0) stuck_[static_cast<size_t>(consumer)] = 0;
-      }
-    }
-    if (++batches % kBatchesBetweenChecks == 0 && !check_limits()) break;
+    if (work(*node) && ++batches % kBatchesBetweenChecks == 0 && !check_limits()) break;
   }
+  finish_phase();
+}
+
+void Run::finish_phase() {
   if (result_.finish == Finish::done) {
     for (const auto& node : nodes_) {
       if (!node->ended()) {
@@ -221,6 +325,10 @@ void Run::end_phase() {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
     result_.timing_operations += static_cast<int64_t>(node->pace().timing_steps);
+    if (bounded_) {
+      replays_[static_cast<size_t>(position_[static_cast<size_t>(node->id())])]->fill(stats);
+      result_.timing_operations += stats.steps;
+    }
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens : 0;
@@ -266,6 +374,13 @@ void Run::summarize() {
       result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
     }
   }
+  for (size_t n = 0; n < fifos_.size(); ++n) {
+    for (size_t i = 0; i < fifos_[n].size(); ++i) {
+      if (fifos_[n][i] == nullptr) continue;
+      StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[i].stream)];
+      stats.peak = std::max(stats.peak, fifos_[n][i]->peak());
+    }
+  }
   finish_counts(program_, graph_, data_, result_);
 }
 
@@ -276,10 +391,15 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
-  engine::Run run(program, graph, data, machine, options, tuning);
-  RunResult result = run.run();
-  if (result.finish != Finish::done || run.within_depths(result)) return result;
-  return interpret_graph(program, graph, data, machine, options);
+  if (machine.fifo_depth == 0) {
+    // Only buffers may be bounded: if none is ever full, no credit is missed.
+    engine::Run run(program, graph, data, machine, options, tuning, false);
+    RunResult result = run.run();
+    if (result.finish != Finish::done || run.within_depths(result)) return result;
+  }
+  RunResult result = engine::Run(program, graph, data, machine, options, tuning, true).run();
+  if (result.finish != Finish::deadlock) return result;
+  return interpret_graph(program, graph, data, machine, options);  // which explains it
 }
 
 }  // namespace fuseflow

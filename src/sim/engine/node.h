@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/port.h"
+#include "sim/engine/steps.h"
 #include "sim/run.h"
 
 namespace fuseflow::engine {
@@ -53,6 +54,7 @@ class EngineNode {
   const NodeStats& stats() const { return stats_; }
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
+  StepLog log;                   ///< filled where FIFOs are bounded
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
 

@@ -162,11 +162,16 @@ class AccumulateNode final : public EngineNode {
     uint32_t from = 0;
     uint32_t k = 0;
     bool flushed = false;
-    for (const Stop& stop : batch_.stops) {
+    for (size_t s = 0; s < batch_.stops.size(); ++s) {
+      const Stop& stop = batch_.stops[s];
       const uint32_t at = batch_.at(stop);
       add(k, at);
       k = at + 1;
-      if (!stop.done() && stop.level < order_) continue;
+      stop_code_ = StepCodes::stop(along_, s);
+      if (!stop.done() && stop.level < order_) {
+        log_step(0, 1);
+        continue;
+      }
       steps = follow(from, k);
       append(all, steps, k - from);
       flush(stop);
@@ -209,6 +214,8 @@ class AccumulateNode final : public EngineNode {
 
   void add(uint32_t first, uint32_t last) {
     if (first >= last) return;
+    stop_code_ = StepCodes::elements();
+    log_step(0, last - first);
     stats_.flops += last - first;
     const float* values = batch_.payload.values();
     if (order_ == 1) {
@@ -219,11 +226,33 @@ class AccumulateNode final : public EngineNode {
     for (uint32_t k = first; k < last; ++k) entries_.add(keys_[k], values == nullptr ? 0 : values[k]);
   }
 
+  /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
+  /// 1 + j an entry from coordinate j on; 1 + n + j the stops behind coordinate j; 1 + 2n all stops.
+  void log_step(size_t kind, uint32_t count) {
+    if (!log.wanted) return;
+    const uint32_t code = stop_code_ | (static_cast<uint32_t>(kind) << StepCodes::kOwnShift);
+    log.add(code, count, [&](StepType& type) {
+      std::vector<size_t> like;
+      std::vector<size_t> outer;
+      for (size_t i = 0; i <= value_; ++i) {
+        (depth(i) == depth(value_) ? like : outer).push_back(i);
+      }
+      StepCodes(like, outer).needs(code, type);
+      const bool all = kind == 1 + 2 * order_;
+      type.cost = kind == 0 || all ? pace_.interval : drain_;
+      if (kind == 0) return;
+      const size_t from = all ? 0 : kind <= order_ ? kind - 1 : kind - order_;
+      for (size_t j = from; j <= order_; ++j) type.give(j);
+    });
+    stop_code_ = StepCodes::kNothingTaken;
+  }
+
   /// The steps of a flush, the first of which is the one just done, at pace_.last.
   void flush(const Stop& stop) {
     int64_t t = pace_.last;
     if (stop.done()) {
       for (Given& given : given_) given.stop(kDoneLevel, 0, t);
+      log_step(1 + 2 * order_, 1);
       ended_ = true;
       return;
     }
@@ -271,6 +300,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void give_entry(uint64_t key, size_t old, float value, int64_t count, int64_t t) {
+    log_step(1 + old, 1);
     uint64_t rest = key;
     for (size_t j = order_; j-- > old;) {
       given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
@@ -286,6 +316,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void end_inner(size_t same, int64_t t) {
+    log_step(1 + order_ + same, 1);
     for (size_t j = same + 1; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const size_t level = loop - same - 1;
@@ -294,6 +325,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void close(const Stop& stop, bool any, int64_t t) {
+    log_step(1 + 2 * order_, 1);
     const size_t outer = stop.level - order_;
     const uint32_t parent_bits = stop.bits >> order_;
     for (size_t j = 0; j <= order_; ++j) {
@@ -322,6 +354,7 @@ class AccumulateNode final : public EngineNode {
   std::vector<Given> given_;
   // the batch at hand
   uint32_t n_ = 0;
+  uint32_t stop_code_ = 0;  // what the next logged step takes
   Batch batch_;
   Payload coordinates_;  // innermost
   std::vector<uint64_t> keys_;

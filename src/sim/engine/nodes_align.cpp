@@ -51,8 +51,9 @@ class AlignNode final : public EngineNode {
   }
 
   /// Reads the token at a cursor into the step being made; false if it is not here.
-  bool need(PortCursor& cursor, Token& token) {
+  bool need(size_t input, PortCursor& cursor, Token& token) {
     if (!cursor.here()) return false;
+    needed_[input] = std::max(needed_[input], pending_[input] + 1);
     token.payload = cursor.is_payload();
     if (token.payload) {
       token.word = cursor.word();
@@ -71,7 +72,7 @@ class AlignNode final : public EngineNode {
   bool step(PortCursor& to_port, PortCursor& from_port, PortCursor& x_port) {
     arrival_ = INT64_MIN;
     give_ = false;
-    for (uint32_t& count : pending_) count = 0;
+    for (size_t i = 0; i < 3; ++i) pending_[i] = needed_[i] = 0;
     PortCursor to = to_port;  // a step that cannot be done leaves the cursors where they were
     PortCursor from = from_port;
     PortCursor x = x_port;
@@ -89,10 +90,10 @@ class AlignNode final : public EngineNode {
 
   bool try_step(PortCursor& to, PortCursor& from, PortCursor& x) {
     Token goal;
-    if (!need(to, goal)) return false;
+    if (!need(0, to, goal)) return false;
     if (state_.from_ended) return insert(goal, to);
     Token source;
-    if (!need(from, source)) return false;
+    if (!need(1, from, source)) return false;
     if (!state_.in_fiber && goal.payload && source.payload && goal.word < source.word) {
       return insert(goal, to);
     }
@@ -102,7 +103,7 @@ class AlignNode final : public EngineNode {
 
   bool move(const Token& goal, bool match, PortCursor& to, PortCursor& from, PortCursor& x) {
     Token token;
-    if (!need(x, token) || !go_along(token, from)) return false;
+    if (!need(2, x, token) || !go_along(token, from)) return false;
     take(2, x);
     if (token.done()) return end_stream(goal, to);
     if (token.payload || token.stop.level < loops_ - 1) {
@@ -126,13 +127,13 @@ class AlignNode final : public EngineNode {
                                            inner.stop.closes(loops_ - 1));
     Token token;
     if (payload) {
-      if (!need(from, token)) return false;
+      if (!need(1, from, token)) return false;
       if (!token.payload) disagree("an outer input has no element where the inner stream has");
       if (inner.payload) return true;
       take(1, from);
     }
     if (!inner.done() && inner.stop.level < loops_) return true;
-    if (!need(from, token)) return false;
+    if (!need(1, from, token)) return false;
     const bool fits = inner.done() ? token.done()
                                    : token.is_stop() &&
                                          token.stop.level + loops_ == inner.stop.level;
@@ -153,7 +154,7 @@ class AlignNode final : public EngineNode {
     Token next = goal;
     if (consumes) {
       take(0, to);
-      if (!need(to, next)) return false;
+      if (!need(0, to, next)) return false;
       state_.held = true;
       state_.held_bits = bits;
     }
@@ -196,6 +197,7 @@ class AlignNode final : public EngineNode {
       for (uint32_t k = 0; k < pending_[i]; ++k) takes_[i].append(1, t, 0);
       taken_[i] += pending_[i];
     }
+    log_step();
     if (!give_) return;
     if (!out_.payload) {
       structure_->stops.push_back({structure_->count, out_.stop.level, out_.stop.bits});
@@ -203,6 +205,19 @@ class AlignNode final : public EngineNode {
     payload_.push_back(out_.payload ? out_.word : 0);
     times_.append(1, t, 0);
     ++structure_->count;
+  }
+
+  void log_step() {
+    if (!log.wanted) return;
+    uint32_t code = give_ ? 1 : 0;
+    for (size_t i = 0; i < 3; ++i) code |= (needed_[i] | (pending_[i] << 2)) << (1 + 4 * i);
+    log.add(code, 1, [&](StepType& type) {
+      for (size_t i = 0; i < 3; ++i) {
+        type.need(i, static_cast<int>(needed_[i]), static_cast<int>(pending_[i]));
+      }
+      if (give_) type.give(0);
+      type.cost = pace_.interval;
+    });
   }
 
   void finish() {
@@ -231,7 +246,8 @@ class AlignNode final : public EngineNode {
   State state_;
   // the step being made
   int64_t arrival_ = 0;
-  uint32_t pending_[3] = {0, 0, 0};
+  uint32_t pending_[3] = {0, 0, 0};  // tokens taken of each input
+  uint32_t needed_[3] = {0, 0, 0};
   bool give_ = false;
   Token out_;
   // the chunk being made

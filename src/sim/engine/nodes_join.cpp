@@ -128,7 +128,7 @@ class JoinNode final : public EngineNode {
 
   void merge() {
     while (!ended_) {
-      if (groups_.size() == 2) merge_two();
+      if (groups_.size() == 2 && !log.wanted) merge_two();
       bool stops = true;
       for (const Group& group : groups_) {
         if (group.at >= group.n) return;
@@ -231,9 +231,27 @@ class JoinNode final : public EngineNode {
     const bool keep = node_.kind == NodeKind::unite ||
                       (node_.kind == NodeKind::intersect && have == groups_.size()) ||
                       (node_.kind == NodeKind::leftjoin && groups_[0].source[given_] != kAbsent);
+    log_step(keep, false);
     if (!keep) return;
     crd_[given_] = least;
     out_times_[given_++] = t;
+  }
+
+  /// Which groups the step at hand has taken from follows from their sources.
+  void log_step(bool keep, bool all) {
+    if (!log.wanted) return;
+    uint32_t code = keep ? 1 : 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (all || groups_[g].source[given_] != kAbsent) code |= 2U << g;
+    }
+    log.add(code, 1, [&](StepType& type) {
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        const int taken = static_cast<int>((code >> (g + 1)) & 1U);
+        for (size_t i = 0; i < groups_[g].size; ++i) type.need(groups_[g].first + i, 1, taken);
+      }
+      for (size_t o = 0; keep && o < outputs.size(); ++o) type.give(o);
+      type.cost = pace_.interval;
+    });
   }
 
   void end_fiber() {
@@ -248,6 +266,7 @@ class JoinNode final : public EngineNode {
       group.takes[group.at++] = t;
       ++group.stop;
     }
+    log_step(true, true);
     structure_->stops.push_back({given_, like.level, like.bits});
     crd_[given_] = 0;
     out_times_[given_++] = t;

@@ -47,6 +47,7 @@ class ReduceNode final : public EngineNode {
     if (parent) parent->add_arrivals(n, pace_.next(), arrivals_);
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps.at(0));
+    if (log.wanted) log_steps(batch, parent ? std::span(&*parent, 1) : std::span<Along>(), n);
     if (parent) parent->take(steps, n);
     ports[value_]->take(n, steps);
     if (structure_->count > 0) {
@@ -59,6 +60,27 @@ class ReduceNode final : public EngineNode {
  private:
   float start_value() const {
     return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
+  }
+
+  void log_steps(const Batch& batch, std::span<const Along> parent, uint32_t n) {
+    const auto add = [&](uint32_t code, uint32_t given, uint32_t count) {
+      code |= given << StepCodes::kOwnShift;
+      log.add(code, count, [&](StepType& type) {
+        StepCodes({value_}, value_ > 0 ? std::vector<size_t>{0} : std::vector<size_t>{})
+            .needs(code, type);
+        type.give(0, static_cast<int>(given));
+        type.cost = pace_.interval;
+      });
+    };
+    uint32_t k = 0;
+    for (size_t s = 0; s < batch.stops.size() && batch.at(batch.stops[s]) < n; ++s) {
+      const Stop& stop = batch.stops[s];
+      add(StepCodes::elements(), 0, batch.at(stop) - k);
+      const uint32_t given = stop.done() ? 1 : (stop.closes() ? 1U : 0U) + (stop.level >= 1 ? 1U : 0U);
+      add(StepCodes::stop(parent, s), given, 1);
+      k = batch.at(stop) + 1;
+    }
+    add(StepCodes::elements(), 0, n - k);
   }
 
   void reduce(const Batch& batch, uint32_t n) {

@@ -54,6 +54,7 @@ class FilterNode final : public EngineNode {
     const Picked picked = pick(batches[0], n);
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps.at(0));
+    if (log.wanted) log_steps(picked, n);
     take(0, ports.size(), n, steps);
     if (picked.structure->count == 0) return true;
     const TimeRef times = sample(steps, picked.at, n, pace_.interval);
@@ -65,6 +66,23 @@ class FilterNode final : public EngineNode {
   }
 
  private:
+  void log_steps(const Picked& picked, uint32_t n) {
+    const auto add = [this](bool keep, uint32_t count) {
+      log.add(keep ? 1 : 0, count, [&](StepType& type) {
+        for (size_t i = 0; i < ports.size(); ++i) type.need(i, 1, 1);
+        for (size_t o = 0; keep && o < outputs.size(); ++o) type.give(o);
+        type.cost = pace_.interval;
+      });
+    };
+    uint32_t k = 0;
+    for (const uint32_t at : picked.at) {
+      add(false, at - k);
+      add(true, 1);
+      k = at + 1;
+    }
+    add(false, n - k);
+  }
+
   Picked pick(const Batch& batch, uint32_t n) {
     Picked picked;
     const float* values = batch.payload.values();
@@ -119,6 +137,7 @@ class DropNode final : public EngineNode {
     for (const Along& a : along) a.add_arrivals(n, pace_.next(), arrivals);
     Picked outer;
     Picked inner;
+    along_ = along;
     pick(batches[0], n, outer, inner);
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps.at(0));
@@ -129,11 +148,28 @@ class DropNode final : public EngineNode {
   }
 
  private:
+  void log_steps(uint32_t code, uint32_t count, uint32_t inner, uint32_t outer) {
+    if (!log.wanted) return;
+    code |= (inner | (outer << 2)) << StepCodes::kOwnShift;
+    log.add(code, count, [&](StepType& type) {
+      std::vector<size_t> like;
+      std::vector<size_t> along;
+      for (size_t i = 0; i < ports.size(); ++i) (i < outer_ ? along : like).push_back(i);
+      for (const size_t o : along) type.give(o, static_cast<int>(outer));
+      for (const size_t o : like) type.give(o, static_cast<int>(inner));
+      StepCodes(like, along).needs(code, type);
+      type.cost = pace_.interval;
+    });
+  }
+
   void pick(const Batch& batch, uint32_t n, Picked& outer, Picked& inner) {
     uint32_t k = 0;
-    for (const Stop& stop : batch.stops) {
+    for (size_t s = 0; s < batch.stops.size(); ++s) {
+      const Stop& stop = batch.stops[s];
       elements(k, batch.at(stop), outer, inner);
       k = batch.at(stop);
+      const uint32_t given = stop.done() || stop.level >= 1 ? 1 : 0;
+      log_steps(StepCodes::stop(along_, s), 1, given, given);
       end_fiber(stop, k++, outer, inner);
     }
     elements(k, n, outer, inner);
@@ -141,6 +177,9 @@ class DropNode final : public EngineNode {
 
   void elements(uint32_t first, uint32_t last, Picked& outer, Picked& inner) {
     if (first == last) return;
+    const uint32_t opened = in_fiber_ ? 0 : 1;
+    if (opened != 0) log_steps(StepCodes::elements(), 1, held_ ? 2 : 1, 1);
+    log_steps(StepCodes::elements(), last - first - opened, 1, 0);
     if (!in_fiber_) {
       if (held_) inner.stop(0, 1, first);
       outer.payload(first, first);
@@ -184,6 +223,7 @@ class DropNode final : public EngineNode {
   }
 
   const size_t outer_;
+  std::vector<Along> along_;  // of the batch at hand
   bool in_fiber_ = false;  // the current inner fiber has an element
   bool held_ = false;      // a stop S0 of an earlier inner fiber has still to be given
 };

@@ -23,6 +23,12 @@ class RootNode final : public EngineNode {
     zeros[0] = zeros[1] = 0;
     const int64_t first = pace_.next();
     const TimeRef steps = step_times(pace_, {}, 2);
+    if (log.wanted) {
+      log.add(0, 2, [this](StepType& type) {
+        type.give(0);
+        type.cost = pace_.interval;
+      });
+    }
     give(0, structure, {zeros, zeros.get()}, steps);
     count_steps(2, first);
     ended_ = true;
@@ -95,7 +101,7 @@ class ScanNode final : public EngineNode {
       if (!ahead.here()) return false;
       takes_.push_back(count_);
       in = ahead;
-      give_stop(in);
+      give_stop(in, true);
       count_reads();
       return true;
     }
@@ -104,7 +110,8 @@ class ScanNode final : public EngineNode {
     in.advance();
     open_ = true;
     count_reads();
-    give_elements();
+    log_steps(1, 1, 1);
+    give_elements(1);
     return true;
   }
 
@@ -133,7 +140,8 @@ class ScanNode final : public EngineNode {
     last_ = reference_;
   }
 
-  void give_elements() {
+  /// `logged` of the elements have been logged already.
+  void give_elements(uint32_t logged = 0) {
     const auto n = static_cast<uint32_t>(std::min<int64_t>(chunk_ - count_, end_ - at_));
     if (level_ != nullptr) {
       give_compressed(n);
@@ -144,6 +152,18 @@ class ScanNode final : public EngineNode {
     }
     at_ += n;
     count_ += n;
+    log_steps(n - logged, 0, 0);
+  }
+
+  /// n steps that each need and take so many input tokens.
+  void log_steps(uint32_t n, int need, int take) {
+    if (!log.wanted) return;
+    log.add(static_cast<uint32_t>(need * 4 + take), n, [&](StepType& type) {
+      type.need(0, need, take);
+      type.give(0);
+      if (outputs.size() > 1) type.give(1);
+      type.cost = pace_.interval;
+    });
   }
 
   void give_compressed(uint32_t n) {
@@ -191,16 +211,19 @@ class ScanNode final : public EngineNode {
   }
 
   /// The stop at the end of a fiber; `in` is at the token behind the fiber's reference.
-  void give_stop(PortCursor& in) {
+  void give_stop(PortCursor& in, bool empty = false) {
     open_ = false;
+    const int reference = empty ? 1 : 0;
     gates_.push_back({count_, in.arrival()});
     if (in.is_payload() || in.stop().done()) {
+      log_steps(1, 1 + reference, reference);
       put_stop(0, 1);
       return;
     }
     const Stop stop = in.stop();
     takes_.push_back(count_);
     in.advance();
+    log_steps(1, 1 + reference, 1 + reference);
     put_stop(stop.level + 1, (stop.bits << 1) | 1U);
   }
 
@@ -210,6 +233,7 @@ class ScanNode final : public EngineNode {
     takes_.push_back(count_);
     in.advance();
     ended_ = stop.done();
+    log_steps(1, 1, 1);
     put_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
 

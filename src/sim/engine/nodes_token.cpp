@@ -40,6 +40,7 @@ class TokenNode : public EngineNode {
     count(batches_, elements);
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps.at(0));
+    log_steps(n);
     take(0, ports.size(), n, steps);
     give_like(0, like, n, {payload, payload.get()}, steps);
     ended_ = !like.stops.empty() && like.stops.back().done();
@@ -53,6 +54,17 @@ class TokenNode : public EngineNode {
   virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
  private:
+  void log_steps(uint32_t n) {
+    if (!log.wanted) return;
+    log.add(0, n, [this](StepType& type) {
+      for (size_t i = 0; i < ports.size(); ++i) {
+        if (ports[i] != nullptr) type.need(i, 1, 1);
+      }
+      type.give(0);
+      type.cost = pace_.interval;
+    });
+  }
+
   std::vector<Batch> batches_;
   std::vector<TimeRef> arrivals_;
 };
@@ -218,6 +230,7 @@ class RepeatNode final : public EngineNode {
     along.add_arrivals(n, pace_.next(), arrivals_);
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps.at(0));
+    if (log.wanted) log_steps(batch, along, n);
     along.take(steps, n);
     for (const Stop& stop : batch.stops) {
       if (batch.at(stop) >= n) break;
@@ -230,6 +243,24 @@ class RepeatNode final : public EngineNode {
   }
 
  private:
+  void log_steps(const Batch& batch, const Along& along, uint32_t n) {
+    const auto add = [this](uint32_t code, uint32_t count) {
+      log.add(code, count, [&](StepType& type) {
+        StepCodes({1}, {0}).needs(code, type);
+        type.give(0);
+        type.cost = pace_.interval;
+      });
+    };
+    uint32_t k = 0;
+    for (size_t s = 0; s < batch.stops.size() && batch.at(batch.stops[s]) < n; ++s) {
+      const uint32_t at = batch.at(batch.stops[s]);
+      add(StepCodes::elements(), at - k);
+      add(StepCodes::stop({&along, 1}, s), 1);
+      k = at + 1;
+    }
+    add(StepCodes::elements(), n - k);
+  }
+
   std::vector<TimeRef> arrivals_;
 };
 

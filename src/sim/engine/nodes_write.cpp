@@ -38,6 +38,7 @@ class WriteNode final : public EngineNode {
     if (ended_ || !load()) return false;
     store();
     const TimeRef steps = follow();
+    if (log.wanted) log_steps();
     for (Along& along : along_) along.take(steps, n_);
     for (const size_t i : like_) ports[i]->take(n_, steps);
     return true;
@@ -89,6 +90,27 @@ class WriteNode final : public EngineNode {
   }
 
   // --- times ---
+
+  void log_steps() {
+    std::vector<size_t> outer;
+    for (size_t i = 0; i < main_; ++i) {
+      if (depth(i) != depth(main_)) outer.push_back(i);
+    }
+    const auto add = [&](uint32_t code, uint32_t count) {
+      log.add(code, count, [&](StepType& type) {
+        StepCodes(like_, outer).needs(code, type);
+        type.cost = (code & 1U) != 0 ? 0 : pace_.interval;
+      });
+    };
+    uint32_t k = 0;
+    for (size_t s = 0; s < batch_.stops.size(); ++s) {
+      const uint32_t at = batch_.at(batch_.stops[s]);
+      add(StepCodes::elements(), at - k);
+      add(StepCodes::stop(along_, s), 1);
+      k = at + 1;
+    }
+    add(StepCodes::elements(), n_ - k);
+  }
 
   TimeRef follow() {
     const auto stops = static_cast<int64_t>(batch_.stops.size());
