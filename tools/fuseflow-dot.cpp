@@ -1,0 +1,30 @@
+// fuseflow-dot: Graphviz of a program or of its graphs.
+#include "ir/dot.h"
+#include "ir/parse.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Draw a program, or its dataflow graphs where it is lowered, for Graphviz:\n"
+      "  fuseflow-dot gcn.ff | dot -Tsvg > gcn.svg",
+      "fuseflow-dot");
+  FilterOptions filter;
+  DotOptions options;
+  add_filter_options(app, filter);
+  app.add_flag("--statements", options.statements, "Draw statements also where there are graphs");
+  app.add_flag("--labels", options.labels, "Name every stream");
+  return run_tool(argc, argv, app, [&] {
+    write_output(filter.output, print_dot(parse_program(read_source(filter.input)), options));
+    return ExitCode::ok;
+  });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::run(argc, argv);
+}
