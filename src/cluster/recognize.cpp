@@ -8,10 +8,10 @@
 namespace fuseflow::cluster {
 namespace {
 
-/// A sum over one index of a product of two accesses.
+/// A sum of a product of two accesses.
 struct Product {
   int32_t left = -1, right = -1;  ///< access nodes of the statement
-  IndexId over = -1;
+  std::vector<IndexId> over;
 };
 
 /// Where a statement stands.
@@ -27,11 +27,11 @@ struct Trace {
   int64_t k = 0;
   int multiplies = 0;  ///< outside of the products
   bool bias = false;
+  bool windows = false;  ///< A is read through windows: a convolution
 };
 
 std::optional<Product> product_of(const Statement& s, const Expr& node) {
-  if (node.kind != Expr::Kind::reduce || node.reduction != Reduction::sum ||
-      node.over.size() != 1) {
+  if (node.kind != Expr::Kind::reduce || node.reduction != Reduction::sum) {
     return std::nullopt;
   }
   const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
@@ -43,7 +43,7 @@ std::optional<Product> product_of(const Statement& s, const Expr& node) {
       return std::nullopt;
     }
   }
-  return Product{body.children[0], body.children[1], node.over[0]};
+  return Product{body.children[0], body.children[1], node.over};
 }
 
 /// Indices an access reads plainly; empty optional when a subscript is neither plain nor constant
@@ -56,6 +56,17 @@ std::optional<std::set<IndexId>> plain_indices(const Expr& access) {
     }
     if (!subscript.is_plain() || !indices.insert(subscript.plain()).second) {
       return std::nullopt;
+    }
+  }
+  return indices;
+}
+
+/// Every index an access reads, also through windows and strides (`%x[h + kh - 1]`).
+std::set<IndexId> all_indices(const Expr& access) {
+  std::set<IndexId> indices;
+  for (const Subscript& subscript : access.subscripts) {
+    for (const auto& [index, coefficient] : subscript.terms) {
+      indices.insert(index);
     }
   }
   return indices;
@@ -140,16 +151,17 @@ class Finder {
   std::optional<FoundChain> chain_ending_at(const Statement& e) {
     Chain chain;
     const std::optional<Product> second = second_product(e, chain);
-    if (!second || !dense(e.result)) {
+    if (!second || !dense(e.result) || second->over.size() != 1) {
       return std::nullopt;
     }
+    const IndexId n = second->over.front();
     for (const bool swapped : {false, true}) {
       const Expr& c = e.nodes[static_cast<size_t>(swapped ? second->right : second->left)];
       const Expr& d = e.nodes[static_cast<size_t>(swapped ? second->left : second->right)];
       Trace trace;
       Chain candidate = chain;
-      if (fits_second(e, c, d, second->over, candidate) &&
-          trace_c(c.tensor, dimension_of(c, second->over), candidate.size[Dim::m], trace) &&
+      if (fits_second(e, c, d, n, candidate) &&
+          trace_c(c.tensor, dimension_of(c, n), candidate.size[Dim::m], trace) &&
           complete(trace, candidate) && trace.statements.count(d.tensor) == 0 &&
           unshared(trace, e.result)) {
         return assemble(e, trace, candidate);
@@ -269,17 +281,20 @@ class Finder {
     for (const bool swapped : {false, true}) {
       const Expr& a = s.nodes[static_cast<size_t>(swapped ? product->right : product->left)];
       const Expr& b = s.nodes[static_cast<size_t>(swapped ? product->left : product->right)];
-      auto rows = plain_indices(a);
+      std::set<IndexId> rows = all_indices(a);
       auto columns = plain_indices(b);
-      if (!rows || !columns || !dense(a.tensor) || !dense(b.tensor)) {
-        return false;
+      if (!columns || !dense(a.tensor) || !dense(b.tensor)) {
+        continue;
       }
-      const bool shaped = rows->erase(product->over) == 1 && columns->erase(product->over) == 1 &&
-                          rows->count(n) == 0 && columns->erase(n) == 1 && columns->empty() &&
-                          volume(s, *rows) == m;
-      const int64_t k = extent_of(s, product->over);
+      bool shaped = rows.count(n) == 0 && columns->erase(n) == 1;
+      for (const IndexId over : product->over) {
+        shaped = shaped && rows.erase(over) == 1 && columns->erase(over) == 1;
+      }
+      shaped = shaped && columns->empty() && volume(s, rows) == m;
+      const int64_t k = volume(s, {product->over.begin(), product->over.end()});
       if (shaped && k > 0 && (trace.k == 0 || trace.k == k)) {
         trace.k = k;
+        trace.windows = trace.windows || !plain_indices(a);
         trace.products[s.result] = {a.tensor, b.tensor};
         return true;
       }
@@ -321,7 +336,7 @@ class Finder {
         return false;  // an operand of one product is made by the other
       }
     }
-    chain.kind = gated ? ChainKind::gated : ChainKind::gemm;
+    chain.kind = gated ? ChainKind::gated : trace.windows ? ChainKind::conv : ChainKind::gemm;
     chain.size[Dim::k] = trace.k;
     chain.bias0 = trace.bias;
     chain.activation = activation_of(trace, gated);

@@ -80,6 +80,25 @@ region @y {
   EXPECT_EQ(found[0].chain.activation, Activation::silu);
 }
 
+// A 3x3 convolution with padding, then a 1x1 one: M = 8*8 pixels, K = 16*3*3.
+TEST(Recognize, ConvolutionsAsIm2col) {
+  const Program p = parse_program({"test", R"(fuseflow 1
+input %p: f32[1, 16, 8, 8] dense,dense,dense,dense = uniform(density=1,seed=1)
+const %k1: f32[32, 16, 3, 3] dense,dense,dense,dense = uniform(density=1,seed=2)
+const %k2: f32[48, 32, 1, 1] dense,dense,dense,dense = uniform(density=1,seed=3)
+temp %c: f32[1, 32, 8, 8] dense,dense,dense,dense
+result %q: f32[1, 48, 8, 8] dense,dense,dense,dense
+region @q {
+  %c[b, o, h, w] = relu(sum(i, y, x) %p[b, i, h + y - 1, w + x - 1] * %k1[o, i, y, x])
+  %q[b, o, h, w] = sum(i) %c[b, i, h, w] * %k2[o, i, 0, 0]
+}
+)"});
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].chain.kind, ChainKind::conv);
+  EXPECT_EQ(found[0].chain.size, (Extents{{64, 32, 144, 48}}));
+}
+
 TEST(Recognize, LeavesWhatIsNotAChain) {
   // C is used by something else too
   EXPECT_TRUE(find_chains(program(R"(
