@@ -3,7 +3,6 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine/load.h"
-#include "sim/program_run.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -32,13 +31,14 @@ void add_options(CLI::App& app, EstimateOptions& o) {
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = load_machine(o.machine, o.machine_settings);
   const Program program = lower_program(parse_program(read_source(o.filter.input)));
-  ProgramEstimate estimate;
+  ProgramEstimate result;
   if (o.statistics) {
-    throw Error(ExitCode::usage, "not yet");
+    result = estimate_from_statistics(
+        program, estimate::statistics_of(program, load_patterns(program)), machine);
   } else {
-    estimate = estimate_from_data(program, load_tensors(program), machine);
+    result = estimate_from_data(program, load_patterns(program), machine);
   }
-  write_output(o.filter.output, estimate_csv(program, machine, estimate));
+  write_output(o.filter.output, estimate_csv(program, machine, result));
   return ExitCode::ok;
 }
 

@@ -222,7 +222,7 @@ class Costing {
     const StreamId last = node.inputs[node.inputs.size() - 1].stream;
     const StreamId ending = node.kind == NodeKind::reduce ? last : node.inputs[1].stream;
     const double fibers = std::max(1.0, in_space(ending).nonempty);
-    return cost.busy / fibers;
+    return std::max(0.0, cost.busy / fibers - 1);
   }
 
   void cycles() {
@@ -231,18 +231,21 @@ class Costing {
     for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
     std::vector<double> estimate(static_cast<size_t>(phases), 0);
     std::vector<double> bound(static_cast<size_t>(phases), 0);
-    std::vector<double> worst(static_cast<size_t>(phases), -1);
     for (const bool least : {false, true}) {
       std::vector<double> head(n, 0);
       std::vector<double> tail(n, 0);
       paths(least, head, tail);
+      if (!least) head_ = head;
       for (size_t i = 0; i < n; ++i) {
         const auto p = static_cast<size_t>(graph_.nodes[i].phase);
         const NodeCost& cost = out_.nodes[i];
         const double ends = head[i] + (least ? cost.least : cost.busy) + tail[i] + (least ? 1 : 0);
         (least ? bound : estimate)[p] = std::max((least ? bound : estimate)[p], ends);
-        if (!least && cost.busy > worst[p]) worst[p] = cost.busy;
       }
+    }
+    for (size_t i = 0; i < n; ++i) {
+      const auto p = static_cast<size_t>(graph_.nodes[i].phase);
+      estimate[p] = std::max(estimate[p], throttled(static_cast<NodeId>(i), head_));
     }
     double longest = -1;
     for (size_t i = 0; i < n; ++i) {
@@ -253,6 +256,36 @@ class Costing {
     }
     for (const double c : estimate) out_.cycles += c;
     for (const double c : bound) out_.bound += c;
+  }
+
+  /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
+  /// being taken: the longest way from the producer to the consumer. Cycles that follow for the
+  /// outputs of node `id`.
+  double throttled(NodeId id, const std::vector<double>& head) const {
+    const Node& node = graph_.nodes[static_cast<size_t>(id)];
+    const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
+    const auto depth = static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
+    if (depth <= 0 || node.outputs.empty()) return 0;
+    std::vector<double> way(graph_.nodes.size(), -1);
+    way[static_cast<size_t>(id)] = 0;
+    double most = 0;
+    for (auto c = static_cast<size_t>(id) + 1; c < graph_.nodes.size(); ++c) {
+      const Node& consumer = graph_.nodes[c];
+      StreamId taken = -1;
+      for (const Input& in : consumer.inputs) {
+        if (in.is_immediate()) continue;
+        const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+        if (way[p] < 0 || graph_.nodes[p].phase != consumer.phase) continue;
+        const bool given = static_cast<NodeId>(p) == id;
+        const double filled = given ? 0 : fill(graph_.nodes[p], out_.nodes[p]);
+        way[c] = std::max(way[c], way[p] + latency(graph_.nodes[p]) + filled);
+        if (given) taken = in.stream;
+      }
+      if (taken < 0 || way[c] + 1 <= depth) continue;
+      most = std::max(
+          most, head[static_cast<size_t>(id)] + in_space(taken).tokens() * (way[c] + 1) / depth);
+    }
+    return most;
   }
 
   /// Time before the first step of each node, and after the last one. For the bound only what must
@@ -287,6 +320,7 @@ class Costing {
   const Counts& counts_;
   const Machine& machine_;
   RegionCost out_;
+  std::vector<double> head_;  ///< estimated time before each node's first step
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "estimate/counts.h"
+#include "estimate/derived.h"
 #include "estimate/relations.h"
 #include "support/error.h"
 
@@ -112,8 +113,7 @@ class ExactCounter {
     if (level.kind == LevelKind::bitvector) {
       count.words = count.present * static_cast<double>((level.extent + 63) / 64);
     }
-    count.successors = sequential(canonical(ref)) ? std::max(0.0, count.present - 1)
-                                                  : successors(space, canonical(ref));
+    count.successors = successors(space, canonical(ref));
     if (node.kind == NodeKind::locate && level.kind == LevelKind::compressed) {
       const Table& refs = relations_.relation(space, {canonical(ref)});
       for (size_t r = 0; r < refs.rows(); ++r) {
@@ -125,27 +125,14 @@ class ExactCounter {
     }
   }
 
-  /// The column runs through 0, 1, 2, .. in the order of the stream.
-  bool sequential(Column column) const {
-    if (s_.column(column).kind != ColumnInfo::Kind::stream) return false;
-    const int home = s_.home(column);
-    const Node& node = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
-    if (node.kind == NodeKind::root) return true;
-    if (node.kind == NodeKind::locate) {
-      const Column crd = canonical(node.inputs[1].stream);
-      const NodeId opener = s_.info(home).opener;
-      return node.inputs.size() == 2 && s_.info(home).opening == Opening::counted &&
-             s_.info(s_.info(home).parent).opening == Opening::root && s_.home(crd) == home &&
-             s_.node(opener).outputs[0] == crd && node.level == 0;
-    }
-    if (node.kind != NodeKind::scan || node.offset != 0) return false;
-    const Column ref = canonical(node.inputs[0].stream);
-    return column != node.outputs[0] && s_.home(ref) == s_.info(home).parent && sequential(ref);
-  }
-
-  /// How often a reference follows the one before it in the same fiber.
+  /// How often a reference follows the one before it: in the same fiber, or everywhere in a
+  /// stream that runs through all positions.
   double successors(int space, Column column) {
-    if (s_.info(space).opening == Opening::root) return 0;
+    const int home = s_.home(column);
+    if (s_.sequential(column)) {
+      return std::max(0.0, counts_.space[static_cast<size_t>(home)].elements - 1);
+    }
+    if (home != space || s_.info(space).opening == Opening::root) return 0;
     const Table& parent =
         relations_.relation(s_.info(space).parent, relations_.needs(space, {column}));
     double sum = 0;
@@ -164,12 +151,33 @@ class ExactCounter {
   }
 
   void count_join(const Node& node, NodeCount& count) {
+    if (node.kind == NodeKind::leftjoin) return count_left_join(node, count);
     const int space = s_.space_of(node.outputs[0]);
     if (s_.info(space).opening != Opening::computed) return;
     const DerivedFibers& fibers = relations_.derived(space);
     if (fibers.met.empty()) return;
     const Table& keys = relations_.relation(s_.info(space).parent, fibers.key);
     for (size_t r = 0; r < keys.rows(); ++r) count.met += keys.weight[r] * fibers.met[r];
+  }
+
+  /// Coordinates met: those of the first group, and of the others those that it lacks (the others
+  /// taken to be different from each other where there are several).
+  void count_left_join(const Node& node, NodeCount& count) {
+    const int first = s_.space_of(node.inputs[0].stream);
+    size_t at = static_cast<size_t>(node.groups[0]);
+    count.met = counts_.space[static_cast<size_t>(first)].elements;
+    for (size_t g = 1; g < node.groups.size(); ++g) {
+      const int other = s_.space_of(node.inputs[at].stream);
+      at += static_cast<size_t>(node.groups[g]);
+      const Columns key = united(relations_.needs(first, {}), relations_.needs(other, {}));
+      const Table& keys = relations_.relation(s_.info(first).parent, key);
+      const std::vector<Range> left = relations_.ranges(first, keys);
+      const std::vector<Range> right = relations_.ranges(other, keys);
+      for (size_t r = 0; r < keys.rows(); ++r) {
+        const uint64_t both = common_coordinates(left[r], right[r], s_.info(first).extent);
+        count.met += keys.weight[r] * static_cast<double>(right[r].count - both);
+      }
+    }
   }
 
   // --- what is written

@@ -25,13 +25,27 @@ void for_chunks(const std::vector<size_t>& size, const Visit& visit) {
 
 }  // namespace
 
+uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent) {
+  if (a.whole(extent) || b.whole(extent)) return std::min(a.count, b.count);
+  uint64_t both = 0;
+  uint32_t i = 0;
+  uint32_t j = 0;
+  while (i < a.count && j < b.count) {
+    const uint32_t x = a.coordinate(i);
+    const uint32_t y = b.coordinate(j);
+    both += x == y ? 1 : 0;
+    i += x <= y ? 1 : 0;
+    j += y <= x ? 1 : 0;
+  }
+  return both;
+}
+
 DerivedFibers Deriver::run() {
   out_.extent = info_.extent;
   out_.counts_only = !info_.elements;
   switch (node_.kind) {
     case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin: {
+    case NodeKind::unite: {
       collect_join_payloads();
       std::vector<int> groups;
       size_t at = 0;
@@ -159,31 +173,15 @@ void Deriver::join(const std::vector<int>& groups) {
   });
 }
 
-bool Deriver::keeps(size_t having, bool first) const {
-  if (node_.kind == NodeKind::intersect) return having == node_.groups.size();
-  return node_.kind == NodeKind::leftjoin ? first : true;
+bool Deriver::keeps(size_t having) const {
+  return node_.kind != NodeKind::intersect || having == node_.groups.size();
 }
 
 /// Only how many coordinates both have, and how many are met.
 void Deriver::count_row(const Range& a, const Range& b) {
-  uint64_t both = 0;
-  if (a.whole(info_.extent) || b.whole(info_.extent)) {
-    both = std::min(a.count, b.count);
-  } else {
-    uint32_t i = 0;
-    uint32_t j = 0;
-    while (i < a.count && j < b.count) {
-      const uint32_t x = a.coordinate(i);
-      const uint32_t y = b.coordinate(j);
-      both += x == y ? 1 : 0;
-      i += x <= y ? 1 : 0;
-      j += y <= x ? 1 : 0;
-    }
-  }
+  const uint64_t both = common_coordinates(a, b, info_.extent);
   const uint64_t met = uint64_t{a.count} + b.count - both;
-  const uint64_t kept = node_.kind == NodeKind::intersect  ? both
-                        : node_.kind == NodeKind::leftjoin ? a.count
-                                                           : met;
+  const uint64_t kept = node_.kind == NodeKind::intersect ? both : met;
   out_.pos.push_back(out_.pos.back() + static_cast<uint32_t>(kept));
   out_.met.push_back(static_cast<double>(met));
 }
@@ -208,7 +206,7 @@ void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fiber
       has[g] = at[g] < fibers[g][row].count && fibers[g][row].coordinate(at[g]) == least;
       having += has[g] ? 1 : 0;
     }
-    if (keeps(having, has[0])) {
+    if (keeps(having)) {
       out_.crd.push_back(static_cast<uint32_t>(least));
       for (const Payload& payload : payloads_) {
         uint32_t value = kAbsent;
@@ -385,9 +383,9 @@ void Deriver::keep_some(int from, const Columns& columns,
 /// Values are not computed: what a rectifier gives is taken to be the fill every other time, any
 /// other value never.
 void Deriver::filter() {
-  for (size_t i = 1; i < node_.outputs.size(); ++i) {
+  for (size_t i = 0; i < node_.outputs.size(); ++i) {
     if (!s_.structural[static_cast<size_t>(node_.outputs[i])]) continue;
-    add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i].stream)]);
+    add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i + 1].stream)]);
   }
   StreamId value = node_.inputs[0].stream;
   const Node& source = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);

@@ -8,6 +8,9 @@
 
 namespace fuseflow::estimate {
 
+/// Coordinates that two fibers of a loop of `extent` have both.
+uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent);
+
 class Deriver {
  public:
   Deriver(Relations& relations, int space)
@@ -38,7 +41,7 @@ class Deriver {
   void count_row(const Range& a, const Range& b);
   void merge_row(size_t row, const std::vector<std::vector<Range>>& fibers,
                  const std::vector<Expansion>& elements);
-  bool keeps(size_t having, bool first) const;
+  bool keeps(size_t having) const;
 
   void accumulate();
   void accumulate_one();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/program_run.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -120,6 +121,35 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
     }
     const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
     result.regions.push_back(region_estimate(program, region, cost));
+  }
+  finish_total(result, machine);
+  return result;
+}
+
+TensorData load_patterns(const Program& program) {
+  Program sparse = program;  // the loader takes inputs and constants that are read
+  for (Tensor& tensor : sparse.tensors) {
+    if (tensor.format.all_dense()) tensor.role = Role::temporary;
+  }
+  return load_tensors(sparse);
+}
+
+ProgramEstimate estimate_from_statistics(const Program& program,
+                                         const std::vector<estimate::TensorStatistics>& statistics,
+                                         const Machine& machine) {
+  ProgramEstimate result;
+  std::vector<estimate::TensorStatistics> known = statistics;
+  known.resize(program.tensors.size());
+  for (const Region& region : program.regions) {
+    const estimate::StatisticalCounts counted =
+        estimate::count_statistics(program, graph_of(region), known);
+    std::vector<double> bytes;
+    for (size_t t = 0; t < program.tensors.size(); ++t) {
+      bytes.push_back(estimate::stored_bytes(program.tensors[t], known[t]));
+    }
+    const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
+    result.regions.push_back(region_estimate(program, region, cost));
+    result.regions.back().bound = 0;
   }
   finish_total(result, machine);
   return result;

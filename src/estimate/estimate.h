@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "estimate/costs.h"
+#include "estimate/statistics.h"
 #include "ir/program.h"
 #include "sim/run.h"
-#include "tensor/stats.h"
 
 namespace fuseflow {
 
@@ -36,15 +36,13 @@ struct ProgramEstimate {
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
                                    const Machine& machine);
 
-/// What is known of a tensor when its entries are not looked at.
-struct TensorStatistics {
-  TensorStats stats;
-  bool known = false;
-};
+/// Loads the inputs and constants that have levels which are not dense; values of the others do not
+/// matter to an estimate. Errors as load_tensors.
+TensorData load_patterns(const Program& program);
 
-/// From statistics of the stored inputs alone, by TensorId.
+/// From statistics of the stored tensors alone (statistics.h), by TensorId.
 ProgramEstimate estimate_from_statistics(const Program& program,
-                                         const std::vector<TensorStatistics>& statistics,
+                                         const std::vector<estimate::TensorStatistics>& statistics,
                                          const Machine& machine);
 
 /// One row a region and `total`: the columns of fuseflow-sim, then bound_cycles and limit.

@@ -180,6 +180,12 @@ Columns Relations::support(int space, Column column) {
   if (node.kind == NodeKind::scan && s_.info(space).opening == Opening::counted &&
       column != node.outputs[0] && node.tensor >= 0) {
     result = {s_.canonical[static_cast<size_t>(node.inputs[0].stream)]};
+  } else if (node.kind == NodeKind::leftjoin) {
+    const auto [crd, payload] = joined_inputs(node, column);
+    const Columns wanted = united({s_.canonical[static_cast<size_t>(crd)]},
+                                  {s_.canonical[static_cast<size_t>(payload)]});
+    result = united(needs(s_.space_of(crd), wanted),
+                    support(space, s_.canonical[static_cast<size_t>(node.inputs[0].stream)]));
   } else if (node.kind == NodeKind::locate) {
     for (const Input& input : node.inputs) {
       result = united(std::move(result),
@@ -373,6 +379,9 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   const NodeId producer = graph_.streams[static_cast<size_t>(column)].producer;
   const Node& node = s_.node(producer);
   if (node.kind == NodeKind::locate) return evaluate_locate(space, node, parent, fibers, offsets);
+  if (node.kind == NodeKind::leftjoin) {
+    return evaluate_left(space, column, node, parent, fibers, offsets);
+  }
   std::vector<uint32_t> out;
   out.reserve(offsets.back());
   const bool computed = s_.info(space).opening == Opening::computed;
@@ -448,20 +457,48 @@ std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const 
     return out;
   }
   const Column to_crd = s_.canonical[static_cast<size_t>(node->inputs[0].stream)];
-  const Column from_crd = s_.canonical[static_cast<size_t>(node->inputs[1].stream)];
   const std::vector<uint32_t> to = evaluate(space, to_crd, parent, fibers, offsets);
-  Columns wanted = {from_crd};
-  if (info.base >= 0) wanted = united(std::move(wanted), {info.base});
-  const Expansion from = expand(s_.space_of(node->inputs[1].stream), parent, wanted);
-  const std::vector<uint32_t>& crd = from.table.at(from_crd);
-  const uint32_t none = info.base < 0 ? 0 : kAbsent;
-  out.assign(to.size(), none);
-  for (size_t r = 0; r < fibers.size(); ++r) {
+  return look_across(to, offsets, node->inputs[1].stream, info.base, parent);
+}
+
+std::pair<StreamId, StreamId> Relations::joined_inputs(const Node& node, Column column) const {
+  size_t at = 0;
+  size_t port = 1;
+  for (const int group : node.groups) {
+    for (int k = 1; k < group; ++k, ++port) {
+      if (node.outputs[port] != column) continue;
+      return {node.inputs[at].stream, node.inputs[at + static_cast<size_t>(k)].stream};
+    }
+    at += static_cast<size_t>(group);
+  }
+  throw Error(ExitCode::internal, "estimate: a left join lacks an output");
+}
+
+std::vector<uint32_t> Relations::evaluate_left(int space, Column column, const Node& node,
+                                               const Table& parent,
+                                               const std::vector<Range>& fibers,
+                                               const std::vector<size_t>& offsets) {
+  const auto [crd, payload] = joined_inputs(node, column);
+  const Column to_crd = s_.canonical[static_cast<size_t>(node.inputs[0].stream)];
+  const std::vector<uint32_t> to = evaluate(space, to_crd, parent, fibers, offsets);
+  return look_across(to, offsets, crd, s_.canonical[static_cast<size_t>(payload)], parent);
+}
+
+std::vector<uint32_t> Relations::look_across(const std::vector<uint32_t>& to,
+                                             const std::vector<size_t>& offsets, StreamId from_crd,
+                                             Column wanted, const Table& parent) {
+  const Column crd_column = s_.canonical[static_cast<size_t>(from_crd)];
+  Columns columns = {crd_column};
+  if (wanted >= 0) columns = united(std::move(columns), {wanted});
+  const Expansion from = expand(s_.space_of(from_crd), parent, columns);
+  const std::vector<uint32_t>& crd = from.table.at(crd_column);
+  std::vector<uint32_t> out(to.size(), wanted < 0 ? 0 : kAbsent);
+  for (size_t r = 0; r + 1 < offsets.size(); ++r) {
     size_t f = from.offsets[r];
     for (size_t e = offsets[r]; e < offsets[r + 1]; ++e) {
       while (f < from.offsets[r + 1] && crd[f] < to[e]) ++f;
       if (f == from.offsets[r + 1]) break;
-      if (crd[f] == to[e]) out[e] = info.base < 0 ? 1 : from.table.at(info.base)[f];
+      if (crd[f] == to[e]) out[e] = wanted < 0 ? 1 : from.table.at(wanted)[f];
     }
   }
   return out;

@@ -103,6 +103,16 @@ class Relations {
   std::vector<uint32_t> evaluate_locate(int space, const Node& node, const Table& parent,
                                         const std::vector<Range>& ranges,
                                         const std::vector<size_t>& offsets);
+  std::vector<uint32_t> evaluate_left(int space, Column column, const Node& node,
+                                      const Table& parent, const std::vector<Range>& ranges,
+                                      const std::vector<size_t>& offsets);
+  /// The first input of the group of a left join that output `column` comes from, and that input.
+  std::pair<StreamId, StreamId> joined_inputs(const Node& node, Column column) const;
+  /// For each of the coordinates `to` of fibers, the value of `wanted` (1 if it is -1) at the
+  /// element of `from` with the same coordinate; without one N (0).
+  std::vector<uint32_t> look_across(const std::vector<uint32_t>& to,
+                                    const std::vector<size_t>& offsets, StreamId from_crd,
+                                    Column wanted, const Table& parent);
   std::vector<uint32_t> evaluate_moved(int space, Column column, const Table& parent,
                                        const std::vector<Range>& ranges,
                                        const std::vector<size_t>& offsets);

@@ -62,11 +62,16 @@ class Analysis {
         break;
       case NodeKind::intersect:
       case NodeKind::unite:
-      case NodeKind::leftjoin:
       case NodeKind::filter:
       case NodeKind::parallelize:
       case NodeKind::serialize:
         for (const StreamId out : node.outputs) open_computed(out, id, 0);
+        break;
+      case NodeKind::leftjoin:  // in the space of its first group
+        for (int i = 0; i < node.groups[0]; ++i) {
+          const auto k = static_cast<size_t>(i);
+          canonical(node.outputs[k]) = canonical(node.inputs[k].stream);
+        }
         break;
       case NodeKind::accumulate:
         for (int i = 0; i < node.order; ++i) {
@@ -188,14 +193,16 @@ class Analysis {
       case NodeKind::accumulate:
         return need(node, 1, static_cast<size_t>(node.order) + 2);
       case NodeKind::drop:
-      case NodeKind::filter:
-        for (size_t i = 0; i < node.inputs.size(); ++i) {
-          if (needed(node.outputs[i])) need(node.inputs[i].stream);
+      case NodeKind::filter: {
+        const size_t first = node.inputs.size() - node.outputs.size();  // filter: the value
+        for (size_t i = 0; i < node.outputs.size(); ++i) {
+          if (needed(node.outputs[i])) need(node.inputs[i + first].stream);
         }
         return;
+      }
       case NodeKind::align:
         need(node, 0, 2);
-        if (needed(node.outputs[0])) need(node.inputs[2].stream);
+        need(node.inputs[2].stream);
         return;
       default:
         return;
@@ -206,9 +213,13 @@ class Analysis {
     size_t at = 0;
     size_t port = 1;
     for (const int group : node.groups) {
-      need(node.inputs[at].stream);
+      // A left join keeps what its first group has; the others only tell what is absent.
+      if (node.kind != NodeKind::leftjoin) need(node.inputs[at].stream);
       for (int k = 1; k < group; ++k) {
-        if (needed(node.outputs[port++])) need(node.inputs[at + static_cast<size_t>(k)].stream);
+        if (!needed(node.outputs[port++])) continue;
+        need(node.inputs[0].stream);
+        need(node.inputs[at].stream);
+        need(node.inputs[at + static_cast<size_t>(k)].stream);
       }
       at += static_cast<size_t>(group);
     }
@@ -223,6 +234,23 @@ class Analysis {
 bool Structure::around(int outer, int inner) const {
   while (inner >= 0 && inner != outer) inner = info(inner).parent;
   return inner >= 0;
+}
+
+bool Structure::sequential(Column c) const {
+  if (column(c).kind != ColumnInfo::Kind::stream) return false;
+  const SpaceInfo& here = info(home(c));
+  const Node& maker = node(graph->streams[static_cast<size_t>(c)].producer);
+  const auto input = [&](size_t i) {
+    return canonical[static_cast<size_t>(maker.inputs[i].stream)];
+  };
+  if (maker.kind == NodeKind::root) return true;
+  if (maker.kind == NodeKind::locate) {
+    return maker.inputs.size() == 2 && here.opening == Opening::counted &&
+           info(here.parent).opening == Opening::root && maker.level == 0 &&
+           node(here.opener).outputs[0] == input(1);
+  }
+  if (maker.kind != NodeKind::scan || maker.offset != 0 || c == maker.outputs[0]) return false;
+  return home(input(0)) == here.parent && sequential(input(0));
 }
 
 Column Structure::position_of(int s) {

@@ -59,6 +59,8 @@ struct Structure {
   bool around(int outer, int inner) const;
   int home(Column column) const { return column_info[static_cast<size_t>(column)].home; }
   const ColumnInfo& column(Column c) const { return column_info[static_cast<size_t>(c)]; }
+  /// The column runs through 0, 1, 2, .. in the order of its stream.
+  bool sequential(Column column) const;
   Column position_of(int s);
   Column presence_at(int top);
   Column transported(Column base, int top);

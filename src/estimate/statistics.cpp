@@ -1,0 +1,412 @@
+#include "estimate/statistics.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "support/error.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+double level_extent(const Tensor& tensor, int l) {
+  const auto d = static_cast<size_t>(tensor.format.mode_order[static_cast<size_t>(l)]);
+  auto extent = static_cast<double>(tensor.shape[d].value);
+  if (!tensor.format.block.empty()) {
+    extent = std::ceil(extent / static_cast<double>(tensor.format.block[d]));
+  }
+  return extent;
+}
+
+class StatisticalCounter {
+ public:
+  StatisticalCounter(const Program& program, const Graph& graph,
+                     std::vector<TensorStatistics>& known)
+      : program_(program), graph_(graph), known_(known), s_(analyse_structure(program, graph)) {}
+
+  StatisticalCounts run() {
+    counts_.space.resize(s_.space.size());
+    counts_.certain.assign(s_.space.size(), false);
+    counts_.node.resize(graph_.nodes.size());
+    for (int i = 0; i < static_cast<int>(s_.space.size()); ++i) count_space(i);
+    complete_stops(s_, counts_);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      count_node(graph_.nodes[n], counts_.node[n]);
+    }
+    for (const Node& node : graph_.nodes) {
+      if (node.kind == NodeKind::write_values) written(node.tensor);
+    }
+    return {std::move(s_), std::move(counts_)};
+  }
+
+ private:
+  /// What an average fiber is: its length, and the share of fibers that have elements.
+  struct Fiber {
+    double length = 0;
+    double nonempty = 0;
+  };
+
+  const Tensor& tensor(TensorId id) const { return program_.tensors[static_cast<size_t>(id)]; }
+  SpaceCount& count(int space) { return counts_.space[static_cast<size_t>(space)]; }
+  const LevelStatistics& level(TensorId id, int l) {
+    if (known_[static_cast<size_t>(id)].levels.empty()) written(id);
+    if (known_[static_cast<size_t>(id)].levels.empty()) {
+      throw Error(ExitCode::rejected, "no statistics of tensor %" + tensor(id).name + " are known");
+    }
+    return known_[static_cast<size_t>(id)].levels[static_cast<size_t>(l)];
+  }
+
+  Fiber fiber_of(int space) {
+    const SpaceCount& here = count(space);
+    const double around = count(s_.info(space).parent).elements;
+    return around > 0 ? Fiber{here.elements / around, here.nonempty / around} : Fiber{};
+  }
+
+  void count_space(int i) {
+    const SpaceInfo& info = s_.info(i);
+    if (info.opening == Opening::root) return;
+    const Fiber fiber = open(i, info);
+    const double around = count(info.parent).elements;
+    count(i).elements = around * fiber.length;
+    count(i).nonempty = around * fiber.nonempty;
+  }
+
+  Fiber open(int i, const SpaceInfo& info) {
+    const Node& node = s_.node(info.opener);
+    const auto whole = static_cast<double>(info.extent);
+    switch (info.opening) {
+      case Opening::root:
+        return {1, 1};
+      case Opening::counted:
+        return {static_cast<double>(info.counted), info.counted > 0 ? 1.0 : 0.0};
+      case Opening::scanned:
+        return scanned(node, whole);
+      case Opening::moved:
+        return moved(info);
+      case Opening::computed:
+        break;
+    }
+    switch (node.kind) {
+      case NodeKind::intersect:
+      case NodeKind::unite:
+      case NodeKind::leftjoin:
+      case NodeKind::serialize:
+        return joined(node, whole);
+      case NodeKind::accumulate:
+        return accumulated(node, info.order);
+      case NodeKind::filter:
+        return filtered(node);
+      case NodeKind::drop: {
+        const int inner = s_.space_of(node.inputs[static_cast<size_t>(node.groups[0])].stream);
+        const double kept = fiber_of(inner).nonempty;
+        const Fiber outer = fiber_of(s_.space_of(node.inputs[0].stream));
+        return some(outer.length * kept, whole);
+      }
+      case NodeKind::parallelize: {
+        const double copies = static_cast<double>(node.outputs.size());
+        return some(fiber_of(s_.space_of(node.inputs[0].stream)).length / copies, whole / copies);
+      }
+      default:
+        throw Error(ExitCode::internal, "estimate: space " + std::to_string(i));
+    }
+  }
+
+  /// A fiber of `length` expected entries among `whole`: Poisson says how often it has any.
+  static Fiber some(double length, double whole) {
+    if (length >= whole) return {whole, whole > 0 ? 1.0 : 0.0};
+    return {length, 1 - std::exp(-length / std::max(1e-9, 1 - length / std::max(whole, 1.0)))};
+  }
+
+  Fiber scanned(const Node& node, double loop) {
+    const StreamId ref = node.inputs[0].stream;
+    const double there = present_share(ref);
+    if (node.tensor < 0) return {there * loop, there};
+    const double extent = level_extent(tensor(node.tensor), node.level);
+    const double clipped = extent > 0 ? std::min(1.0, loop / extent) : 1;
+    const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
+    if (kind == LevelKind::dense) return {there * extent * clipped, there};
+    if (kind == LevelKind::singleton) return {there, there};
+    const LevelStatistics& stats = level(node.tensor, node.level);
+    if (stats.fibers <= 0) return {};
+    if (size_biased(ref) && stats.entries > 0) {
+      return {there * stats.squares / stats.entries * clipped, there};
+    }
+    return {there * stats.entries / stats.fibers * clipped, there * stats.nonempty / stats.fibers};
+  }
+
+  /// The reference is looked up by a coordinate that was listed in a tensor of the same name and
+  /// extent: long fibers are met more often, as in a graph whose edges go both ways.
+  bool size_biased(StreamId ref) {
+    const Node& locate = made_by(ref);
+    if (locate.kind != NodeKind::locate) return false;
+    const Column crd = s_.canonical[static_cast<size_t>(locate.inputs[1].stream)];
+    if (s_.column(crd).kind != ColumnInfo::Kind::stream) return false;
+    const Node& source = s_.node(graph_.streams[static_cast<size_t>(crd)].producer);
+    return source.kind == NodeKind::scan && source.tensor == locate.tensor && source.level > 0;
+  }
+
+  const Node& made_by(StreamId stream) {
+    const Column c = s_.canonical[static_cast<size_t>(stream)];
+    const StreamId made = s_.column(c).kind == ColumnInfo::Kind::stream ? c : stream;
+    return s_.node(graph_.streams[static_cast<size_t>(made)].producer);
+  }
+
+  /// The share of references that are not N.
+  double present_share(StreamId ref) {
+    if (!s_.spaces.may_be_absent[static_cast<size_t>(ref)]) return 1;
+    const Node& node = made_by(ref);
+    if (node.kind == NodeKind::locate) {
+      const double extent = std::max(1.0, level_extent(tensor(node.tensor), node.level));
+      const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
+      double share = present_share(node.inputs[0].stream);
+      if (kind == LevelKind::dense) {
+        const auto loop = s_.info(s_.space_of(node.inputs[1].stream)).extent;
+        return node.strides.empty() ? share * std::min(1.0, extent / static_cast<double>(loop))
+                                    : share;
+      }
+      const LevelStatistics& stats = level(node.tensor, node.level);
+      return share * stats.entries / std::max(1.0, stats.fibers * extent);
+    }
+    if (node.kind != NodeKind::unite && node.kind != NodeKind::leftjoin) return 1;
+    return joined_share(node, ref);
+  }
+
+  /// The share of a join's elements that the group of payload `ref` has.
+  double joined_share(const Node& node, StreamId ref) {
+    const Column wanted = s_.canonical[static_cast<size_t>(ref)];
+    const double out = fiber_of(s_.space_of(node.outputs[0])).length;
+    size_t at = 0;
+    size_t port = 1;
+    for (const int group : node.groups) {
+      for (int k = 1; k < group; ++k, ++port) {
+        if (node.outputs[port] != wanted) continue;
+        const double in = fiber_of(s_.space_of(node.inputs[at].stream)).length;
+        const bool left = node.kind == NodeKind::leftjoin && at > 0;
+        const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
+        return left ? std::min(1.0, in / std::max(whole, 1.0))
+                    : (out > 0 ? std::min(1.0, in / out) : 1);
+      }
+      at += static_cast<size_t>(group);
+    }
+    return 1;
+  }
+
+  std::vector<double> group_lengths(const Node& node) {
+    std::vector<double> lengths;
+    if (node.kind == NodeKind::serialize) {
+      for (const Input& in : node.inputs)
+        lengths.push_back(fiber_of(s_.space_of(in.stream)).length);
+      return lengths;
+    }
+    size_t at = 0;
+    for (const int group : node.groups) {
+      lengths.push_back(fiber_of(s_.space_of(node.inputs[at].stream)).length);
+      at += static_cast<size_t>(group);
+    }
+    return lengths;
+  }
+
+  /// Groups are independent: a coordinate is in one with probability length / whole.
+  Fiber joined(const Node& node, double whole) {
+    const std::vector<double> lengths = group_lengths(node);
+    if (whole <= 0) return {};
+    double all = 1;
+    double none = 1;
+    double sum = 0;
+    for (const double length : lengths) {
+      const double p = std::min(1.0, length / whole);
+      all *= p;
+      none *= 1 - p;
+      sum += length;
+    }
+    switch (node.kind) {
+      case NodeKind::intersect:
+        return some(whole * all, whole);
+      case NodeKind::leftjoin:
+        return some(lengths[0], whole);
+      case NodeKind::serialize:
+        return some(std::min(sum, whole), whole);
+      default:
+        return some(whole * (1 - none), whole);
+    }
+  }
+
+  /// The union over the fibers of the loop that ends.
+  Fiber accumulated(const Node& node, int order) {
+    const Fiber ending = fiber_of(s_.space_of(node.inputs[1].stream));
+    const int loop = s_.space_of(node.inputs[static_cast<size_t>(order) + 2].stream);
+    const Fiber inner = fiber_of(loop);
+    const auto whole = static_cast<double>(s_.info(loop).extent);
+    if (ending.nonempty <= 0 || whole <= 0) return {};
+    if (order > 0 && s_.info(loop).opening == Opening::counted) return inner;
+    const double rows = ending.length / ending.nonempty;  // of a fiber that has any
+    const double p = std::min(1.0, inner.length / whole);
+    const double length = whole * (1 - std::pow(1 - p, rows));
+    return {ending.nonempty * length, ending.nonempty * some(length, whole).nonempty};
+  }
+
+  Fiber filtered(const Node& node) {
+    const StreamId value = node.inputs[0].stream;
+    const Node& source = s_.node(graph_.streams[static_cast<size_t>(value)].producer);
+    const bool half = source.kind == NodeKind::map && source.op == Op::relu && node.init == 0;
+    const Fiber before = fiber_of(s_.space_of(value));
+    const auto whole = static_cast<double>(s_.info(s_.space_of(value)).extent);
+    return half ? some(before.length / 2, whole) : before;
+  }
+
+  /// Fibers moved below other elements: those that both sides have.
+  Fiber moved(const SpaceInfo& info) {
+    const Fiber origin = fiber_of(info.origin);
+    if (info.parent != info.top || s_.node(info.opener).kind == NodeKind::drop) {
+      const bool dropped = s_.node(info.opener).kind == NodeKind::drop && origin.nonempty > 0 &&
+                           info.parent == info.top;
+      return dropped ? Fiber{origin.length / origin.nonempty, 1} : origin;
+    }
+    const int from = s_.info(info.origin).parent;
+    const double to_length = fiber_of(info.top).length;
+    const double share = to_length > 0 ? std::min(1.0, fiber_of(from).length / to_length) : 0.0;
+    return {origin.length * share, origin.nonempty * share};
+  }
+
+  void count_node(const Node& node, NodeCount& out) {
+    const bool access = node.kind == NodeKind::scan || node.kind == NodeKind::locate ||
+                        node.kind == NodeKind::array;
+    if (access && node.tensor >= 0) {
+      const StreamId ref = node.inputs[0].stream;
+      out.present = count(s_.space_of(ref)).elements * present_share(ref);
+      if (node.kind == NodeKind::array) return;
+      const Column column = s_.canonical[static_cast<size_t>(ref)];
+      const int home = s_.home(column);
+      const bool swept = home == s_.space_of(ref) && s_.info(home).opening == Opening::counted;
+      if (s_.sequential(column) || swept) out.successors = count(home).elements;
+      const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
+      if (kind == LevelKind::dense) return;
+      out.words = out.present * std::ceil(level_extent(tensor(node.tensor), node.level) / 64);
+      const LevelStatistics& stats = level(node.tensor, node.level);
+      const double mean = stats.entries / std::max(1.0, stats.fibers);
+      out.probes = out.present * std::floor(std::log2(std::max(1.0, mean)) + 1);
+    } else if (node.kind == NodeKind::intersect || node.kind == NodeKind::unite ||
+               node.kind == NodeKind::leftjoin) {
+      double none = 1;
+      const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
+      for (const double length : group_lengths(node)) none *= 1 - std::min(1.0, length / whole);
+      out.met = count(s_.info(s_.space_of(node.outputs[0])).parent).elements * whole * (1 - none);
+    } else if (node.kind == NodeKind::write_level || node.kind == NodeKind::write_values) {
+      count_writer(node, out);
+    }
+  }
+
+  void count_writer(const Node& node, NodeCount& out) {
+    written(node.tensor);
+    const Tensor& t = tensor(node.tensor);
+    double positions = 1;
+    for (int l = 0; l < t.format.rank(); ++l) {
+      const double fibers = positions;
+      const bool dense = t.format.levels[static_cast<size_t>(l)] == LevelKind::dense;
+      positions = dense ? positions * level_extent(t, l) : level(node.tensor, l).entries;
+      if (node.kind == NodeKind::write_level && node.level == l) {
+        out.fibers = fibers + 1;
+        out.stored = positions;
+      }
+    }
+    if (node.kind == NodeKind::write_values) out.stored = positions;
+  }
+
+  /// Statistics of a tensor that this graph writes.
+  void written(TensorId id) {
+    TensorStatistics& stats = known_[static_cast<size_t>(id)];
+    const Tensor& t = tensor(id);
+    if (!stats.levels.empty() || t.format.all_dense()) return;
+    double positions = 1;
+    std::vector<LevelStatistics> levels(static_cast<size_t>(t.format.rank()));
+    for (int l = 0; l < t.format.rank(); ++l) {
+      LevelStatistics& here = levels[static_cast<size_t>(l)];
+      here.fibers = positions;
+      if (t.format.levels[static_cast<size_t>(l)] == LevelKind::dense) {
+        positions *= level_extent(t, l);
+        continue;
+      }
+      for (const Node& node : graph_.nodes) {
+        if (node.kind != NodeKind::write_level || node.tensor != id || node.level != l) continue;
+        const SpaceCount& space = count(s_.space_of(node.inputs.back().stream));
+        here.entries = space.elements;
+        here.nonempty = std::min(space.nonempty, here.fibers);
+      }
+      const double mean = here.nonempty > 0 ? here.entries / here.nonempty : 0;
+      here.squares = here.entries * (mean + 1);
+      here.longest = std::min(level_extent(t, l), 2 * mean + 1);
+      positions = here.entries;
+    }
+    stats.levels = std::move(levels);
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  std::vector<TensorStatistics>& known_;
+  Structure s_;
+  Counts counts_;
+};
+
+}  // namespace
+
+TensorStatistics statistics_of(const Storage& storage) {
+  TensorStatistics result;
+  for (int l = 0; l < storage.rank(); ++l) {
+    const Level& level = storage.levels[static_cast<size_t>(l)];
+    LevelStatistics stats;
+    stats.fibers = l == 0 ? 1.0 : static_cast<double>(storage.positions(l - 1));
+    stats.entries = static_cast<double>(storage.positions(l));
+    stats.nonempty = stats.fibers;
+    if (!level.pos.empty()) {
+      stats.nonempty = 0;
+      for (size_t f = 0; f + 1 < level.pos.size(); ++f) {
+        const double length = level.pos[f + 1] - level.pos[f];
+        stats.nonempty += length > 0 ? 1 : 0;
+        stats.longest = std::max(stats.longest, length);
+        stats.squares += length * length;
+      }
+    }
+    result.levels.push_back(stats);
+  }
+  return result;
+}
+
+std::vector<TensorStatistics> statistics_of(const Program& program, const TensorData& data) {
+  std::vector<TensorStatistics> result(program.tensors.size());
+  for (size_t t = 0; t < result.size(); ++t) {
+    if (const Storage* storage = data.find(static_cast<TensorId>(t))) {
+      result[t] = statistics_of(*storage);
+    }
+  }
+  return result;
+}
+
+StatisticalCounts count_statistics(const Program& program, const Graph& graph,
+                                   std::vector<TensorStatistics>& known) {
+  return StatisticalCounter(program, graph, known).run();
+}
+
+double stored_bytes(const Tensor& tensor, const TensorStatistics& statistics) {
+  double positions = 1;
+  double bytes = 0;
+  for (int l = 0; l < tensor.format.rank(); ++l) {
+    const LevelKind kind = tensor.format.levels[static_cast<size_t>(l)];
+    if (kind == LevelKind::dense || statistics.levels.empty()) {
+      positions *= level_extent(tensor, l);
+      continue;
+    }
+    const LevelStatistics& stats = statistics.levels[static_cast<size_t>(l)];
+    if (kind == LevelKind::bitvector) {
+      bytes += 8 * stats.fibers * std::ceil(level_extent(tensor, l) / 64);
+    } else {
+      bytes += 4 * stats.entries;
+    }
+    if (kind != LevelKind::singleton) bytes += 4 * (stats.fibers + 1);
+    positions = stats.entries;
+  }
+  return bytes +
+         positions * static_cast<double>(tensor.format.block_volume() * element_bytes(tensor.type));
+}
+
+}  // namespace fuseflow::estimate

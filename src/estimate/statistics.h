@@ -1,0 +1,41 @@
+// Counts from statistics of tensors instead of their entries: expected elements of every space,
+// taking coordinates as independent of each other. Milliseconds at any size.
+#pragma once
+
+#include <vector>
+
+#include "estimate/counts.h"
+#include "tensor/storage.h"
+
+namespace fuseflow::estimate {
+
+/// Of one storage level that is not dense.
+struct LevelStatistics {
+  double fibers = 0;
+  double entries = 0;
+  double nonempty = 0;  ///< fibers that have entries
+  double longest = 0;
+  double squares = 0;  ///< sum of squared fiber lengths: a fiber met through a coordinate of a
+                       ///< square tensor is long in proportion to its own length
+};
+
+struct TensorStatistics {
+  std::vector<LevelStatistics> levels;  ///< empty: not known (no listed levels)
+};
+
+TensorStatistics statistics_of(const Storage& storage);
+std::vector<TensorStatistics> statistics_of(const Program& program, const TensorData& data);
+
+struct StatisticalCounts {
+  Structure structure;
+  Counts counts;
+};
+
+/// `known`, by TensorId; what the graph writes is added to it.
+StatisticalCounts count_statistics(const Program& program, const Graph& graph,
+                                   std::vector<TensorStatistics>& known);
+
+/// Bytes of a tensor's arrays.
+double stored_bytes(const Tensor& tensor, const TensorStatistics& statistics);
+
+}  // namespace fuseflow::estimate

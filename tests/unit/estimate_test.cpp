@@ -1,0 +1,122 @@
+// Estimates against the simulator: FLOPs, bytes and tokens from the data are equal, the bound
+// holds, and statistics come near.
+#include "estimate/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "lower/lower.h"
+#include "sim/program_run.h"
+
+namespace fuseflow {
+namespace {
+
+Program lowered(const std::string& body) {
+  return lower_program(parse_program({"test", "fuseflow 1\nprogram \"p\"\n" + body}));
+}
+
+void expect_near_simulation(const std::string& body, const Machine& machine = {}) {
+  const Program program = lowered(body);
+  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+  ASSERT_EQ(run.finish, Finish::done);
+  const ProgramEstimate estimate = estimate_from_data(program, load_patterns(program), machine);
+  ASSERT_EQ(estimate.regions.size(), run.regions.size());
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    const RunResult& real = run.regions[r];
+    const RegionEstimate& guess = estimate.regions[r];
+    EXPECT_EQ(static_cast<int64_t>(guess.flops), real.flops) << guess.region;
+    EXPECT_EQ(static_cast<int64_t>(guess.tokens), real.tokens) << guess.region;
+    const auto bytes =
+        static_cast<double>(real.dram_read_bytes + real.dram_write_bytes +
+                            real.scratchpad_read_bytes + real.scratchpad_write_bytes);
+    EXPECT_NEAR(guess.dram_read_bytes + guess.dram_write_bytes + guess.scratchpad_read_bytes +
+                    guess.scratchpad_write_bytes,
+                bytes, 0.03 * bytes)
+        << guess.region;
+    EXPECT_LE(guess.bound, static_cast<double>(real.cycles)) << guess.region;
+    EXPECT_GE(guess.cycles, guess.bound) << guess.region;
+  }
+}
+
+const char* const kGraph =
+    "input %a: f32[60, 60] dense,compressed facts(finite) = "
+    "power_law(shape=[60,60],density=0.06,seed=4)\n";
+const char* const kFeatures =
+    "input %x: f32[60, 20] dense,compressed facts(finite) = "
+    "uniform(shape=[60,20],density=0.2,seed=2)\n"
+    "const %w: f32[20, 8] dense,dense facts(finite) = uniform(shape=[20,8],density=1,seed=3)\n";
+
+TEST(Estimate, ElementwiseAndUnion) {
+  expect_near_simulation(std::string(kGraph) +
+                         "input %b: f32[60, 60] dense,compressed facts(finite) = "
+                         "uniform(shape=[60,60],density=0.1,seed=7)\n"
+                         "result %y: f32[60, 60] dense,compressed\n"
+                         "region @y {\n %y[i, j] = %a[i, j] + %b[i, j]\n}\n");
+}
+
+TEST(Estimate, IntersectionOfTwoLists) {
+  expect_near_simulation(
+      std::string(kGraph) +
+      "input %b: f32[60, 60] dense,compressed@1,0 facts(finite) = "
+      "uniform(shape=[60,60],density=0.1,seed=7)\n"
+      "result %y: f32[60, 60] dense,dense\n"
+      "region @y {\n order i, j, k\n %y[i, j] = sum(k) %a[i, k] * %b[k, j]\n}\n");
+}
+
+TEST(Estimate, UnfusedChain) {
+  expect_near_simulation(std::string(kGraph) + kFeatures +
+                         "temp %t: f32[60, 20] dense,compressed\n"
+                         "result %y: f32[60, 8] dense,dense\n"
+                         "region @t {\n %t[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n"
+                         "region @y {\n %y[i, h] = sum(f) %t[i, f] * %w[f, h]\n}\n");
+}
+
+TEST(Estimate, RecomputedLayer) {
+  expect_near_simulation(std::string(kGraph) + kFeatures +
+                         "temp %t: f32[60, 20] dense,compressed\n"
+                         "temp %h: f32[60, 8] dense,dense\n"
+                         "result %y: f32[60, 8] dense,dense\n"
+                         "region @y {\n %t[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
+                         " %h[i, h] = sum(f) %t[i, f] * %w[f, h]\n"
+                         " %y[i, h] = sum(j) %a[i, j] * %h[j, h]\n}\n");
+}
+
+TEST(Estimate, Softmax) {
+  expect_near_simulation(
+      "input %x: f32[30, 12] dense,dense facts(finite) = uniform(shape=[30,12],density=1,seed=3)\n"
+      "temp %m: f32[30] dense\ntemp %e: f32[30, 12] dense,dense\ntemp %s: f32[30] dense\n"
+      "result %y: f32[30, 12] dense,dense\n"
+      "region @y {\n %m[i] = max(j) %x[i, j]\n %e[i, j] = exp(%x[i, j] - %m[i])\n"
+      " %s[i] = sum(j) %e[i, j]\n %y[i, j] = %e[i, j] / %s[i]\n}\n");
+}
+
+TEST(Estimate, EmptyTensor) {
+  expect_near_simulation(
+      "input %a: f32[9, 9] dense,compressed facts(finite) = uniform(shape=[9,9],density=0,seed=1)\n"
+      "input %x: f32[9, 4] dense,dense facts(finite) = uniform(shape=[9,4],density=1,seed=3)\n"
+      "result %y: f32[9, 4] dense,dense\n"
+      "region @y {\n %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
+}
+
+TEST(Estimate, StatisticsComeNear) {
+  const Program program = lowered(
+      "input %a: f32[400, 400] dense,compressed facts(finite) = "
+      "uniform(shape=[400,400],density=0.02,seed=4)\n"
+      "input %x: f32[400, 50] dense,compressed facts(finite) = "
+      "uniform(shape=[400,50],density=0.1,seed=2)\n"
+      "temp %t: f32[400, 50] dense,compressed\n"
+      "const %w: f32[50, 8] dense,dense facts(finite) = uniform(shape=[50,8],density=1,seed=3)\n"
+      "result %y: f32[400, 8] dense,dense\n"
+      "region @y {\n %t[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
+      " %y[i, h] = sum(f) %t[i, f] * %w[f, h]\n}\n");
+  const TensorData data = load_patterns(program);
+  const ProgramEstimate exact = estimate_from_data(program, data, {});
+  const ProgramEstimate guess =
+      estimate_from_statistics(program, estimate::statistics_of(program, data), {});
+  EXPECT_NEAR(guess.total.flops, exact.total.flops, 0.05 * exact.total.flops);
+  EXPECT_NEAR(guess.total.dram_read_bytes, exact.total.dram_read_bytes,
+              0.05 * exact.total.dram_read_bytes);
+}
+
+}  // namespace
+}  // namespace fuseflow
