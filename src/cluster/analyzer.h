@@ -93,6 +93,7 @@ struct Visits {
   int64_t first_multiplies = 0;                   ///< tile products of the first GEMM
   int64_t second_multiplies = 0;                  ///< of the second
   int64_t e_respills = 0;                         ///< partial E tiles written back (and read again)
+  bool operator==(const Visits&) const = default;
 };
 
 struct Analysis {

@@ -31,7 +31,17 @@ bool better(const RankedPlan& a, const RankedPlan& b) {
   return key(a) < key(b);
 }
 
-/// Keeps the best `size` plans in order; a candidate that does not get in costs one comparison.
+/// The same work in the same order: they differ in the place of loops of one step, or in whether
+/// such a dimension counts as temporal.
+bool same_work(const RankedPlan& a, const RankedPlan& b) {
+  return a.cost.phased == b.cost.phased && a.plan.tile == b.plan.tile &&
+         a.plan.shape == b.plan.shape && a.plan.way == b.plan.way &&
+         a.analysis.trips.clusters == b.analysis.trips.clusters &&
+         a.analysis.visits == b.analysis.visits && a.analysis.core == b.analysis.core;
+}
+
+/// Keeps the best `size` plans in order, one of those that do the same work; a candidate that does
+/// not get in costs one comparison.
 class TopPlans {
  public:
   explicit TopPlans(int size) : size_(static_cast<size_t>(std::max(size, 1))) {
@@ -39,6 +49,10 @@ class TopPlans {
   }
   void offer(const RankedPlan& plan) {
     if (plans_.size() == size_ && !better(plan, plans_.back())) {
+      return;
+    }
+    const auto same = [&](const RankedPlan& kept) { return same_work(kept, plan); };
+    if (std::any_of(plans_.begin(), plans_.end(), same)) {
       return;
     }
     plans_.insert(std::upper_bound(plans_.begin(), plans_.end(), plan, better), plan);
