@@ -7,6 +7,7 @@
 #include <csignal>
 #include <thread>
 
+#include "import/import.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine/load.h"
@@ -177,6 +178,7 @@ void check_option_names(const Program& program, const SimOptions& options) {
 }
 
 ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& options) {
+  register_onnx_sources();
   TensorData data = load_tensors(program);
   Progress progress(program.regions.size());
   std::signal(SIGINT, [](int) { interrupted = true; });
