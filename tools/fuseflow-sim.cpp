@@ -40,29 +40,40 @@ struct SimOptions {
   bool verbose = false;
 };
 
+/// CLI11's own validators name the largest double in their messages.
+CLI::Validator number_from(double least, bool included) {
+  const std::string expected =
+      fmt::format("expected a number {} {:g}", included ? "from" : "above", least);
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0;
+        const bool number = CLI::detail::lexical_cast(text, value);
+        const bool fits = number && (included ? value >= least : value > least);
+        return fits ? std::string() : fmt::format("`{}` is unusable, {}", text, expected);
+      },
+      "");
+}
+
 void add_options(CLI::App& app, SimOptions& o) {
   add_filter_options(app, o.filter);
   app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
       ->option_text("NAME|FILE");
   app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
       ->option_text("KEY=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
   app.add_flag("--print-machine", o.print_machine, "Print the machine as TOML and exit");
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       ->option_text("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_option("--tolerance", o.tolerance,
                  "Largest error that passes, relative to the largest value (default: 1e-4)")
       ->option_text("X")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from(0, true));
   app.add_option("--dump", o.dump, "Write a result to FILE (.npy, .mtx, .tns; repeatable)")
       ->option_text("NAME=FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
       ->option_text("FILE");
@@ -72,13 +83,13 @@ void add_options(CLI::App& app, SimOptions& o) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(0, false));
   app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
       ->option_text("S")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(0, false));
   app.add_option("--max-memory", o.max_memory_mib, "End with status 4 beyond N MiB of buffers")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(0, false));
   app.add_option("--executor", o.run.executor, "fast or naive")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Executor>{{"fast", Executor::fast}, {"naive", Executor::naive}}))

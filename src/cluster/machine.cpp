@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <toml++/toml.h>
 #include <cmath>
 #include <functional>
 #include <sstream>
 
 #include "cluster/h100_preset.h"
+#include "machine/keys.h"
 #include "support/error.h"
 #include "support/io.h"
 
@@ -105,6 +107,14 @@ Location place(const toml::node& node, const std::string& file) {
           static_cast<int>(node.source().begin.column)};
 }
 
+/// One file describes a machine for all tools: the simulator's keys are skipped here.
+bool belongs_to_simulator(const std::string& key) {
+  Machine machine;
+  const std::vector<MachineKey> keys = machine_keys(machine);
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const MachineKey& known) { return known.name == key; });
+}
+
 /// Walks a table, assigning every number and noting its key in `seen`.
 void read_table(const toml::table& table, const std::string& prefix, const std::string& file,
                 ClusterMachine& machine, std::vector<std::string>& seen) {
@@ -123,7 +133,7 @@ void read_table(const toml::table& table, const std::string& prefix, const std::
       }
       assign(machine, *field, *value, ExitCode::rejected, where);
       seen.push_back(key);
-    } else {
+    } else if (!belongs_to_simulator(key)) {
       unknown_key(ExitCode::rejected, where, key);
     }
   }

@@ -253,6 +253,9 @@ std::string describe_finish(const Program& program, const ProgramRun& run) {
       why = "interrupted";
       break;
   }
+  if (run.finish == Finish::max_cycles) {
+    return fmt::format("region @{} did not finish: {}", region.name, why);
+  }
   return fmt::format("region @{} did not finish after {} cycles: {}", region.name, result.cycles,
                      why);
 }
