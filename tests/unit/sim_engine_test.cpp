@@ -79,6 +79,7 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
   for (const uint32_t chunk : {8192U, 1U, 3U, 7U}) {
     for (const bool record : {true, false}) {
       options.record_streams = record;
+      options.threads = chunk == 3 ? 2 : chunk == 7 ? 8 : 1;
       const RunResult fast = run_fast(random.b.program, random.b.graph, random.b.data, machine,
                                       options, {.chunk = chunk});
       expect_same_counts(naive, fast);

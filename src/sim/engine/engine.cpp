@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <thread>
 
 #include "sim/engine/node.h"
 #include "sim/engine/replay.h"
+#include "sim/engine/schedule.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
 
@@ -15,7 +17,7 @@ namespace {
 
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
-constexpr int kBatchesBetweenChecks = 256;
+constexpr int kSweepsBetweenChecks = 4096;
 // Logged steps (runs of them) of a node that wait for their times, before it is set aside.
 constexpr size_t kMostLogged = 1U << 14;
 
@@ -61,9 +63,7 @@ class Run {
   void make_nodes(int phase);
   void find_demand();
   void run_phase(int phase);
-  bool work(EngineNode& node);
   void finish_phase();
-  EngineNode* next_node();
   void make_replays();
   void run_replays();
   EngineNode* next_to_log();
@@ -82,10 +82,11 @@ class Run {
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
-  std::vector<char> stuck_;                           // by position in nodes_: nothing to do so far
   std::vector<int> position_;                         // by node: in nodes_, or -1
   std::vector<std::vector<std::unique_ptr<Fifo>>> fifos_;  // by node and input; bounded runs only
   std::vector<std::unique_ptr<NodeReplay>> replays_;       // beside nodes_; bounded runs only
+  std::unique_ptr<Schedule> schedule_;
+  const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
   int64_t now_ = 0;  // largest step time so far + 1
   std::chrono::steady_clock::time_point started_;
@@ -131,7 +132,7 @@ void Run::make_nodes(int phase) {
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
-  stuck_.assign(nodes_.size(), 0);
+  schedule_ = std::make_unique<Schedule>(nodes_, position_, kMostBacklogChunks * tuning_.chunk);
 }
 
 /// Which payloads anybody reads: from the last consumer back.
@@ -152,41 +153,6 @@ void Run::find_demand() {
       }
     }
   }
-}
-
-/// The last node in graph order that may have something to do and is not far ahead; if all are far
-/// ahead, the least far one. Null if no node can go on.
-EngineNode* Run::next_node() {
-  EngineNode* least = nullptr;
-  int64_t least_backlog = INT64_MAX;
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    EngineNode& node = *nodes_[i];
-    if (stuck_[i] != 0 || node.ended()) continue;
-    const int64_t backlog = node.backlog();
-    if (backlog < kMostBacklogChunks * tuning_.chunk) return &node;
-    if (backlog < least_backlog) {
-      least_backlog = backlog;
-      least = &node;
-    }
-  }
-  return least;
-}
-
-/// One batch of a node. False if it can do nothing now.
-bool Run::work(EngineNode& node) {
-  if (!node.work()) {
-    stuck_[static_cast<size_t>(position_[static_cast<size_t>(node.id())])] = 1;
-    return false;
-  }
-  if (!bounded_) now_ = std::max(now_, node.stats().last_step + 1);
-  for (const Output* output : node.outputs) {
-    if (output == nullptr) continue;
-    for (const Port* port : output->ports) {
-      const int consumer = position_[static_cast<size_t>(port->consumer)];
-      if (consumer >= 0) stuck_[static_cast<size_t>(consumer)] = 0;
-    }
-  }
-  return true;
 }
 
 void Run::make_replays() {
@@ -232,7 +198,7 @@ EngineNode* Run::next_to_log() {
   size_t least_backlog = SIZE_MAX;
   for (size_t i = nodes_.size(); i-- > 0;) {
     EngineNode& node = *nodes_[i];
-    if (stuck_[i] != 0 || node.ended()) continue;
+    if (schedule_->stuck(i) || node.ended()) continue;
     const size_t backlog = replays_[i]->backlog() + node.log.runs.size();
     if (backlog < kMostLogged && node.backlog() < kMostBacklogChunks * tuning_.chunk) return &node;
     if (backlog < least_backlog) {
@@ -254,13 +220,13 @@ void Run::run_replays() {
       any = replays_[i]->advance() || any;
       idle = idle || (replays_[i]->idle() && !nodes_[i]->ended());
     }
-    if (sweeps % (16 * kBatchesBetweenChecks) == 0) {
+    if (sweeps % kSweepsBetweenChecks == 0) {
       for (const auto& replay : replays_) now_ = std::max(now_, replay->last_step() + 1);
       if (!check_limits()) break;
     }
     if (any) continue;
     EngineNode* node = idle ? next_to_log() : nullptr;
-    while (node != nullptr && !work(*node)) node = next_to_log();
+    while (node != nullptr && !schedule_->work(*node)) node = next_to_log();
     if (node == nullptr) break;
   }
   for (const auto& replay : replays_) {
@@ -276,10 +242,11 @@ void Run::run_phase(int phase) {
     run_replays();
     return finish_phase();
   }
-  int batches = 0;
-  while (EngineNode* node = next_node()) {
-    if (work(*node) && ++batches % kBatchesBetweenChecks == 0 && !check_limits()) break;
-  }
+  schedule_->run(options_.threads, [this](int64_t last_step) {
+    now_ = std::max(now_, last_step + 1);
+    return check_limits();
+  });
+  for (const auto& node : nodes_) now_ = std::max(now_, node->stats().last_step + 1);
   finish_phase();
 }
 
@@ -307,14 +274,14 @@ bool Run::check_limits() {
     int64_t waiting = 0;
     for (const Output& output : outputs_) {
       if (output.ports.empty()) continue;
-      tokens += output.tokens;
+      tokens += output.tokens.load(std::memory_order_relaxed);
       for (const Port* port : output.ports) waiting += port->waiting();
     }
     // 12 bytes hold a token's payload and time.
     if (options_.max_memory_bytes > 0 && waiting * 12 > options_.max_memory_bytes) {
       result_.finish = Finish::max_memory;
     }
-    if (options_.progress) options_.progress(now_, tokens);
+    if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);
   }
   return result_.finish == Finish::done;
 }
@@ -331,7 +298,7 @@ void Run::end_phase() {
     }
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
-      stats.tokens_out += output != nullptr && output->connected() ? output->tokens : 0;
+      stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
   if (result_.finish != Finish::done) return;

@@ -1,5 +1,6 @@
 // Engine: parallelize and serialize.
 #include <algorithm>
+#include <map>
 
 #include "sim/engine/along.h"
 #include "sim/engine/node.h"
@@ -60,6 +61,7 @@ class ParallelizeNode final : public EngineNode {
       for (; k < last; ++k) {
         const int64_t copy = crd != nullptr ? owning_copy(crd[k], extent_, copies_) : next_;
         parts_[static_cast<size_t>(copy)].at.push_back(k);
+        log_step(static_cast<uint32_t>(copy) + 1);
         next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
       }
     };
@@ -69,11 +71,24 @@ class ParallelizeNode final : public EngineNode {
         part.stops.push_back({static_cast<uint32_t>(part.at.size()), stop.level, stop.bits});
         part.at.push_back(k);
       }
+      log_step(0);
       ++k;
       next_ = first_copy(++fiber_, copies_);
       ended_ = stop.done();
     }
     elements(n);
+  }
+
+  /// A step that gives to copy `code` - 1, or to all (0).
+  void log_step(uint32_t code) {
+    if (!log.wanted) return;
+    log.add(code, 1, [&](StepType& type) {
+      for (size_t i = 0; i < ports.size(); ++i) type.need(i, 1, 1);
+      for (size_t o = 0; o < outputs.size(); ++o) {
+        if (code == 0 || o + 1 == code) type.give(o);
+      }
+      type.cost = pace_.interval;
+    });
   }
 
   void give_part(size_t p, const Batch& batch, const TimeRef& steps, uint32_t n) {
@@ -109,6 +124,7 @@ class SerializeNode final : public EngineNode {
         copies_(node_.inputs.size()),
         inside_(node_.order),
         over_(copies_, false) {
+    marks_.resize(copies_);
     begin_fiber();
   }
   bool reads(size_t) const override { return reads_output(0); }
@@ -126,7 +142,10 @@ class SerializeNode final : public EngineNode {
     times_ = TimesBuilder(pace_.interval);
     next_ = pace_.next();
     const uint32_t most = context_.chunk;
-    while (!ended_ && words_.size() < most && step()) {
+    while (!ended_ && words_.size() < most) {
+      std::fill(marks_.begin(), marks_.end(), 0);
+      if (!step()) break;
+      log_step();
     }
     if (words_.empty()) return false;
     finish();
@@ -146,7 +165,7 @@ class SerializeNode final : public EngineNode {
     }
     PortCursor& cursor = cursors_[copy];
     if (!cursor.here()) return false;
-    arrivals_ = std::max(arrivals_, cursor.arrival());
+    need_head(copy);
     if (cursor.is_payload()) {
       turn_ = copy;
       give_token(cursor.word());
@@ -169,7 +188,9 @@ class SerializeNode final : public EngineNode {
   void pass_payloads() {
     PortCursor& cursor = cursors_[turn_];
     while (cursor.here() && cursor.is_payload()) {
-      arrivals_ = cursor.arrival();
+      log_step();
+      arrivals_ = INT64_MIN;
+      need_head(turn_);
       give_token(cursor.word());
       take_head(turn_);
     }
@@ -191,7 +212,7 @@ class SerializeNode final : public EngineNode {
       if (copy == skip || over_[copy]) continue;
       PortCursor& cursor = cursors_[copy];
       if (!cursor.here()) return false;
-      arrivals_ = std::max(arrivals_, cursor.arrival());
+      need_head(copy);
       if (!is_element(cursor)) continue;
       *found = copy;
       return true;
@@ -205,7 +226,7 @@ class SerializeNode final : public EngineNode {
       if (copy == except || over_[copy]) continue;
       PortCursor& cursor = cursors_[copy];
       if (!cursor.here()) return false;
-      arrivals_ = std::max(arrivals_, cursor.arrival());
+      need_head(copy);
       if (cursor.is_payload() || cursor.stop().level != like.level ||
           cursor.stop().bits >> inside_ != like.bits >> inside_) {
         disagree("copies end their fibers differently");
@@ -287,9 +308,29 @@ class SerializeNode final : public EngineNode {
     structure_->stops.push_back({static_cast<uint32_t>(words_.size()), stop.level, stop.bits});
     give_token(0);
   }
+  void need_head(size_t copy) {
+    marks_[copy] = marks_[copy] | kNeeded;
+    arrivals_ = std::max(arrivals_, cursors_[copy].arrival());
+  }
   void take_head(size_t copy) {
+    marks_[copy] = kNeeded | kTaken;
     takes_[copy].append(1, now_, 0);
     cursors_[copy].advance();
+  }
+
+  /// Logs the step just done, by the heads that it needed and took.
+  void log_step() {
+    if (!log.wanted) return;
+    const auto code =
+        codes_.try_emplace(marks_, static_cast<uint32_t>(codes_.size())).first->second;
+    log.add(code, 1, [&](StepType& type) {
+      for (size_t copy = 0; copy < copies_; ++copy) {
+        type.need(copy, marks_[copy] != 0 ? 1 : 0, (marks_[copy] & kTaken) != 0 ? 1 : 0);
+      }
+      type.give(0);
+      type.cost = pace_.interval;
+    });
+    std::fill(marks_.begin(), marks_.end(), 0);
   }
 
   void finish() {
@@ -311,8 +352,13 @@ class SerializeNode final : public EngineNode {
     give(0, structure_, payload, {times_.finish(), 0, 0});
   }
 
+  static constexpr uint16_t kNeeded = 1;
+  static constexpr uint16_t kTaken = 2;
+
   const size_t copies_;
   const int inside_;
+  std::vector<uint16_t> marks_;  // by copy: what the step at hand does with its head
+  std::map<std::vector<uint16_t>, uint32_t> codes_;
   std::vector<bool> over_;
   size_t turn_ = 0;          // the copy that gives the current or next element
   bool in_element_ = false;  // the current element's fiber has begun (inside_ > 0)

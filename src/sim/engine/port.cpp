@@ -87,7 +87,7 @@ bool PortCursor::next_segment() {
 void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {
   if (count == 0 || ports.empty()) return;
-  tokens += count;
+  tokens.fetch_add(count, std::memory_order_relaxed);
   const Segment segment{structure, begin, count, first_stop, std::move(payload),
                         times.later(latency)};
   if (record != nullptr) keep(segment, times);

@@ -112,7 +112,7 @@ class Output {
   std::vector<Port*> ports;
   bool payload_read = false;  ///< some consumer reads the payloads
   int64_t latency = 1;
-  int64_t tokens = 0;
+  std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
 
   bool connected() const { return !ports.empty(); }
