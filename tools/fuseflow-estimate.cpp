@@ -1,5 +1,6 @@
 // fuseflow-estimate: FLOPs, bytes, tokens and cycles of a program without simulating it.
 #include "estimate/estimate.h"
+#include "import/import.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine/load.h"
@@ -52,5 +53,6 @@ int main(int argc, char** argv) {
       "fuseflow-estimate"};
   fuseflow::EstimateOptions options;
   fuseflow::add_options(app, options);
+  fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::estimate_main(options); });
 }

@@ -250,5 +250,6 @@ int main(int argc, char** argv) {
                "fuseflow-sim");
   fuseflow::SimOptions options;
   fuseflow::add_options(app, options);
+  fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::run_sim(options); });
 }

@@ -94,8 +94,7 @@ bool claim_result(DraftProgram& draft, const View& value, const std::string& nam
 
 void rename_tensor(DraftProgram& draft, const std::string& from, const std::string& to) {
   for (Draft& tensor : draft.tensors) {
-    if (tensor.tensor.name == from && tensor.tensor.role == Role::temporary)
-      tensor.tensor.name = to;
+    if (tensor.tensor.name == from && tensor.tensor.role != Role::result) tensor.tensor.name = to;
   }
 }
 

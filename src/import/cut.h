@@ -13,4 +13,7 @@ void cut_dimensions(DraftProgram& draft);
 /// projection) becomes one intermediate for each constant.
 void split_read_at_constants(DraftProgram& draft);
 
+/// Inputs lose their dimensions of extent 1: an index that takes one value needs no loop.
+void drop_unit_dimensions(DraftProgram& draft);
+
 }  // namespace fuseflow

@@ -10,12 +10,27 @@
 
 namespace fuseflow {
 
+/// "The mask is ... at these coordinates": a condition under which a value is finite.
+struct MaskCondition {
+  enum class Kind { nonzero, zero, finite };
+  TensorId mask = -1;
+  Kind kind = Kind::nonzero;
+  std::vector<IndexId>
+      indices;  ///< by dimension of the mask: index of a statement, or result dimension
+};
+
 /// A tensor of the program in the making.
 struct Draft {
   Tensor tensor;
   std::vector<int64_t> shape;
-  HostPtr data;                   ///< constants: the values
+  std::vector<int64_t> bound_shape;  ///< inputs: the shape of the bound data
+  HostPtr data;                      ///< constants: the values
+  HostPtr values;                    ///< inputs: the bound data, as far as it is kept
+  std::optional<std::vector<MaskCondition>> finite_where;  ///< over the tensor's dimensions
+  std::string base_name;          ///< parts of a split intermediate: its name
   std::string initializer;        ///< constants that are an initializer as it stands: its name
+  bool from_input = false;        ///< constants: computed from a bound integer input
+  bool activation = false;        ///< constants: rows of weights that such an input selects
   bool pinned = false;            ///< the dimensions must not be cut (--format names the levels)
   bool read_outside = false;      ///< some access has subscripts out of range
   TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)

@@ -237,6 +237,9 @@ class Evaluator {
     if constexpr (!std::is_same_v<T, int64_t>)
       std::fill(row.begin(), row.end(), identity(node.reduction));
     int64_t count = 0;
+    for (const IndexId index : node.over) {
+      if (value_.atoms[static_cast<size_t>(index)] == 0) return;
+    }
     for (;;) {
       const std::vector<T>& body = eval(node.children[0]);
       for (size_t i = 0; i < row.size(); ++i) {

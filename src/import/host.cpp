@@ -48,26 +48,28 @@ Facts facts_of(const HostTensor& tensor) {
   return facts;
 }
 
-FillChoice choose_fill(const HostTensor& tensor) {
+FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold) {
   const int64_t size = tensor.size();
-  FillChoice choice;
-  if (size == 0) return choice;
-  // Candidates: 0, 1 for booleans, -inf, and the least value (the constant of a finite mask).
+  if (size == 0) return {};
+  const auto choice_of = [&](float fill) {
+    int64_t equal = 0;
+    for (int64_t i = 0; i < size; ++i) equal += tensor.as_float(i) == fill;
+    return FillChoice{fill, 1.0 - static_cast<double>(equal) / static_cast<double>(size),
+                      size - equal};
+  };
+  if (wanted) {
+    const FillChoice choice = choice_of(*wanted);
+    if (choice.density <= threshold) return choice;
+  }
   float least = tensor.as_float(0);
   for (int64_t i = 0; i < size; ++i) least = std::min(least, tensor.as_float(i));
-  std::vector<float> candidates = {0};
-  if (tensor.type == ElementType::boolean) candidates.push_back(1);
-  if (least <= -1000) candidates.push_back(least);
-  int64_t best = -1;
-  for (const float candidate : candidates) {
-    int64_t equal = 0;
-    for (int64_t i = 0; i < size; ++i) equal += tensor.as_float(i) == candidate;
-    if (equal <= best) continue;
-    best = equal;
-    choice = {candidate, 1.0 - static_cast<double>(equal) / static_cast<double>(size),
-              size - equal};
+  if (least <= -1000) {
+    const FillChoice choice = choice_of(least);
+    if (choice.density <= threshold) return choice;
   }
-  return choice;
+  const FillChoice zero = choice_of(0);
+  if (tensor.type != ElementType::boolean || zero.density <= 0.5) return zero;
+  return choice_of(1);
 }
 
 }  // namespace fuseflow

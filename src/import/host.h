@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,14 @@ HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape);
 /// Facts that hold for every element (no elements: every fact).
 Facts facts_of(const HostTensor& tensor);
 
-/// What absent entries of a constant should mean: 0, -inf, or the value that most elements have
-/// when that is a large negative number; the candidate that the most elements equal. `density` is
-/// the share of the other elements.
+/// What absent entries of a constant should mean. `wanted` (the value that masks) and -inf or a
+/// large negative number (an additive mask) come first, if the density is at most `threshold`: only
+/// they carry sparsity on. Else 0, or for booleans what most elements are.
 struct FillChoice {
   float fill = 0;
   double density = 1;
   int64_t present = 0;
 };
-FillChoice choose_fill(const HostTensor& tensor);
+FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold);
 
 }  // namespace fuseflow

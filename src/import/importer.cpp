@@ -8,6 +8,7 @@
 #include <set>
 
 #include "import/groups.h"
+#include "import/indices.h"
 #include "import/registry.h"
 #include "import/settle.h"
 #include "support/error.h"
@@ -49,36 +50,6 @@ int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLo
   }
   out.push_back(std::move(copy));
   return static_cast<int32_t>(out.size()) - 1;
-}
-
-std::string index_name(size_t i) {
-  static constexpr std::string_view kLetters = "ijklmnopqrstuvw";
-  const std::string letter(1, kLetters[i % kLetters.size()]);
-  return i < kLetters.size() ? letter : letter + std::to_string(i / kLetters.size());
-}
-
-/// Renumbers the indices of a statement: result indices first, then the others by first use.
-void number_indices(Statement& s, const View& value) {
-  std::vector<IndexId> number(value.atoms.size(), -1);
-  const auto take = [&](IndexId atom) {
-    IndexId& n = number[static_cast<size_t>(atom)];
-    if (n >= 0) return n;
-    n = static_cast<IndexId>(s.indices.size());
-    s.indices.push_back({index_name(s.indices.size()), value.atoms[static_cast<size_t>(atom)]});
-    return n;
-  };
-  for (const auto& dim : value.dims) {
-    for (const IndexId atom : dim) s.result_indices.push_back(take(atom));
-  }
-  for (Expr& node : s.nodes) {
-    for (Subscript& subscript : node.subscripts) {
-      for (auto& term : subscript.terms) term.first = take(term.first);
-      std::sort(subscript.terms.begin(), subscript.terms.end(),
-                [](const auto& a, const auto& b) { return a.second > b.second; });
-    }
-    for (IndexId& index : node.over) index = take(index);
-    if (node.kind == Expr::Kind::coordinate) node.index = take(node.index);
-  }
 }
 
 }  // namespace
@@ -134,9 +105,36 @@ View Importer::add_constant(const std::string& name, HostPtr data, const std::st
   return whole_tensor(id, draft_.tensors.back().tensor.type, draft_.tensors.back().shape);
 }
 
+bool Importer::from_input(const View& view) const {
+  return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const Expr& node) {
+    return node.kind == Expr::Kind::access &&
+           draft_.tensors[static_cast<size_t>(node.tensor)].from_input;
+  });
+}
+
+bool Importer::is_activation(const View& view) const {
+  return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const Expr& node) {
+    return node.kind == Expr::Kind::access &&
+           draft_.tensors[static_cast<size_t>(node.tensor)].activation;
+  });
+}
+
+void Importer::mark_activation(const View& view) {
+  for (const Expr& node : view.nodes) {
+    if (node.kind == Expr::Kind::access)
+      draft_.tensors[static_cast<size_t>(node.tensor)].activation = true;
+  }
+}
+
 View Importer::define(const std::string& name, View value, int group) {
   coalesce(value);
-  if (HostPtr folded = host(value)) return add_constant(name, std::move(folded));
+  HostPtr folded = is_activation(value) ? nullptr : host(value);
+  if (folded) {
+    const bool bound = from_input(value);
+    View result = add_constant(name, std::move(folded));
+    draft_.tensors.back().from_input = bound;
+    return result;
+  }
   if (value.size() == 0) {
     throw Error(ExitCode::rejected, Location{model_.path},
                 fmt::format("value '{}' has a dimension of extent 0 (shape [{}])", shown(name),
@@ -241,6 +239,8 @@ void Importer::bind_input(const OnnxPort& port) {
     raw = read_input(port, draft.tensor.source);
   }
   draft.shape = agreed_shape(port, raw.shape);
+  draft.bound_shape = draft.shape;
+  draft.pinned = options_.formats.contains(port.name);
   if (std::count(draft.shape.begin(), draft.shape.end(), 0) > 0) {
     throw Error(ExitCode::rejected, Location{model_.path},
                 fmt::format("input '{}' has a dimension of extent 0 (shape [{}])", shown(port.name),
@@ -255,7 +255,9 @@ void Importer::bind_input(const OnnxPort& port) {
     draft.tensor.facts = both(facts_of(scanned), facts_of_constant(0));
   } else {
     scanned.floats = std::get<Buffer<float>>(raw.data);
+    scanned.shape = draft.shape;
     draft.tensor.facts = facts_of(scanned);
+    draft.values = std::make_shared<const HostTensor>(scanned);
     if (HostTensor::is_integral(port.type) && port.type != ElementType::boolean) {
       draft.data = host_ints(raw.integers, draft.shape, port.type);
       if (raw.integers.empty()) {
@@ -264,6 +266,7 @@ void Importer::bind_input(const OnnxPort& port) {
       }
     }
   }
+  draft.from_input = draft.data != nullptr;
   draft_.inputs.push_back({port.name, draft.tensor.source, draft.shape, draft.data != nullptr});
   const auto id = static_cast<TensorId>(draft_.tensors.size());
   values_[port.name] = whole_tensor(id, port.type, draft.shape);
@@ -381,7 +384,22 @@ DraftProgram Importer::draft() {
 }
 
 Program Importer::run() {
-  return settle(draft(), model_, options_);
+  DraftProgram finished = draft();
+  for (const Draft& d : finished.tensors) {
+    if (d.tensor.role == Role::input || d.tensor.role == Role::constant) known_[d.tensor.name] = d;
+  }
+  return settle(std::move(finished), model_, options_);
+}
+
+std::optional<double> Importer::density(const std::string& name, float fill) const {
+  const auto found = known_.find(name);
+  if (found == known_.end()) return std::nullopt;
+  const HostTensor* data = found->second.data.get();
+  if (data == nullptr) return found->second.density;
+  if (data->size() == 0) return 1.0;
+  int64_t present = 0;
+  for (int64_t i = 0; i < data->size(); ++i) present += data->as_float(i) != fill;
+  return static_cast<double>(present) / static_cast<double>(data->size());
 }
 
 Program import_onnx_bytes(std::string_view bytes, const std::string& path,

@@ -25,6 +25,9 @@ class Importer {
   /// All but what is known of values: the constants of the program (see sources.cpp).
   DraftProgram draft();
 
+  /// After run(): the share of entries of an input or constant unlike `fill`.
+  std::optional<double> density(const std::string& name, float fill) const;
+
   // --- for operators ---
   bool has_value(const std::string& name) const { return values_.contains(name); }
   const View& value(const std::string& name) const;
@@ -38,10 +41,19 @@ class Importer {
   /// A constant tensor as a view. `initializer`: the name of the ONNX initializer with these
   /// values.
   View add_constant(const std::string& name, HostPtr data, const std::string& initializer = {});
+  /// Whether the value reads a constant that was computed from a bound integer input.
+  bool from_input(const View& view) const;
+  bool is_activation(const View& view) const;
+  /// Marks the (new) constant behind `view` as data: what is computed from it is not folded, or a
+  /// bound token sequence would fold the whole model away.
+  void mark_activation(const View& view);
   /// Gives the expression a tensor of its own: folds constants, else appends a statement.
   View define(const std::string& name, View value, int group);
   /// Appends a statement without folding.
   View append(const std::string& name, View value, int group);
+  int64_t tensor_extent(TensorId tensor, size_t dim) const {
+    return draft_.tensors[static_cast<size_t>(tensor)].shape[dim];
+  }
   /// The tensor behind `sum` is never 0 if the one behind `maximum` is finite.
   void mark_nonzero_if_finite(const View& sum, const View& maximum);
   const OnnxModel& model() const { return model_; }
@@ -61,6 +73,7 @@ class Importer {
   OnnxModel model_;
   ImportOptions options_;
   DraftProgram draft_;
+  std::map<std::string, Draft> known_;  ///< inputs and constants of the finished program
   std::map<std::string, View> values_;
   std::map<std::string, int64_t> symbols_;
   std::map<std::string, int> names_;  ///< taken tensor names
@@ -98,14 +111,20 @@ class NodeImport {
   /// A dimension given as axis, negative ones counted from the end; rejected when out of range.
   int axis(int64_t axis, int rank) const;
 
-  void output(int i, View value) {
-    importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
-  }
+  void output(int i, View value);
+  /// After define(): output 0 is the selection of `source` weighted by `weights` (when constant).
+  void weight_selection(const View& source, const View& weights);
+  void select_output(int i, Selection selection);
+  void join_output(int i, Parts parts);
+  /// `view` with dimension `dim` a single atom.
+  View single_axis(const View& view, int dim);
   void output_constant(int i, HostPtr data);
   /// The same for the value of a Constant node, which the program can refer to by its name.
   void output_initializer(int i, HostPtr data);
   /// Defines output i by an expression: a statement (or a folded constant).
   void define(int i, View value);
+  /// The same, the result being a reshaped view of it.
+  void define_reshaped(int i, View value, const std::vector<int64_t>& shape);
   /// A helper statement of this node; named after output 0 with a suffix.
   View helper(const std::string& suffix, View value);
   /// `value` with every dimension a single atom; copies through a statement when it cannot be a
@@ -114,6 +133,15 @@ class NodeImport {
   /// Reshape that falls back to a copy when the index map is not affine.
   View reshaped(const View& value, const std::vector<int64_t>& shape);
 
+  /// Slice that falls back to a copy when it cuts through the atoms of a dimension.
+  View sliced(const View& view, int dim, int64_t start, int64_t step, int64_t count);
+  /// `value` as a whole tensor: an input, constant or intermediate read from 0 to its extents.
+  View whole(const View& view, const std::string& suffix);
+  int64_t tensor_extent(TensorId tensor, size_t dim) const {
+    return importer_.tensor_extent(tensor, dim);
+  }
+  /// The element type of ONNX data type `code`.
+  ElementType onnx_type(int64_t code) const;
   /// A row-major regrouping as a product with a 0/1 matrix: the last resort.
   View regrouped(const View& value, const std::vector<int64_t>& shape, const std::string& suffix);
 

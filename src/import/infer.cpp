@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "import/masks.h"
 #include "ir/sparsity.h"
 #include "support/error.h"
 
@@ -21,6 +22,7 @@ bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
     case Op::exp:
     case Op::softplus:
     case Op::elu:
+    case Op::leaky_relu:
       return true;
     case Op::div:
       return x[1].nonzero;
@@ -30,6 +32,33 @@ bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
     default:
       return false;
   }
+}
+
+/// Whether the trees below two nodes are equal.
+bool same_tree(const Statement& s, int32_t a, int32_t b) {
+  const Expr& x = s.nodes[static_cast<size_t>(a)];
+  const Expr& y = s.nodes[static_cast<size_t>(b)];
+  Expr x_alone = x;
+  Expr y_alone = y;
+  x_alone.children.clear();
+  y_alone.children.clear();
+  if (!(x_alone == y_alone) || x.children.size() != y.children.size()) return false;
+  for (size_t c = 0; c < x.children.size(); ++c) {
+    if (!same_tree(s, x.children[c], y.children[c])) return false;
+  }
+  return true;
+}
+
+/// What operands imply beyond ops/' calculus, which sees them one by one: squares and even powers.
+void refine_square(const Statement& s, const Expr& node, const std::vector<Facts>& x, Facts& f) {
+  if (node.op == Op::mul && same_tree(s, node.children[0], node.children[1]) && x[0].no_nan)
+    f.nonnegative = true;
+  if (node.op != Op::pow) return;
+  const Expr& exponent = s.nodes[static_cast<size_t>(node.children[1])];
+  if (exponent.kind != Expr::Kind::constant || !x[0].finite) return;
+  const bool square = exponent.constant == 2;
+  const bool positive = x[0].nonnegative && (exponent.constant >= 0 || x[0].nonzero);
+  if (square || positive) f.nonnegative = f.finite = f.no_nan = f.below_inf = true;
 }
 
 bool all_finite(const std::vector<Facts>& facts) {
@@ -46,8 +75,9 @@ Facts access_facts(const Program& program, const Facts& expected, const Expr& ac
 }
 
 /// Facts of a statement's value, taking for granted that finite numbers do not overflow.
-Facts expected_facts(const Program& program, const std::vector<Facts>& expected,
+Facts expected_facts(const Program& program, const DraftProgram& draft,
                      const Statement& statement) {
+  const std::vector<Facts>& expected = draft.expected;
   const std::vector<NodeSparsity> proved = analyse(program, statement);
   std::vector<Facts> facts;
   for (size_t n = 0; n < statement.nodes.size(); ++n) {
@@ -69,11 +99,17 @@ Facts expected_facts(const Program& program, const std::vector<Facts>& expected,
       if (all_finite(x) && finite_up_to_overflow(node.op, x))
         f.finite = f.no_nan = f.below_inf = true;
     }
+    refine_square(statement, node, x, f);
     if (node.kind == Expr::Kind::reduce) {
       const Facts& body = facts[static_cast<size_t>(node.children[0])];
       const bool averaged = node.reduction == Reduction::sum || node.reduction == Reduction::mean;
       if (body.finite) f.finite = f.no_nan = f.below_inf = true;
       if (averaged && body.nonnegative) f.nonnegative = true;
+      if (node.reduction == Reduction::max && body.no_nan && body.below_inf && !body.finite) {
+        const auto open = finite_where(program, draft, statement, node.children[0]);
+        if (open && every_row_open(draft, statement, node.over, *open))
+          f.finite = f.no_nan = f.below_inf = true;
+      }
     }
     facts.push_back(f);
   }
@@ -122,6 +158,25 @@ void assume_where_needed(Program& program, const DraftProgram& draft, const Stat
 
 }  // namespace
 
+namespace {
+
+/// The mask value at which some `where` gives a constant: what an absent entry should mean.
+std::optional<float> masking_value(const DraftProgram& draft, TensorId tensor) {
+  for (const DraftStatement& made : draft.statements) {
+    const auto& nodes = made.statement.nodes;
+    for (const Expr& node : nodes) {
+      if (node.kind != Expr::Kind::apply || node.op != Op::where) continue;
+      const Expr& mask = nodes[static_cast<size_t>(node.children[0])];
+      if (mask.kind != Expr::Kind::access || mask.tensor != tensor) continue;
+      if (nodes[static_cast<size_t>(node.children[1])].kind == Expr::Kind::constant) return 1.0F;
+      if (nodes[static_cast<size_t>(node.children[2])].kind == Expr::Kind::constant) return 0.0F;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void settle_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
                       const ImportOptions& options) {
   for (size_t t = 0; t < draft.tensors.size(); ++t) {
@@ -130,7 +185,8 @@ void settle_constants(Program& program, const DraftProgram& draft, const OnnxMod
     if (!d.data) continue;
     tensor.facts = facts_of(*d.data);
     const auto rank = static_cast<int>(d.shape.size());
-    const FillChoice choice = choose_fill(*d.data);
+    const FillChoice choice =
+        choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(t)), kSparseDensity);
     const bool sparse = rank >= 2 && choice.density <= kSparseDensity;
     tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
     tensor.fill = sparse ? choice.fill : 0;
@@ -162,7 +218,9 @@ void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& o
     }
     const Draft& d = draft.tensors[static_cast<size_t>(id)];
     if (tensor.format.all_dense()) continue;
-    if (d.data) tensor.fill = choose_fill(*d.data).fill;
+    if (d.data) {
+      tensor.fill = choose_fill(*d.data, masking_value(draft, id), kSparseDensity).fill;
+    }
     tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
   }
 }
@@ -202,11 +260,16 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   tensor.format = format;
   tensor.fill = sparse ? *inferred.fill : 0;
   tensor.facts = sparse ? both(inferred.facts, facts_of_constant(tensor.fill)) : inferred.facts;
-  Facts expected = expected_facts(program, draft.expected, statement);
+  Facts expected = expected_facts(program, draft, statement);
   const Draft& d = draft.tensors[id];
   if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
     expected.nonzero = true;
   draft.expected[id] = expected;
+  if (!expected.finite) {
+    const auto open =
+        finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
+    if (open) draft.tensors[id].finite_where = over_result(statement, *open);
+  }
 }
 
 }  // namespace fuseflow

@@ -202,6 +202,20 @@ int32_t Kernel::coordinate(int label) {
   return sum < 0 ? constant(0) : sum;
 }
 
+int32_t Kernel::affine(const Subscript& subscript) {
+  int32_t sum = constant(static_cast<float>(subscript.offset));
+  for (const auto& [index, c] : subscript.terms) {
+    Expr node;
+    node.kind = Expr::Kind::coordinate;
+    node.index = index;
+    nodes_.push_back(node);
+    auto term = static_cast<int32_t>(nodes_.size()) - 1;
+    if (c != 1) term = apply(Op::mul, {constant(static_cast<float>(c)), term});
+    sum = apply(Op::add, {sum, term});
+  }
+  return sum;
+}
+
 View Kernel::result(const std::vector<int>& labels, int32_t root, ElementType type) {
   align();
   View value;

@@ -33,6 +33,8 @@ class Kernel {
   int32_t apply(Op op, std::vector<int32_t> children);
   int32_t reduce(Reduction reduction, const std::vector<int>& labels, int32_t body);
   int32_t coordinate(int label);
+  /// An affine combination of the kernel's indices as a number.
+  int32_t affine(const Subscript& subscript);
   /// The (single) index of a label that was given by declare().
   IndexId index(int label);
   int64_t extent(int label) const;

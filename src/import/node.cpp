@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "import/importer.h"
+#include "import/tensor_proto.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -107,6 +108,68 @@ int NodeImport::axis(int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+void NodeImport::output(int i, View value) {
+  value.selection = nullptr;
+  value.parts = nullptr;
+  importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
+}
+
+void NodeImport::select_output(int i, Selection selection) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  View view = importer_.value(name);
+  view.selection = std::make_shared<const Selection>(std::move(selection));
+  importer_.set_value(name, std::move(view));
+}
+
+void NodeImport::join_output(int i, Parts parts) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  View view = importer_.value(name);
+  view.parts = std::make_shared<const Parts>(std::move(parts));
+  importer_.set_value(name, std::move(view));
+}
+
+View NodeImport::single_axis(const View& view, int dim) {
+  View result = view;
+  coalesce(result);
+  if (result.dims[static_cast<size_t>(dim)].size() <= 1) return result;
+  return simple(view, "whole");
+}
+
+void NodeImport::weight_selection(const View& source, const View& weights) {
+  const HostPtr data = importer_.host(weights);
+  if (!data || importer_.is_constant(source)) return;
+  Selection selection = *source.selection;
+  // One weight for each selected row: of shape [E, 1, ...], or a single number.
+  const auto rows = static_cast<int64_t>(selection.rows.size());
+  const int rank = source.rank();
+  const bool single = data->size() == 1;
+  const bool each = weights.rank() == rank && data->size() == rows && weights.extent(0) == rows;
+  if (weights.rank() > rank || (!single && !each)) return;
+  for (size_t e = 0; e < selection.weights.size(); ++e) {
+    selection.weights[e] *= data->as_float(single ? 0 : static_cast<int64_t>(e));
+  }
+  select_output(0, std::move(selection));
+}
+
+View NodeImport::whole(const View& view, const std::string& suffix) {
+  View single = simple(view, suffix);
+  const Expr* access = single.plain_access();
+  bool is_whole = access != nullptr;
+  for (size_t d = 0; is_whole && d < access->subscripts.size(); ++d) {
+    const Subscript& s = access->subscripts[d];
+    const int64_t extent = importer_.tensor_extent(access->tensor, d);
+    const bool one = s.terms.empty() && extent == 1;
+    is_whole = one || (s.is_plain() && single.atoms[static_cast<size_t>(s.plain())] == extent);
+  }
+  if (is_whole) return single;
+  std::vector<int> labels(static_cast<size_t>(view.rank()));
+  std::iota(labels.begin(), labels.end(), 0);
+  Kernel k = kernel();
+  const int x = k.operand(single, labels);
+  const int32_t value = k.use(x);
+  return helper(suffix, k.result(labels, value, view.type));
+}
+
 void NodeImport::output_constant(int i, HostPtr data) {
   const std::string& name = node_.outputs[static_cast<size_t>(i)];
   importer_.set_value(name, importer_.add_constant(name, std::move(data)));
@@ -120,6 +183,11 @@ void NodeImport::output_initializer(int i, HostPtr data) {
 void NodeImport::define(int i, View value) {
   const std::string& name = node_.outputs[static_cast<size_t>(i)];
   importer_.set_value(name, importer_.define(name, std::move(value), group_));
+}
+
+void NodeImport::define_reshaped(int i, View value, const std::vector<int64_t>& shape) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  importer_.set_value(name, reshaped(importer_.define(name, std::move(value), group_), shape));
 }
 
 View NodeImport::helper(const std::string& suffix, View value) {
@@ -165,6 +233,30 @@ View NodeImport::reshaped(const View& value, const std::vector<int64_t>& shape) 
     return importer_.add_constant(node_.outputs[0], copy);
   }
   return regrouped(value, shape, "regrouped");
+}
+
+View NodeImport::sliced(const View& view, int dim, int64_t start, int64_t step, int64_t count) {
+  if (count == 0) {
+    if (!importer_.is_constant(view)) reject("a slice of extent 0");
+    View empty = view;
+    IndexId atom = static_cast<IndexId>(empty.atoms.size());
+    empty.atoms.push_back(0);
+    for (const IndexId old : empty.dims[static_cast<size_t>(dim)])
+      substitute(empty, old, Subscript{});
+    empty.dims[static_cast<size_t>(dim)] = {atom};
+    return empty;
+  }
+  View result = view;
+  if (slice(result, dim, start, step, count)) return result;
+  result = simple(view, "whole");
+  if (!slice(result, dim, start, step, count))
+    throw Error(ExitCode::internal, "a slice of single atoms failed");
+  return result;
+}
+
+ElementType NodeImport::onnx_type(int64_t code) const {
+  if (code < 0 || code > 1000) reject("an element type that is not one");
+  return element_type_of(static_cast<int>(code), "the result");
 }
 
 View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,

@@ -10,7 +10,8 @@ const std::vector<OperatorRow>& operator_table() {
     std::vector<OperatorRow> rows;
     for (const auto family :
          {elementwise_operators(), contraction_operators(), movement_operators(),
-          constant_operators(), reduction_operators(), normalization_operators()}) {
+          constant_operators(), reduction_operators(), normalization_operators(),
+          selection_operators(), window_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

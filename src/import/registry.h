@@ -22,6 +22,8 @@ std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> constant_operators();
 std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> normalization_operators();
+std::span<const OperatorRow> selection_operators();
+std::span<const OperatorRow> window_operators();
 
 /// All rows, sorted by name.
 const std::vector<OperatorRow>& operator_table();

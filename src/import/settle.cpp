@@ -2,12 +2,14 @@
 #include "import/settle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "import/cut.h"
 #include "import/evaluate.h"
+#include "import/indices.h"
 #include "import/infer.h"
 #include "support/error.h"
 
@@ -88,14 +90,17 @@ std::vector<Region> regions_of(const DraftProgram& draft, const Program& program
   for (const DraftStatement& s : draft.statements) {
     Region& region = by_group[s.group];
     region.statements.push_back(s.statement);
-    region.name = program.tensors[static_cast<size_t>(s.statement.result)].name;
+    const auto id = static_cast<size_t>(s.statement.result);
+    const std::string& base = draft.tensors[id].base_name;
+    region.name = base.empty() ? program.tensors[id].name : base;
   }
   std::vector<Region> regions;
   for (auto& [group, region] : by_group) regions.push_back(std::move(region));
   return regions;
 }
 
-/// Removes the tensors that no statement mentions.
+/// Removes the tensors that no statement mentions; inputs come first, then constants, then what is
+/// computed, in order of definition.
 void drop_unused_tensors(DraftProgram& draft) {
   std::vector<TensorId> moved(draft.tensors.size(), -1);
   for (const DraftStatement& s : draft.statements) {
@@ -104,9 +109,18 @@ void drop_unused_tensors(DraftProgram& draft) {
       if (node.kind == Expr::Kind::access) moved[static_cast<size_t>(node.tensor)] = 0;
     }
   }
-  std::vector<Draft> kept;
+  std::vector<size_t> order;
   for (size_t t = 0; t < moved.size(); ++t) {
-    if (moved[t] < 0) continue;
+    const Role role = draft.tensors[t].tensor.role;
+    if (moved[t] >= 0 && (role == Role::input || role == Role::constant)) order.push_back(t);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return draft.tensors[a].tensor.role < draft.tensors[b].tensor.role;
+  });
+  for (const DraftStatement& s : draft.statements)
+    order.push_back(static_cast<size_t>(s.statement.result));
+  std::vector<Draft> kept;
+  for (const size_t t : order) {
     moved[t] = static_cast<TensorId>(kept.size());
     kept.push_back(std::move(draft.tensors[t]));
   }
@@ -153,19 +167,95 @@ void straighten_constants(DraftProgram& draft) {
   }
 }
 
+namespace {
+
+/// Drops indices that no longer occur, and names the others by position: result indices first.
+void name_indices(DraftProgram& draft) {
+  for (DraftStatement& made : draft.statements) {
+    Statement& s = made.statement;
+    View view;
+    for (const Index& index : s.indices) view.atoms.push_back(index.extent);
+    for (const IndexId i : s.result_indices) view.dims.push_back({i});
+    s.indices.clear();
+    s.result_indices.clear();
+    number_indices(s, view);
+  }
+}
+
+/// States the extents of indices that the shapes of what they access do not tell.
+void state_extents(DraftProgram& draft) {
+  for (DraftStatement& made : draft.statements) {
+    Statement& s = made.statement;
+    std::vector<bool> told(s.indices.size(), false);
+    for (const IndexId i : s.result_indices) told[static_cast<size_t>(i)] = true;
+    for (const Expr& node : s.nodes) {
+      for (size_t d = 0; d < node.subscripts.size(); ++d) {
+        if (!node.subscripts[d].is_plain()) continue;
+        const auto i = static_cast<size_t>(node.subscripts[d].plain());
+        told[i] = true;
+        if (draft.tensors[static_cast<size_t>(node.tensor)].shape[d] != s.indices[i].extent)
+          s.indices[i].stated = true;
+      }
+    }
+    for (size_t i = 0; i < told.size(); ++i) {
+      if (!told[i]) s.indices[i].stated = true;
+    }
+  }
+}
+
+/// Notes the tensors that some subscript reads beyond their extents.
+void mark_read_outside(DraftProgram& draft) {
+  for (const DraftStatement& made : draft.statements) {
+    for (const Expr& node : made.statement.nodes) {
+      for (size_t d = 0; d < node.subscripts.size(); ++d) {
+        int64_t low = node.subscripts[d].offset;
+        int64_t high = low;
+        for (const auto& [index, c] : node.subscripts[d].terms) {
+          (c > 0 ? high : low) +=
+              c * (made.statement.indices[static_cast<size_t>(index)].extent - 1);
+        }
+        Draft& tensor = draft.tensors[static_cast<size_t>(node.tensor)];
+        if (low < 0 || high >= tensor.shape[d]) tensor.read_outside = true;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 void settle_structure(DraftProgram& draft) {
   drop_dead_statements(draft);
   cut_dimensions(draft);
   split_read_at_constants(draft);
+  drop_dead_statements(draft);
+  drop_unit_dimensions(draft);
   straighten_constants(draft);
   drop_unused_tensors(draft);
+  name_indices(draft);
+  state_extents(draft);
+  mark_read_outside(draft);
 }
+
+namespace {
+
+/// The input is declared with other dimensions than its data has: the source says both.
+void view_source(Draft& d) {
+  // A generator's own shape= would contradict the declaration.
+  auto& params = d.tensor.source.params;
+  std::erase_if(params, [](const auto& p) { return p.first == "shape"; });
+  params.insert(params.begin(), {"from_shape", fmt::format("[{}]", fmt::join(d.bound_shape, ","))});
+  const auto rank = static_cast<int>(d.shape.size());
+  d.tensor.format = d.tensor.format.all_dense() ? dense_format(rank) : sparse_format(rank);
+}
+
+}  // namespace
 
 Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& options) {
   Program program;
   program.name = model.name;
   for (Draft& d : draft.tensors) {
     d.tensor.shape = extents(d.shape);
+    if (d.tensor.role == Role::input && d.shape != d.bound_shape) view_source(d);
     program.tensors.push_back(d.tensor);
   }
   settle_constants(program, draft, model, options);

@@ -143,7 +143,7 @@ View whole_tensor(TensorId id, ElementType type, const std::vector<int64_t>& sha
   return value;
 }
 
-View scalar_value(float constant, ElementType type) {
+View scalar_view(float constant, ElementType type) {
   View value;
   value.type = type;
   Expr node;
@@ -205,6 +205,34 @@ bool refine(View& value, int dim, const std::vector<int64_t>& extents) {
   if (at != atoms.size()) return false;
   value = std::move(trial);
   return true;
+}
+
+View placed(const View& view, int dim, int64_t start, int64_t extent) {
+  View result = view;
+  result.selection = nullptr;
+  result.parts = nullptr;
+  const IndexId fresh = new_atom(result, extent);
+  auto& atoms = result.dims[static_cast<size_t>(dim)];
+  if (!atoms.empty()) substitute(result, IndexId{atoms[0]}, Subscript{{{fresh, 1}}, -start});
+  atoms = {fresh};
+  return result;
+}
+
+bool reads_zero_outside(const View& view, int dim,
+                        const std::function<int64_t(TensorId, size_t)>& extent_of) {
+  const Expr* access = view.plain_access();
+  const auto& atoms = view.dims[static_cast<size_t>(dim)];
+  if (access == nullptr || atoms.size() != 1) return false;
+  for (size_t d = 0; d < access->subscripts.size(); ++d) {
+    const Subscript& s = access->subscripts[d];
+    if (s.terms.size() != 1 || s.terms[0].first != atoms[0]) continue;
+    const int64_t extent = extent_of(access->tensor, d);
+    const int64_t before = s.offset - s.terms[0].second;
+    const int64_t after = s.offset + s.terms[0].second * view.extent(dim);
+    const auto outside = [&](int64_t c) { return c < 0 || c >= extent; };
+    if (outside(before) && outside(after)) return true;
+  }
+  return false;
 }
 
 void coalesce(View& value) {

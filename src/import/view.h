@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +15,31 @@
 
 namespace fuseflow {
 
+struct View;
+
+/// A value that selects rows of another and weights them: value[e, ...] = weights[e] *
+/// source[rows[e], ...]. Kept beside the view, so that a scatter of it becomes one sparse product.
+struct Selection {
+  std::shared_ptr<const View> source;
+  std::vector<int64_t> rows;
+  std::vector<float> weights;
+};
+
+/// A value made by Concat: its parts along one dimension. A contraction over that dimension becomes
+/// a sum of contractions over the parts.
+struct Parts {
+  int dim = 0;
+  std::vector<std::shared_ptr<const View>> views;
+};
+
 struct View {
   ElementType type = ElementType::f32;
   std::vector<std::vector<IndexId>> dims;  ///< the atoms of each dimension
   std::vector<int64_t> atoms;              ///< extent by atom
   std::vector<Expr> nodes;                 ///< children before parents, the root last; over atoms
+
+  std::shared_ptr<const Selection> selection;  ///< of the value as it stands; views of it have none
+  std::shared_ptr<const Parts> parts;
 
   int rank() const { return static_cast<int>(dims.size()); }
   int64_t extent(int dim) const;
@@ -33,7 +55,7 @@ struct View {
 View whole_tensor(TensorId id, ElementType type, const std::vector<int64_t>& shape);
 
 /// A constant of shape [] (rank 0).
-View scalar_value(float constant, ElementType type = ElementType::f32);
+View scalar_view(float constant, ElementType type = ElementType::f32);
 
 /// Replaces atom `atom` by an affine combination of (possibly new) atoms everywhere.
 void substitute(View& value, IndexId atom, const Subscript& replacement);
@@ -41,6 +63,14 @@ void substitute(View& value, IndexId atom, const Subscript& replacement);
 /// Splits the atoms of dimension `dim` so that its factorisation has the given extents (product
 /// equal). False, and nothing changes, if an atom would have to be cut where it cannot be.
 bool refine(View& value, int dim, const std::vector<int64_t>& extents);
+
+/// The view with dimension `dim` (a single atom, or extent 1) placed at `start` of an extent of
+/// `extent`: coordinate c of the result reads coordinate c - start.
+View placed(const View& view, int dim, int64_t start, int64_t extent);
+
+/// Whether reading `view` along `dim` beyond its extent reads beyond a tensor's extent (and so 0).
+bool reads_zero_outside(const View& view, int dim,
+                        const std::function<int64_t(TensorId, size_t)>& extent_of);
 
 /// Joins adjacent atoms of every dimension that are only ever used as one (64*h + d).
 void coalesce(View& value);

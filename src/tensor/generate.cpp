@@ -125,6 +125,7 @@ std::vector<std::pair<std::string, std::string>> canonical_params(
     const GeneratorSpec& spec, std::vector<std::pair<std::string, std::string>> params) {
   std::vector<std::string> order;
   if (spec.name != "file") order.emplace_back("shape");
+  if (spec.name != "file") order.emplace_back("from_shape");
   order.insert(order.end(), spec.keys.begin(), spec.keys.end());
   order.emplace_back("seed");
   const auto rank = [&](const std::string& key) {
@@ -133,10 +134,11 @@ std::vector<std::pair<std::string, std::string>> canonical_params(
   for (const auto& [key, value] : params) {
     if (rank(key) == static_cast<std::ptrdiff_t>(order.size())) {
       const std::string near = nearest_name(key, order);
-      throw Error(ExitCode::rejected,
-                  fmt::format("{}: unknown key '{}'{}, expected {}", spec.name, key,
-                              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
-                              spec.name == "file" ? "values, seed, nnz" : key_list(spec)));
+      throw Error(
+          ExitCode::rejected,
+          fmt::format("{}: unknown key '{}'{}, expected {}", spec.name, key,
+                      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                      spec.name == "file" ? "from_shape, values, seed, nnz" : key_list(spec)));
     }
   }
   std::stable_sort(params.begin(), params.end(),

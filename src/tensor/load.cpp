@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "support/error.h"
@@ -71,12 +72,56 @@ RawTensor read_inline(const Source& source, const Shape& shape) {
   return raw;
 }
 
-/// A constant of a model may be declared with another shape of as many elements: its dimensions were
-/// cut or joined by index maps.
-void reshape_constant(RawTensor& raw, const Source& source, const Shape& shape) {
-  if (source.kind != Source::Kind::onnx || !shape || raw.sparse()) return;
+/// The value of `from_shape=` of a source, e.g. [1,16,768]: the data's own shape, when the tensor
+/// is declared with other dimensions.
+std::optional<std::vector<int64_t>> own_shape(const Source& source) {
+  for (const auto& [key, text] : source.params) {
+    if (key != "from_shape") continue;
+    std::vector<int64_t> shape;
+    const char* at = text.data() + (text.starts_with("[") ? 1 : 0);
+    const char* const end = text.data() + text.size();
+    while (at < end && *at != ']') {
+      int64_t extent = 0;
+      const auto [next, status] = std::from_chars(at, end, extent);
+      if (status != std::errc{} || extent < 0) {
+        throw Error(ExitCode::rejected,
+                    fmt::format("from_shape={}: expected a list like [1,16]", text));
+      }
+      shape.push_back(extent);
+      at = next < end && *next == ',' ? next + 1 : next;
+    }
+    return shape;
+  }
+  return std::nullopt;
+}
+
+/// Coordinates of the same row-major positions in another shape.
+void reshape_entries(Coo& entries, const std::vector<int64_t>& shape) {
+  const size_t count = entries.values.size();
+  std::vector<std::vector<uint32_t>> coords(shape.size(), std::vector<uint32_t>(count));
+  for (size_t e = 0; e < count; ++e) {
+    int64_t position = 0;
+    for (size_t d = 0; d < entries.shape.size(); ++d) {
+      position = position * entries.shape[d] + entries.coords[d][e];
+    }
+    for (size_t d = shape.size(); d-- > 0;) {
+      coords[d][e] = static_cast<uint32_t>(position % shape[d]);
+      position /= shape[d];
+    }
+  }
+  entries.coords = std::move(coords);
+  entries.shape = shape;
+}
+
+/// A tensor may be declared with other dimensions than its data has, of as many elements in
+/// row-major order: a constant of a model, or a source that says its own shape.
+void reshape_view(RawTensor& raw, const Source& source, const Shape& shape) {
+  const bool declared = source.kind == Source::Kind::onnx || own_shape(source).has_value();
+  if (!declared || !shape || raw.shape == *shape) return;
   if (std::count(shape->begin(), shape->end(), -1) > 0) return;
-  if (element_count(*shape) == element_count(raw.shape)) raw.shape = *shape;
+  if (element_count(*shape) != element_count(raw.shape)) return;
+  if (raw.sparse()) reshape_entries(std::get<Coo>(raw.data), *shape);
+  raw.shape = *shape;
 }
 
 void check_against(const RawTensor& raw, const Source& source, const Shape& shape) {
@@ -120,24 +165,30 @@ void register_onnx_loader(OnnxLoader loader) {
 
 RawTensor read_raw(const Source& source, const Shape& shape, const LoadOptions& options) {
   RawTensor raw;
+  const Shape own = own_shape(source);
   switch (source.kind) {
     case Source::Kind::none:
       throw Error(ExitCode::internal, "a tensor without a source was loaded");
     case Source::Kind::file:
-      raw = read_file(source, shape, options);
+      raw = read_file(source, own ? own : shape, options);
+      if (own && raw.shape != *own) {
+        throw Error(ExitCode::rejected, Location{raw.origin},
+                    fmt::format("the data has shape [{}], but the program was written for [{}]",
+                                fmt::join(raw.shape, ","), fmt::join(*own, ",")));
+      }
       apply_values(raw, source);
       break;
     case Source::Kind::onnx:
       raw = read_onnx(source, options);
       break;
     case Source::Kind::generator:
-      raw = generate(source, shape);
+      raw = generate(source, own ? own : shape);
       break;
     case Source::Kind::inline_values:
       raw = read_inline(source, shape);
       break;
   }
-  reshape_constant(raw, source, shape);
+  reshape_view(raw, source, shape);
   check_against(raw, source, shape);
   return raw;
 }

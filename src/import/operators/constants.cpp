@@ -1,16 +1,16 @@
-// Operators that make constants.
+// Operators that make constants: shapes and what is computed from them.
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "import/importer.h"
 #include "import/registry.h"
+#include "support/error.h"
+#include "tensor/limits.h"
 
 namespace fuseflow {
 
 namespace {
-
-HostPtr float_list(const std::vector<float>& values, std::vector<int64_t> shape) {
-  return host_floats(values, std::move(shape));
-}
 
 void constant(NodeImport& node) {
   if (node.onnx().attributes.size() != 1)
@@ -27,16 +27,107 @@ void constant(NodeImport& node) {
   } else if (a.kind == K::integers) {
     node.output_constant(0, host_ints(a.ints, length(a.ints)));
   } else if (a.kind == K::real) {
-    node.output_constant(0, float_list({a.f}, {}));
+    node.output_constant(0, host_floats({a.f}, {}));
   } else if (a.kind == K::reals) {
-    node.output_constant(0, float_list(a.floats, length(a.floats)));
+    node.output_constant(0, host_floats(a.floats, length(a.floats)));
   } else {
     node.reject(fmt::format("a value of this kind ('{}') is not a numeric tensor", name));
   }
 }
 
+/// A constant tensor of one element, as a view of shape [].
+View one_element(NodeImport& node, const HostPtr& data, const std::string& suffix) {
+  auto copy = std::make_shared<HostTensor>(*data);
+  copy->shape = {};
+  return node.importer().add_constant(node.onnx().outputs[0] + suffix, copy);
+}
+
+void constant_of_shape(NodeImport& node) {
+  const std::vector<int64_t> shape = node.ints_input(0, "the shape");
+  for (const int64_t e : shape) {
+    if (e < 0) node.reject("the shape has a negative extent");
+  }
+  element_count(shape);
+  const OnnxAttribute* value = node.attribute("value");
+  HostPtr data = host_floats({0}, {});
+  if (value != nullptr) {
+    if (!value->tensor || value->tensor->size() != 1)
+      node.reject("attribute 'value' is not a tensor of one element");
+    data = value->tensor;
+  }
+  View view = one_element(node, data, ".value");
+  expand(view, shape);
+  node.output(0, std::move(view));
+}
+
+void shape(NodeImport& node) {
+  const View& input = node.input(0);
+  const int64_t rank = input.rank();
+  const auto clamp = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
+  const int64_t start = clamp(node.integer("start", 0));
+  const int64_t end = clamp(node.integer("end", rank));
+  std::vector<int64_t> extents;
+  for (int64_t d = start; d < end; ++d) extents.push_back(input.extent(static_cast<int>(d)));
+  const auto count = static_cast<int64_t>(extents.size());
+  node.output_constant(0, host_ints(std::move(extents), {count}));
+}
+
+void size(NodeImport& node) {
+  node.output_constant(0, host_ints({node.input(0).size()}, {}));
+}
+
+void range(NodeImport& node) {
+  const HostPtr start = node.constant_input(0, "start");
+  const HostPtr limit = node.constant_input(1, "limit");
+  const HostPtr delta = node.constant_input(2, "delta");
+  if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
+    node.reject("expected scalars");
+  if (delta->as_float(0) == 0) node.reject("delta is 0");
+  if (start->integral()) {
+    const auto a = start->ints[0], b = limit->ints[0], step = delta->ints[0];
+    const double exact =
+        std::ceil((static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step));
+    if (exact > static_cast<double>(kMaxFoldedElements)) node.reject("the range is too long");
+    std::vector<int64_t> values;
+    for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<int64_t>(k) * step);
+    const auto count = static_cast<int64_t>(values.size());
+    return node.output_constant(0, host_ints(std::move(values), {count}, start->type));
+  }
+  const float a = start->as_float(0), b = limit->as_float(0), step = delta->as_float(0);
+  const double exact = std::ceil((static_cast<double>(b) - a) / step);
+  if (!(exact <= static_cast<double>(kMaxFoldedElements))) node.reject("the range is too long");
+  std::vector<float> values;
+  for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<float>(k) * step);
+  const auto count = static_cast<int64_t>(values.size());
+  node.output_constant(0, host_floats(std::move(values), {count}));
+}
+
+/// Coordinates of the non-zero elements, one column each; only of a constant.
+void non_zero(NodeImport& node) {
+  const HostPtr data = node.constant_input(0, "the tensor");
+  const auto rank = data->shape.size();
+  std::vector<std::vector<int64_t>> rows(rank);
+  for (int64_t i = 0; i < data->size(); ++i) {
+    if (data->as_float(i) == 0) continue;
+    int64_t rest = i;
+    for (size_t d = rank; d-- > 0;) {
+      rows[d].push_back(rest % data->shape[d]);
+      rest /= data->shape[d];
+    }
+  }
+  std::vector<int64_t> values;
+  const auto count = rank == 0 ? int64_t{0} : static_cast<int64_t>(rows[0].size());
+  for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
+  node.output_constant(0, host_ints(std::move(values), {static_cast<int64_t>(rank), count}));
+}
+
 constexpr OperatorRow kRows[] = {
     {"Constant", constant, "string values"},
+    {"ConstantOfShape", constant_of_shape},
+    {"NonZero", non_zero, "of a tensor that is not constant: its shape depends on values"},
+    {"Range", range, "bounds that are not constant"},
+    {"Shape", shape},
+    {"Size", size},
 };
 
 }  // namespace

@@ -1,10 +1,13 @@
 // Elementwise operators: numpy broadcasting, one statement each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "import/importer.h"
+#include "import/operators/common.h"
 #include "import/registry.h"
+#include "tensor/storage.h"
 
 namespace fuseflow {
 
@@ -75,6 +78,15 @@ void divide(NodeImport& node) {
   node.define(0, k.result(b.labels, root, type));
 }
 
+/// Products remember that they weight a selection (see Selection in view.h).
+void multiply(NodeImport& node) {
+  binary<Op::mul>(node);
+  const View& a = node.input(0);
+  const View& b = node.input(1);
+  if (a.selection && !b.selection) node.weight_selection(a, b);
+  if (b.selection && !a.selection) node.weight_selection(b, a);
+}
+
 template <Op op>
 void with_alpha(NodeImport& node) {
   Broadcast b = broadcast_inputs(node, 1);
@@ -90,11 +102,148 @@ void where(NodeImport& node) {
   node.define(0, b.kernel.result(b.labels, root, node.input(1).type));
 }
 
+void clip(NodeImport& node) {
+  const View& x = node.input(0);
+  Kernel k = node.kernel();
+  const int o = k.broadcast(x, x.rank());
+  const int low = node.has_input(1) ? k.broadcast(node.input(1), x.rank()) : -1;
+  const int high = node.has_input(2) ? k.broadcast(node.input(2), x.rank()) : -1;
+  int32_t root = k.use(o);
+  const auto bound = [&](Op op, int operand, const char* name) {
+    if (operand < 0 && !node.has_attribute(name)) return;
+    const int32_t limit = operand >= 0 ? k.use(operand) : k.constant(node.real(name, 0));
+    root = k.apply(op, {root, limit});
+  };
+  bound(Op::max, low, "min");
+  bound(Op::min, high, "max");
+  node.define(0, k.result(all_labels(x.rank()), root, x.type));
+}
+
+void gelu(NodeImport& node) {
+  const std::string form = node.text("approximate", "none");
+  if (form != "none" && form != "tanh")
+    node.reject("attribute 'approximate' is neither none nor tanh");
+  node.define(0, unary_view(node, form == "tanh" ? Op::gelu_tanh : Op::gelu, node.input(0)));
+}
+
+/// max(0, min(1, alpha * x + beta))
+void hard_sigmoid(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  Kernel& k = b.kernel;
+  const int32_t scaled = k.apply(Op::mul, {k.constant(node.real("alpha", 0.2F)), b.operands[0]});
+  const int32_t shifted = k.apply(Op::add, {scaled, k.constant(node.real("beta", 0.5F))});
+  const int32_t above = k.apply(Op::max, {shifted, k.constant(0)});
+  node.define(0, k.result(b.labels, k.apply(Op::min, {above, k.constant(1)}), node.input(0).type));
+}
+
+/// gamma * elu(x, alpha)
+void selu(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  Kernel& k = b.kernel;
+  const int32_t alpha = k.constant(node.real("alpha", 1.67326319217681884765625F));
+  const int32_t inner = k.apply(Op::elu, {b.operands[0], alpha});
+  const int32_t gamma = k.constant(node.real("gamma", 1.05070102214813232421875F));
+  node.define(0, k.result(b.labels, k.apply(Op::mul, {gamma, inner}), node.input(0).type));
+}
+
+/// x where x >= 0, slope * x elsewhere
+void prelu(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 2);
+  const int32_t root = b.kernel.apply(Op::leaky_relu, {b.operands[0], b.operands[1]});
+  node.define(0, b.kernel.result(b.labels, root, node.input(0).type));
+}
+
+void thresholded_relu(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  Kernel& k = b.kernel;
+  const int32_t above = k.apply(Op::gt, {b.operands[0], k.constant(node.real("alpha", 1))});
+  const int32_t root = k.apply(Op::where, {above, b.operands[0], k.constant(0)});
+  node.define(0, k.result(b.labels, root, node.input(0).type));
+}
+
+/// x / (1 + |x|)
+void softsign(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  Kernel& k = b.kernel;
+  const int32_t size = k.apply(Op::abs, {b.operands[0]});
+  const int32_t below = k.apply(Op::add, {k.constant(1), size});
+  node.define(0, k.result(b.labels, k.apply(Op::div, {b.operands[0], below}), node.input(0).type));
+}
+
+template <Op op>
+void question(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  node.define(0,
+              b.kernel.result(b.labels, b.kernel.apply(op, {b.operands[0]}), ElementType::boolean));
+}
+
+void is_inf(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 1);
+  Kernel& k = b.kernel;
+  int32_t root = k.apply(Op::isinf, {b.operands[0]});
+  if (node.integer("detect_positive", 1) == 0) {
+    root = k.apply(Op::logical_and, {root, k.apply(Op::lt, {b.operands[0], k.constant(0)})});
+  }
+  if (node.integer("detect_negative", 1) == 0) {
+    root = k.apply(Op::logical_and, {root, k.apply(Op::gt, {b.operands[0], k.constant(0)})});
+  }
+  node.define(0, k.result(b.labels, root, ElementType::boolean));
+}
+
+/// The remainder with the sign of the divisor, or with that of the dividend (fmod = 1).
+void modulo(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 2);
+  Kernel& k = b.kernel;
+  int32_t root = -1;
+  if (node.integer("fmod", 0) == 0) {
+    root = k.apply(Op::mod, {b.operands[0], b.operands[1]});
+  } else {
+    const int32_t negative = k.apply(Op::lt, {b.operands[0], k.constant(0)});
+    const int32_t size =
+        k.apply(Op::mod, {k.apply(Op::abs, {b.operands[0]}), k.apply(Op::abs, {b.operands[1]})});
+    root = k.apply(Op::where, {negative, k.apply(Op::neg, {size}), size});
+  }
+  node.define(0, k.result(b.labels, root, node.input(0).type));
+}
+
+/// The part of the last two dimensions above (or below) a diagonal: a selection by a 0/1 matrix.
+void trilu(NodeImport& node) {
+  const View& x = node.input(0);
+  if (x.rank() < 2) node.reject("expected a matrix or a stack of them");
+  const bool upper = node.integer("upper", 1) != 0;
+  int64_t diagonal = 0;
+  if (node.has_input(1)) {
+    const auto given = node.ints_input(1, "the diagonal");
+    if (given.size() != 1) node.reject("expected one diagonal");
+    diagonal = std::clamp<int64_t>(given[0], -(int64_t{1} << 40), int64_t{1} << 40);
+  }
+  const int64_t rows = x.extent(x.rank() - 2);
+  const int64_t columns = x.extent(x.rank() - 1);
+  if (element_count(std::vector<int64_t>{rows, columns}) > kMaxFoldedElements)
+    node.reject("the matrix is too large");
+  std::vector<int64_t> mask(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      mask[static_cast<size_t>(i * columns + j)] = upper ? j - i >= diagonal : j - i <= diagonal;
+    }
+  }
+  const View kept = derived_constant(
+      node, "kept", host_ints(std::move(mask), {rows, columns}, ElementType::boolean));
+  Kernel k = node.kernel();
+  const int a = k.broadcast(kept, x.rank());
+  const int b = k.broadcast(x, x.rank());
+  const int32_t chosen = k.use(a);
+  const int32_t value = k.use(b);
+  const int32_t root = k.apply(Op::where, {chosen, value, k.constant(0)});
+  node.define(0, k.result(all_labels(x.rank()), root, x.type));
+}
+
 constexpr OperatorRow kRows[] = {
     {"Abs", unary<Op::abs>},
     {"Add", binary<Op::add>},
     {"And", binary<Op::logical_and, true>},
     {"Ceil", unary<Op::ceil>},
+    {"Clip", clip},
     {"Cos", unary<Op::cos>},
     {"Div", divide},
     {"Elu", with_alpha<Op::elu>},
@@ -102,9 +251,13 @@ constexpr OperatorRow kRows[] = {
     {"Erf", unary<Op::erf>},
     {"Exp", unary<Op::exp>},
     {"Floor", unary<Op::floor>},
+    {"Gelu", gelu},
     {"Greater", binary<Op::gt, true>},
     {"GreaterOrEqual", binary<Op::ge, true>},
+    {"HardSigmoid", hard_sigmoid},
     {"HardSwish", unary<Op::hardswish>},
+    {"IsInf", is_inf},
+    {"IsNaN", question<Op::isnan>},
     {"LeakyRelu", with_alpha<Op::leaky_relu>},
     {"Less", binary<Op::lt, true>},
     {"LessOrEqual", binary<Op::le, true>},
@@ -112,21 +265,28 @@ constexpr OperatorRow kRows[] = {
     {"Max", variadic<Op::max>},
     {"Mean", variadic<Op::add, true>},
     {"Min", variadic<Op::min>},
-    {"Mul", binary<Op::mul>},
+    {"Mod", modulo},
+    {"Mul", multiply},
     {"Neg", unary<Op::neg>},
+    {"Not", question<Op::logical_not>},
     {"Or", binary<Op::logical_or, true>},
     {"Pow", binary<Op::pow>},
+    {"PRelu", prelu},
     {"Reciprocal", unary<Op::reciprocal>},
     {"Relu", unary<Op::relu>},
     {"Round", unary<Op::round>},
+    {"Selu", selu},
     {"Sigmoid", unary<Op::sigmoid>},
     {"Sign", unary<Op::sign>},
     {"Sin", unary<Op::sin>},
     {"Softplus", unary<Op::softplus>},
+    {"Softsign", softsign},
     {"Sqrt", unary<Op::sqrt>},
     {"Sub", binary<Op::sub>},
     {"Sum", variadic<Op::add>},
     {"Tanh", unary<Op::tanh>},
+    {"ThresholdedRelu", thresholded_relu},
+    {"Trilu", trilu},
     {"Where", where},
     {"Xor", binary<Op::logical_xor, true>},
 };

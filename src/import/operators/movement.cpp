@@ -1,11 +1,15 @@
 // Operators that move data without arithmetic: they change the view and emit nothing.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "import/importer.h"
 #include "import/registry.h"
+#include "support/error.h"
+#include "tensor/limits.h"
 
 namespace fuseflow {
 
@@ -15,28 +19,306 @@ void identity(NodeImport& node) {
   node.output(0, node.input(0));
 }
 
+/// Dropout at inference: the input, and a mask that keeps everything.
+void dropout(NodeImport& node) {
+  if (node.has_input(2)) {
+    const HostPtr training = node.constant_input(2, "training_mode");
+    const HostPtr ratio = node.has_input(1) ? node.constant_input(1, "ratio") : nullptr;
+    const bool drops = training->size() == 1 && training->as_float(0) != 0;
+    if (drops && (!ratio || ratio->as_float(0) != 0)) {
+      node.reject("training mode drops at random; export the model with model.eval()");
+    }
+  }
+  node.output(0, node.input(0));
+  if (!node.has_output(1)) return;
+  View mask = scalar_view(1, ElementType::boolean);
+  expand(mask, node.input(0).shape());
+  node.output(1, std::move(mask));
+}
+
 void transpose_node(NodeImport& node) {
-  View value = node.input(0);
+  View view = node.input(0);
   std::vector<int> order;
-  for (const int64_t d : node.integers("perm")) order.push_back(node.axis(d, value.rank()));
+  for (const int64_t d : node.integers("perm")) order.push_back(node.axis(d, view.rank()));
   if (!node.has_attribute("perm")) {
-    order.resize(static_cast<size_t>(value.rank()));
+    order.resize(static_cast<size_t>(view.rank()));
     std::iota(order.rbegin(), order.rend(), 0);
   }
   std::vector<int> sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  for (int d = 0; d < value.rank(); ++d) {
-    if (static_cast<int>(sorted.size()) != value.rank() || sorted[static_cast<size_t>(d)] != d) {
+  for (int d = 0; d < view.rank(); ++d) {
+    if (static_cast<int>(sorted.size()) != view.rank() || sorted[static_cast<size_t>(d)] != d) {
       node.reject("attribute 'perm' is not a permutation of the dimensions");
     }
   }
-  transpose(value, order);
-  node.output(0, std::move(value));
+  transpose(view, order);
+  node.output(0, std::move(view));
+}
+
+/// The product of extents, refusing what is out of range.
+int64_t checked_product(const NodeImport& node, const std::vector<int64_t>& extents) {
+  for (const int64_t e : extents) {
+    if (e < 0)
+      node.reject(fmt::format("shape [{}] has a negative extent", fmt::join(extents, ",")));
+  }
+  return element_count(extents);
+}
+
+void reshape_node(NodeImport& node) {
+  const View& input = node.input(0);
+  const auto given = node.ints(1, "shape", "the new shape");
+  if (!given) node.reject("the shape is missing");
+  std::vector<int64_t> shape = *given;
+  const bool keep_zeros = node.integer("allowzero", 0) != 0;
+  int64_t known = 1;
+  int inferred = -1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0 && !keep_zeros) {
+      if (d >= static_cast<size_t>(input.rank()))
+        node.reject("a 0 in the shape copies a dimension that is not there");
+      shape[d] = input.extent(static_cast<int>(d));
+    }
+    if (shape[d] == -1 && inferred < 0)
+      inferred = static_cast<int>(d);
+    else if (shape[d] < 0)
+      node.reject(fmt::format("shape [{}] is not a shape", fmt::join(shape, ",")));
+    else
+      known = static_cast<int64_t>(
+          saturating_product(static_cast<uint64_t>(known), static_cast<uint64_t>(shape[d])));
+  }
+  if (inferred >= 0) shape[static_cast<size_t>(inferred)] = known == 0 ? 0 : input.size() / known;
+  if (checked_product(node, shape) != input.size()) {
+    node.reject(fmt::format("a tensor of shape [{}] cannot be reshaped to [{}]",
+                            fmt::join(input.shape(), ","), fmt::join(shape, ",")));
+  }
+  node.output(0, node.reshaped(input, shape));
+}
+
+/// Blocks of channels to spatial blocks, or back: reshape and transpose.
+void depth_to_space(NodeImport& node) {
+  const View& x = node.input(0);
+  const int64_t b = node.integer("blocksize", 0);
+  const bool crd = node.text("mode", "DCR") == "CRD";
+  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(1) % (b * b) != 0)
+    node.reject("the block size does not fit the input");
+  const int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3);
+  View v = node.reshaped(
+      x, crd ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
+  transpose(v, crd ? std::vector<int>{0, 1, 4, 2, 5, 3} : std::vector<int>{0, 3, 4, 1, 5, 2});
+  node.output(0, node.reshaped(v, {n, c, h * b, w * b}));
+}
+
+void space_to_depth(NodeImport& node) {
+  const View& x = node.input(0);
+  const int64_t b = node.integer("blocksize", 0);
+  if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
+    node.reject("the block size does not fit the input");
+  const int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b;
+  View v = node.reshaped(x, {n, c, h, b, w, b});
+  transpose(v, {0, 3, 5, 1, 2, 4});
+  node.output(0, node.reshaped(v, {n, c * b * b, h, w}));
+}
+
+void flatten(NodeImport& node) {
+  const View& input = node.input(0);
+  int64_t axis = node.integer("axis", 1);
+  if (axis < 0) axis += input.rank();
+  if (axis < 0 || axis > input.rank()) node.reject("axis is out of range");
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (int d = 0; d < input.rank(); ++d) (d < axis ? outer : inner) *= input.extent(d);
+  node.output(0, node.reshaped(input, {outer, inner}));
+}
+
+void squeeze(NodeImport& node) {
+  View view = node.input(0);
+  const auto axes = node.ints(1, "axes", "the axes");
+  std::vector<bool> gone(static_cast<size_t>(view.rank()), false);
+  for (int d = 0; d < view.rank(); ++d) gone[static_cast<size_t>(d)] = !axes && view.extent(d) == 1;
+  for (const int64_t a : axes.value_or(std::vector<int64_t>{})) {
+    const int d = node.axis(a, view.rank());
+    if (view.extent(d) != 1)
+      node.reject(fmt::format("dimension {} has extent {}, expected 1", d, view.extent(d)));
+    gone[static_cast<size_t>(d)] = true;
+  }
+  std::vector<std::vector<IndexId>> dims;
+  for (size_t d = 0; d < gone.size(); ++d) {
+    if (!gone[d]) dims.push_back(view.dims[d]);
+  }
+  view.dims = std::move(dims);
+  node.output(0, std::move(view));
+}
+
+void unsqueeze(NodeImport& node) {
+  View view = node.input(0);
+  const auto axes = node.ints(1, "axes", "the axes");
+  if (!axes) node.reject("the axes are missing");
+  const int rank = view.rank() + static_cast<int>(axes->size());
+  std::vector<bool> fresh(static_cast<size_t>(rank), false);
+  for (const int64_t a : *axes) {
+    const auto d = static_cast<size_t>(node.axis(a, rank));
+    if (fresh[d]) node.reject("an axis is given twice");
+    fresh[d] = true;
+  }
+  std::vector<std::vector<IndexId>> dims;
+  size_t at = 0;
+  for (const bool f : fresh) dims.push_back(f ? std::vector<IndexId>{} : view.dims[at++]);
+  view.dims = std::move(dims);
+  node.output(0, std::move(view));
+}
+
+void expand_node(NodeImport& node) {
+  View view = node.input(0);
+  const auto wanted = node.ints_input(1, "the shape");
+  checked_product(node, wanted);
+  const auto shape = broadcast_shape({view.shape(), wanted}, "Expand");
+  expand(view, shape);
+  node.output(0, std::move(view));
+}
+
+void tile_node(NodeImport& node) {
+  View view = node.input(0);
+  const auto times = node.ints_input(1, "the repeats");
+  if (static_cast<int>(times.size()) != view.rank())
+    node.reject("expected one repeat for each dimension");
+  std::vector<int64_t> shape = view.shape();
+  for (size_t d = 0; d < times.size(); ++d) {
+    if (times[d] < 1 || times[d] > (int64_t{1} << 40))
+      node.reject("a repeat is not a positive number");
+    shape[d] = static_cast<int64_t>(
+        saturating_product(static_cast<uint64_t>(shape[d]), static_cast<uint64_t>(times[d])));
+  }
+  checked_product(node, shape);
+  for (size_t d = 0; d < times.size(); ++d) tile(view, static_cast<int>(d), times[d]);
+  node.output(0, std::move(view));
+}
+
+struct Range {
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+};
+
+/// Numpy's clamping of start:end:step on an extent.
+Range clamped(int64_t start, int64_t end, int64_t step, int64_t extent) {
+  const auto wrapped = [&](int64_t v) {
+    return v < 0 ? (v < -extent ? -1 - extent : v) + extent : v;
+  };
+  Range r;
+  r.step = std::clamp<int64_t>(step, -extent - 1, extent + 1);
+  if (step > 0) {
+    r.start = std::clamp<int64_t>(wrapped(start), 0, extent);
+    const int64_t stop = std::clamp<int64_t>(wrapped(end), 0, extent);
+    r.count = std::max<int64_t>(0, (stop - r.start + r.step - 1) / r.step);
+  } else {
+    r.start = std::clamp<int64_t>(wrapped(start), -1, extent - 1);
+    const int64_t stop = std::clamp<int64_t>(wrapped(end), -1, extent - 1);
+    r.count = std::max<int64_t>(0, (r.start - stop - r.step - 1) / -r.step);
+  }
+  return r;
+}
+
+void slice_node(NodeImport& node) {
+  View view = node.input(0);
+  const auto starts = node.ints(1, "starts", "the starts");
+  const auto ends = node.ints(2, "ends", "the ends");
+  if (!starts || !ends || starts->size() != ends->size())
+    node.reject("starts and ends differ in length");
+  std::vector<int64_t> axes(starts->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (const auto given = node.ints(3, "axes", "the axes")) axes = *given;
+  std::vector<int64_t> steps(starts->size(), 1);
+  if (node.has_input(4)) steps = node.ints_input(4, "the steps");
+  if (axes.size() != starts->size() || steps.size() != starts->size())
+    node.reject("axes or steps differ in length from starts");
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const int d = node.axis(axes[k], view.rank());
+    if (steps[k] == 0) node.reject("a step is 0");
+    const Range r = clamped((*starts)[k], (*ends)[k], steps[k], view.extent(d));
+    view = node.sliced(view, d, r.start, r.step, r.count);
+  }
+  node.output(0, std::move(view));
+}
+
+void split(NodeImport& node) {
+  const View& input = node.input(0);
+  const int axis = node.axis(node.integer("axis", 0), input.rank());
+  const int64_t extent = input.extent(axis);
+  std::vector<int64_t> sizes;
+  if (const auto given = node.ints(1, "split", "the sizes of the parts")) {
+    sizes = *given;
+  } else {
+    const int64_t parts = node.integer("num_outputs", node.output_count());
+    if (parts < 1 || parts != node.output_count())
+      node.reject("the number of parts differs from the number of outputs");
+    const int64_t each = (extent + parts - 1) / parts;
+    for (int64_t p = 0; p < parts; ++p)
+      sizes.push_back(std::min(each, std::max<int64_t>(0, extent - p * each)));
+  }
+  if (static_cast<int>(sizes.size()) < node.output_count()) node.reject("fewer sizes than outputs");
+  int64_t at = 0;
+  for (size_t p = 0; p < sizes.size(); ++p) {
+    if (sizes[p] < 0 || sizes[p] > extent - at)
+      node.reject("the sizes of the parts exceed the dimension");
+    if (node.has_output(static_cast<int>(p))) {
+      node.output(static_cast<int>(p), node.sliced(input, axis, at, 1, sizes[p]));
+    }
+    at += sizes[p];
+  }
+  if (at != extent) node.reject("the sizes of the parts do not add up to the dimension");
+}
+
+/// Float to integer truncates, anything to bool asks for non-zero; the rest changes the type only.
+void cast_to(NodeImport& node, ElementType type) {
+  View view = node.input(0);
+  const bool from_integer = HostTensor::is_integral(view.type);
+  const bool to_integer = HostTensor::is_integral(type);
+  if (type == ElementType::boolean ? view.type == type : (from_integer || !to_integer)) {
+    view.type = type;
+    node.output(0, std::move(view));
+    return;
+  }
+  Kernel k = node.kernel();
+  const int x = k.broadcast(view, view.rank());
+  const int32_t value = k.use(x);
+  int32_t root = -1;
+  if (type == ElementType::boolean) {
+    root = k.apply(Op::ne, {value, k.constant(0)});
+  } else {
+    const int32_t negative = k.apply(Op::lt, {value, k.constant(0)});
+    const int32_t up = k.apply(Op::ceil, {value});
+    const int32_t down = k.apply(Op::floor, {value});
+    root = k.apply(Op::where, {negative, up, down});
+  }
+  std::vector<int> labels(static_cast<size_t>(view.rank()));
+  std::iota(labels.begin(), labels.end(), 0);
+  node.define(0, k.result(labels, root, type));
+}
+
+void cast(NodeImport& node) {
+  cast_to(node, node.onnx_type(node.integer("to", 0)));
+}
+
+void cast_like(NodeImport& node) {
+  cast_to(node, node.input(1).type);
 }
 
 constexpr OperatorRow kRows[] = {
-    {"Identity", identity},
+    {"Cast", cast, "strings"},
+    {"CastLike", cast_like, "strings"},
+    {"DepthToSpace", depth_to_space},
+    {"Dropout", dropout, "training"},
+    {"Expand", expand_node},
+    {"Flatten", flatten},
+    {"Identity", identity, "sequences and optionals"},
+    {"Reshape", reshape_node},
+    {"Slice", slice_node},
+    {"SpaceToDepth", space_to_depth},
+    {"Split", split},
+    {"Squeeze", squeeze},
+    {"Tile", tile_node},
     {"Transpose", transpose_node},
+    {"Unsqueeze", unsqueeze},
 };
 
 }  // namespace

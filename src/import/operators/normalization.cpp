@@ -1,54 +1,21 @@
 // Softmax and the normalisations: one kernel of several statements.
 #include <fmt/format.h>
 
-#include <limits>
 #include <numeric>
 
 #include "import/importer.h"
+#include "import/operators/common.h"
 #include "import/registry.h"
 
 namespace fuseflow {
 
 namespace {
 
-std::vector<int> all_labels(int rank) {
-  std::vector<int> labels(static_cast<size_t>(rank));
-  std::iota(labels.begin(), labels.end(), 0);
-  return labels;
-}
-
-/// `x op y` where y has the reduced dimensions as extents of 1.
-View combine(const NodeImport& node, Op op, const View& x, const View& y) {
-  Kernel k = node.kernel();
-  const int a = k.operand(x, all_labels(x.rank()));
-  const int b = k.operand(y, all_labels(y.rank()));
-  const int32_t left = k.use(a);
-  const int32_t right = k.use(b);
-  return k.result(all_labels(x.rank()), k.apply(op, {left, right}), x.type);
-}
-
-/// Reduces the dimensions `axes` to extents of 1.
-View reduced(const NodeImport& node, Reduction reduction, const View& x,
-             const std::vector<int>& axes) {
-  Kernel k = node.kernel();
-  const int a = k.operand(x, all_labels(x.rank()));
-  const int32_t root = k.reduce(reduction, axes, k.use(a));
-  std::vector<int> labels = all_labels(x.rank());
-  for (const int axis : axes) labels[static_cast<size_t>(axis)] = -1;
-  return k.result(labels, root, x.type);
-}
-
-View apply_unary(const NodeImport& node, Op op, const View& x) {
-  Kernel k = node.kernel();
-  const int a = k.operand(x, all_labels(x.rank()));
-  return k.result(all_labels(x.rank()), k.apply(op, {k.use(a)}), x.type);
-}
-
 /// The axes of a softmax: one since opset 13, all from `axis` on before.
 std::vector<int> softmax_axes(const NodeImport& node, int rank) {
-  const bool one = node.opset() >= 13;
-  const int axis = rank == 0 ? 0 : node.axis(node.integer("axis", one ? -1 : 1), rank);
   if (rank == 0) return {};
+  const bool one = node.opset() >= 13;
+  const int axis = node.axis(node.integer("axis", one ? -1 : 1), rank);
   if (one) return {axis};
   std::vector<int> axes(static_cast<size_t>(rank - axis));
   std::iota(axes.begin(), axes.end(), axis);
@@ -70,22 +37,119 @@ template <bool logarithm>
 void softmax(NodeImport& node) {
   const View& x = node.input(0);
   const std::vector<int> axes = softmax_axes(node, x.rank());
-  const View maximum = node.helper("max", reduced(node, Reduction::max, x, axes));
+  const View maximum = node.helper("max", reduced_view(node, Reduction::max, x, axes));
   if (logarithm) {
-    const View shifted = node.helper("shifted", combine(node, Op::sub, x, maximum));
-    const View exponential = node.helper("exp", apply_unary(node, Op::exp, shifted));
-    const View sum = node.helper("sum", reduced(node, Reduction::sum, exponential, axes));
-    const View log = node.helper("log", apply_unary(node, Op::log, sum));
-    node.define(0, combine(node, Op::sub, shifted, log));
+    const View shifted = node.helper("shifted", binary_view(node, Op::sub, x, maximum));
+    const View exponential = node.helper("exp", unary_view(node, Op::exp, shifted));
+    const View sum = node.helper("sum", reduced_view(node, Reduction::sum, exponential, axes));
+    const View log = node.helper("log", unary_view(node, Op::log, sum));
+    node.define(0, binary_view(node, Op::sub, shifted, log));
     return;
   }
   const View exponential = node.helper("exp", shifted_exp(node, x, maximum));
-  const View sum = node.helper("sum", reduced(node, Reduction::sum, exponential, axes));
+  const View sum = node.helper("sum", reduced_view(node, Reduction::sum, exponential, axes));
   node.importer().mark_nonzero_if_finite(sum, maximum);
-  node.define(0, combine(node, Op::div, exponential, sum));
+  node.define(0, binary_view(node, Op::div, exponential, sum));
+}
+
+/// 1 / sqrt(mean(x * x) + epsilon), with the axes as extents of 1.
+View inverse_deviation(const NodeImport& node, const View& x, const std::vector<int>& axes,
+                       float epsilon) {
+  Kernel k = node.kernel();
+  const int a = k.operand(x, all_labels(x.rank()));
+  const int32_t value = k.use(a);
+  const int32_t again = k.use(a);
+  const int32_t mean = k.reduce(Reduction::mean, axes, k.apply(Op::mul, {value, again}));
+  const int32_t shifted = k.apply(Op::add, {mean, k.constant(epsilon)});
+  const int32_t root = k.apply(Op::reciprocal, {k.apply(Op::sqrt, {shifted})});
+  std::vector<int> labels = all_labels(x.rank());
+  for (const int axis : axes) labels[static_cast<size_t>(axis)] = -1;
+  return k.result(labels, root, x.type);
+}
+
+/// x * factor * scale + bias; scale and bias may be absent.
+View scaled(const NodeImport& node, const View& x, const View& factor, const View* scale,
+            const View* bias) {
+  Kernel k = node.kernel();
+  const int rank = x.rank();
+  const int a = k.broadcast(x, rank);
+  const int b = k.broadcast(factor, rank);
+  const int c = scale != nullptr ? k.broadcast(*scale, rank) : -1;
+  const int d = bias != nullptr ? k.broadcast(*bias, rank) : -1;
+  const int32_t left = k.use(a);
+  const int32_t right = k.use(b);
+  int32_t root = k.apply(Op::mul, {left, right});
+  if (c >= 0) {
+    const int32_t s = k.use(c);
+    root = k.apply(Op::mul, {root, s});
+  }
+  if (d >= 0) {
+    const int32_t added = k.use(d);
+    root = k.apply(Op::add, {root, added});
+  }
+  return k.result(all_labels(rank), root, x.type);
+}
+
+void layer_normalization(NodeImport& node) {
+  const View& x = node.input(0);
+  const int axis = node.axis(node.integer("axis", -1), x.rank());
+  std::vector<int> axes(static_cast<size_t>(x.rank() - axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
+  const View centered = node.helper("centered", binary_view(node, Op::sub, x, mean));
+  const View inverse =
+      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
+  const View* bias = node.has_input(2) ? &node.input(2) : nullptr;
+  node.define(0, scaled(node, centered, inverse, &node.input(1), bias));
+  if (node.has_output(1)) node.output(1, mean);
+  if (node.has_output(2)) node.output(2, inverse);
+}
+
+/// [C] as [C, 1, 1, ...], to broadcast over dimension 1 of a tensor of `rank`.
+View by_channel(const NodeImport& node, View v, int rank) {
+  if (v.rank() != 1) node.reject("expected one value for each channel");
+  v.dims.resize(static_cast<size_t>(std::max(1, rank - 1)));
+  return v;
+}
+
+void batch_normalization(NodeImport& node) {
+  const View& x = node.input(0);
+  if (node.integer("training_mode", 0) != 0)
+    node.reject("training mode; export the model with model.eval()");
+  if (x.rank() < 2) node.reject("expected a tensor of rank 2 or more");
+  Kernel k = node.kernel();
+  const int s = k.operand(node.input(1), {0});
+  const int v = k.operand(node.input(4), {0});
+  const int32_t scale = k.use(s);
+  const int32_t variance = k.use(v);
+  const int32_t shifted = k.apply(Op::add, {variance, k.constant(node.real("epsilon", 1e-5F))});
+  const int32_t root = k.apply(Op::div, {scale, k.apply(Op::sqrt, {shifted})});
+  const View factor = node.helper("factor", k.result({0}, root, x.type));
+  const View product = binary_view(node, Op::mul, node.input(3), factor);
+  const View shift = node.helper("shift", binary_view(node, Op::sub, node.input(2), product));
+  const View wide_factor = by_channel(node, factor, x.rank());
+  const View wide_shift = by_channel(node, shift, x.rank());
+  node.define(0, scaled(node, x, wide_factor, nullptr, &wide_shift));
+}
+
+void instance_normalization(NodeImport& node) {
+  const View& x = node.input(0);
+  if (x.rank() < 3) node.reject("expected a tensor of rank 3 or more");
+  std::vector<int> axes(static_cast<size_t>(x.rank() - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
+  const View centered = node.helper("centered", binary_view(node, Op::sub, x, mean));
+  const View inverse =
+      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
+  const View scale = by_channel(node, node.input(1), x.rank());
+  const View bias = by_channel(node, node.input(2), x.rank());
+  node.define(0, scaled(node, centered, inverse, &scale, &bias));
 }
 
 constexpr OperatorRow kRows[] = {
+    {"BatchNormalization", batch_normalization, "training"},
+    {"InstanceNormalization", instance_normalization},
+    {"LayerNormalization", layer_normalization},
     {"LogSoftmax", softmax<true>},
     {"Softmax", softmax<false>},
 };

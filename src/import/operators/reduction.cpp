@@ -1,11 +1,146 @@
-// Reductions over axes.
+// Reductions over axes, and running sums.
+#include <algorithm>
+#include <numeric>
+
 #include "import/importer.h"
+#include "import/operators/common.h"
 #include "import/registry.h"
 
 namespace fuseflow {
 
+namespace {
+
+enum class Before { nothing, square, absolute };
+
+struct Axes {
+  std::vector<int> axes;
+  bool keep = true;
+  bool none = false;  ///< empty axes that mean: reduce nothing
+};
+
+Axes axes_of(const NodeImport& node) {
+  Axes result;
+  const int rank = node.input(0).rank();
+  result.keep = node.integer("keepdims", 1) != 0;
+  const auto given = node.ints(1, "axes", "the axes");
+  if (given) {
+    for (const int64_t a : *given) result.axes.push_back(node.axis(a, rank));
+    std::sort(result.axes.begin(), result.axes.end());
+    result.axes.erase(std::unique(result.axes.begin(), result.axes.end()), result.axes.end());
+  }
+  if (!result.axes.empty()) return result;
+  result.none = node.integer("noop_with_empty_axes", 0) != 0;
+  if (!result.none) result.axes = all_labels(rank);
+  return result;
+}
+
+std::vector<int> result_labels(int rank, const Axes& a) {
+  std::vector<int> labels;
+  for (int d = 0; d < rank; ++d) {
+    const bool gone = std::find(a.axes.begin(), a.axes.end(), d) != a.axes.end();
+    if (!gone)
+      labels.push_back(d);
+    else if (a.keep)
+      labels.push_back(-1);
+  }
+  return labels;
+}
+
+int32_t prepared(Kernel& k, int32_t x, Before before) {
+  if (before == Before::square) return k.apply(Op::mul, {x, x});
+  if (before == Before::absolute) return k.apply(Op::abs, {x});
+  return x;
+}
+
+/// before(x), reduced, then after().
+template <Reduction reduction, Before before = Before::nothing, Op after = Op::count_>
+void reduce(NodeImport& node) {
+  const View& x = node.input(0);
+  const Axes a = axes_of(node);
+  Kernel k = node.kernel();
+  const int operand = k.operand(x, all_labels(x.rank()));
+  int32_t root = prepared(k, k.use(operand), before);
+  if (!a.none) root = k.reduce(reduction, a.axes, root);
+  if (after != Op::count_) root = k.apply(after, {root});
+  node.define(0, k.result(result_labels(x.rank(), a), root, x.type));
+}
+
+/// log(sum(exp(x))), shifted by the maximum so that it does not overflow.
+void log_sum_exp(NodeImport& node) {
+  const View& x = node.input(0);
+  Axes a = axes_of(node);
+  const Axes kept{a.axes, true, a.none};
+  Kernel first = node.kernel();
+  const int o = first.operand(x, all_labels(x.rank()));
+  const int32_t largest =
+      a.none ? first.use(o) : first.reduce(Reduction::max, a.axes, first.use(o));
+  const int32_t infinite = first.apply(Op::isinf, {largest});
+  const int32_t shift = first.apply(Op::where, {infinite, first.constant(0), largest});
+  const View maximum =
+      node.helper("max", first.result(result_labels(x.rank(), kept), shift, x.type));
+  Kernel second = node.kernel();
+  const int p = second.operand(x, all_labels(x.rank()));
+  const int q = second.operand(maximum, all_labels(x.rank()));
+  const int32_t left = second.use(p);
+  const int32_t right = second.use(q);
+  int32_t sum = second.apply(Op::exp, {second.apply(Op::sub, {left, right})});
+  if (!a.none) sum = second.reduce(Reduction::sum, a.axes, sum);
+  const int32_t again = second.use(q);
+  const int32_t root = second.apply(Op::add, {second.apply(Op::log, {sum}), again});
+  node.define(0, second.result(result_labels(x.rank(), a), root, x.type));
+}
+
+/// y[i] = sum over j <= i of x[j]: a product with a triangular 0/1 matrix.
+void cum_sum(NodeImport& node) {
+  const View& x = node.input(0);
+  const std::vector<int64_t> axes = node.ints_input(1, "the axis");
+  if (axes.size() != 1) node.reject("expected one axis");
+  const int axis = node.axis(axes[0], x.rank());
+  const bool exclusive = node.integer("exclusive", 0) != 0;
+  const bool reverse = node.integer("reverse", 0) != 0;
+  const int64_t n = x.extent(axis);
+  if (n > 8192) node.reject("the running sum is too long to be a product with a matrix");
+  std::vector<int64_t> matrix(static_cast<size_t>(n * n));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      const bool counted = reverse ? (exclusive ? j > i : j >= i) : (exclusive ? j < i : j <= i);
+      matrix[static_cast<size_t>(i * n + j)] = counted;
+    }
+  }
+  const View triangle =
+      node.importer().add_constant(node.onnx().outputs[0] + ".triangle",
+                                   host_ints(std::move(matrix), {n, n}, ElementType::boolean));
+  Kernel k = node.kernel();
+  constexpr int kSummed = 1000;
+  std::vector<int> labels = all_labels(x.rank());
+  labels[static_cast<size_t>(axis)] = kSummed;
+  const int t = k.operand(triangle, {axis, kSummed});
+  const int o = k.operand(x, labels);
+  const int32_t chosen = k.use(t);
+  const int32_t value = k.use(o);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSummed}, picked);
+  node.define(0, k.result(all_labels(x.rank()), root, x.type));
+}
+
+constexpr OperatorRow kRows[] = {
+    {"CumSum", cum_sum, "axes longer than 8192 of tensors that are not constant"},
+    {"ReduceL1", reduce<Reduction::sum, Before::absolute>},
+    {"ReduceL2", reduce<Reduction::sum, Before::square, Op::sqrt>},
+    {"ReduceLogSum", reduce<Reduction::sum, Before::nothing, Op::log>},
+    {"ReduceLogSumExp", log_sum_exp},
+    {"ReduceMax", reduce<Reduction::max>},
+    {"ReduceMean", reduce<Reduction::mean>},
+    {"ReduceMin", reduce<Reduction::min>},
+    {"ReduceProd", reduce<Reduction::prod>},
+    {"ReduceSum", reduce<Reduction::sum>},
+    {"ReduceSumSquare", reduce<Reduction::sum, Before::square>},
+};
+
+}  // namespace
+
 std::span<const OperatorRow> reduction_operators() {
-  return {};
+  return kRows;
 }
 
 }  // namespace fuseflow

@@ -1,0 +1,177 @@
+// Conditions on masks, and whether they leave every row open.
+#include "import/masks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fuseflow {
+
+namespace {
+
+using Conditions = std::optional<std::vector<MaskCondition>>;
+
+const HostTensor* values_of(const DraftProgram& draft, TensorId tensor) {
+  const Draft& d = draft.tensors[static_cast<size_t>(tensor)];
+  return d.data ? d.data.get() : d.values.get();
+}
+
+/// The condition that the mask read by `access` holds; nothing unless its values are known.
+Conditions mask_condition(const DraftProgram& draft, const Expr& access, MaskCondition::Kind kind) {
+  if (access.kind != Expr::Kind::access || values_of(draft, access.tensor) == nullptr)
+    return std::nullopt;
+  MaskCondition condition{access.tensor, kind, {}};
+  for (const Subscript& s : access.subscripts) {
+    if (!s.is_plain()) return std::nullopt;
+    condition.indices.push_back(s.plain());
+  }
+  return std::vector<MaskCondition>{std::move(condition)};
+}
+
+Conditions joined(Conditions a, const Conditions& b) {
+  if (!a || !b) return std::nullopt;
+  a->insert(a->end(), b->begin(), b->end());
+  return a;
+}
+
+bool keeps_finite(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::neg:
+    case Op::abs:
+    case Op::relu:
+    case Op::max:
+    case Op::min:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::exp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// An access to an intermediate: its own conditions, over this statement's indices.
+Conditions inherited(const DraftProgram& draft, const Expr& access) {
+  const auto& known = draft.tensors[static_cast<size_t>(access.tensor)].finite_where;
+  if (!known) return std::nullopt;
+  std::vector<MaskCondition> result = *known;
+  for (MaskCondition& condition : result) {
+    for (IndexId& index : condition.indices) {
+      const Subscript& s = access.subscripts[static_cast<size_t>(index)];
+      if (!s.is_plain()) return std::nullopt;
+      index = s.plain();
+    }
+  }
+  return result;
+}
+
+bool holds(const HostTensor& values, int64_t at, MaskCondition::Kind kind) {
+  const float v = values.as_float(at);
+  switch (kind) {
+    case MaskCondition::Kind::nonzero:
+      return v != 0;
+    case MaskCondition::Kind::zero:
+      return v == 0;
+    case MaskCondition::Kind::finite:
+      return std::isfinite(v);
+  }
+  return false;
+}
+
+}  // namespace
+
+Conditions finite_where(const Program& program, const DraftProgram& draft,
+                        const Statement& statement, int32_t node) {
+  const Expr& e = statement.nodes[static_cast<size_t>(node)];
+  const auto child = [&](size_t c) {
+    return finite_where(program, draft, statement, e.children[c]);
+  };
+  if (e.kind == Expr::Kind::constant) {
+    return std::isfinite(e.constant) ? Conditions(std::vector<MaskCondition>{}) : std::nullopt;
+  }
+  if (e.kind == Expr::Kind::access) {
+    if (draft.expected[static_cast<size_t>(e.tensor)].finite) return std::vector<MaskCondition>{};
+    if (values_of(draft, e.tensor) != nullptr)
+      return mask_condition(draft, e, MaskCondition::Kind::finite);
+    return inherited(draft, e);
+  }
+  if (e.kind != Expr::Kind::apply) return std::nullopt;
+  if (e.op == Op::where) {
+    const Expr& mask = statement.nodes[static_cast<size_t>(e.children[0])];
+    const Conditions yes = child(1);
+    const Conditions no = child(2);
+    if (yes && no) return joined(yes, no);
+    if (yes) return joined(mask_condition(draft, mask, MaskCondition::Kind::nonzero), yes);
+    if (no) return joined(mask_condition(draft, mask, MaskCondition::Kind::zero), no);
+    return std::nullopt;
+  }
+  if (e.op == Op::div) {
+    const Expr& divisor = statement.nodes[static_cast<size_t>(e.children[1])];
+    return divisor.kind == Expr::Kind::constant && divisor.constant != 0 ? child(0) : std::nullopt;
+  }
+  if (!keeps_finite(e.op)) return std::nullopt;
+  Conditions all = std::vector<MaskCondition>{};
+  for (size_t c = 0; c < e.children.size(); ++c) all = joined(std::move(all), child(c));
+  return all;
+}
+
+Conditions over_result(const Statement& statement, std::vector<MaskCondition> conditions) {
+  for (MaskCondition& condition : conditions) {
+    for (IndexId& index : condition.indices) {
+      const auto& result = statement.result_indices;
+      const auto found = std::find(result.begin(), result.end(), index);
+      if (found == result.end()) return std::nullopt;
+      index = static_cast<IndexId>(found - result.begin());
+    }
+  }
+  return conditions;
+}
+
+bool every_row_open(const DraftProgram& draft, const Statement& statement,
+                    const std::vector<IndexId>& over,
+                    const std::vector<MaskCondition>& conditions) {
+  std::set<IndexId> used;
+  for (const MaskCondition& c : conditions) used.insert(c.indices.begin(), c.indices.end());
+  std::vector<IndexId> order;  // rows first, then what a row ranges over
+  int64_t row = 1;
+  int64_t total = 1;
+  for (const bool inner : {false, true}) {
+    for (const IndexId index : used) {
+      const bool reduced = std::find(over.begin(), over.end(), index) != over.end();
+      if (reduced != inner) continue;
+      order.push_back(index);
+      const int64_t extent = statement.indices[static_cast<size_t>(index)].extent;
+      if (__builtin_mul_overflow(total, extent, &total) || total > (int64_t{1} << 28)) return false;
+      if (inner) row *= extent;
+    }
+  }
+  std::vector<int64_t> at(statement.indices.size(), 0);
+  bool open = false;
+  for (int64_t n = 0; n < total; ++n) {
+    if (!open) {
+      open = true;
+      for (const MaskCondition& c : conditions) {
+        int64_t position = 0;
+        const auto& shape = draft.tensors[static_cast<size_t>(c.mask)].shape;
+        for (size_t d = 0; d < shape.size(); ++d)
+          position = position * shape[d] + at[static_cast<size_t>(c.indices[d])];
+        open = open && holds(*values_of(draft, c.mask), position, c.kind);
+      }
+    }
+    if ((n + 1) % row == 0) {
+      if (!open) return false;
+      open = false;
+    }
+    for (size_t k = order.size(); k-- > 0;) {
+      int64_t& c = at[static_cast<size_t>(order[k])];
+      if (++c < statement.indices[static_cast<size_t>(order[k])].extent) break;
+      c = 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,28 @@
+// Where a value is finite: what a -inf mask leaves open. A softmax needs it, because "absent
+// entries stay 0" holds only in rows whose maximum is finite. Masks are known at import (constants,
+// bound inputs), so that rows without any open entry are found here and evaluated densely.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "import/draft.h"
+
+namespace fuseflow {
+
+/// The conditions under which node `node` of the statement is finite; nothing if it is not known.
+/// No conditions: always.
+std::optional<std::vector<MaskCondition>> finite_where(const Program& program,
+                                                       const DraftProgram& draft,
+                                                       const Statement& statement, int32_t node);
+
+/// Conditions over a statement's indices as conditions over the dimensions of its result.
+std::optional<std::vector<MaskCondition>> over_result(const Statement& statement,
+                                                      std::vector<MaskCondition> conditions);
+
+/// Whether, for every value of the other indices, some value of the indices `over` satisfies all
+/// conditions.
+bool every_row_open(const DraftProgram& draft, const Statement& statement,
+                    const std::vector<IndexId>& over, const std::vector<MaskCondition>& conditions);
+
+}  // namespace fuseflow

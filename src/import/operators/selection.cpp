@@ -1,0 +1,587 @@
+// Concat, Gather and Scatter: selections with constant indices. Affine ones are views, the others
+// products with 0/1 matrices; a scatter of a weighted gather is one product with a sparse matrix.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "import/importer.h"
+#include "import/operators/common.h"
+#include "import/registry.h"
+#include "support/error.h"
+#include "tensor/limits.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr int kSource = 1000;  // label of the dimension that is selected from
+
+// --- Concat ---
+
+/// One part in its place, 0 elsewhere.
+int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, int axis,
+                    int64_t start, int64_t extent) {
+  const int32_t value = k.use(operand);
+  const auto extent_of = [&](TensorId t, size_t d) { return node.tensor_extent(t, d); };
+  if (reads_zero_outside(part, axis, extent_of)) return value;
+  const int32_t from = k.apply(Op::ge, {k.coordinate(axis), k.constant(static_cast<float>(start))});
+  const int32_t to = k.apply(
+      Op::lt, {k.coordinate(axis), k.constant(static_cast<float>(start + part.extent(axis)))});
+  const int32_t zero = k.constant(0);
+  (void)extent;
+  return k.apply(Op::where, {k.apply(Op::logical_and, {from, to}), value, zero});
+}
+
+/// All parts constant: copied on the host.
+HostPtr concatenated(const std::vector<HostPtr>& parts, int axis) {
+  auto result = std::make_shared<HostTensor>();
+  result->type = parts[0]->type;
+  result->shape = parts[0]->shape;
+  int64_t extent = 0;
+  for (const HostPtr& p : parts) extent += p->shape[static_cast<size_t>(axis)];
+  result->shape[static_cast<size_t>(axis)] = extent;
+  int64_t outer = 1;
+  for (int d = 0; d < axis; ++d) outer *= result->shape[static_cast<size_t>(d)];
+  std::vector<float> floats;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const HostPtr& p : parts) {
+      const int64_t block = outer == 0 ? 0 : p->size() / outer;
+      for (int64_t i = o * block; i < (o + 1) * block; ++i) {
+        if (result->integral())
+          result->ints.push_back(p->ints[static_cast<size_t>(i)]);
+        else
+          floats.push_back(p->as_float(i));
+      }
+    }
+  }
+  if (!result->integral()) result->floats = Buffer<float>(std::move(floats));
+  return result;
+}
+
+void check_parts(const NodeImport& node, int axis) {
+  const View& first = node.input(0);
+  for (int i = 1; i < node.input_count(); ++i) {
+    const View& part = node.input(i);
+    bool same = part.rank() == first.rank() &&
+                HostTensor::is_integral(part.type) == HostTensor::is_integral(first.type);
+    for (int d = 0; same && d < first.rank(); ++d)
+      same = d == axis || part.extent(d) == first.extent(d);
+    if (!same) {
+      node.reject(fmt::format("parts of shape [{}] and [{}] do not join along axis {}",
+                              fmt::join(first.shape(), ","), fmt::join(part.shape(), ","), axis));
+    }
+  }
+}
+
+void concat(NodeImport& node) {
+  const int axis = node.axis(node.integer("axis", 0), node.input(0).rank());
+  check_parts(node, axis);
+  std::vector<HostPtr> constants;
+  std::vector<View> parts;
+  int64_t extent = 0;
+  for (int i = 0; i < node.input_count(); ++i) {
+    const View& part = node.input(i);
+    if (HostPtr data = node.try_constant(i)) constants.push_back(std::move(data));
+    if (part.extent(axis) == 0) continue;
+    parts.push_back(part);
+    extent += part.extent(axis);
+  }
+  if (static_cast<int>(constants.size()) == node.input_count()) {
+    return node.output_constant(0, concatenated(constants, axis));
+  }
+  if (parts.size() == 1) return node.output(0, parts[0]);
+  Kernel k = node.kernel();
+  std::vector<int> operands;
+  Parts origin{axis, {}};
+  int64_t start = 0;
+  for (View& part : parts) {
+    part = node.single_axis(part, axis);
+    origin.views.push_back(std::make_shared<const View>(part));
+    operands.push_back(k.operand(placed(part, axis, start, extent), all_labels(part.rank())));
+    start += part.extent(axis);
+  }
+  int32_t root = -1;
+  start = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const int32_t value = placed_part(node, k, operands[p], parts[p], axis, start, extent);
+    root = root < 0 ? value : k.apply(Op::add, {root, value});
+    start += parts[p].extent(axis);
+  }
+  View joined = k.result(all_labels(parts[0].rank()), root, parts[0].type);
+  node.output(0, joined);
+  node.join_output(0, std::move(origin));
+}
+
+// --- Gather ---
+
+/// Start and step of an affine progression, or nothing.
+std::optional<std::pair<int64_t, int64_t>> progression(const std::vector<int64_t>& values) {
+  if (values.empty()) return std::nullopt;
+  const int64_t step = values.size() > 1 ? values[1] - values[0] : 1;
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] - values[i - 1] != step) return std::nullopt;
+  }
+  if (step == 0) return std::nullopt;
+  return std::pair{values[0], step};
+}
+
+std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
+                                     int64_t extent) {
+  for (int64_t& i : indices) {
+    if (i < -extent || i >= extent) {
+      node.reject(fmt::format("index {} is outside a dimension of extent {}", i, extent));
+    }
+    if (i < 0) i += extent;
+  }
+  return indices;
+}
+
+/// rows x extent, 1 where row e selects indices[e].
+HostPtr selection_matrix(const NodeImport& node, const std::vector<int64_t>& indices,
+                         int64_t extent) {
+  const auto rows = static_cast<int64_t>(indices.size());
+  if (saturating_product(static_cast<uint64_t>(rows), static_cast<uint64_t>(extent)) >
+      static_cast<uint64_t>(kMaxFoldedElements)) {
+    node.reject(fmt::format("a selection of {} out of {} rows is too large", rows, extent));
+  }
+  std::vector<int64_t> values(static_cast<size_t>(rows * extent), 0);
+  for (int64_t e = 0; e < rows; ++e)
+    values[static_cast<size_t>(e * extent + indices[static_cast<size_t>(e)])] = 1;
+  return host_ints(std::move(values), {rows, extent}, ElementType::boolean);
+}
+
+/// Rows of a constant, copied.
+HostPtr gathered(const HostTensor& data, const std::vector<int64_t>& indices, int axis) {
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (int d = 0; d < axis; ++d) outer *= data.shape[static_cast<size_t>(d)];
+  for (size_t d = static_cast<size_t>(axis) + 1; d < data.shape.size(); ++d) inner *= data.shape[d];
+  const int64_t extent = data.shape[static_cast<size_t>(axis)];
+  auto result = std::make_shared<HostTensor>();
+  result->type = data.type;
+  result->shape = data.shape;
+  result->shape[static_cast<size_t>(axis)] = static_cast<int64_t>(indices.size());
+  std::vector<float> floats;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const int64_t i : indices) {
+      const auto at = static_cast<std::ptrdiff_t>((o * extent + i) * inner);
+      if (data.integral())
+        result->ints.insert(result->ints.end(), data.ints.begin() + at,
+                            data.ints.begin() + at + inner);
+      else
+        floats.insert(floats.end(), data.floats.begin() + at, data.floats.begin() + at + inner);
+    }
+  }
+  if (!data.integral()) result->floats = Buffer<float>(std::move(floats));
+  return result;
+}
+
+/// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
+View selected(NodeImport& node, const View& data, const std::vector<int64_t>& indices, int axis) {
+  const View matrix =
+      derived_constant(node, "select", selection_matrix(node, indices, data.extent(axis)));
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(data.rank());
+  labels[static_cast<size_t>(axis)] = kSource;
+  const int p = k.operand(matrix, {axis, kSource});
+  const int x = k.operand(data, labels);
+  const int32_t chosen = k.use(p);
+  const int32_t value = k.use(x);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
+  return node.helper("rows", k.result(all_labels(data.rank()), root, data.type));
+}
+
+void gather(NodeImport& node) {
+  const View& data = node.input(0);
+  if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  const HostPtr index_data = node.constant_input(1, "the indices");
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
+  std::vector<int64_t> shape = data.shape();
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, index_data->shape.begin(), index_data->shape.end());
+  const uint64_t size = saturating_product(
+      static_cast<uint64_t>(indices.size()),
+      static_cast<uint64_t>(data.size() / std::max<int64_t>(1, data.extent(axis))));
+  View result;
+  HostPtr host;
+  const auto affine = progression(indices);
+  if (affine && !HostTensor::is_integral(data.type)) {
+    result = node.sliced(data, axis, affine->first, affine->second,
+                         static_cast<int64_t>(indices.size()));
+  } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) && (host = node.try_constant(0))) {
+    auto rows = std::make_shared<HostTensor>(*gathered(*host, indices, axis));
+    rows->shape = shape;
+    node.output_constant(0, rows);
+    const bool weights = !rows->integral() && data.rank() >= 2;
+    if (weights && node.importer().from_input(node.input(1))) {
+      node.importer().mark_activation(node.importer().value(node.onnx().outputs[0]));
+    }
+    return;
+  } else {
+    if (indices.empty()) node.reject("a selection of extent 0");
+    result = selected(node, data, indices, axis);
+  }
+  node.output(0, node.reshaped(result, shape));
+  const bool by_row = axis == 0 && index_data->shape.size() == 1;
+  if (by_row && !node.importer().is_constant(data)) {
+    node.select_output(
+        0, {std::make_shared<const View>(data), indices, std::vector<float>(indices.size(), 1)});
+  }
+}
+
+/// y[i, j] = x[index[i, j], j]: a product with a 0/1 tensor over all of y and the source dimension.
+void gather_elements(NodeImport& node) {
+  const View& data = node.input(0);
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  const HostPtr index_data = node.constant_input(1, "the indices");
+  const int64_t extent = data.extent(axis);
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
+  const int rank = data.rank();
+  if (static_cast<int>(index_data->shape.size()) != rank)
+    node.reject("indices and data differ in rank");
+  HostTensor matrix = *selection_matrix(node, indices, extent);
+  matrix.shape = index_data->shape;
+  matrix.shape.push_back(extent);
+  View source = data;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t wanted = index_data->shape[static_cast<size_t>(d)];
+    if (d != axis && wanted > data.extent(d)) node.reject("the indices exceed the data");
+    if (d != axis) source = node.sliced(source, d, 0, 1, wanted);
+  }
+  const View chosen_view =
+      derived_constant(node, "select", std::make_shared<const HostTensor>(std::move(matrix)));
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(rank);
+  labels.push_back(kSource);
+  const int p = k.operand(chosen_view, labels);
+  labels.pop_back();
+  labels[static_cast<size_t>(axis)] = kSource;
+  const int x = k.operand(source, labels);
+  const int32_t chosen = k.use(p);
+  const int32_t value = k.use(x);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
+  node.define(0, k.result(all_labels(rank), root, data.type));
+}
+
+// --- Scatter ---
+
+/// A scatter along one dimension after normalisation: target[e] of the flattened leading indices.
+struct Scatter {
+  std::vector<int64_t> targets;  ///< where update e goes
+  int64_t extent = 0;            ///< of the dimension that is written
+  bool add = false;
+};
+
+bool adds(NodeImport& node) {
+  const std::string reduction = node.text("reduction", "none");
+  if (reduction != "none" && reduction != "add")
+    node.reject("reduction '" + reduction + "' is not supported, expected none or add");
+  return reduction == "add";
+}
+
+void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positions) {
+  std::set<int64_t> seen;
+  for (const int64_t p : positions) {
+    if (seen.insert(p).second) continue;
+    report(
+        Severity::warning,
+        fmt::format(
+            "node '{}' ({}): repeated indices without a reduction; PyTorch drops the reduction of "
+            "scatter_add below opset 16 and of index_put(accumulate=True): export with opset 16 or "
+            "newer",
+            node.onnx().name, node.onnx().op));
+    return;
+  }
+}
+
+/// All constant: done on the host. position[u] is the element that update u goes to.
+HostPtr scattered(const HostTensor& data, const HostTensor& updates,
+                  const std::vector<int64_t>& positions, bool add) {
+  auto result = std::make_shared<HostTensor>(data);
+  std::vector<float> floats = data.floats.to_vector();
+  for (size_t u = 0; u < positions.size(); ++u) {
+    const auto p = static_cast<size_t>(positions[u]);
+    const auto at = static_cast<int64_t>(u);
+    if (data.integral())
+      result->ints[p] = (add ? result->ints[p] : 0) + updates.ints[u];
+    else
+      floats[p] = (add ? floats[p] : 0) + updates.as_float(at);
+  }
+  if (!data.integral()) result->floats = Buffer<float>(std::move(floats));
+  return result;
+}
+
+bool all_zero(const NodeImport& node, int input) {
+  const HostPtr data = node.try_constant(input);
+  if (!data) return false;
+  for (int64_t i = 0; i < data->size(); ++i) {
+    if (data->as_float(i) != 0) return false;
+  }
+  return true;
+}
+
+/// The linear position of every update of a ScatterElements.
+std::vector<int64_t> element_positions(const HostTensor& index, const std::vector<int64_t>& indices,
+                                       const std::vector<int64_t>& shape, int axis) {
+  std::vector<int64_t> positions;
+  std::vector<int64_t> at(shape.size(), 0);
+  for (const int64_t target : indices) {
+    int64_t p = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      p = p * shape[d] + (static_cast<int>(d) == axis ? target : at[d]);
+    }
+    positions.push_back(p);
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < index.shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  return positions;
+}
+
+/// Whether the target depends on the coordinate along `axis` alone; gives it by that coordinate.
+std::optional<std::vector<int64_t>> targets_by_row(const HostTensor& index,
+                                                   const std::vector<int64_t>& indices, int axis) {
+  int64_t inner = 1;
+  for (size_t d = static_cast<size_t>(axis) + 1; d < index.shape.size(); ++d)
+    inner *= index.shape[d];
+  const int64_t rows = index.shape[static_cast<size_t>(axis)];
+  std::vector<int64_t> targets(static_cast<size_t>(rows), -1);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    int64_t& t = targets[static_cast<size_t>((static_cast<int64_t>(i) / inner) % rows)];
+    if (t >= 0 && t != indices[i]) return std::nullopt;
+    t = indices[i];
+  }
+  return targets;
+}
+
+/// y = data + A x, where A gathers the weights of updates that are a weighted selection of x.
+void scatter_selection(NodeImport& node, const View& data, const Selection& s,
+                       const Scatter& scatter, bool zero) {
+  const View& x = *s.source;
+  const int64_t columns = x.extent(0);
+  if (scatter.extent * columns > kMaxFoldedElements) node.reject("the adjacency is too large");
+  std::vector<float> values(static_cast<size_t>(scatter.extent * columns), 0);
+  for (size_t e = 0; e < s.rows.size(); ++e) {
+    values[static_cast<size_t>(scatter.targets[e] * columns + s.rows[e])] += s.weights[e];
+  }
+  const View adjacency = derived_constant(
+      node, "adjacency", host_floats(std::move(values), {scatter.extent, columns}));
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(x.rank());
+  labels[0] = kSource;
+  const int a = k.operand(adjacency, {0, kSource});
+  const int b = k.operand(x, labels);
+  const int c = zero ? -1 : k.operand(data, all_labels(data.rank()));
+  const int32_t left = k.use(a);
+  const int32_t right = k.use(b);
+  int32_t root = k.reduce(Reduction::sum, {kSource}, k.apply(Op::mul, {left, right}));
+  if (!zero) {
+    const int32_t old = k.use(c);
+    root = k.apply(Op::add, {old, root});
+  }
+  node.define(0, k.result(all_labels(x.rank()), root, data.type));
+}
+
+/// The general form: data + sum over updates (or instead of data where one arrives).
+void scatter_product(NodeImport& node, const View& data, const View& updates, const View& matrix,
+                     const std::vector<int>& matrix_labels, const std::vector<int>& update_labels,
+                     const std::vector<int>& summed, const Scatter& scatter, bool zero,
+                     const View* hit, const std::vector<int>& hit_labels) {
+  Kernel k = node.kernel();
+  const int p = k.operand(matrix, matrix_labels);
+  const int u = k.operand(updates, update_labels);
+  const int d = zero ? -1 : k.operand(data, all_labels(data.rank()));
+  const int h = hit != nullptr ? k.operand(*hit, hit_labels) : -1;
+  const int32_t chosen = k.use(p);
+  const int32_t value = k.use(u);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  int32_t root = k.reduce(Reduction::sum, summed, picked);
+  if (!zero) {
+    const int32_t old = k.use(d);
+    if (scatter.add)
+      root = k.apply(Op::add, {old, root});
+    else {
+      const int32_t here = k.use(h);
+      root = k.apply(Op::where, {here, root, old});
+    }
+  }
+  std::vector<int> labels = all_labels(data.rank());
+  for (int dim = 0; dim < data.rank(); ++dim) {
+    if (data.extent(dim) == 1) labels[static_cast<size_t>(dim)] = -1;
+  }
+  node.define(0, k.result(labels, root, data.type));
+}
+
+/// Without a reduction the last update wins: earlier ones to the same place are dropped.
+std::vector<bool> last_updates(const std::vector<int64_t>& positions) {
+  std::vector<bool> kept(positions.size(), false);
+  std::set<int64_t> seen;
+  for (size_t e = positions.size(); e-- > 0;) kept[e] = seen.insert(positions[e]).second;
+  return kept;
+}
+
+/// Rows of `data` along `axis` are written by rows of the updates.
+void scatter_rows(NodeImport& node, int axis, const Scatter& scatter, const View& updates) {
+  const View& data = node.input(0);
+  const bool zero = all_zero(node, 0);
+  if (scatter.add && axis == 0 && updates.selection) {
+    return scatter_selection(node, data, *updates.selection, scatter, zero);
+  }
+  const auto rows = static_cast<int64_t>(scatter.targets.size());
+  const std::vector<bool> kept =
+      scatter.add ? std::vector<bool>(scatter.targets.size(), true) : last_updates(scatter.targets);
+  if (rows * scatter.extent > kMaxFoldedElements)
+    node.reject("the scatter is too large to be a product with a matrix");
+  std::vector<int64_t> matrix(static_cast<size_t>(scatter.extent * rows), 0);
+  std::vector<int64_t> hit(static_cast<size_t>(scatter.extent), 0);
+  for (int64_t e = 0; e < rows; ++e) {
+    const int64_t target = scatter.targets[static_cast<size_t>(e)];
+    if (kept[static_cast<size_t>(e)]) matrix[static_cast<size_t>(target * rows + e)] = 1;
+    hit[static_cast<size_t>(target)] = 1;
+  }
+  const View chosen = derived_constant(
+      node, "place", host_ints(std::move(matrix), {scatter.extent, rows}, ElementType::boolean));
+  const View here = derived_constant(
+      node, "hit", host_ints(std::move(hit), {scatter.extent}, ElementType::boolean));
+  std::vector<int> update_labels = all_labels(data.rank());
+  update_labels[static_cast<size_t>(axis)] = kSource;
+  scatter_product(node, data, updates, chosen, {axis, kSource}, update_labels, {kSource}, scatter,
+                  zero, scatter.add ? nullptr : &here, {axis});
+}
+
+/// Targets that differ between columns: updates and data as vectors.
+void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool add) {
+  const View& data = node.input(0);
+  const View& updates = node.input(2);
+  Scatter scatter{positions, data.size(), add};
+  const auto count = static_cast<int64_t>(positions.size());
+  if (saturating_product(static_cast<uint64_t>(count), static_cast<uint64_t>(data.size())) >
+      static_cast<uint64_t>(kMaxFoldedElements)) {
+    node.reject("the scatter is too large to be a product with a matrix");
+  }
+  const std::vector<bool> kept =
+      add ? std::vector<bool>(positions.size(), true) : last_updates(positions);
+  std::vector<int64_t> matrix(static_cast<size_t>(data.size() * count), 0);
+  std::vector<int64_t> hit(static_cast<size_t>(data.size()), 0);
+  for (int64_t e = 0; e < count; ++e) {
+    const int64_t target = positions[static_cast<size_t>(e)];
+    if (kept[static_cast<size_t>(e)]) matrix[static_cast<size_t>(target * count + e)] = 1;
+    hit[static_cast<size_t>(target)] = 1;
+  }
+  std::vector<int64_t> shape = data.shape();
+  const std::vector<int64_t> update_shape = updates.shape();
+  shape.insert(shape.end(), update_shape.begin(), update_shape.end());
+  const View chosen =
+      derived_constant(node, "place", host_ints(std::move(matrix), shape, ElementType::boolean));
+  const View here =
+      derived_constant(node, "hit", host_ints(std::move(hit), data.shape(), ElementType::boolean));
+  std::vector<int> summed;
+  std::vector<int> labels = all_labels(data.rank());
+  for (int d = 0; d < updates.rank(); ++d) summed.push_back(kSource + d);
+  labels.insert(labels.end(), summed.begin(), summed.end());
+  scatter_product(node, data, updates, chosen, labels, summed, summed, scatter, all_zero(node, 0),
+                  add ? nullptr : &here, all_labels(data.rank()));
+}
+
+void scatter_elements(NodeImport& node) {
+  const View& data = node.input(0);
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  const bool add = adds(node);
+  const HostPtr index = node.constant_input(1, "the indices");
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
+  const View& updates = node.input(2);
+  if (index->shape != updates.shape() || updates.rank() != data.rank())
+    node.reject("indices, updates and data do not fit");
+  for (int d = 0; d < data.rank(); ++d) {
+    if (d != axis && updates.extent(d) > data.extent(d)) node.reject("the updates exceed the data");
+  }
+  const auto positions = element_positions(*index, indices, data.shape(), axis);
+  if (!add) warn_of_repeats(node, positions);
+  const HostPtr old = node.try_constant(0);
+  const HostPtr fresh = node.try_constant(2);
+  if (old && fresh) return node.output_constant(0, scattered(*old, *fresh, positions, add));
+  bool full = true;
+  for (int d = 0; d < data.rank(); ++d)
+    full = full && (d == axis || updates.extent(d) == data.extent(d));
+  const auto targets = targets_by_row(*index, indices, axis);
+  if (!full || !targets) return scatter_flat(node, positions, add);
+  scatter_rows(node, axis, {*targets, data.extent(axis), add}, updates);
+}
+
+/// Linear positions (in units of the inner block) of the index tuples of a ScatterND.
+std::vector<int64_t> tuple_positions(const NodeImport& node, const std::vector<int64_t>& indices,
+                                     int64_t depth, const View& data) {
+  std::vector<int64_t> positions;
+  for (size_t i = 0; i < indices.size(); i += static_cast<size_t>(depth)) {
+    int64_t p = 0;
+    for (int64_t d = 0; d < depth; ++d) {
+      const int64_t extent = data.extent(static_cast<int>(d));
+      const int64_t at = checked_indices(node, {indices[i + static_cast<size_t>(d)]}, extent)[0];
+      p = p * extent + at;
+    }
+    positions.push_back(p);
+  }
+  return positions;
+}
+
+void scatter_nd(NodeImport& node) {
+  const View& data = node.input(0);
+  const bool add = adds(node);
+  const HostPtr index = node.constant_input(1, "the indices");
+  const auto indices = node.ints_input(1, "the indices");
+  const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
+  if (depth < 1 || depth > data.rank()) node.reject("the indices do not fit the data");
+  const auto tuples = tuple_positions(node, indices, depth, data);
+  if (!add) warn_of_repeats(node, tuples);
+  std::vector<int64_t> rest;
+  int64_t inner = 1;
+  for (int d = static_cast<int>(depth); d < data.rank(); ++d) {
+    rest.push_back(data.extent(d));
+    inner *= data.extent(d);
+  }
+  const auto count = static_cast<int64_t>(tuples.size());
+  if (node.input(2).size() != count * inner) node.reject("the updates do not fit the indices");
+  const HostPtr old = node.try_constant(0);
+  const HostPtr fresh = node.try_constant(2);
+  if (old && fresh) {
+    std::vector<int64_t> positions;
+    for (const int64_t t : tuples) {
+      for (int64_t k = 0; k < inner; ++k) positions.push_back(t * inner + k);
+    }
+    return node.output_constant(0, scattered(*old, *fresh, positions, add));
+  }
+  if (depth > 1)
+    node.reject(
+        "index tuples of more than one element, of tensors that are not constant, are not "
+        "supported");
+  std::vector<int64_t> shape = {count};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  scatter_rows(node, 0, {tuples, data.extent(0), add}, node.reshaped(node.input(2), shape));
+}
+
+constexpr OperatorRow kRows[] = {
+    {"Concat", concat},
+    {"Gather", gather, "indices that are not constant"},
+    {"GatherElements", gather_elements, "indices that are not constant"},
+    {"Scatter", scatter_elements, "indices that are not constant"},
+    {"ScatterElements", scatter_elements,
+     "indices that are not constant; reductions mul, min, max"},
+    {"ScatterND", scatter_nd,
+     "indices that are not constant; longer index tuples unless all is constant"},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> selection_operators() {
+  return kRows;
+}
+
+}  // namespace fuseflow

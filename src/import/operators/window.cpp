@@ -1,0 +1,336 @@
+// Convolution and pooling: subscripts stride * output + dilation * kernel - padding. Out of range
+// reads 0, which is what padding means for a sum; pooling guards its windows where it matters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "import/importer.h"
+#include "import/operators/common.h"
+#include "import/registry.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr int kOutput = 100;  // + spatial dimension
+constexpr int kKernel = 200;
+constexpr int kGroup = 300;
+constexpr int kIn = 301;   // input channels of a group
+constexpr int kOut = 302;  // output channels of a group
+constexpr int64_t kMaxWindow = int64_t{1} << 20;
+
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, begin, end, output;
+  bool padded = false;  ///< some window reaches beyond the input
+  size_t rank() const { return kernel.size(); }
+};
+
+std::vector<int64_t> listed(const NodeImport& node, const std::string& name, size_t count,
+                            int64_t otherwise, int64_t least) {
+  std::vector<int64_t> v = node.integers(name);
+  if (v.empty()) v.assign(count, otherwise);
+  if (v.size() != count)
+    node.reject(fmt::format("attribute '{}' has {} entries, expected {}", name, v.size(), count));
+  for (const int64_t x : v) {
+    if (x < least || x > kMaxWindow)
+      node.reject(fmt::format("attribute '{}' has the entry {}", name, x));
+  }
+  return v;
+}
+
+/// The geometry of a sliding window over the spatial dimensions (2 ..) of `x`.
+Window window_of(const NodeImport& node, const View& x, std::vector<int64_t> kernel) {
+  Window w;
+  w.kernel = std::move(kernel);
+  const size_t n = w.kernel.size();
+  if (x.rank() != static_cast<int>(n) + 2)
+    node.reject("the kernel does not fit the rank of the input");
+  for (const int64_t k : w.kernel) {
+    if (k < 1 || k > kMaxWindow) node.reject("a kernel extent is out of range");
+  }
+  w.strides = listed(node, "strides", n, 1, 1);
+  w.dilations = listed(node, "dilations", n, 1, 1);
+  const std::vector<int64_t> pads = listed(node, "pads", 2 * n, 0, 0);
+  w.begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
+  w.end.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
+  const std::string automatic = node.text("auto_pad", "NOTSET");
+  const bool up = node.integer("ceil_mode", 0) != 0;
+  for (size_t d = 0; d < n; ++d) {
+    const int64_t extent = x.extent(static_cast<int>(d) + 2);
+    const int64_t reach = (w.kernel[d] - 1) * w.dilations[d] + 1;
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      const int64_t out = (extent + w.strides[d] - 1) / w.strides[d];
+      const int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[d] + reach - extent);
+      w.begin[d] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
+      w.end[d] = total - w.begin[d];
+    } else if (automatic == "VALID") {
+      w.begin[d] = w.end[d] = 0;
+    }
+    const int64_t room = extent + w.begin[d] + w.end[d] - reach;
+    if (room < 0) node.reject("the kernel exceeds the padded input");
+    int64_t out = (up ? room + w.strides[d] - 1 : room) / w.strides[d] + 1;
+    if (up && (out - 1) * w.strides[d] >= extent + w.begin[d])
+      --out;  // a window that starts beyond
+    w.output.push_back(out);
+    w.padded = w.padded || w.begin[d] > 0 || (out - 1) * w.strides[d] + reach - w.begin[d] > extent;
+  }
+  return w;
+}
+
+/// Declares the labels of the window and gives the subscripts of the spatial dimensions.
+std::vector<Subscript> window_subscripts(Kernel& k, const Window& w) {
+  std::vector<Subscript> result;
+  for (size_t d = 0; d < w.rank(); ++d) {
+    Subscript s;
+    const int out = kOutput + static_cast<int>(d);
+    const int inner = kKernel + static_cast<int>(d);
+    if (w.output[d] > 1) s.terms.emplace_back(k.index(out), w.strides[d]);
+    if (w.kernel[d] > 1) s.terms.emplace_back(k.index(inner), w.dilations[d]);
+    s.offset = -w.begin[d];
+    result.push_back(std::move(s));
+  }
+  return result;
+}
+
+void declare_window(Kernel& k, const Window& w) {
+  for (size_t d = 0; d < w.rank(); ++d) {
+    k.declare(kOutput + static_cast<int>(d), w.output[d]);
+    k.declare(kKernel + static_cast<int>(d), w.kernel[d]);
+  }
+}
+
+std::vector<int> window_labels(int first, const Window& w) {
+  std::vector<int> labels;
+  for (size_t d = 0; d < w.rank(); ++d) labels.push_back(first + static_cast<int>(d));
+  return labels;
+}
+
+Subscript label_subscript(Kernel& k, int label, int64_t extent) {
+  return extent > 1 ? Subscript{{{k.index(label), 1}}, 0} : Subscript{};
+}
+
+/// 1 where the subscripts are within the extents of the spatial dimensions.
+int32_t inside(Kernel& k, const View& x, const std::vector<Subscript>& subscripts) {
+  int32_t all = -1;
+  for (size_t d = 0; d < subscripts.size(); ++d) {
+    const int32_t low = k.apply(Op::ge, {k.affine(subscripts[d]), k.constant(0)});
+    const int32_t high =
+        k.apply(Op::lt, {k.affine(subscripts[d]),
+                         k.constant(static_cast<float>(x.extent(static_cast<int>(d) + 2)))});
+    const int32_t both = k.apply(Op::logical_and, {low, high});
+    all = all < 0 ? both : k.apply(Op::logical_and, {all, both});
+  }
+  return all;
+}
+
+/// Whether a spatial dimension has extent 1, whose subscript a view cannot carry out of range.
+bool flat_dimension(const View& x) {
+  for (int d = 2; d < x.rank(); ++d) {
+    if (x.extent(d) == 1) return true;
+  }
+  return false;
+}
+
+void conv(NodeImport& node) {
+  const View x = node.whole(node.input(0), "input");
+  const View& weights = node.input(1);
+  if (x.rank() < 3 || weights.rank() != x.rank())
+    node.reject("expected an input [N,C,...] and weights [M,C/group,...]");
+  const int64_t groups = node.integer("group", 1);
+  const int64_t channels = x.extent(1);
+  const int64_t filters = weights.extent(0);
+  if (groups < 1 || channels % groups != 0 || filters % groups != 0 ||
+      weights.extent(1) != channels / groups) {
+    node.reject(fmt::format("{} channels, {} filters of {} and {} groups do not fit", channels,
+                            filters, weights.extent(1), groups));
+  }
+  std::vector<int64_t> kernel = weights.shape();
+  kernel.erase(kernel.begin(), kernel.begin() + 2);
+  const Window w = window_of(node, x, kernel);
+  std::vector<int64_t> grouped = {groups, filters / groups, channels / groups};
+  grouped.insert(grouped.end(), kernel.begin(), kernel.end());
+  const View split = node.reshaped(weights, grouped);
+
+  Kernel k = node.kernel();
+  declare_window(k, w);
+  k.declare(kGroup, groups);
+  k.declare(kIn, channels / groups);
+  k.declare(0, x.extent(0));
+  std::vector<int> weight_labels = {kGroup, kOut, kIn};
+  const std::vector<int> inner = window_labels(kKernel, w);
+  weight_labels.insert(weight_labels.end(), inner.begin(), inner.end());
+  const int f = k.operand(split, weight_labels);
+  int b = -1;
+  if (node.has_input(2)) {
+    b = k.operand(node.reshaped(node.input(2), {groups, filters / groups}), {kGroup, kOut});
+  }
+  std::vector<Subscript> spatial = window_subscripts(k, w);
+  std::vector<Subscript> at = {label_subscript(k, 0, x.extent(0)), Subscript{}};
+  if (groups > 1) at[1].terms.emplace_back(k.index(kGroup), channels / groups);
+  if (channels / groups > 1) at[1].terms.emplace_back(k.index(kIn), 1);
+  at.insert(at.end(), spatial.begin(), spatial.end());
+  int32_t value = k.use_at(x, at);
+  if (w.padded && flat_dimension(x)) {
+    const int32_t within = inside(k, x, spatial);
+    value = k.apply(Op::where, {within, value, k.constant(0)});
+  }
+  const int32_t weight = k.use(f);
+  std::vector<int> summed = {kIn};
+  summed.insert(summed.end(), inner.begin(), inner.end());
+  int32_t root = k.reduce(Reduction::sum, summed, k.apply(Op::mul, {value, weight}));
+  if (b >= 0) {
+    const int32_t bias = k.use(b);
+    root = k.apply(Op::add, {root, bias});
+  }
+  std::vector<int> labels = {0, kGroup, kOut};
+  const std::vector<int> out = window_labels(kOutput, w);
+  labels.insert(labels.end(), out.begin(), out.end());
+  const View result = k.result(labels, root, x.type);
+  std::vector<int64_t> shape = {x.extent(0), filters};
+  shape.insert(shape.end(), w.output.begin(), w.output.end());
+  node.define_reshaped(0, result, shape);
+}
+
+/// Pads beyond which an average counts nothing, as a divisor by output position.
+View window_counts(NodeImport& node, const View& x, const Window& w, bool include_pads) {
+  std::vector<float> counts = {1};
+  for (size_t d = 0; d < w.rank(); ++d) {
+    const int64_t extent = x.extent(static_cast<int>(d) + 2);
+    const int64_t low = include_pads ? -w.begin[d] : 0;
+    const int64_t high = include_pads ? extent + w.end[d] : extent;
+    std::vector<float> next;
+    for (const float above : counts) {
+      for (int64_t o = 0; o < w.output[d]; ++o) {
+        int64_t inside_count = 0;
+        for (int64_t i = 0; i < w.kernel[d]; ++i) {
+          const int64_t at = o * w.strides[d] + i * w.dilations[d] - w.begin[d];
+          inside_count += at >= low && at < high;
+        }
+        next.push_back(above * static_cast<float>(inside_count));
+      }
+    }
+    counts = std::move(next);
+  }
+  return derived_constant(node, "counts", host_floats(std::move(counts), w.output));
+}
+
+enum class Pool { maximum, average };
+
+template <Pool pool>
+void pooling(NodeImport& node) {
+  const View x = node.whole(node.input(0), "input");
+  if (x.rank() < 3) node.reject("expected an input [N,C,...]");
+  const Window w = window_of(node, x, node.integers("kernel_shape"));
+  Kernel k = node.kernel();
+  declare_window(k, w);
+  k.declare(0, x.extent(0));
+  k.declare(1, x.extent(1));
+  int divisor = -1;
+  if (pool == Pool::average) {
+    const View counts = window_counts(node, x, w, node.integer("count_include_pad", 0) != 0);
+    divisor = k.operand(counts, window_labels(kOutput, w));
+  }
+  const std::vector<Subscript> spatial = window_subscripts(k, w);
+  std::vector<Subscript> at = {label_subscript(k, 0, x.extent(0)),
+                               label_subscript(k, 1, x.extent(1))};
+  at.insert(at.end(), spatial.begin(), spatial.end());
+  int32_t value = k.use_at(x, at);
+  if (w.padded && (pool == Pool::maximum || flat_dimension(x))) {
+    const int32_t within = inside(k, x, spatial);
+    const float outside = pool == Pool::maximum ? -std::numeric_limits<float>::infinity() : 0;
+    value = k.apply(Op::where, {within, value, k.constant(outside)});
+  }
+  const std::vector<int> inner = window_labels(kKernel, w);
+  int32_t root = k.reduce(pool == Pool::maximum ? Reduction::max : Reduction::sum, inner, value);
+  if (pool == Pool::average) {
+    const int32_t count = k.use(divisor);
+    root = k.apply(Op::div, {root, count});
+  }
+  std::vector<int> labels = {0, 1};
+  const std::vector<int> out = window_labels(kOutput, w);
+  labels.insert(labels.end(), out.begin(), out.end());
+  node.define(0, k.result(labels, root, x.type));
+}
+
+void max_pool(NodeImport& node) {
+  if (node.has_output(1)) node.reject("the positions of the maxima (output 1) are not supported");
+  pooling<Pool::maximum>(node);
+}
+
+template <Reduction reduction>
+void global_pool(NodeImport& node) {
+  const View& x = node.input(0);
+  if (x.rank() < 3) node.reject("expected an input [N,C,...]");
+  std::vector<int> axes(static_cast<size_t>(x.rank() - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  node.define(0, reduced_view(node, reduction, x, axes));
+}
+
+/// Constant padding: the input in its place, the value elsewhere.
+void pad(NodeImport& node) {
+  const std::string mode = node.text("mode", "constant");
+  if (mode != "constant") node.reject("mode '" + mode + "' is not supported, expected constant");
+  const auto given = node.ints(1, "pads", "the pads");
+  View x = node.input(0);
+  const int rank = x.rank();
+  if (!given || static_cast<int>(given->size()) != 2 * rank)
+    node.reject("expected two pads for each dimension");
+  float value = node.real("value", 0);
+  if (node.has_input(2)) {
+    const HostPtr data = node.constant_input(2, "the value");
+    if (data->size() == 1) value = data->as_float(0);
+  }
+  for (int d = 0; d < rank; ++d) {  // negative pads cut
+    int64_t low = std::min<int64_t>(0, (*given)[static_cast<size_t>(d)]);
+    int64_t high = std::min<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    if (-low - high >= x.extent(d) || low < -kMaxWindow || high < -kMaxWindow)
+      node.reject("the pads remove the whole dimension");
+    if (low < 0 || high < 0) x = node.sliced(x, d, -low, 1, x.extent(d) + low + high);
+  }
+  Kernel k = node.kernel();
+  View moved = x;
+  std::vector<int> padded;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t low = std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]);
+    const int64_t high = std::max<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    if (low > (int64_t{1} << 40) || high > (int64_t{1} << 40)) node.reject("a pad is too large");
+    if (low == 0 && high == 0) continue;
+    padded.push_back(d);
+    moved = placed(node.single_axis(moved, d), d, low, low + x.extent(d) + high);
+  }
+  const int o = k.operand(moved, all_labels(rank));
+  int32_t root = k.use(o);
+  int32_t within = -1;
+  for (const int d : padded) {
+    const auto low = static_cast<float>(std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]));
+    const int32_t from = k.apply(Op::ge, {k.coordinate(d), k.constant(low)});
+    const int32_t to =
+        k.apply(Op::lt, {k.coordinate(d), k.constant(low + static_cast<float>(x.extent(d)))});
+    const int32_t both = k.apply(Op::logical_and, {from, to});
+    within = within < 0 ? both : k.apply(Op::logical_and, {within, both});
+  }
+  if (within >= 0) root = k.apply(Op::where, {within, root, k.constant(value)});
+  const View result = k.result(all_labels(rank), root, x.type);
+  if (node.importer().is_constant(result)) return node.define(0, result);
+  node.output(0, result);
+}
+
+constexpr OperatorRow kRows[] = {
+    {"AveragePool", pooling<Pool::average>},
+    {"Conv", conv},
+    {"GlobalAveragePool", global_pool<Reduction::mean>},
+    {"GlobalMaxPool", global_pool<Reduction::max>},
+    {"MaxPool", max_pool, "the positions of the maxima"},
+    {"Pad", pad, "modes reflect and edge"},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> window_operators() {
+  return kRows;
+}
+
+}  // namespace fuseflow
