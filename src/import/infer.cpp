@@ -98,8 +98,8 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
       f = result_facts(node.op, operands);
       if (all_finite(x) && finite_up_to_overflow(node.op, x))
         f.finite = f.no_nan = f.below_inf = true;
+      refine_square(statement, node, x, f);
     }
-    refine_square(statement, node, x, f);
     if (node.kind == Expr::Kind::reduce) {
       const Facts& body = facts[static_cast<size_t>(node.children[0])];
       const bool averaged = node.reduction == Reduction::sum || node.reduction == Reduction::mean;

@@ -124,6 +124,9 @@ void drop_unused_tensors(DraftProgram& draft) {
     moved[t] = static_cast<TensorId>(kept.size());
     kept.push_back(std::move(draft.tensors[t]));
   }
+  for (Draft& d : kept) {
+    if (d.nonzero_if >= 0) d.nonzero_if = moved[static_cast<size_t>(d.nonzero_if)];
+  }
   draft.tensors = std::move(kept);
   for (DraftStatement& s : draft.statements) {
     s.statement.result = moved[static_cast<size_t>(s.statement.result)];
