@@ -241,7 +241,9 @@ void Importer::bind_input(const OnnxPort& port) {
   draft.shape = agreed_shape(port, raw.shape);
   draft.bound_shape = draft.shape;
   draft.pinned = options_.formats.contains(port.name);
-  if (std::count(draft.shape.begin(), draft.shape.end(), 0) > 0) {
+  const bool integral = HostTensor::is_integral(port.type) && port.type != ElementType::boolean;
+  const bool empty = std::count(draft.shape.begin(), draft.shape.end(), 0) > 0;
+  if (empty && !integral) {
     throw Error(ExitCode::rejected, Location{model_.path},
                 fmt::format("input '{}' has a dimension of extent 0 (shape [{}])", shown(port.name),
                             fmt::join(draft.shape, ",")));
@@ -258,12 +260,15 @@ void Importer::bind_input(const OnnxPort& port) {
     scanned.shape = draft.shape;
     draft.tensor.facts = facts_of(scanned);
     draft.values = std::make_shared<const HostTensor>(scanned);
-    if (HostTensor::is_integral(port.type) && port.type != ElementType::boolean) {
+    // Integers are indices and shapes; a single number is a parameter. Both are constants.
+    if (integral) {
       draft.data = host_ints(raw.integers, draft.shape, port.type);
       if (raw.integers.empty()) {
         draft.data =
             host_ints({scanned.floats.begin(), scanned.floats.end()}, draft.shape, port.type);
       }
+    } else if (draft.shape.empty() && port.type != ElementType::boolean) {
+      draft.data = std::make_shared<const HostTensor>(scanned);
     }
   }
   draft.from_input = draft.data != nullptr;

@@ -21,4 +21,8 @@ View reduced_view(const NodeImport& node, Reduction reduction, const View& x,
 /// Data of a 0/1 matrix or other derived constant as a view.
 View derived_constant(NodeImport& node, const std::string& suffix, HostPtr data);
 
+/// Elements `indices` (in range) of dimension `axis`, in that order, repeats allowed.
+View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                     int axis);
+
 }  // namespace fuseflow

@@ -567,6 +567,15 @@ void scatter_nd(NodeImport& node) {
   scatter_rows(node, 0, {tuples, data.extent(0), add}, node.reshaped(node.input(2), shape));
 }
 
+}  // namespace
+
+View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                     int axis) {
+  return selected(node, data, indices, axis);
+}
+
+namespace {
+
 constexpr OperatorRow kRows[] = {
     {"Concat", concat},
     {"Gather", gather, "indices that are not constant"},

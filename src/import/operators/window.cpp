@@ -269,15 +269,40 @@ void global_pool(NodeImport& node) {
   node.define(0, reduced_view(node, reduction, x, axes));
 }
 
+/// Padding by repeating (edge) or mirroring (reflect) what is there: a selection.
+void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool edge) {
+  View x = node.input(0);
+  const int rank = x.rank();
+  for (int d = 0; d < rank; ++d) {
+    const int64_t low = pads[static_cast<size_t>(d)];
+    const int64_t high = pads[static_cast<size_t>(rank + d)];
+    const int64_t n = x.extent(d);
+    if (low < 0 || high < 0 || low > kMaxWindow || high > kMaxWindow)
+      node.reject("a pad is out of range");
+    if (!edge && (low >= n || high >= n)) node.reject("a pad exceeds what can be mirrored");
+    if (low == 0 && high == 0) continue;
+    std::vector<int64_t> indices;
+    for (int64_t i = -low; i < n + high; ++i) {
+      const int64_t mirrored = i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
+      indices.push_back(edge ? std::clamp<int64_t>(i, 0, n - 1) : mirrored);
+    }
+    x = select_elements(node, x, indices, d);
+  }
+  node.output(0, x);
+}
+
 /// Constant padding: the input in its place, the value elsewhere.
 void pad(NodeImport& node) {
   const std::string mode = node.text("mode", "constant");
-  if (mode != "constant") node.reject("mode '" + mode + "' is not supported, expected constant");
   const auto given = node.ints(1, "pads", "the pads");
   View x = node.input(0);
   const int rank = x.rank();
   if (!given || static_cast<int>(given->size()) != 2 * rank)
     node.reject("expected two pads for each dimension");
+  if (mode == "edge" || mode == "reflect") return pad_by_selection(node, *given, mode == "edge");
+  if (mode != "constant") {
+    node.reject("mode '" + mode + "' is not supported, expected constant, edge or reflect");
+  }
   float value = node.real("value", 0);
   if (node.has_input(2)) {
     const HostPtr data = node.constant_input(2, "the value");
@@ -324,7 +349,7 @@ constexpr OperatorRow kRows[] = {
     {"GlobalAveragePool", global_pool<Reduction::mean>},
     {"GlobalMaxPool", global_pool<Reduction::max>},
     {"MaxPool", max_pool, "the positions of the maxima"},
-    {"Pad", pad, "modes reflect and edge"},
+    {"Pad", pad, "mode wrap; a value that is not constant"},
 };
 
 }  // namespace

@@ -1,0 +1,167 @@
+// The ONNX project's own cases of single operators (Debian's libonnx-testdata): every case of an
+// operator that we claim, in f32, i64 and bool, imported and evaluated directly. What is left out
+// is listed in kLeftOut with its reason.
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "import/import.h"
+#include "import/model.h"
+#include "import/registry.h"
+#include "import/tensor_proto.h"
+#include "ir/verify.h"
+#include "reference/reference.h"
+#include "support/io.h"
+#include "tensor/npy.h"
+
+namespace fuseflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kCases = "/usr/share/libonnx-testdata/data/node";
+
+struct LeftOut {
+  std::string_view prefix;
+  std::string_view reason;
+};
+
+constexpr LeftOut kLeftOut[] = {
+    {"test_maxpool_with_argmax", "the positions of the maxima"},
+    {"test_nonzero_example", "the shape of the result depends on values"},
+    {"test_reshape_allowzero_reordered", "a tensor without elements"},
+    {"test_scatternd_multiply", "reduction mul"},
+    {"test_slice_start_out_of_bounds", "a tensor without elements"},
+    {"test_split_zero_size_splits", "a tensor without elements"},
+    {"test_tril_zero", "a tensor without elements"},
+    {"test_triu_zero", "a tensor without elements"},
+    {"test_training_dropout", "training"},
+    {"test_batchnorm_epsilon_training_mode", "training"},
+    {"test_batchnorm_example_training_mode", "training"},
+};
+
+HostPtr read_tensor(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  auto proto = std::make_shared<onnx::TensorProto>();
+  if (!proto->ParseFromString(bytes.str()))
+    throw std::runtime_error("cannot read " + path.string());
+  return convert_tensor(*proto, {path.string(), proto});
+}
+
+/// The case's inputs as .npy files (integers and booleans as f32) bound by name.
+void bind_inputs(const OnnxModel& model, const fs::path& data, const fs::path& scratch,
+                 ImportOptions& options) {
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    const HostPtr tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
+    std::vector<float> values;
+    for (int64_t e = 0; e < tensor->size(); ++e) values.push_back(tensor->as_float(e));
+    const std::string file = (scratch / ("input_" + std::to_string(i) + ".npy")).string();
+    write_output(file, npy_bytes(values, tensor->shape));
+    options.bindings[model.inputs[i].name] = parse_binding(file);
+  }
+}
+
+Value host_value(const HostTensor& tensor) {
+  std::vector<float> values;
+  for (int64_t e = 0; e < tensor.size(); ++e) values.push_back(tensor.as_float(e));
+  return {tensor.shape, std::make_shared<const std::vector<float>>(std::move(values)), nullptr};
+}
+
+/// Why the case is not for us, or empty.
+std::string skipped(const std::string& name, const OnnxModel& model) {
+  for (const LeftOut& out : kLeftOut) {
+    if (name.starts_with(out.prefix)) return std::string(out.reason);
+  }
+  for (const OnnxNode& node : model.nodes) {
+    if (!node.domain.empty() || find_operator(node.op) == nullptr)
+      return "operator " + node.op + " is not claimed";
+  }
+  const auto type_is_claimed = [](const OnnxPort& port) {
+    return port.type == ElementType::f32 || port.type == ElementType::i64 ||
+           port.type == ElementType::boolean || port.type == ElementType::i32;
+  };
+  for (const auto* ports : {&model.inputs, &model.outputs}) {
+    for (const OnnxPort& port : *ports) {
+      if (!type_is_claimed(port)) return "element type of " + port.name;
+    }
+  }
+  return {};
+}
+
+class NodeCases : public testing::TestWithParam<std::string> {};
+
+TEST_P(NodeCases, AgreesWithOnnx) {
+  register_onnx_sources();
+  const fs::path folder = kCases / GetParam();
+  const std::string file = (folder / "model.onnx").string();
+  OnnxModel model;
+  try {
+    model = load_onnx(file);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const std::string reason = skipped(GetParam(), model);
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  const fs::path scratch =
+      fs::temp_directory_path() / ("fuseflow_" + GetParam() + std::to_string(getpid()));
+  fs::create_directories(scratch);
+  ImportOptions options;
+  bind_inputs(model, folder / "test_data_set_0", scratch, options);
+  const Program program = import_onnx(file, options);
+  verify(program);
+  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+  for (size_t t = 0; t < inputs.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    inputs[t] = std::make_shared<const Storage>(
+        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+  }
+  const std::vector<Value> values = evaluate(program, inputs);
+  for (size_t o = 0; o < model.outputs.size(); ++o) {
+    const Value expected = host_value(
+        *read_tensor(folder / "test_data_set_0" / ("output_" + std::to_string(o) + ".pb")));
+    const TensorId id = find_tensor(program, model.outputs[o].name);
+    ASSERT_GE(id, 0);
+    Value actual = values[static_cast<size_t>(id)];
+    ASSERT_EQ(actual.elements(), expected.elements());
+    actual.shape = expected.shape;
+    const Comparison comparison = compare(actual, expected);
+    EXPECT_TRUE(comparison.passes(1e-4))
+        << model.outputs[o].name << ": error " << comparison.max_abs_error;
+  }
+  fs::remove_all(scratch);
+}
+
+std::vector<std::string> case_names() {
+  std::vector<std::string> names;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(kCases, absent)) {
+    if (fs::exists(entry.path() / "model.onnx")) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Onnx, NodeCases, testing::ValuesIn(case_names()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           for (char& c : name)
+                             c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+                           return name;
+                         });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NodeCases);
+
+TEST(NodeCasesPackage, IsInstalled) {
+  if (case_names().empty())
+    GTEST_SKIP() << "install libonnx-testdata to run the ONNX project's cases";
+}
+
+}  // namespace
+}  // namespace fuseflow
