@@ -14,6 +14,7 @@
 #include "sim/check.h"
 #include "sim/program_run.h"
 #include "sim/report.h"
+#include "sim/trace.h"
 #include "support/tool.h"
 #include "tensor/write.h"
 
@@ -35,6 +36,8 @@ struct SimOptions {
   std::vector<std::string> dump;
   std::string nodes_file;
   std::string streams_file;
+  std::string trace_file;
+  Trace trace;
   RunOptions run;
   double max_memory_mib = 0;
   bool verbose = false;
@@ -76,6 +79,9 @@ void add_options(CLI::App& app, SimOptions& o) {
       ->allow_extra_args(false);
   app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
+      ->option_text("FILE");
+  app.add_option("--trace", o.trace_file,
+                 "Write a timeline for Perfetto, 1 cycle = 1 us (simulates step by step: slower)")
       ->option_text("FILE");
   o.run.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   app.add_option("--threads", o.run.threads, "Host threads; results do not depend on it")
@@ -181,6 +187,7 @@ void write_dumps(const Program& program, const SimOptions& options, const Progra
 void write_figures(const Program& program, const SimOptions& options, const ProgramRun& run) {
   if (!options.nodes_file.empty()) write_output(options.nodes_file, node_csv(program, run));
   if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
+  if (!options.trace_file.empty()) write_output(options.trace_file, options.trace.json(program));
 }
 
 void check_option_names(const Program& program, const SimOptions& options) {
@@ -196,8 +203,16 @@ ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& 
   options.run.cancel = &interrupted;
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
-  ProgramRun run = run_program(program, std::move(data), machine, options.run,
-                               [&](size_t region) { progress.region(region); });
+  if (!options.trace_file.empty()) {
+    options.run.busy_span = [&](NodeId node, int64_t first, int64_t last) {
+      options.trace.add(node, first, last);
+    };
+  }
+  const auto before = [&](size_t region, int64_t start) {
+    progress.region(region);
+    if (!options.trace_file.empty()) options.trace.begin_region(program.regions[region], start);
+  };
+  ProgramRun run = run_program(program, std::move(data), machine, options.run, before);
   std::signal(SIGINT, SIG_DFL);
   return run;
 }

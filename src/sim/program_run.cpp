@@ -102,7 +102,8 @@ void check_fits(const Program& program, const Region& region, const Machine& mac
 }
 
 ProgramRun run_program(const Program& program, TensorData data, const Machine& machine,
-                       const RunOptions& options, const std::function<void(size_t)>& before) {
+                       const RunOptions& options,
+                       const std::function<void(size_t, int64_t)>& before) {
   ProgramRun run;
   run.data = std::move(data);
   run.data.storage.resize(program.tensors.size());
@@ -113,7 +114,9 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
   };
   RunOptions left = options;
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (before) before(r);
+    const int64_t first_cycle =
+        total_cycles(run, machine) + (r > 0 ? machine.reconfiguration_cycles : 0);
+    if (before) before(r, first_cycle);
     if (options.max_cycles > 0) {
       left.max_cycles = std::max<int64_t>(1, options.max_cycles - total_cycles(run, machine));
     }

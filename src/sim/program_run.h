@@ -28,9 +28,10 @@ struct ProgramRun {
 void check_fits(const Program& program, const Region& region, const Machine& machine);
 
 /// Runs all regions (each has a graph). Ends with the first that does not finish. `before` is
-/// called with the number of each region before it is run.
+/// called with the number of each region and the cycle at which it starts, before it is run.
 ProgramRun run_program(const Program& program, TensorData data, const Machine& machine,
-                       const RunOptions& options, const std::function<void(size_t)>& before = {});
+                       const RunOptions& options,
+                       const std::function<void(size_t, int64_t)>& before = {});
 
 /// Cycles of the regions that were run, with the reconfigurations between them.
 int64_t total_cycles(const ProgramRun& run, const Machine& machine);
