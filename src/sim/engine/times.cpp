@@ -182,7 +182,9 @@ void TimesBuilder::room(uint32_t total) {
   if (total <= capacity_) return;
   const uint32_t grown = std::max(total, capacity_ + capacity_ / 2);
   auto bigger = std::make_unique_for_overwrite<int64_t[]>(grown);
-  if (count_ > 0 && value_) std::memcpy(bigger.get(), value_.get(), count_ * sizeof(int64_t));
+  // Runs advance count_ without taking room, so that there may be fewer values than tokens.
+  const uint32_t kept = std::min(count_, capacity_);
+  if (kept > 0) std::memcpy(bigger.get(), value_.get(), kept * sizeof(int64_t));
   value_ = std::move(bigger);
   capacity_ = grown;
 }
