@@ -1,8 +1,17 @@
 // Where reconverging paths need buffers, and how large.
+//
+// Within one iteration of the outer L loops, an input a of a node may have to wait for another
+// input b that comes only after a reduction has consumed the whole iteration (b is *full* at L of
+// every node that the reduction needs). If a then blocks one of those nodes (a is *live* at L of
+// it: there is a path without such a buffer or reduction), neither can go on: a gets a buffer for
+// one iteration. The same happens in a ring of several waits. Selections (intersect, filter, drop)
+// may be silent until their fiber ends, which matters where they meet other streams of their
+// source.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "lower/finish.h"
 
@@ -10,102 +19,263 @@ namespace fuseflow {
 
 namespace {
 
-/// For every stream: `late`, the least number of loops such that its first token in an iteration of
-/// those loops comes only after a reduction has consumed the whole iteration (its depth if it waits
-/// for none), and which nodes it comes from.
-class BufferPass {
+/// A set of nodes of one phase.
+class NodeSet {
  public:
-  explicit BufferPass(const Graph& graph)
-      : graph_(graph),
-        words_((graph.nodes.size() + 63) / 64),
-        late_(graph.streams.size(), 0),
-        from_(graph.nodes.size()) {}
-
-  /// Capacity of the buffer that each input of each node needs; 0: none.
-  std::map<std::pair<NodeId, size_t>, int64_t> run() {
-    std::map<std::pair<NodeId, size_t>, int64_t> result;
-    for (NodeId n = 0; n < static_cast<NodeId>(graph_.nodes.size()); ++n) {
-      visit(n);
-      check(n, result);
-    }
-    return result;
+  void add(size_t bit) {
+    if (words_.size() <= bit / 64) words_.resize(bit / 64 + 1, 0);
+    words_[bit / 64] |= uint64_t{1} << (bit % 64);
   }
-
- private:
-  int depth(StreamId s) const { return static_cast<int>(graph_.streams[s].indices.size()); }
-
-  void visit(NodeId n) {
-    const Node& node = graph_.nodes[n];
-    from_[n].assign(words_, 0);
-    from_[n][static_cast<size_t>(n) / 64] |= uint64_t{1} << (n % 64);
-    int late = std::numeric_limits<int>::max();
-    for (const Input& input : node.inputs) {
-      if (input.is_immediate()) continue;
-      const NodeId producer = graph_.streams[input.stream].producer;
-      for (size_t w = 0; w < words_; ++w) from_[n][w] |= from_[producer][w];
-      if (late_[input.stream] < depth(input.stream)) late = std::min(late, late_[input.stream]);
-    }
-    const bool ends = node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate;
-    if (ends) late = std::min(late, depth(node.inputs[0].stream));
-    for (const StreamId s : node.outputs) late_[s] = std::min(late, depth(s));
+  void add(const NodeSet& other) {
+    if (words_.size() < other.words_.size()) words_.resize(other.words_.size(), 0);
+    for (size_t w = 0; w < other.words_.size(); ++w) words_[w] |= other.words_[w];
   }
-
-  /// True if both come from a node whose streams run in more than `loops` loops.
-  bool share_source(NodeId a, NodeId b, int loops) const {
-    for (size_t w = 0; w < words_; ++w) {
-      uint64_t common = from_[a][w] & from_[b][w];
-      for (; common != 0; common &= common - 1) {
-        const size_t n = w * 64 + static_cast<size_t>(__builtin_ctzll(common));
-        const Node& node = graph_.nodes[n];
-        if (!node.outputs.empty() && depth(node.outputs[0]) > loops) return true;
-      }
+  void keep(const NodeSet& other) {
+    words_.resize(std::min(words_.size(), other.words_.size()));
+    for (size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+  }
+  bool meets(const NodeSet& other) const {
+    const size_t n = std::min(words_.size(), other.words_.size());
+    for (size_t w = 0; w < n; ++w) {
+      if ((words_[w] & other.words_[w]) != 0) return true;
     }
     return false;
   }
+  bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
+  }
 
-  void check(NodeId n, std::map<std::pair<NodeId, size_t>, int64_t>& result) const {
+ private:
+  std::vector<uint64_t> words_;
+};
+
+/// What is known of a stream; each list is indexed by L.
+struct Flow {
+  NodeSet needs;                ///< all nodes that it comes from
+  std::vector<NodeSet> live;    ///< L < depth
+  std::vector<NodeSet> full;    ///< L <= depth
+  std::vector<NodeSet> silent;  ///< L <= depth
+};
+
+struct Waiting {
+  NodeId node = -1;
+  size_t input = 0;
+  int loops = 0;
+  NodeSet live;
+  NodeSet full;
+};
+
+using Needs =
+    std::map<std::pair<NodeId, size_t>, int>;  ///< (node, input) -> loops around the buffer
+
+/// The nodes of one phase, [first, last).
+class PhaseBuffers {
+ public:
+  PhaseBuffers(const Graph& graph, NodeId first, NodeId last)
+      : graph_(graph), first_(first), last_(last), flow_(graph.streams.size()) {}
+
+  void run(Needs& needs) {
+    for (NodeId n = first_; n < last_; ++n) {
+      for (const StreamId s : graph_.nodes[n].outputs) max_depth_ = std::max(max_depth_, depth(s));
+    }
+    deeper_.resize(max_depth_ + 1);
+    for (NodeId n = first_; n < last_; ++n) visit(n, needs);
+    break_rings(needs);
+  }
+
+ private:
+  size_t depth(StreamId s) const { return graph_.streams[s].indices.size(); }
+  size_t bit(NodeId n) const { return static_cast<size_t>(n - first_); }
+
+  void visit(NodeId n, Needs& needs) {
     const Node& node = graph_.nodes[n];
-    for (size_t waiting = 0; waiting < node.inputs.size(); ++waiting) {
-      if (node.inputs[waiting].is_immediate()) continue;
-      const StreamId stream = node.inputs[waiting].stream;
-      int loops = depth(stream);
-      for (size_t other = 0; other < node.inputs.size(); ++other) {
-        if (other == waiting || node.inputs[other].is_immediate()) continue;
-        const StreamId late = node.inputs[other].stream;
-        if (late_[late] >= late_[stream] || late_[late] >= loops) continue;
-        if (share_source(graph_.streams[stream].producer, graph_.streams[late].producer,
-                         late_[late])) {
-          loops = late_[late];
-        }
+    for (size_t L = 0; L <= max_depth_; ++L) {
+      const auto runs = [&](StreamId s) { return depth(s) > L; };
+      if (std::any_of(node.outputs.begin(), node.outputs.end(), runs)) deeper_[L].add(bit(n));
+    }
+    std::vector<size_t> buffered(node.inputs.size(), max_depth_ + 1);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].is_immediate()) continue;
+      buffered[i] = wait_level(n, i);
+      if (buffered[i] <= max_depth_) needs[{n, i}] = static_cast<int>(buffered[i]);
+    }
+    for (const StreamId s : node.outputs) flow_[s] = flow_through(n, s, buffered);
+  }
+
+  /// The least L at which input `a` of the node must be buffered; notes waits that are harmless
+  /// alone.
+  size_t wait_level(NodeId n, size_t a) {
+    const Node& node = graph_.nodes[n];
+    const Flow& own = flow_[node.inputs[a].stream];
+    for (size_t L = 0; L < own.live.size(); ++L) {
+      NodeSet full;
+      for (size_t b = 0; b < node.inputs.size(); ++b) {
+        if (b == a || node.inputs[b].is_immediate()) continue;
+        const Flow& other = flow_[node.inputs[b].stream];
+        if (L < other.full.size()) full.add(other.full[L]);
+        if (L < other.silent.size() && apart(node, a, b)) full.add(other.silent[L]);
       }
-      if (loops < depth(stream)) result[{n, waiting}] = tokens_below(stream, loops);
+      if (full.empty() || own.live[L].empty()) continue;
+      if (own.live[L].meets(full)) return L;
+      waits_.push_back({n, a, static_cast<int>(L), own.live[L], full});
+    }
+    return max_depth_ + 1;
+  }
+
+  /// Inputs that need not move in step: other groups of a joiner, the coordinates an align goes to.
+  static bool apart(const Node& node, size_t a, size_t b) {
+    if (node.kind == NodeKind::align) return b == 0;
+    const bool joins = node.kind == NodeKind::intersect || node.kind == NodeKind::unite ||
+                       node.kind == NodeKind::leftjoin;
+    return joins && group_of(node, a) != group_of(node, b);
+  }
+
+  static size_t group_of(const Node& node, size_t input) {
+    size_t group = 0;
+    size_t end = static_cast<size_t>(node.groups[0]);
+    while (input >= end) end += static_cast<size_t>(node.groups[++group]);
+    return group;
+  }
+
+  Flow flow_through(NodeId n, StreamId s, const std::vector<size_t>& buffered) const {
+    const Node& node = graph_.nodes[n];
+    const bool ends = node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate;
+    const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::filter ||
+                         node.kind == NodeKind::drop;
+    const size_t around = ends ? depth(node.inputs[0].stream) : max_depth_ + 1;
+    Flow flow;
+    flow.live.resize(depth(s));
+    flow.full.resize(depth(s) + 1);
+    flow.silent.resize(depth(s) + 1);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].is_immediate()) continue;
+      const Flow& in = flow_[node.inputs[i].stream];
+      flow.needs.add(in.needs);
+      for (size_t L = 0; L < std::min(flow.live.size(), in.live.size()); ++L) {
+        if (L < around && L < buffered[i]) flow.live[L].add(in.live[L]);
+      }
+      for (size_t L = 0; L < std::min(flow.full.size(), in.full.size()); ++L) {
+        if (L > around) break;
+        flow.full[L].add(in.full[L]);
+        flow.silent[L].add(in.silent[L]);
+      }
+    }
+    flow.needs.add(bit(n));
+    for (size_t L = 0; L < flow.live.size(); ++L) flow.live[L].add(bit(n));
+    if (ends) flow.full[around].add(below(flow.needs, around));
+    if (selects && depth(s) > 0) flow.silent[depth(s) - 1].add(below(flow.needs, depth(s) - 1));
+    return flow;
+  }
+
+  /// Of `nodes`, those that run in more than L loops.
+  NodeSet below(NodeSet nodes, size_t L) const {
+    nodes.keep(deeper_[L]);
+    return nodes;
+  }
+
+  /// Waits that hold up each other in a ring (strongly connected components) are buffered too.
+  void break_rings(Needs& needs) {
+    const size_t count = waits_.size();
+    std::vector<std::vector<size_t>> blocked_by(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t j = 0; j < count; ++j) {
+        if (i != j && waits_[i].full.meets(waits_[j].live)) blocked_by[i].push_back(j);
+      }
+    }
+    const std::vector<int> component = components(blocked_by);
+    std::map<int, int> size;
+    for (const int c : component) ++size[c];
+    for (size_t i = 0; i < count; ++i) {
+      if (size[component[i]] < 2) continue;
+      const auto [place, is_new] =
+          needs.emplace(std::pair(waits_[i].node, waits_[i].input), waits_[i].loops);
+      if (!is_new) place->second = std::min(place->second, waits_[i].loops);
     }
   }
 
-  /// Tokens of one iteration of the outer `loops` loops: elements and stops, by the extents.
-  int64_t tokens_below(StreamId stream, int loops) const {
-    const auto& indices = graph_.streams[stream].indices;
-    const int64_t limit = std::numeric_limits<int64_t>::max() / 4;
-    int64_t elements = 1;
-    int64_t tokens = 2;
-    for (size_t i = static_cast<size_t>(loops); i < indices.size(); ++i) {
-      const int64_t extent = std::max<int64_t>(graph_.indices[indices[i]].extent, 1);
-      tokens = std::min(limit, tokens + elements);
-      elements = elements > limit / extent ? limit : elements * extent;
+  /// Tarjan's algorithm without recursion: the component of each vertex.
+  static std::vector<int> components(const std::vector<std::vector<size_t>>& edges) {
+    const size_t count = edges.size();
+    std::vector<int> number(count, -1);
+    std::vector<int> low(count, 0);
+    std::vector<int> component(count, -1);
+    std::vector<size_t> stack;
+    int next = 0;
+    int found = 0;
+    for (size_t start = 0; start < count; ++start) {
+      if (number[start] >= 0) continue;
+      std::vector<std::pair<size_t, size_t>> calls{{start, 0}};
+      while (!calls.empty()) {
+        const size_t v = calls.back().first;
+        if (calls.back().second == 0) {
+          number[v] = low[v] = next++;
+          stack.push_back(v);
+        }
+        if (calls.back().second < edges[v].size()) {
+          const size_t w = edges[v][calls.back().second++];
+          if (number[w] < 0) {
+            calls.emplace_back(w, 0);
+          } else if (component[w] < 0) {
+            low[v] = std::min(low[v], number[w]);
+          }
+          continue;
+        }
+        if (low[v] == number[v]) {
+          size_t w = v;
+          do {
+            w = stack.back();
+            stack.pop_back();
+            component[w] = found;
+          } while (w != v);
+          ++found;
+        }
+        calls.pop_back();
+        if (!calls.empty()) low[calls.back().first] = std::min(low[calls.back().first], low[v]);
+      }
     }
-    return std::min(limit, tokens + elements);
+    return component;
   }
 
   const Graph& graph_;
-  const size_t words_;
-  std::vector<int> late_;
-  std::vector<std::vector<uint64_t>> from_;
+  const NodeId first_;
+  const NodeId last_;
+  std::vector<Flow> flow_;
+  size_t max_depth_ = 0;
+  std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
+  std::vector<Waiting> waits_;
 };
+
+/// Tokens of one iteration of the outer `loops` loops: elements and stops, by the extents.
+int64_t tokens_below(const Graph& graph, StreamId stream, int loops) {
+  const auto& indices = graph.streams[stream].indices;
+  const int64_t limit = std::numeric_limits<int64_t>::max() / 4;
+  int64_t elements = 1;
+  int64_t tokens = 2;
+  for (size_t i = static_cast<size_t>(loops); i < indices.size(); ++i) {
+    const int64_t extent = std::max<int64_t>(graph.indices[indices[i]].extent, 1);
+    tokens = std::min(limit, tokens + elements);
+    elements = elements > limit / extent ? limit : elements * extent;
+  }
+  return std::min(limit, tokens + elements);
+}
+
+Needs find_needs(const Graph& graph) {
+  Needs needs;
+  NodeId first = 0;
+  const auto count = static_cast<NodeId>(graph.nodes.size());
+  while (first < count) {
+    NodeId last = first;
+    while (last < count && graph.nodes[last].phase == graph.nodes[first].phase) ++last;
+    PhaseBuffers(graph, first, last).run(needs);
+    first = last;
+  }
+  return needs;
+}
 
 }  // namespace
 
 void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
-  const auto needs = BufferPass(graph).run();
+  const Needs needs = find_needs(graph);
   if (needs.empty()) return;
   Graph result;
   result.indices = graph.indices;
@@ -119,8 +289,9 @@ void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
       const auto need = needs.find({n, i});
       if (need == needs.end()) continue;
       const StreamId from = node.inputs[i].stream;
-      const auto [place, is_new] = buffered.emplace(std::pair(from, need->second),
-                                                    static_cast<StreamId>(result.streams.size()));
+      const int64_t capacity = tokens_below(graph, from, need->second);
+      const auto [place, is_new] =
+          buffered.emplace(std::pair(from, capacity), static_cast<StreamId>(result.streams.size()));
       if (is_new) {
         Stream stream = result.streams[from];
         stream.producer = static_cast<NodeId>(result.nodes.size());
@@ -130,7 +301,7 @@ void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
         buffer.kind = NodeKind::buffer;
         buffer.inputs = {{from, 0}};
         buffer.outputs = {place->second};
-        buffer.capacity = need->second;
+        buffer.capacity = capacity;
         buffer.phase = node.phase;
         result.nodes.push_back(std::move(buffer));
         new_tags.push_back(tags[n]);

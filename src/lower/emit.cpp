@@ -233,6 +233,16 @@ float Emitter::start_of(const ExprNode& reduce) const {
   return from_zero ? 0.0F : identity(reduce.reduction);
 }
 
+/// True if the accumulator over loop `over` gives every coordinate of loop `loop`: no loop above
+/// skips one, and no loop below leaves it empty (an accumulator only knows entries).
+bool Emitter::complete_behind(const StreamTensor& body, size_t over, size_t loop) const {
+  for (size_t q = over; q < body.indices.size(); ++q) {
+    if (!body.complete[q]) return false;
+    if (q != loop && extents_[body.indices[q]] == 0) return false;
+  }
+  return true;
+}
+
 /// Ends the reduction's loops, innermost first: what they enclose is accumulated by coordinate.
 StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
   const ExprNode& expr = node(n);
@@ -270,7 +280,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
       const std::vector<StreamId> made = builder_.add(node, outputs);
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         body.crds[q] = made[q - p - 1];
-        body.complete[q] = body.complete[q] && body.complete[p] && extents_[body.indices[p]] > 0;
+        body.complete[q] = complete_behind(body, p, q);
       }
       value = made.back();
     }
@@ -299,7 +309,9 @@ StreamId Emitter::as_stream(const StreamTensor& tensor) {
   counter.kind = NodeKind::scan;
   StreamId crd = tensor.crds.empty() ? -1 : tensor.crds.back();
   if (tensor.crds.empty()) {  // a number without loops: a sum over a loop of one iteration
-    loops = {builder_.add_index("one", 1)};
+    const auto [one, is_new] = graph_indices_.emplace(std::pair(-1, 0), 0);
+    if (is_new) one->second = builder_.add_index("one", 1);
+    loops = {one->second};
     counter.inputs = streams_in({spaces_[0].crd});
     crd = builder_.add(counter,
                        {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}})[0];

@@ -86,6 +86,7 @@ class Emitter {
   StreamTensor reduction(int n, const Context& context);
   StreamTensor make_reduction(int n, const Context& context);
   StreamTensor finish_reduction(int n, int space, StreamTensor body);
+  bool complete_behind(const StreamTensor& body, size_t over, size_t loop) const;
   Input coordinate_value(const Affine& affine, int space);
   StreamId reference(int view, int levels, int space);
   StreamId locate(int view, int level, int space);

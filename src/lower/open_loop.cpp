@@ -120,6 +120,17 @@ int LoopOpener::add_leaf(Leaf leaf) {
   return static_cast<int>(leaves_.size()) - 1;
 }
 
+/// a and (a or b) = a; a or (a and b) = a.
+void LoopOpener::absorb(Formula& formula) {
+  const std::vector<Formula> all = formula.children;
+  std::erase_if(formula.children, [&](const Formula& child) {
+    return std::any_of(all.begin(), all.end(), [&](const Formula& other) {
+      return !(other == child) &&
+             std::find(child.children.begin(), child.children.end(), other) != child.children.end();
+    });
+  });
+}
+
 /// Flattens and simplifies. `both` of nothing is all, `either` of nothing is never.
 LoopOpener::Formula LoopOpener::join(Formula::Kind kind, std::vector<Formula> parts) {
   const bool both = kind == Formula::Kind::both;
@@ -139,6 +150,7 @@ LoopOpener::Formula LoopOpener::join(Formula::Kind kind, std::vector<Formula> pa
       add(part);
     }
   }
+  absorb(result);
   if (result.children.empty()) return {neutral, -1, {}};
   if (result.children.size() == 1) {
     Formula only = std::move(result.children.front());
@@ -158,6 +170,13 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
       result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad});
     }
     return result;
+  }
+  if (wanted.kind == Formula::Kind::both) {
+    // A stream with further loops inside is not thinned out: its inner streams could follow only
+    // with all of a fiber buffered. The others are looked up at its coordinates.
+    for (const Formula& child : wanted.children) {
+      if (child.kind == Formula::Kind::leaf && leaves_[child.leaf].payload < 0) return build(child);
+    }
   }
   std::vector<Joined> parts;
   for (const Formula& child : wanted.children) {

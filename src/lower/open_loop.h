@@ -52,6 +52,7 @@ class LoopOpener {
   Formula view_formula(int n);
   Formula stream_formula(int n);
   static Formula join(Formula::Kind kind, std::vector<Formula> parts);
+  static void absorb(Formula& formula);
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);
 
