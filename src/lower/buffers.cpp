@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "lower/finish.h"
@@ -173,67 +174,50 @@ class PhaseBuffers {
     return nodes;
   }
 
-  /// Waits that hold up each other in a ring (strongly connected components) are buffered too.
+  /// Waits that are harmless alone, but hold up each other through other nodes.
   void break_rings(Needs& needs) {
-    const size_t count = waits_.size();
-    std::vector<std::vector<size_t>> blocked_by(count);
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t j = 0; j < count; ++j) {
-        if (i != j && waits_[i].full.meets(waits_[j].live)) blocked_by[i].push_back(j);
-      }
-    }
-    const std::vector<int> component = components(blocked_by);
-    std::map<int, int> size;
-    for (const int c : component) ++size[c];
-    for (size_t i = 0; i < count; ++i) {
-      if (size[component[i]] < 2) continue;
+    std::map<std::tuple<StreamId, int, NodeId>, NodeSet> known;
+    for (const Waiting& wait : waits_) {
+      const StreamId stream = graph_.nodes[wait.node].inputs[wait.input].stream;
       const auto [place, is_new] =
-          needs.emplace(std::pair(waits_[i].node, waits_[i].input), waits_[i].loops);
-      if (!is_new) place->second = std::min(place->second, waits_[i].loops);
+          known.emplace(std::tuple(stream, wait.loops, wait.node), NodeSet{});
+      if (is_new) place->second = held_up(wait, needs);
+      if (!place->second.meets(wait.full)) continue;
+      const auto [need, fresh] = needs.emplace(std::pair(wait.node, wait.input), wait.loops);
+      if (!fresh) need->second = std::min(need->second, wait.loops);
     }
   }
 
-  /// Tarjan's algorithm without recursion: the component of each vertex.
-  static std::vector<int> components(const std::vector<std::vector<size_t>>& edges) {
-    const size_t count = edges.size();
-    std::vector<int> number(count, -1);
-    std::vector<int> low(count, 0);
-    std::vector<int> component(count, -1);
-    std::vector<size_t> stack;
-    int next = 0;
-    int found = 0;
-    for (size_t start = 0; start < count; ++start) {
-      if (number[start] >= 0) continue;
-      std::vector<std::pair<size_t, size_t>> calls{{start, 0}};
-      while (!calls.empty()) {
-        const size_t v = calls.back().first;
-        if (calls.back().second == 0) {
-          number[v] = low[v] = next++;
-          stack.push_back(v);
+  /// Nodes that make no progress while the wait lasts: those it blocks, and those blocked by nodes
+  /// that get nothing from them.
+  NodeSet held_up(const Waiting& wait, const Needs& needs) const {
+    const auto L = static_cast<size_t>(wait.loops);
+    NodeSet held = wait.live;
+    held.add(bit(wait.node));
+    std::vector<bool> starved(static_cast<size_t>(last_ - first_), false);
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (NodeId u = first_; u < last_; ++u) {
+        if (starved[bit(u)] || !is_starved(u, held)) continue;
+        starved[bit(u)] = grown = true;
+        const Node& node = graph_.nodes[u];
+        for (size_t q = 0; q < node.inputs.size(); ++q) {
+          if (node.inputs[q].is_immediate()) continue;
+          const Flow& flow = flow_[node.inputs[q].stream];
+          const auto need = needs.find({u, q});
+          const bool buffered = need != needs.end() && need->second <= wait.loops;
+          if (L < flow.live.size() && !buffered) held.add(flow.live[L]);
         }
-        if (calls.back().second < edges[v].size()) {
-          const size_t w = edges[v][calls.back().second++];
-          if (number[w] < 0) {
-            calls.emplace_back(w, 0);
-          } else if (component[w] < 0) {
-            low[v] = std::min(low[v], number[w]);
-          }
-          continue;
-        }
-        if (low[v] == number[v]) {
-          size_t w = v;
-          do {
-            w = stack.back();
-            stack.pop_back();
-            component[w] = found;
-          } while (w != v);
-          ++found;
-        }
-        calls.pop_back();
-        if (!calls.empty()) low[calls.back().first] = std::min(low[calls.back().first], low[v]);
       }
     }
-    return component;
+    return below(std::move(held), L);
+  }
+
+  bool is_starved(NodeId u, const NodeSet& held) const {
+    const auto& inputs = graph_.nodes[u].inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+      return !input.is_immediate() && flow_[input.stream].needs.meets(held);
+    });
   }
 
   const Graph& graph_;

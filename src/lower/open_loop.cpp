@@ -98,11 +98,14 @@ LoopOpener::Formula LoopOpener::stream_formula(int n) {
     const Formula body = formula(expr.children[0]);
     return expr.fill ? body : Formula{};
   }
+  // A stream that came in above, unless it is of another loop of the same name.
   const auto& known = emitter_.spaces_[context_.space].streams;
   const auto place = known.find(n);
+  const bool is_known = place != known.end() && !place->second.indices.empty() &&
+                        emitter_.sorted(emitter_.unbound(n, context_)) == place->second.indices;
   Leaf leaf;
   leaf.node = n;
-  leaf.stream = place != known.end() ? place->second : emitter_.reduction(n, context_);
+  leaf.stream = is_known ? place->second : emitter_.reduction(n, context_);
   leaf.crd = leaf.stream.crds[0];
   const float pad = expr.fill.value_or(
       expr.reduction == Reduction::mean ? std::nanf("") : identity(expr.reduction));

@@ -144,6 +144,9 @@ class Shrinker {
     const std::vector<int> before = candidate.index_classes[s];
     if (!indices_bound(statement)) return false;
     tidy(statement, candidate.index_classes[s]);
+    for (Statement* other : statements_of(candidate.program)) {  // what was proved may not hold now
+      candidate.program.tensors[other->result].facts = {};
+    }
     return attempt(std::move(candidate));
   }
 
@@ -184,6 +187,9 @@ class Shrinker {
         Tensor& changed = candidate.program.tensors[t];
         if (same_value(changed.source.values[i], changed.fill)) continue;
         changed.source.values[i] = changed.fill;
+        for (Statement* other : statements_of(candidate.program)) {
+          candidate.program.tensors[other->result].facts = {};
+        }
         attempt(std::move(candidate));
       }
     }
