@@ -230,7 +230,8 @@ float Emitter::start_of(const ExprNode& reduce) const {
   const ExprNode& body = node(reduce.children[0]);
   const bool from_zero = reduce.reduction == Reduction::max && body.fill && *body.fill == 0 &&
                          body.facts.nonnegative && reduce.count > 0;
-  return from_zero ? 0.0F : identity(reduce.reduction);
+  return from_zero || mutant_ == Mutant::reduction_starts_from_zero ? 0.0F
+                                                                    : identity(reduce.reduction);
 }
 
 /// True if the accumulator over loop `over` gives every coordinate of loop `loop`: no loop above

@@ -19,15 +19,15 @@ namespace fuseflow {
 /// Rules of the lowering that a test can break on purpose, to show that it would notice.
 enum class Mutant : uint8_t {
   none,
-  union_becomes_intersection,  ///< unite -> intersect
-  reduction_ignores_fill,      ///< reductions skip absent entries whatever their fill
-  lookup_without_join,         ///< operands that are only looked up intersect
-  align_forgotten,             ///< inner fibers keep their old outer coordinates
-  wrong_pad,                   ///< absent streamed values are 0
+  union_becomes_intersection,  ///< coordinates that only one operand has are lost
+  reduction_ignores_fill,      ///< absent entries are left out of reductions whatever their fill
+  lookup_drops_coordinates,    ///< an operand that is only looked up takes coordinates away
+  align_forgotten,             ///< inner fibers stay under their old outer coordinates
+  wrong_pad,                   ///< absent values of a streamed reduction are 0, not its fill
   result_keeps_empty_fibers,   ///< no drop on compressed results
   offset_forgotten,            ///< shifted accesses read in place
-  reduction_order,             ///< an accumulator keeps too few loops' coordinates apart
-  fill_mismatch_ignored,       ///< a result whose stored fill differs is not visited everywhere
+  reduction_starts_from_zero,  ///< whatever the reduction
+  fill_mismatch_ignored,       ///< a result whose stored fill is another is not visited everywhere
 };
 
 /// A stream nested below a space: one coordinate stream a loop, and the values.

@@ -308,7 +308,8 @@ void LoopOpener::look_up(Joined& lead) {
       part->items.push_back({leaf->payload, leaf->payload, leaf->is_value(), leaf->pad});
     }
     Node node;
-    node.kind = NodeKind::leftjoin;
+    const bool drops = emitter_.mutant_ == Mutant::lookup_drops_coordinates;
+    node.kind = drops ? NodeKind::intersect : NodeKind::leftjoin;
     node.init = std::bit_cast<float>(pad);
     std::vector<int> loops = emitter_.builder_.stream(lead.crd).indices;
     std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};

@@ -2,6 +2,7 @@
 // is legal.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "lower/region_indices.h"
@@ -127,6 +128,18 @@ std::vector<int> sort_with_preferences(const RegionIndices& indices) {
 }
 
 }  // namespace
+
+std::vector<int> nearest_order(const RegionIndices& indices) {
+  std::vector<int> order = sort_with_preferences(indices);
+  for (int index = 0; index < static_cast<int>(indices.indices.size()); ++index) {
+    if (std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
+  }
+  return order;
+}
+
+std::string describe(const RegionIndices& indices, const std::vector<OrderEdge>& cycle) {
+  return cycle_text(indices, cycle);
+}
 
 std::vector<OrderEdge> find_cycle(const RegionIndices& indices) {
   OrderGraph graph(indices);

@@ -27,15 +27,15 @@ class PlacementSearch {
     if (has_inlined() && !options_.recompute_always) {
       const std::vector<double> unfused = unfused_flops();
       for (const double flops : unfused) choice_.unfused_flops += flops;
-      while (true) {
-        const std::vector<double> fused = by_statement(lowered);
+      while (!unfused.empty()) {
+        const std::vector<double> fused = by_statement(lowered, choice_.program);
         choice_.flops = 0;
         for (const double flops : fused) choice_.flops += flops;
         if (choice_.flops <= options_.max_recompute * choice_.unfused_flops) break;
         if (!store_worst(fused, unfused)) break;
         lowered = lower_until_possible();
       }
-      note_recomputed(by_statement(lowered), unfused);
+      if (!unfused.empty()) note_recomputed(by_statement(lowered, choice_.program), unfused);
     }
     return std::move(choice_);
   }
@@ -66,29 +66,153 @@ class PlacementSearch {
       try {
         return lower_region_traced(choice_.program, region_, lower_);
       } catch (const LoweringConflict& conflict) {
-        if (conflict.tensor() < 0 || !store(conflict.tensor(), conflict.what())) throw;
+        if (conflict.tensor() >= 0 && store(conflict.tensor(), conflict.what())) continue;
+        if (++resolutions_ > kMaxResolutions || !resolve_cycle()) throw;
       }
     }
   }
 
-  std::vector<double> by_statement(const LoweredRegion& lowered) const {
-    const std::vector<double> flops = estimated_flops(choice_.program, lowered.graph);
+  /// Breaks a cycle of order constraints: by storing an intermediate on it, else by a copy of a
+  /// view in another order.
+  bool resolve_cycle() {
+    const RegionIndices indices = region_indices(choice_.program, region_, lower_.max_instances);
+    const std::vector<OrderEdge> cycle = find_cycle(indices);
+    const std::string why = "no order fits " + describe(indices, cycle);
+    for (const OrderEdge& edge : cycle) {
+      if (edge.instance < 0) continue;
+      const auto& roots = indices.roots;
+      if (std::find(roots.begin(), roots.end(), edge.instance) != roots.end()) continue;
+      const size_t statement = indices.instances[edge.instance].statement;
+      if (store(statements()[statement].result, why)) return true;
+    }
+    std::vector<OrderEdge> views;
+    for (const OrderEdge& edge : cycle) {
+      if (edge.kind == EdgeKind::storage) views.push_back(edge);
+    }
+    std::stable_sort(views.begin(), views.end(), [&](const OrderEdge& a, const OrderEdge& b) {
+      return estimated_entries(tensor(a.tensor)) < estimated_entries(tensor(b.tensor));
+    });
+    return std::any_of(views.begin(), views.end(),
+                       [&](const OrderEdge& edge) { return copy_view(indices, edge, why); });
+  }
+
+  /// Gives the accesses of an edge a copy of their tensor whose storage order fits the other
+  /// constraints.
+  bool copy_view(const RegionIndices& indices, const OrderEdge& edge, const std::string& why) {
+    const Instance& instance = indices.instances[edge.instance];
+    Statement& statement = choice_.program.regions[region_].statements[instance.statement];
+    RegionIndices others = indices;
+    std::erase_if(others.edges, [&](const OrderEdge& other) {
+      return other.instance == edge.instance && other.reason == edge.reason;
+    });
+    std::vector<int> rank(indices.indices.size(), 0);
+    const std::vector<int> order = nearest_order(others);
+    for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int>(i);
+    TensorId copy = -1;
+    for (Expr& node : statement.nodes) {
+      if (node.kind != Expr::Kind::access || node.tensor != edge.tensor) continue;
+      std::vector<Affine> subscripts;
+      for (const Subscript& s : node.subscripts) subscripts.push_back(substitute(s, instance.map));
+      const std::string text = access_text(choice_.program, indices, node.tensor, subscripts);
+      if ("storage order of " + text != edge.reason) continue;
+      if (copy < 0) copy = make_copy(edge.tensor, subscripts, rank);
+      node.tensor = copy;
+    }
+    if (copy < 0) return false;
+    if (tensor(copy).source.kind == Source::Kind::none) {
+      add_copy_statement(edge.tensor, copy, instance.statement);
+    }
+    choice_.notes.push_back(fmt::format("%{} is a copy of %{} as {}: {}", tensor(copy).name,
+                                        tensor(edge.tensor).name, to_string(tensor(copy).format),
+                                        why));
+    return true;
+  }
+
+  /// A tensor like `id`: with a source of its own in the order that `rank` asks for, else (a
+  /// computed one, which could not be written in that order either) dense.
+  TensorId make_copy(TensorId id, const std::vector<Affine>& subscripts,
+                     const std::vector<int>& rank) {
+    Tensor copy = tensor(id);
+    const auto last = [&](int dimension) {
+      int latest = -1;
+      for (const auto& term : subscripts[dimension].terms) {
+        latest = std::max(latest, rank[term.first]);
+      }
+      return latest;
+    };
+    std::stable_sort(copy.format.mode_order.begin(), copy.format.mode_order.end(),
+                     [&](int a, int b) { return last(a) < last(b); });
+    const bool has_source = copy.source.kind != Source::Kind::none;
+    if (!has_source || copy.format.mode_order == tensor(id).format.mode_order) {
+      copy.format = dense_format(copy.format.rank());
+    }
+    if (!has_source) copy.role = Role::temporary;
+    auto& tensors = choice_.program.tensors;
+    for (size_t t = 0; t < tensors.size() && has_source; ++t) {
+      const bool same = tensors[t].source == copy.source && tensors[t].format == copy.format &&
+                        tensors[t].shape.size() == copy.shape.size() &&
+                        tensors[t].name.starts_with(copy.name + ".");
+      if (same) return static_cast<TensorId>(t);
+    }
+    const std::string base = copy.name + ".order";
+    for (int suffix = 1;; ++suffix) {
+      copy.name = base + std::to_string(suffix);
+      if (find_tensor(choice_.program, copy.name) < 0) break;
+    }
+    tensors.push_back(copy);
+    return static_cast<TensorId>(tensors.size()) - 1;
+  }
+
+  void add_copy_statement(TensorId from, TensorId to, size_t before) {
+    Statement statement;
+    statement.result = to;
+    Expr access;
+    access.kind = Expr::Kind::access;
+    access.tensor = from;
+    for (size_t d = 0; d < tensor(to).shape.size(); ++d) {
+      const auto index = static_cast<IndexId>(d);
+      statement.indices.push_back({"d" + std::to_string(d), tensor(to).shape[d].value});
+      statement.result_indices.push_back(index);
+      access.subscripts.push_back({{{index, 1}}, 0});
+    }
+    statement.nodes.push_back(access);
+    auto& list = choice_.program.regions[region_].statements;
+    list.insert(list.begin() + static_cast<long>(before), statement);
+    store(to, "a copy in another order is written before it is read");
+  }
+
+  std::vector<double> by_statement(const LoweredRegion& lowered, const Program& program) const {
+    const std::vector<double> flops = estimated_flops(program, lowered.graph);
     std::vector<double> result(statements().size(), 0);
     for (size_t n = 0; n < flops.size(); ++n) result[lowered.statement_of_node[n]] += flops[n];
     return result;
   }
 
-  /// Every intermediate through memory.
-  std::vector<double> unfused_flops() {
-    const Schedule fused = schedule();
-    schedule() = {};
+  /// Every intermediate through memory; dense where its format would not fit any order.
+  std::vector<double> unfused_flops() const {
+    Program unfused = choice_.program;
+    Schedule& schedule = unfused.regions[region_].schedule;
+    schedule = {};
     for (const Statement& statement : statements()) {
-      schedule().placements.push_back({statement.result, -1, Placement::memory});
+      schedule.placements.push_back({statement.result, -1, Placement::memory});
     }
-    std::vector<double> result =
-        by_statement(lower_region_traced(choice_.program, region_, lower_));
-    schedule() = fused;
-    return result;
+    const auto estimate = [&] {
+      const LoweredRegion lowered = lower_region_traced(unfused, region_, lower_);
+      return by_statement(lowered, unfused);
+    };
+    try {
+      return estimate();
+    } catch (const LoweringConflict&) {
+      for (const Statement& statement : statements()) {
+        Format& format = unfused.tensors[statement.result].format;
+        format = dense_format(format.rank());
+      }
+    }
+    try {
+      return estimate();
+    } catch (const LoweringConflict&) {
+      return {};  // a conflict within one statement that sharing loops with others hides
+    }
   }
 
   /// Places every use of the tensor that the user has not placed. False if there is none.
@@ -152,8 +276,11 @@ class PlacementSearch {
     }
   }
 
+  static constexpr int kMaxResolutions = 64;
+
   const size_t region_;
   const PlacementOptions& options_;
+  int resolutions_ = 0;
   LowerOptions lower_;
   PlacementChoice choice_;
   std::vector<UsePlacement> given_;

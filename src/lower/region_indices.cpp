@@ -73,13 +73,17 @@ namespace {
 
 /// Makes the instances of one region, phase by phase, consumers first, so that every instance of a
 /// statement is known when its producers are asked for.
+/// Which accesses make instances share loops.
+enum class Sharing : uint8_t { all, intermediates, none };
+
 class InstanceBuilder {
  public:
-  InstanceBuilder(const Program& program, size_t region, size_t limit)
+  InstanceBuilder(const Program& program, size_t region, size_t limit, Sharing sharing)
       : program_(program),
         region_number_(region),
         region_(program.regions[region]),
-        limit_(limit) {}
+        limit_(limit),
+        sharing_(sharing) {}
 
   RegionIndices run() {
     find_producers();
@@ -149,7 +153,7 @@ class InstanceBuilder {
     const Statement& statement = region_.statements[s];
     size_t place = wanted_[s].size();
     for (size_t w = 0; w < wanted_[s].size() && place == wanted_[s].size(); ++w) {
-      if (covers(statement, wanted_[s][w].map)) place = w;
+      if (sharing_ != Sharing::none && covers(statement, wanted_[s][w].map)) place = w;
     }
     if (place == wanted_[s].size()) {
       std::vector<Affine> map(statement.indices.size());
@@ -204,7 +208,9 @@ class InstanceBuilder {
                      const std::vector<IndexId>& fresh, std::vector<Affine>& map,
                      std::vector<bool>& known) {
     for (const Expr& node : statement.nodes) {
-      if (node.kind == Expr::Kind::access) share(statement, node, fresh, map, known);
+      if (node.kind != Expr::Kind::access || sharing_ == Sharing::none) continue;
+      if (sharing_ == Sharing::intermediates && producer_[node.tensor] < 0) continue;
+      share(statement, node, fresh, map, known);
     }
     for (const IndexId index : fresh) {
       if (known[index]) continue;
@@ -388,6 +394,7 @@ class InstanceBuilder {
   const size_t region_number_;
   const Region& region_;
   const size_t limit_;
+  const Sharing sharing_;
   std::vector<int> producer_;  // by tensor: its statement, or -1
   std::vector<int> phase_;
   std::vector<bool> is_root_;
@@ -435,7 +442,7 @@ class EdgeBuilder {
   void level_edges(const Format& format, const std::vector<Affine>& subscripts, OrderEdge edge) {
     for (size_t level = 1; level < format.levels.size(); ++level) {
       const Affine& inner = subscripts[format.mode_order[level]];
-      if (inner.terms.size() != 1) continue;
+      if (inner.terms.size() != 1 || bound_above(format, subscripts, level)) continue;
       const bool required = format.levels[level] != LevelKind::dense && inner.is_shift();
       for (size_t above = 0; above < level; ++above) {
         for (const auto& term : subscripts[format.mode_order[above]].terms) {
@@ -449,6 +456,17 @@ class EdgeBuilder {
         }
       }
     }
+  }
+
+  /// True if the index of the level's subscript occurs at an outer level: the level is looked up
+  /// then.
+  static bool bound_above(const Format& format, const std::vector<Affine>& subscripts,
+                          size_t level) {
+    const int index = subscripts[format.mode_order[level]].terms[0].first;
+    for (size_t above = 0; above < level; ++above) {
+      if (subscripts[format.mode_order[above]].contains(index)) return true;
+    }
+    return false;
   }
 
   void access_edges(int position) {
@@ -560,9 +578,16 @@ class EdgeBuilder {
 
 }  // namespace
 
+/// Loops are shared as far as that leaves an order.
 RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
-  RegionIndices result = InstanceBuilder(program, region, max_instances).run();
-  EdgeBuilder(program, region, result).run();
+  RegionIndices result;
+  for (const Sharing sharing : {Sharing::all, Sharing::intermediates, Sharing::none}) {
+    result = InstanceBuilder(program, region, max_instances, sharing).run();
+    EdgeBuilder(program, region, result).run();
+    RegionIndices free = result;
+    std::erase_if(free.edges, [](const OrderEdge& edge) { return edge.kind == EdgeKind::user; });
+    if (find_cycle(free).empty()) break;
+  }
   return result;
 }
 

@@ -93,6 +93,12 @@ std::string access_text(const Program& program, const RegionIndices& indices, Te
 /// none.
 std::vector<OrderEdge> find_cycle(const RegionIndices& indices);
 
+/// "i before k (storage order of %b[i,k]); ..."
+std::string describe(const RegionIndices& indices, const std::vector<OrderEdge>& cycle);
+
+/// The default order as far as there is one; indices on cycles last.
+std::vector<int> nearest_order(const RegionIndices& indices);
+
 /// The default order: required edges, then preferences in order of importance where they fit;
 /// among what is left, by program order. Throws LoweringConflict naming the clashing constraints.
 std::vector<int> default_order(const RegionIndices& indices);

@@ -58,6 +58,24 @@ inline std::string first_difference(const Value& actual, const Value& expected) 
                      actual.at(coords), expected.at(coords), c.max_abs_error);
 }
 
+/// What a compressed result must not hold: fibers without elements below an element, fill values.
+inline std::string untidy(const Storage& storage) {
+  for (size_t l = 1; l < storage.levels.size(); ++l) {
+    const bool compressed = storage.levels[l - 1].kind == LevelKind::compressed &&
+                            storage.levels[l].kind == LevelKind::compressed;
+    const auto& pos = storage.levels[l].pos;
+    for (size_t p = 1; compressed && p < pos.size(); ++p) {
+      if (pos[p - 1] == pos[p]) return fmt::format("has an empty fiber at level {}", l);
+    }
+  }
+  const bool innermost =
+      !storage.levels.empty() && storage.levels.back().kind == LevelKind::compressed;
+  for (const float value : storage.values) {
+    if (innermost && value == storage.fill) return "stores its fill";
+  }
+  return "";
+}
+
 inline CheckResult check_program(Program program, const Inputs& inputs,
                                  const CheckOptions& options = {}) {
   CheckResult result;
@@ -98,6 +116,11 @@ inline CheckResult check_program(Program program, const Inputs& inputs,
     result.flops += run.flops;
     for (const auto& [tensor, storage] : run.results) {
       data.storage[tensor] = storage;
+      const std::string wrong = untidy(*storage);
+      if (!wrong.empty()) {
+        result.failure = fmt::format("%{} {}", program.tensors[tensor].name, wrong);
+        return result;
+      }
       const Value actual = value_of(storage);
       if (compare(actual, expected[tensor]).passes(options.tolerance)) continue;
       result.failure = fmt::format("%{} {}", program.tensors[tensor].name,

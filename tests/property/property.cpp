@@ -70,6 +70,7 @@ int run(const Arguments& arguments) {
       continue;
     }
     ++failed;
+    if (arguments.quiet && arguments.mutant != Mutant::none) break;
     if (arguments.quiet && failed > 1) continue;
     const Recipe small = shrink(recipe, seed, arguments.mutant);
     print_failure(seed, check_recipe(small, seed, arguments.mutant), schedule_recipe(small, seed));

@@ -253,8 +253,11 @@ void relax(Program& program, size_t region) {
       options.max_recompute = 1e9;
       program = choose_placements(program, region, options).program;
       return;
-    } catch (const Error&) {
-      if (schedule.placements.empty()) return;
+    } catch (const Error& error) {
+      if (schedule.placements.empty()) {
+        report(Severity::note, std::string("not placed: ") + error.what());
+        return;
+      }
       schedule.placements.pop_back();
     }
   }
