@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "passes/fuse.h"
+#include "passes/orders.h"
 #include "passes/parallelize.h"
+#include "passes/place.h"
 
 namespace fuseflow {
 
@@ -19,7 +21,8 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 }
 
 const std::vector<Pass>& passes() {
-  static const std::vector<Pass> kPasses = {fuse_pass(), parallelize_pass()};
+  static const std::vector<Pass> kPasses = {fuse_pass(), order_pass(), place_pass(),
+                                            parallelize_pass()};
   return kPasses;
 }
 

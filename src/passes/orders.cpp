@@ -1,0 +1,289 @@
+#include "passes/orders.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/names.h"
+#include "lower/flops.h"
+#include "lower/lower.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Most orders that `--auto` lowers for a region.
+constexpr int kMaxTried = 200;
+
+bool reaches(const PartialOrder& partial, int from, int to) {
+  // `from` stands before `to` if it is found going back from `to`.
+  std::vector<int> stack{to};
+  std::vector<bool> seen(partial.size(), false);
+  while (!stack.empty()) {
+    const int at = stack.back();
+    stack.pop_back();
+    if (at == from) return true;
+    if (seen[at]) continue;
+    seen[at] = true;
+    for (const int b : partial.before[at]) stack.push_back(b);
+  }
+  return false;
+}
+
+void add_edge(PartialOrder& partial, int before, int after) {
+  std::vector<int>& list = partial.before[after];
+  if (std::find(list.begin(), list.end(), before) == list.end()) list.push_back(before);
+}
+
+/// The preferences, group by group, where a whole group fits.
+void add_preferences(const RegionIndices& indices, PartialOrder& partial) {
+  const std::vector<OrderEdge>& edges = indices.edges;
+  for (size_t first = 0; first < edges.size();) {
+    size_t last = first + 1;
+    while (last < edges.size() && edges[first].kind == EdgeKind::preference &&
+           edges[last].kind == EdgeKind::preference && edges[last].group == edges[first].group) {
+      ++last;
+    }
+    if (edges[first].kind == EdgeKind::preference) {
+      PartialOrder extended = partial;
+      bool fits = true;
+      for (size_t e = first; e < last && fits; ++e) {
+        fits = !reaches(extended, edges[e].after, edges[e].before);
+        add_edge(extended, edges[e].before, edges[e].after);
+      }
+      if (fits) partial = std::move(extended);
+    }
+    first = last;
+  }
+}
+
+/// An order given as `region=i,j,k`.
+struct OrderRequest {
+  size_t region = 0;
+  std::vector<std::string> indices;
+};
+
+OrderRequest parse_request(const Program& program, const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--order '{}' is malformed, expected a region and its indices, outermost "
+                    "first, e.g. --order layer1=i,j,k",
+                    text));
+  }
+  OrderRequest request;
+  request.region = find_regions(program, {text.substr(0, equals)})[0];
+  std::string name;
+  for (const char c : text.substr(equals + 1) + ",") {
+    if (c == ' ') continue;
+    if (c != ',') {
+      name += c;
+      continue;
+    }
+    if (name.empty()) {
+      throw Error(ExitCode::usage, fmt::format("--order '{}' has an empty index name", text));
+    }
+    request.indices.push_back(std::move(name));
+    name.clear();
+  }
+  return request;
+}
+
+/// Sets the order and makes sure that the region can be lowered with it.
+void set_order(Program& program, const OrderRequest& request, PassLog& log) {
+  Region& region = program.regions[request.region];
+  const RegionIndices before = region_indices(program, request.region);
+  before.find(request.indices);  // names the unknown index and the nearest one
+  std::set<std::string> seen;
+  for (const std::string& index : request.indices) {
+    if (!seen.insert(index).second) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("order of region @{}: index {} stands twice, expected "
+                              "different indices",
+                              region.name, index));
+    }
+  }
+  region.schedule.order = request.indices;
+  region.graph.reset();
+  try {
+    const RegionIndices indices = region_indices(program, request.region);
+    const std::vector<int> chosen = chosen_order(indices, region.schedule);
+    lower_region(program, request.region);
+    log.note(
+        fmt::format("@{}: order {}", quote_if_needed(region.name), order_text(indices, chosen)));
+  } catch (const Error& wrong) {
+    throw Error(ExitCode::rejected, fmt::format("region @{}: {}", region.name, wrong.what()));
+  }
+}
+
+/// What an order costs: the steps of the busiest node of each phase, then all tokens.
+struct Cost {
+  double steps = 0;
+  double tokens = 0;
+  bool operator<(const Cost& other) const {
+    // A gain must be more than rounding, so that equal orders stay as they are.
+    if (steps < 0.999 * other.steps) return true;
+    return steps <= 1.001 * other.steps && tokens < 0.99 * other.tokens;
+  }
+};
+
+Cost estimated_cost(const Program& program, const Graph& graph) {
+  const std::vector<double> elements = estimated_elements(program, graph);
+  std::vector<double> busiest(graph.nodes.empty() ? 0 : graph.nodes.back().phase + 1, 0);
+  Cost cost;
+  for (const double count : elements) cost.tokens += count;
+  for (const Node& node : graph.nodes) {
+    double steps = 0;
+    for (const Input& input : node.inputs) {
+      if (!input.is_immediate()) steps = std::max(steps, elements[input.stream]);
+    }
+    for (const StreamId output : node.outputs) steps = std::max(steps, elements[output]);
+    busiest[node.phase] = std::max(busiest[node.phase], steps);
+  }
+  for (const double steps : busiest) cost.steps += steps;
+  return cost;
+}
+
+/// Hill climbing over moves of one index, from the default order.
+class OrderSearch {
+ public:
+  OrderSearch(Program& program, size_t region) : program_(program), region_(region) {}
+
+  void run(PassLog& log) {
+    Schedule& schedule = program_.regions[region_].schedule;
+    schedule.order.clear();
+    program_.regions[region_].graph.reset();
+    const RegionIndices indices = region_indices(program_, region_);
+    std::vector<int> best = default_order(indices);
+    const std::optional<Cost> first = cost_of(indices, best);
+    if (!first) return;  // choose_placements has to come first; lowering will say why
+    Cost cost = *first;
+    while (improve(indices, best, cost)) {
+    }
+    const std::string name = quote_if_needed(program_.regions[region_].name);
+    if (!(cost < *first)) {
+      schedule.order.clear();
+      log.note(fmt::format("@{}: the default order stays: {}", name, order_text(indices, best)));
+      return;
+    }
+    schedule.order = names(indices, best);
+    log.note(
+        fmt::format("@{}: order {} (about {:.3g} steps; the default order has {:.3g}; {} orders "
+                    "tried)",
+                    name, order_text(indices, best), cost.steps, first->steps, tried_));
+  }
+
+ private:
+  static std::vector<std::string> names(const RegionIndices& indices,
+                                        const std::vector<int>& order) {
+    std::vector<std::string> result;
+    for (const int index : order) result.push_back(indices.indices[index].name);
+    return result;
+  }
+
+  std::optional<Cost> cost_of(const RegionIndices& indices, const std::vector<int>& order) {
+    ++tried_;
+    program_.regions[region_].schedule.order = names(indices, order);
+    try {
+      return estimated_cost(program_, lower_region(program_, region_));
+    } catch (const Error&) {
+      return std::nullopt;  // not every legal order can be lowered with the placements given
+    }
+  }
+
+  bool improve(const RegionIndices& indices, std::vector<int>& best, Cost& cost) {
+    for (size_t from = 0; from < best.size(); ++from) {
+      for (size_t to = 0; to < best.size(); ++to) {
+        if (from == to || tried_ >= kMaxTried) continue;
+        std::vector<int> moved = best;
+        moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
+        moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), best[from]);
+        if (why_illegal(indices, moved)) continue;
+        const std::optional<Cost> other = cost_of(indices, moved);
+        if (!other || !(*other < cost)) continue;
+        best = moved;
+        cost = *other;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Program& program_;
+  size_t region_;
+  int tried_ = 0;
+};
+
+Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
+  Program program = given;
+  if (arguments.has("auto")) {
+    for (size_t r = 0; r < program.regions.size(); ++r) {
+      if (!program.regions[r].statements.empty()) OrderSearch(program, r).run(log);
+    }
+  }
+  for (const std::string& text : arguments.all("order")) {
+    set_order(program, parse_request(program, text), log);
+  }
+  return program;
+}
+
+}  // namespace
+
+std::string order_text(const RegionIndices& indices, const std::vector<int>& order) {
+  std::vector<std::string> names;
+  for (const int index : order) names.push_back(indices.indices[index].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+RegionOrders region_orders(const Program& program, size_t region, Constraints constraints) {
+  RegionOrders result{region_indices(program, region), {}};
+  RegionIndices& indices = result.indices;
+  if (constraints == Constraints::free) {
+    std::erase_if(indices.edges, [](const OrderEdge& edge) { return edge.kind == EdgeKind::user; });
+  }
+  default_order(indices);  // throws if constraints clash
+  result.partial.before.resize(indices.indices.size());
+  for (const OrderEdge& edge : indices.edges) {
+    if (edge.kind != EdgeKind::preference) add_edge(result.partial, edge.before, edge.after);
+  }
+  if (constraints == Constraints::concordant) add_preferences(indices, result.partial);
+  return result;
+}
+
+std::vector<size_t> find_regions(const Program& program, const std::vector<std::string>& names) {
+  std::vector<size_t> found;
+  std::vector<std::string> known;
+  for (const Region& region : program.regions) known.push_back(region.name);
+  if (names.empty()) {
+    for (size_t r = 0; r < known.size(); ++r) {
+      if (!program.regions[r].statements.empty()) found.push_back(r);
+    }
+    return found;
+  }
+  for (const std::string& given : names) {
+    const std::string name = !given.empty() && given.front() == '@' ? given.substr(1) : given;
+    const auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end()) {
+      const std::string near = nearest_name(name, known);
+      throw Error(ExitCode::rejected,
+                  fmt::format("no region is called {}{}; expected one of {}", quote_if_needed(name),
+                              near.empty() ? "" : "; did you mean " + quote_if_needed(near) + "?",
+                              fmt::join(known, ", ")));
+    }
+    found.push_back(static_cast<size_t>(at - known.begin()));
+  }
+  return found;
+}
+
+Pass order_pass() {
+  return {"order",
+          "Choose, list or count the orders of the loops of each region",
+          {{"order", "REGION=I,J,K", "Nest these indices so, outermost first; repeatable", true},
+           {"auto", "", "Choose by estimate"}},
+          run_order};
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,38 @@
+// The pass `order`: which loop of a region is outside which. Legal orders are the topological sorts
+// of the partial order of the region's indices (lower/region_indices.h).
+#pragma once
+
+#include <functional>
+
+#include "lower/region_indices.h"
+#include "passes/pass.h"
+#include "passes/topological.h"
+
+namespace fuseflow {
+
+Pass order_pass();
+
+/// Which constraints an order has to meet.
+enum class Constraints : uint8_t {
+  free,        ///< what the formats need and what the schedule says must stream
+  scheduled,   ///< and the orders that the schedule gives
+  concordant,  ///< and, as far as they fit together, every view walked in its storage order, every
+               ///< use streamed
+};
+
+/// The region's indices, and the partial order between them. Throws Error(rejected) naming the
+/// constraints that clash if there is no order.
+struct RegionOrders {
+  RegionIndices indices;
+  PartialOrder partial;
+};
+RegionOrders region_orders(const Program& program, size_t region, Constraints constraints);
+
+/// The names of an order's indices, as an order is written: "i, j, k".
+std::string order_text(const RegionIndices& indices, const std::vector<int>& order);
+
+/// Positions of the regions that `names` say; all if empty. Throws Error(rejected), with the
+/// nearest.
+std::vector<size_t> find_regions(const Program& program, const std::vector<std::string>& names);
+
+}  // namespace fuseflow

@@ -1,0 +1,10 @@
+// The pass `place`: where inputs and intermediates live.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+Pass place_pass();
+
+}  // namespace fuseflow

@@ -1,0 +1,133 @@
+// fuseflow-order: chooses, lists or counts dataflow orders.
+#include <fmt/format.h>
+
+#include "ir/names.h"
+#include "pass_tool.h"
+#include "passes/orders.h"
+
+namespace fuseflow {
+namespace {
+
+struct Options {
+  FilterOptions filter;
+  PassArguments arguments;
+  bool list = false;
+  bool count = false;
+  bool free = false;
+  bool concordant = false;
+  int64_t limit = 0;
+  std::vector<std::string> regions;
+
+  Constraints constraints() const {
+    if (free) return Constraints::free;
+    return concordant ? Constraints::concordant : Constraints::scheduled;
+  }
+};
+
+/// Output of any length: to standard output as it comes, to a file at the end.
+class Lines {
+ public:
+  explicit Lines(const std::string& output) : output_(output), at_once_(output == "-") {}
+
+  void add(const std::string& line) {
+    text_ += line;
+    if (at_once_ && text_.size() > 60000) flush();
+    if (text_.size() > kMostText) {
+      throw Error(ExitCode::rejected,
+                  "there are too many orders for a file, expected --limit N, or "
+                  "standard output");
+    }
+  }
+  void flush() {
+    write_output(output_, text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr size_t kMostText = size_t{1} << 30;
+  std::string output_;
+  bool at_once_;
+  std::string text_;
+};
+
+/// One line an order, as `--order` takes them; written as they are found.
+void list_orders(const Program& program, const Options& o) {
+  Lines lines(o.filter.output);
+  for (const size_t r : find_regions(program, o.regions)) {
+    const RegionOrders orders = region_orders(program, r, o.constraints());
+    int64_t left = o.limit > 0 ? o.limit : INT64_MAX;
+    for_each_sort(orders.partial, [&](const std::vector<int>& order) {
+      std::string line = program.regions[r].name + "=";
+      for (size_t i = 0; i < order.size(); ++i) {
+        line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
+      }
+      lines.add(line + "\n");
+      return --left > 0;
+    });
+  }
+  lines.flush();
+}
+
+void count_orders(const Program& program, const Options& o) {
+  std::string text = "region,indices,orders,exact\n";
+  for (const size_t r : find_regions(program, o.regions)) {
+    const RegionOrders orders = region_orders(program, r, o.constraints());
+    const SortCount count = count_sorts(orders.partial);
+    const std::string& name = program.regions[r].name;
+    text += fmt::format("{},{},{},{}\n", is_plain_name(name) ? name : quote(name),
+                        orders.partial.size(), count.number, count.exact ? "yes" : "no");
+    if (!count.exact) {
+      report(Severity::note, fmt::format("order: @{}: stopped counting: {}; there are at least {}",
+                                         name, count.stopped, count.number));
+    }
+  }
+  write_output(o.filter.output, text);
+}
+
+int run(int argc, char** argv) {
+  const Pass& pass = find_pass("order");
+  CLI::App app(std::string(pass.description), "fuseflow-order");
+  Options o;
+  add_filter_options(app, o.filter);
+  add_pass_options(app, pass, o.arguments);
+  CLI::Option* list = app.add_flag("--list", o.list, "Print legal orders instead of the program");
+  CLI::Option* count =
+      app.add_flag("--count", o.count, "Print how many orders are legal, exact up to 128 bits");
+  app.add_option("--limit", o.limit, "List at most N orders a region")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(list);
+  app.add_option("--region", o.regions, "List or count only these regions; repeatable")
+      ->option_text("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* free =
+      app.add_flag("--free", o.free, "List or count without the orders that schedules give");
+  app.add_flag("--concordant", o.concordant,
+               "List or count only orders that walk every tensor as it is stored")
+      ->excludes(free);
+  list->excludes(count);
+  return run_tool(argc, argv, app, [&] {
+    const Program program = parse_program(read_source(o.filter.input));
+    PassLog log;
+    const Program result = pass.run(program, o.arguments, log);
+    verify(result);
+    if (o.list) {
+      list_orders(result, o);
+    } else if (o.count) {
+      count_orders(result, o);
+    } else {
+      write_output(o.filter.output, print_program(result));
+    }
+    print_log(pass, log);
+    return ExitCode::ok;
+  });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::run(argc, argv);
+}
