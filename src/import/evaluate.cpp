@@ -208,6 +208,7 @@ class Evaluator {
   }
 
   static T load(const HostTensor& tensor, int64_t at) {
+    if (tensor.sparse) return static_cast<T>(tensor.sparse_at(at));
     if (tensor.integral()) return static_cast<T>(tensor.ints[static_cast<size_t>(at)]);
     return static_cast<T>(tensor.floats[static_cast<size_t>(at)]);
   }

@@ -22,8 +22,40 @@ HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape) {
   return result;
 }
 
+HostPtr host_sparse(std::vector<std::pair<int64_t, float>> entries, std::vector<int64_t> shape,
+                    ElementType type) {
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  auto result = std::make_shared<HostTensor>();
+  std::vector<float> values;
+  for (const auto& [position, value] : entries) {
+    if (!result->positions.empty() && result->positions.back() == position) {
+      values.back() += value;
+    } else {
+      result->positions.push_back(position);
+      values.push_back(value);
+    }
+  }
+  result->type = type;
+  result->shape = std::move(shape);
+  result->floats = Buffer<float>(std::move(values));
+  result->sparse = true;
+  return result;
+}
+
+float HostTensor::sparse_at(int64_t i) const {
+  const auto found = std::lower_bound(positions.begin(), positions.end(), i);
+  if (found == positions.end() || *found != i) return 0;
+  return floats[static_cast<size_t>(found - positions.begin())];
+}
+
 Facts facts_of(const HostTensor& tensor) {
   Facts facts{true, true, true, true, true};
+  if (tensor.sparse) {
+    HostTensor entries;
+    entries.floats = tensor.floats;
+    return both(facts_of(entries), facts_of_constant(0));
+  }
   if (tensor.integral()) {
     for (const int64_t v : tensor.ints) {
       facts.nonnegative = facts.nonnegative && v >= 0;
@@ -51,6 +83,10 @@ Facts facts_of(const HostTensor& tensor) {
 FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold) {
   const int64_t size = tensor.size();
   if (size == 0) return {};
+  if (tensor.sparse) {
+    const auto present = static_cast<int64_t>(tensor.positions.size());
+    return {0, static_cast<double>(present) / static_cast<double>(size), present};
+  }
   const auto choice_of = [&](float fill) {
     int64_t equal = 0;
     for (int64_t i = 0; i < size; ++i) equal += tensor.as_float(i) == fill;

@@ -6,17 +6,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/op.h"
 #include "tensor/buffer.h"
 #include "tensor/format.h"
+#include "tensor/storage.h"
 
 namespace fuseflow {
 
 /// The largest constant that folding may create, and the most elementary steps it may take.
 /// What exceeds them stays a statement of the program.
 inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
+inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
 
 /// Row-major values. Floating types are kept as f32, integers and booleans as i64.
@@ -25,13 +28,22 @@ struct HostTensor {
   std::vector<int64_t> shape;
   Buffer<float> floats;
   std::vector<int64_t> ints;
+  /// Sparse: `floats` holds the values at these row-major positions (ascending), all others are 0.
+  /// Only made by host_sparse, for matrices that select; operators see dense tensors.
+  std::vector<int64_t> positions;
+  bool sparse = false;
 
   bool integral() const { return is_integral(type); }
-  int64_t size() const { return static_cast<int64_t>(integral() ? ints.size() : floats.size()); }
+  int64_t size() const {
+    if (sparse) return element_count(shape);
+    return static_cast<int64_t>(integral() ? ints.size() : floats.size());
+  }
   float as_float(int64_t i) const {
+    if (sparse) return sparse_at(i);
     return integral() ? static_cast<float>(ints[static_cast<size_t>(i)])
                       : floats[static_cast<size_t>(i)];
   }
+  float sparse_at(int64_t i) const;
   static bool is_integral(ElementType type) {
     return type == ElementType::i32 || type == ElementType::i64 || type == ElementType::u8 ||
            type == ElementType::boolean;
@@ -43,6 +55,10 @@ using HostPtr = std::shared_ptr<const HostTensor>;
 HostPtr host_ints(std::vector<int64_t> values, std::vector<int64_t> shape,
                   ElementType type = ElementType::i64);
 HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape);
+/// A mostly zero tensor from (position, value) pairs in any order; values at equal positions add
+/// up.
+HostPtr host_sparse(std::vector<std::pair<int64_t, float>> entries, std::vector<int64_t> shape,
+                    ElementType type);
 
 /// Facts that hold for every element (no elements: every fact).
 Facts facts_of(const HostTensor& tensor);

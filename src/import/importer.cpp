@@ -79,7 +79,8 @@ HostPtr Importer::host(const View& value) const {
   if (access != nullptr) {  // the whole of a constant as it stands
     const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
     const View whole = whole_tensor(access->tensor, value.type, draft.shape);
-    if (whole.nodes == value.nodes && whole.dims == value.dims && draft.data->type == value.type)
+    if (whole.nodes == value.nodes && whole.dims == value.dims && draft.data->type == value.type &&
+        !draft.data->sparse)
       return draft.data;
   }
   return evaluate_value(value, [this](TensorId id) { return constant(id); });
@@ -93,6 +94,13 @@ std::string Importer::fresh_name(const std::string& wanted) {
 }
 
 View Importer::add_constant(const std::string& name, HostPtr data, const std::string& initializer) {
+  if (initializer.empty() && !data->sparse) folded_elements_ += data->size();
+  if (folded_elements_ > kMaxFoldedTotal) {
+    throw Error(
+        ExitCode::rejected, Location{model_.path},
+        fmt::format("value '{}': the constants that the model computes have more than {} elements",
+                    shown(name), kMaxFoldedTotal));
+  }
   Draft draft;
   draft.tensor.name = fresh_name(name);
   draft.tensor.type = data->type;
@@ -128,7 +136,8 @@ void Importer::mark_activation(const View& view) {
 
 View Importer::define(const std::string& name, View value, int group) {
   coalesce(value);
-  HostPtr folded = is_activation(value) ? nullptr : host(value);
+  const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal;
+  HostPtr folded = is_activation(value) || !affordable ? nullptr : host(value);
   if (folded) {
     const bool bound = from_input(value);
     View result = add_constant(name, std::move(folded));

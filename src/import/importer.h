@@ -77,6 +77,7 @@ class Importer {
   std::map<std::string, View> values_;
   std::map<std::string, int64_t> symbols_;
   std::map<std::string, int> names_;  ///< taken tensor names
+  int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
   std::vector<int> groups_;           ///< by node (see groups.h)
 };
 

@@ -11,6 +11,10 @@
 
 namespace fuseflow {
 
+namespace {
+constexpr size_t kMaxViewNodes = 128;
+}  // namespace
+
 std::string NodeImport::what() const {
   return node_.op;
 }
@@ -111,6 +115,8 @@ int NodeImport::axis(int64_t axis, int rank) const {
 void NodeImport::output(int i, View value) {
   value.selection = nullptr;
   value.parts = nullptr;
+  // A view that has grown (Concat of Concat of ...) becomes a statement, or it would grow for ever.
+  if (value.nodes.size() > kMaxViewNodes) return define(i, std::move(value));
   importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
 }
 
@@ -201,10 +207,11 @@ HostPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t>& f
   std::vector<int64_t> shape = to;
   shape.insert(shape.end(), from.begin(), from.end());
   const int64_t size = element_count(to);
-  if (size > 8192) return nullptr;  // squared within kMaxFoldedElements
-  std::vector<int64_t> values(static_cast<size_t>(size * size), 0);
-  for (int64_t i = 0; i < size; ++i) values[static_cast<size_t>(i * size + i)] = 1;
-  return host_ints(std::move(values), std::move(shape), ElementType::boolean);
+  if (size > kMaxFoldedElements) return nullptr;
+  element_count(shape);
+  std::vector<std::pair<int64_t, float>> entries;
+  for (int64_t i = 0; i < size; ++i) entries.emplace_back(i * size + i, 1.0F);
+  return host_sparse(std::move(entries), std::move(shape), ElementType::boolean);
 }
 
 }  // namespace

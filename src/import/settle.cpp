@@ -73,7 +73,7 @@ std::string derived_name(const DraftProgram& draft, const std::string& base) {
 }
 
 bool same_values(const HostTensor& a, const HostTensor& b) {
-  if (a.type != b.type || a.size() != b.size()) return false;
+  if (a.type != b.type || a.sparse || b.sparse || a.size() != b.size()) return false;
   if (a.integral()) return a.ints == b.ints;
   return std::equal(a.floats.begin(), a.floats.end(), b.floats.begin(), same_value);
 }

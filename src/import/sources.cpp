@@ -90,7 +90,18 @@ RawTensor raw_of(const HostTensor& data, const std::string& origin) {
   raw.shape = data.shape;
   raw.element = data.type;
   raw.origin = origin;
-  if (!data.integral()) {
+  if (data.sparse) {
+    Coo entries{data.shape, std::vector<std::vector<uint32_t>>(data.shape.size()),
+                data.floats.to_vector()};
+    for (const int64_t position : data.positions) {
+      int64_t rest = position;
+      for (size_t d = data.shape.size(); d-- > 0;) {
+        entries.coords[d].push_back(static_cast<uint32_t>(rest % data.shape[d]));
+        rest /= data.shape[d];
+      }
+    }
+    raw.data = std::move(entries);
+  } else if (!data.integral()) {
     raw.data = data.floats;
   } else {
     raw.data = Buffer<float>(std::vector<float>(data.ints.begin(), data.ints.end()));

@@ -141,17 +141,15 @@ std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t
 }
 
 /// rows x extent, 1 where row e selects indices[e].
-HostPtr selection_matrix(const NodeImport& node, const std::vector<int64_t>& indices,
+HostPtr selection_matrix(const std::vector<int64_t>& indices, std::vector<int64_t> shape,
                          int64_t extent) {
-  const auto rows = static_cast<int64_t>(indices.size());
-  if (saturating_product(static_cast<uint64_t>(rows), static_cast<uint64_t>(extent)) >
-      static_cast<uint64_t>(kMaxFoldedElements)) {
-    node.reject(fmt::format("a selection of {} out of {} rows is too large", rows, extent));
+  std::vector<std::pair<int64_t, float>> entries;
+  for (size_t e = 0; e < indices.size(); ++e) {
+    entries.emplace_back(static_cast<int64_t>(e) * extent + indices[e], 1.0F);
   }
-  std::vector<int64_t> values(static_cast<size_t>(rows * extent), 0);
-  for (int64_t e = 0; e < rows; ++e)
-    values[static_cast<size_t>(e * extent + indices[static_cast<size_t>(e)])] = 1;
-  return host_ints(std::move(values), {rows, extent}, ElementType::boolean);
+  shape.push_back(extent);
+  element_count(shape);
+  return host_sparse(std::move(entries), std::move(shape), ElementType::boolean);
 }
 
 /// Rows of a constant, copied.
@@ -182,8 +180,9 @@ HostPtr gathered(const HostTensor& data, const std::vector<int64_t>& indices, in
 
 /// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
 View selected(NodeImport& node, const View& data, const std::vector<int64_t>& indices, int axis) {
-  const View matrix =
-      derived_constant(node, "select", selection_matrix(node, indices, data.extent(axis)));
+  const View matrix = derived_constant(
+      node, "select",
+      selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
   Kernel k = node.kernel();
   std::vector<int> labels = all_labels(data.rank());
   labels[static_cast<size_t>(axis)] = kSource;
@@ -245,17 +244,14 @@ void gather_elements(NodeImport& node) {
   const int rank = data.rank();
   if (static_cast<int>(index_data->shape.size()) != rank)
     node.reject("indices and data differ in rank");
-  HostTensor matrix = *selection_matrix(node, indices, extent);
-  matrix.shape = index_data->shape;
-  matrix.shape.push_back(extent);
+  HostPtr matrix = selection_matrix(indices, index_data->shape, extent);
   View source = data;
   for (int d = 0; d < rank; ++d) {
     const int64_t wanted = index_data->shape[static_cast<size_t>(d)];
     if (d != axis && wanted > data.extent(d)) node.reject("the indices exceed the data");
     if (d != axis) source = node.sliced(source, d, 0, 1, wanted);
   }
-  const View chosen_view =
-      derived_constant(node, "select", std::make_shared<const HostTensor>(std::move(matrix)));
+  const View chosen_view = derived_constant(node, "select", std::move(matrix));
   Kernel k = node.kernel();
   std::vector<int> labels = all_labels(rank);
   labels.push_back(kSource);
@@ -367,13 +363,13 @@ void scatter_selection(NodeImport& node, const View& data, const Selection& s,
                        const Scatter& scatter, bool zero) {
   const View& x = *s.source;
   const int64_t columns = x.extent(0);
-  if (scatter.extent * columns > kMaxFoldedElements) node.reject("the adjacency is too large");
-  std::vector<float> values(static_cast<size_t>(scatter.extent * columns), 0);
+  std::vector<std::pair<int64_t, float>> entries;
   for (size_t e = 0; e < s.rows.size(); ++e) {
-    values[static_cast<size_t>(scatter.targets[e] * columns + s.rows[e])] += s.weights[e];
+    entries.emplace_back(scatter.targets[e] * columns + s.rows[e], s.weights[e]);
   }
   const View adjacency = derived_constant(
-      node, "adjacency", host_floats(std::move(values), {scatter.extent, columns}));
+      node, "adjacency",
+      host_sparse(std::move(entries), {scatter.extent, columns}, ElementType::f32));
   Kernel k = node.kernel();
   std::vector<int> labels = all_labels(x.rank());
   labels[0] = kSource;
@@ -438,17 +434,15 @@ void scatter_rows(NodeImport& node, int axis, const Scatter& scatter, const View
   const auto rows = static_cast<int64_t>(scatter.targets.size());
   const std::vector<bool> kept =
       scatter.add ? std::vector<bool>(scatter.targets.size(), true) : last_updates(scatter.targets);
-  if (rows * scatter.extent > kMaxFoldedElements)
-    node.reject("the scatter is too large to be a product with a matrix");
-  std::vector<int64_t> matrix(static_cast<size_t>(scatter.extent * rows), 0);
+  std::vector<std::pair<int64_t, float>> matrix;
   std::vector<int64_t> hit(static_cast<size_t>(scatter.extent), 0);
   for (int64_t e = 0; e < rows; ++e) {
     const int64_t target = scatter.targets[static_cast<size_t>(e)];
-    if (kept[static_cast<size_t>(e)]) matrix[static_cast<size_t>(target * rows + e)] = 1;
+    if (kept[static_cast<size_t>(e)]) matrix.emplace_back(target * rows + e, 1.0F);
     hit[static_cast<size_t>(target)] = 1;
   }
   const View chosen = derived_constant(
-      node, "place", host_ints(std::move(matrix), {scatter.extent, rows}, ElementType::boolean));
+      node, "place", host_sparse(std::move(matrix), {scatter.extent, rows}, ElementType::boolean));
   const View here = derived_constant(
       node, "hit", host_ints(std::move(hit), {scatter.extent}, ElementType::boolean));
   std::vector<int> update_labels = all_labels(data.rank());
@@ -463,24 +457,21 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool 
   const View& updates = node.input(2);
   Scatter scatter{positions, data.size(), add};
   const auto count = static_cast<int64_t>(positions.size());
-  if (saturating_product(static_cast<uint64_t>(count), static_cast<uint64_t>(data.size())) >
-      static_cast<uint64_t>(kMaxFoldedElements)) {
-    node.reject("the scatter is too large to be a product with a matrix");
-  }
   const std::vector<bool> kept =
       add ? std::vector<bool>(positions.size(), true) : last_updates(positions);
-  std::vector<int64_t> matrix(static_cast<size_t>(data.size() * count), 0);
+  if (data.size() > kMaxFoldedElements) node.reject("the scatter is too large");
+  std::vector<std::pair<int64_t, float>> matrix;
   std::vector<int64_t> hit(static_cast<size_t>(data.size()), 0);
   for (int64_t e = 0; e < count; ++e) {
     const int64_t target = positions[static_cast<size_t>(e)];
-    if (kept[static_cast<size_t>(e)]) matrix[static_cast<size_t>(target * count + e)] = 1;
+    if (kept[static_cast<size_t>(e)]) matrix.emplace_back(target * count + e, 1.0F);
     hit[static_cast<size_t>(target)] = 1;
   }
   std::vector<int64_t> shape = data.shape();
   const std::vector<int64_t> update_shape = updates.shape();
   shape.insert(shape.end(), update_shape.begin(), update_shape.end());
   const View chosen =
-      derived_constant(node, "place", host_ints(std::move(matrix), shape, ElementType::boolean));
+      derived_constant(node, "place", host_sparse(std::move(matrix), shape, ElementType::boolean));
   const View here =
       derived_constant(node, "hit", host_ints(std::move(hit), data.shape(), ElementType::boolean));
   std::vector<int> summed;

@@ -1,0 +1,171 @@
+// Models that lie, and models that are odd: a clear error, bounded memory, no crash.
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+
+#include "import/import.h"
+#include "ir/verify.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr const char* kHead = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
+
+onnx::ModelProto model_of(const std::string& graph) {
+  onnx::ModelProto model;
+  const std::string text = kHead + graph;
+  onnx::OnnxParser parser(text.c_str());
+  const auto status = parser.Parse(model);
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  return model;
+}
+
+Program import_model(const onnx::ModelProto& model,
+                     const std::map<std::string, std::string>& binds) {
+  ImportOptions options;
+  for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
+  const std::string bytes = model.SerializeAsString();
+  Program program = import_onnx_bytes(bytes, "test.onnx", options);
+  verify(program);
+  return program;
+}
+
+/// The message with which the model is rejected; fails the test if it is not.
+std::string rejection(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
+    std::string all;
+    for (const Diagnostic& d : error.diagnostics()) all += d.message + "\n";
+    return all;
+  }
+  ADD_FAILURE() << "not rejected";
+  return {};
+}
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' has no '" << part << "'";
+}
+
+const std::map<std::string, std::string> kX = {{"x", "uniform(shape=[2,3],density=1,seed=1)"}};
+
+TEST(ImportHostile, TruncatedProtobuf) {
+  const std::string bytes =
+      model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }").SerializeAsString();
+  for (size_t n = 0; n < bytes.size(); n += 3) {
+    try {
+      ImportOptions options;
+      options.bindings["x"] = parse_binding("uniform(shape=[2,3],density=1,seed=1)");
+      import_onnx_bytes(std::string_view(bytes).substr(0, n), "test.onnx", options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::rejected);
+    }
+  }
+}
+
+TEST(ImportHostile, AllUnsupportedOperatorsAtOnce) {
+  const auto model = model_of(
+      "g (float[2,3] x) => (float[2,3] y) { a = Foo(x)\n b = com.acme.Bar(a)\n y = Det(b) }");
+  const std::string why = rejection([&] { import_model(model, kX); });
+  expect_part(why, "operator Foo (node 'Foo(a)') is not supported");
+  expect_part(why, "operator com.acme.Bar");
+  expect_part(why, "operator Det");
+}
+
+TEST(ImportHostile, AllUnboundInputsAtOnce) {
+  const auto model = model_of("g (float[2,3] x, float[N,3] z) => (float[2,3] y) { y = Add(x, z) }");
+  const std::string why = rejection([&] { import_model(model, {{"zz", "values(1)"}}); });
+  expect_part(why, "input 'x' of shape [2,3] is not bound");
+  expect_part(why, "input 'z' of shape [N,3] is not bound");
+  expect_part(why, "--bind zz: the model has no such input");
+}
+
+TEST(ImportHostile, Cycle) {
+  const auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, z)\n z = Relu(y) }");
+  expect_part(rejection([&] { import_model(model, kX); }), "cycle");
+}
+
+TEST(ImportHostile, UndefinedAndTwiceDefinedValues) {
+  const auto missing = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, z) }");
+  expect_part(rejection([&] { import_model(missing, kX); }), "which nothing defines");
+  const auto twice = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n y = Abs(x) }");
+  expect_part(rejection([&] { import_model(twice, kX); }), "defined twice");
+}
+
+TEST(ImportHostile, LongNames) {
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }");
+  const std::string name(10000, 'n');
+  model.mutable_graph()->mutable_node(0)->set_output(0, name);
+  model.mutable_graph()->mutable_output(0)->set_name(name);
+  EXPECT_EQ(import_model(model, kX).tensors.back().name, name);
+  model.mutable_graph()->mutable_node(0)->set_op_type(name);
+  EXPECT_LT(rejection([&] { import_model(model, kX); }).size(), 1000U);
+}
+
+TEST(ImportHostile, TensorThatClaimsTooMuch) {
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }");
+  auto* w = model.mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(int64_t{1} << 31);
+  w->add_dims(int64_t{1} << 31);
+  expect_part(rejection([&] { import_model(model, kX); }), "claims 4611686018427387904 elements");
+  w->clear_dims();
+  w->add_dims(1000);
+  expect_part(rejection([&] { import_model(model, kX); }), "claims 1000 elements, but holds 0");
+}
+
+TEST(ImportHostile, ExternalDataOutsideTheFolder) {
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }");
+  auto* w = model.mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(1);
+  w->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* entry = w->add_external_data();
+  entry->set_key("location");
+  for (const char* path : {"../../etc/passwd", "/etc/passwd", ""}) {
+    entry->set_value(path);
+    expect_part(rejection([&] { import_model(model, kX); }), "not a file below the model's folder");
+  }
+}
+
+TEST(ImportHostile, ZeroSizedDimensions) {
+  const auto model = model_of("g (float[2,0] x) => (float[2,0] y) { y = Relu(x) }");
+  expect_part(rejection([&] {
+                import_model(model, {{"x", "uniform(shape=[2,0],density=1,seed=1)"}});
+              }),
+              "extent 0");
+}
+
+TEST(ImportHostile, ShapesThatDisagree) {
+  const auto model = model_of("g (float[N,3] x, float[N,3] z) => (float[N,3] y) { y = Add(x, z) }");
+  expect_part(rejection([&] {
+                import_model(model, {{"x", "uniform(shape=[2,3],density=1,seed=1)"},
+                                     {"z", "uniform(shape=[4,3],density=1,seed=1)"}});
+              }),
+              "4");
+  const auto product = model_of("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, x) }");
+  expect_part(rejection([&] { import_model(product, kX); }), "do not multiply");
+}
+
+TEST(ImportHostile, NanWeightsAreNotSparse) {
+  auto model = model_of("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, w) }");
+  auto* w = model.mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(3);
+  w->add_dims(2);
+  for (int i = 0; i < 6; ++i)
+    w->add_float_data(i == 0 ? std::numeric_limits<float>::quiet_NaN() : 0);
+  const Program program = import_model(model, kX);
+  const TensorId id = find_tensor(program, "w");
+  ASSERT_GE(id, 0);
+  EXPECT_FALSE(program.tensors[static_cast<size_t>(id)].facts.no_nan);
+}
+
+}  // namespace
+}  // namespace fuseflow
