@@ -101,6 +101,38 @@ std::string csv_field(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+struct Counted {
+  RegionEstimate estimate;
+  std::vector<estimate::Written> written;
+};
+
+Counted count_region(const Program& program, const Region& region, const TensorData& data,
+                     const Machine& machine, const std::vector<bool>& uncertain) {
+  estimate::ExactCounts exact = estimate::count_exact(program, graph_of(region), data, uncertain);
+  TensorData known = data;
+  known.storage.resize(program.tensors.size());
+  for (const estimate::Written& written : exact.written) {
+    known.storage[static_cast<size_t>(written.tensor)] = written.pattern;
+  }
+  std::vector<double> bytes;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    bytes.push_back(stored_bytes(program.tensors[t], known.find(static_cast<TensorId>(t))));
+  }
+  const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
+  return {region_estimate(program, region, cost), std::move(exact.written)};
+}
+
+}  // namespace
+
+RegionEstimate estimate_region(const Program& program, const Region& region, const TensorData& data,
+                               const Machine& machine, const std::vector<bool>& uncertain) {
+  std::vector<bool> marks = uncertain;
+  marks.resize(program.tensors.size(), false);
+  return count_region(program, region, data, machine, marks).estimate;
+}
+
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
                                    const Machine& machine) {
   ProgramEstimate result;
@@ -108,19 +140,12 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
   known.storage.resize(program.tensors.size());
   std::vector<bool> uncertain(program.tensors.size(), false);
   for (const Region& region : program.regions) {
-    const Graph& graph = graph_of(region);
-    // Within a graph, later phases read what earlier ones write: those patterns come first.
-    estimate::ExactCounts exact = estimate::count_exact(program, graph, known, uncertain);
-    for (const estimate::Written& written : exact.written) {
+    Counted counted = count_region(program, region, known, machine, uncertain);
+    for (const estimate::Written& written : counted.written) {
       known.storage[static_cast<size_t>(written.tensor)] = written.pattern;
       uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
     }
-    std::vector<double> bytes;
-    for (size_t t = 0; t < program.tensors.size(); ++t) {
-      bytes.push_back(stored_bytes(program.tensors[t], known.find(static_cast<TensorId>(t))));
-    }
-    const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
-    result.regions.push_back(region_estimate(program, region, cost));
+    result.regions.push_back(std::move(counted.estimate));
   }
   finish_total(result, machine);
   return result;

@@ -36,6 +36,11 @@ struct ProgramEstimate {
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
                                    const Machine& machine);
 
+/// One region that has a graph. `data` holds what it reads; `uncertain` marks, by TensorId,
+/// patterns that are themselves estimates (empty: none).
+RegionEstimate estimate_region(const Program& program, const Region& region, const TensorData& data,
+                               const Machine& machine, const std::vector<bool>& uncertain = {});
+
 /// Loads the inputs and constants that have levels which are not dense; values of the others do not
 /// matter to an estimate. Errors as load_tensors.
 TensorData load_patterns(const Program& program);

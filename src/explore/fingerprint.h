@@ -1,0 +1,10 @@
+// A number that equal graphs share and different ones (almost surely) do not.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fuseflow {
+
+uint64_t fingerprint(const Graph& graph);
+
+}  // namespace fuseflow

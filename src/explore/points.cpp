@@ -1,0 +1,172 @@
+#include "explore/points.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "explore/orders.h"
+#include "ir/names.h"
+#include "lower/region_indices.h"
+#include "passes/regroup.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::vector<TensorId> intermediates(const Program& program, size_t region) {
+  std::vector<TensorId> result;
+  for (const Statement& producer : program.regions[region].statements) {
+    for (const Statement& consumer : program.regions[region].statements) {
+      const bool used =
+          std::any_of(consumer.nodes.begin(), consumer.nodes.end(), [&](const Expr& e) {
+            return e.kind == Expr::Kind::access && e.tensor == producer.result;
+          });
+      if (!used) continue;
+      result.push_back(producer.result);
+      break;
+    }
+  }
+  return result;
+}
+
+/// A contraction's result: storing it may save recomputation.
+bool reduces(const Program& program, size_t region, TensorId tensor) {
+  for (const Statement& s : program.regions[region].statements) {
+    if (s.result != tensor) continue;
+    return std::any_of(s.nodes.begin(), s.nodes.end(),
+                       [](const Expr& e) { return e.kind == Expr::Kind::reduce; });
+  }
+  return false;
+}
+
+std::vector<PlacementRecipe> recipes(const Program& program, size_t region, const Machine& machine,
+                                     size_t limit) {
+  PlacementOptions options;
+  options.scratchpad_bytes = machine.scratchpad.bytes;
+  std::vector<PlacementRecipe> result = {{"default", options, {}}};
+  const std::vector<TensorId> inner = intermediates(program, region);
+  if (inner.empty()) return result;
+  PlacementOptions store = options;
+  store.max_recompute = 1;
+  result.push_back({"store", store, {}});
+  PlacementOptions recompute = options;
+  recompute.recompute_always = true;
+  result.push_back({"recompute", recompute, {}});
+  for (const TensorId t : inner) {
+    if (result.size() >= limit) break;
+    if (!reduces(program, region, t)) continue;
+    const std::string name = "%" + quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
+    for (const PlacementOptions& rest : {store, recompute}) {
+      result.push_back(
+          {name + (rest.recompute_always ? "=scratchpad, recompute" : "=scratchpad, store"),
+           rest,
+           {{t, -1, Placement::scratchpad}}});
+    }
+  }
+  return result;
+}
+
+/// The points of one run of kernels.
+std::vector<Point> points_of(const Runs& runs, size_t first, size_t last, const Machine& machine,
+                             const SearchSpace& space) {
+  std::vector<Point> result;
+  const Runs::Run run = runs.make(first, last);
+  for (const PlacementRecipe& recipe :
+       recipes(run.program, run.region, machine, space.max_placements)) {
+    Point point{0, first, last, recipe, {}, ""};
+    try {
+      const Program placed = apply_point(run.program, run.region, point);
+      const RegionIndices indices = region_indices(placed, run.region);
+      for (const std::vector<std::string>& order : candidate_orders(indices, space.max_orders)) {
+        point.order = order;
+        result.push_back(point);
+      }
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      point.refused = error.what();
+      result.push_back(point);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Runs::Run Runs::make(size_t first, size_t last) const {
+  std::vector<size_t> starts;
+  for (size_t k = 0; k < size(); ++k) {
+    if (k <= first || k > last) starts.push_back(k);
+  }
+  Run run{partition(starts), 0};
+  // Regions may stand in another order than the groups: find the one with the first kernel.
+  const TensorId wanted = kernels_.regions[first].statements[0].result;
+  for (size_t r = 0; r < run.program.regions.size(); ++r) {
+    for (const Statement& s : run.program.regions[r].statements) {
+      if (s.result == wanted) run.region = r;
+    }
+  }
+  return run;
+}
+
+Program Runs::partition(const std::vector<size_t>& starts) const {
+  const std::vector<Group> kernels = present_groups(kernels_);
+  std::vector<Group> groups;
+  size_t next = 0;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    if (next < starts.size() && starts[next] == k) {
+      groups.push_back({"", {}});
+      ++next;
+    }
+    auto& all = groups.back().statements;
+    all.insert(all.end(), kernels[k].statements.begin(), kernels[k].statements.end());
+  }
+  PassLog log;
+  return regroup(kernels_, std::move(groups), log);
+}
+
+Program apply_point(Program program, size_t region, const Point& point) {
+  Schedule& schedule = program.regions[region].schedule;
+  program.regions[region].graph.reset();
+  for (const UsePlacement& placement : point.recipe.placements) {
+    schedule.placements.push_back(placement);
+  }
+  Program placed = choose_placements(std::move(program), region, point.recipe.options).program;
+  if (!point.order.empty()) placed.regions[region].schedule.order = point.order;
+  return placed;
+}
+
+std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
+                                    const SearchSpace& space) {
+  const Runs runs(kernels);
+  if (runs.size() == 0) {
+    throw Error(ExitCode::rejected, "the program has no regions, so there is nothing to search");
+  }
+  std::vector<std::pair<size_t, size_t>> intervals;
+  for (size_t first = 0; first < runs.size(); ++first) {
+    for (size_t last = first; last < runs.size() && last - first < space.max_kernels; ++last) {
+      intervals.emplace_back(first, last);
+    }
+  }
+  if (intervals.empty() || space.max_orders == 0 || space.max_placements == 0) {
+    throw Error(ExitCode::rejected, fmt::format("the search space is empty: {} is 0",
+                                                intervals.empty()       ? "--max-kernels"
+                                                : space.max_orders == 0 ? "--max-orders"
+                                                                        : "--max-placements"));
+  }
+  std::vector<std::vector<Point>> found(intervals.size());
+  tbb::parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
+    found[i] = points_of(runs, intervals[i].first, intervals[i].second, machine, space);
+  });
+  std::vector<Point> result;
+  for (std::vector<Point>& some : found) {
+    for (Point& point : some) {
+      point.id = result.size();
+      result.push_back(std::move(point));
+    }
+  }
+  return result;
+}
+
+}  // namespace fuseflow

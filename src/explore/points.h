@@ -1,0 +1,62 @@
+// The search space: for every run of consecutive kernels that could be a region, every way that is
+// tried to place its intermediates and to order its loops. Regions run one after another, so a
+// program is a partition into such runs, and a point is one region.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/placements.h"
+#include "machine/machine.h"
+
+namespace fuseflow {
+
+struct SearchSpace {
+  size_t max_kernels = 32;     ///< of one region
+  size_t max_orders = 8;       ///< tried for each placement
+  size_t max_placements = 12;  ///< tried for each run of kernels
+};
+
+/// How the intermediates of a region are placed.
+struct PlacementRecipe {
+  std::string name;  ///< "default", "store", "recompute", or placements: "%t=scratchpad"
+  PlacementOptions options;
+  std::vector<UsePlacement> placements;  ///< given by hand, before the options decide the rest
+};
+
+struct Point {
+  size_t id = 0;
+  size_t first = 0;  ///< kernels first .. last are one region
+  size_t last = 0;
+  PlacementRecipe recipe;
+  std::vector<std::string> order;  ///< empty: the default
+  std::string refused;             ///< why it is not possible; empty if it is
+};
+
+/// One program for each run of kernels: that run is one region, every other kernel its own.
+class Runs {
+ public:
+  explicit Runs(const Program& kernels) : kernels_(kernels) {}
+  struct Run {
+    Program program;
+    size_t region = 0;
+  };
+  Run make(size_t first, size_t last) const;
+  size_t size() const { return kernels_.regions.size(); }
+  /// The partition's program: regions of kernels starts[k] .. starts[k+1]-1, by position.
+  Program partition(const std::vector<size_t>& starts) const;
+
+ private:
+  const Program& kernels_;
+};
+
+/// The region with the point's placements and order. Throws Error when that cannot be.
+Program apply_point(Program program, size_t region, const Point& point);
+
+/// All points, by id. Throws Error(rejected) naming the rule that left none.
+std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
+                                    const SearchSpace& space);
+
+}  // namespace fuseflow

@@ -1,0 +1,133 @@
+// fuseflow-explore: searches regions, placements and orders for the program of least cycles.
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "explore/search.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "machine/load.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+struct ExploreOptions {
+  FilterOptions filter;
+  std::string machine = "ideal";
+  std::vector<std::string> machine_settings;
+  std::string best;
+  std::string shard;
+  SearchOptions search;
+};
+
+void add_options(CLI::App& app, ExploreOptions& o) {
+  add_filter_options(app, o.filter);
+  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
+      ->option_text("NAME|FILE");
+  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
+  app.add_option("--max-kernels", o.search.space.max_kernels,
+                 "Most kernels of one region (default: 32)")
+      ->option_text("N");
+  app.add_option("--max-orders", o.search.space.max_orders,
+                 "Most orders tried for a placement (default: 8)")
+      ->option_text("N");
+  app.add_option("--max-placements", o.search.space.max_placements,
+                 "Most placements tried for a region (default: 12)")
+      ->option_text("N");
+  app.add_option("--budget-seconds", o.search.budget_seconds,
+                 "Simulate nothing new after S seconds")
+      ->option_text("S")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--resume", o.search.journal,
+                 "Journal of simulated points: go on from it, and append to it")
+      ->option_text("FILE");
+  app.add_option("--shard", o.shard, "Simulate only part I of N (I from 0) of the points")
+      ->option_text("I/N");
+  app.add_option("--merge", o.search.merge, "CSVs of all shards: print what one run would")
+      ->option_text("FILE...");
+  o.search.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  app.add_option("--threads", o.search.threads, "Host threads; results do not depend on it")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1024));
+}
+
+void parse_shard(const std::string& text, SearchOptions& search) {
+  if (text.empty()) return;
+  const size_t slash = text.find('/');
+  const auto digits = [](const std::string& s) {
+    return !s.empty() && s.size() < 7 && s.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (slash == std::string::npos || !digits(text.substr(0, slash)) ||
+      !digits(text.substr(slash + 1))) {
+    throw Error(ExitCode::usage, "--shard " + text + " is malformed, expected I/N, e.g. 0/4");
+  }
+  search.shard = std::stoul(text.substr(0, slash));
+  search.shards = std::stoul(text.substr(slash + 1));
+  if (search.shard >= search.shards) {
+    throw Error(ExitCode::usage, "--shard " + text + ": expected I from 0 to N-1");
+  }
+}
+
+/// One line that is redrawn, on a terminal only.
+class Progress {
+ public:
+  ~Progress() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+  void operator()(size_t done, size_t all, const std::string& what) {
+    if (isatty(STDERR_FILENO) == 0) return;
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    shown_ = true;
+    std::fprintf(stderr, "\r%s: %zu of %zu\x1b[K", what.c_str(), done, all);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
+};
+
+ExitCode explore_main(ExploreOptions& o) {
+  parse_shard(o.shard, o.search);
+  if (!o.best.empty() && o.search.shards > 1) {
+    throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
+  }
+  const Machine machine = load_machine(o.machine, o.machine_settings);
+  const Program kernels = parse_program(read_source(o.filter.input));
+  SearchResult result;
+  {
+    Progress progress;
+    o.search.progress = std::ref(progress);
+    result = search(kernels, machine, o.search);
+  }
+  write_output(o.filter.output, search_csv(kernels, machine, result));
+  if (!o.best.empty() && result.program) write_output(o.best, print_program(*result.program));
+  if (result.best == 0 && o.search.shards == 1) {
+    report(Severity::warning, "no complete program was simulated in time");
+    return ExitCode::unfinished;
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Searches regions, placements and orders for the program of least cycles. The input has one "
+      "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
+      "fuseflow-explore"};
+  fuseflow::ExploreOptions options;
+  fuseflow::add_options(app, options);
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::explore_main(options); });
+}
