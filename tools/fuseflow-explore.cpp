@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "explore/search.h"
+#include "import/import.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -129,5 +130,6 @@ int main(int argc, char** argv) {
       "fuseflow-explore"};
   fuseflow::ExploreOptions options;
   fuseflow::add_options(app, options);
+  fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::explore_main(options); });
 }
