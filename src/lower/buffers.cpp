@@ -8,10 +8,10 @@
 // may be silent until their fiber ends, which matters where they meet other streams of their
 // source.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "lower/finish.h"
@@ -41,6 +41,14 @@ class NodeSet {
       if ((words_[w] & other.words_[w]) != 0) return true;
     }
     return false;
+  }
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (size_t w = 0; w < words_.size(); ++w) {
+      for (uint64_t rest = words_[w]; rest != 0; rest &= rest - 1) {
+        visit(w * 64 + static_cast<size_t>(std::countr_zero(rest)));
+      }
+    }
   }
   bool empty() const {
     return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
@@ -176,48 +184,62 @@ class PhaseBuffers {
 
   /// Waits that are harmless alone, but hold up each other through other nodes.
   void break_rings(Needs& needs) {
-    std::map<std::tuple<StreamId, int, NodeId>, NodeSet> known;
+    find_consumers();
     for (const Waiting& wait : waits_) {
-      const StreamId stream = graph_.nodes[wait.node].inputs[wait.input].stream;
-      const auto [place, is_new] =
-          known.emplace(std::tuple(stream, wait.loops, wait.node), NodeSet{});
-      if (is_new) place->second = held_up(wait, needs);
-      if (!place->second.meets(wait.full)) continue;
+      if (!is_held_up(wait, needs)) continue;
       const auto [need, fresh] = needs.emplace(std::pair(wait.node, wait.input), wait.loops);
       if (!fresh) need->second = std::min(need->second, wait.loops);
     }
   }
 
-  /// Nodes that make no progress while the wait lasts: those it blocks, and those blocked by nodes
-  /// that get nothing from them.
-  NodeSet held_up(const Waiting& wait, const Needs& needs) const {
+  void find_consumers() {
+    consumers_.resize(static_cast<size_t>(last_ - first_));
+    for (NodeId n = first_; n < last_; ++n) {
+      for (const Input& input : graph_.nodes[n].inputs) {
+        if (input.is_immediate()) continue;
+        consumers_[bit(graph_.streams[input.stream].producer)].push_back(n);
+      }
+    }
+  }
+
+  /// True if what the wait waits for needs a node that makes no progress while the wait lasts: one
+  /// that it blocks, or one blocked by a node that gets nothing from those.
+  bool is_held_up(const Waiting& wait, const Needs& needs) const {
     const auto L = static_cast<size_t>(wait.loops);
-    NodeSet held = wait.live;
-    held.add(bit(wait.node));
-    std::vector<bool> starved(static_cast<size_t>(last_ - first_), false);
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (NodeId u = first_; u < last_; ++u) {
-        if (starved[bit(u)] || !is_starved(u, held)) continue;
-        starved[bit(u)] = grown = true;
-        const Node& node = graph_.nodes[u];
-        for (size_t q = 0; q < node.inputs.size(); ++q) {
-          if (node.inputs[q].is_immediate()) continue;
-          const Flow& flow = flow_[node.inputs[q].stream];
-          const auto need = needs.find({u, q});
-          const bool buffered = need != needs.end() && need->second <= wait.loops;
-          if (L < flow.live.size() && !buffered) held.add(flow.live[L]);
+    std::vector<bool> seen(consumers_.size(), false);
+    std::vector<bool> starved(consumers_.size(), false);
+    std::vector<size_t> stalled;
+    const auto stall = [&](const NodeSet& nodes) {
+      nodes.for_each([&](size_t node) {
+        if (!seen[node]) stalled.push_back(node);
+        seen[node] = true;
+      });
+      return nodes.meets(wait.full);
+    };
+    stall(wait.live);
+    if (!seen[bit(wait.node)]) stalled.push_back(bit(wait.node));
+    while (!stalled.empty()) {
+      std::vector<size_t> silent{stalled.back()};
+      stalled.pop_back();
+      while (!silent.empty()) {
+        const size_t from = silent.back();
+        silent.pop_back();
+        for (const NodeId u : consumers_[from]) {
+          if (starved[bit(u)]) continue;
+          starved[bit(u)] = true;
+          silent.push_back(bit(u));
+          const Node& node = graph_.nodes[u];
+          for (size_t q = 0; q < node.inputs.size(); ++q) {
+            if (node.inputs[q].is_immediate()) continue;
+            const Flow& flow = flow_[node.inputs[q].stream];
+            const auto need = needs.find({u, q});
+            const bool buffered = need != needs.end() && need->second <= wait.loops;
+            if (L < flow.live.size() && !buffered && stall(flow.live[L])) return true;
+          }
         }
       }
     }
-    return below(std::move(held), L);
-  }
-
-  bool is_starved(NodeId u, const NodeSet& held) const {
-    const auto& inputs = graph_.nodes[u].inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
-      return !input.is_immediate() && flow_[input.stream].needs.meets(held);
-    });
+    return false;
   }
 
   const Graph& graph_;
@@ -227,6 +249,7 @@ class PhaseBuffers {
   size_t max_depth_ = 0;
   std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
   std::vector<Waiting> waits_;
+  std::vector<std::vector<NodeId>> consumers_;
 };
 
 /// Tokens of one iteration of the outer `loops` loops: elements and stops, by the extents.

@@ -8,6 +8,7 @@
 #include "ir/sparsity.h"
 #include "lower/finish.h"
 #include "lower/parallelize.h"
+#include "lower/placements.h"
 #include "lower/results.h"
 
 namespace fuseflow {
@@ -41,7 +42,7 @@ class RegionLowering {
     Graph graph = std::move(builder_.graph());
     std::vector<size_t> tags = builder_.origins();
     remove_dead(graph, tags);
-    insert_buffers(graph, tags);
+    if (options_.buffers) insert_buffers(graph, tags);
     if (!region_.schedule.parallel.empty()) {
       parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
                         options_.max_nodes);
@@ -121,7 +122,19 @@ Graph lower_region(const Program& program, size_t region, const LowerOptions& op
 
 Program lower_program(Program program, const LowerOptions& options) {
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (!program.regions[r].graph) program.regions[r].graph = lower_region(program, r, options);
+    if (program.regions[r].graph) continue;
+    try {
+      program.regions[r].graph = lower_region(program, r, options);
+    } catch (const LoweringConflict&) {
+      PlacementOptions placement;
+      placement.lower = options;
+      PlacementChoice choice = choose_placements(program, r, placement);
+      for (const std::string& note : choice.notes) {
+        report(Severity::note, fmt::format("@{}: {}", program.regions[r].name, note));
+      }
+      program = std::move(choice.program);
+      program.regions[r].graph = lower_region(program, r, options);
+    }
   }
   return program;
 }

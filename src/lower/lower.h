@@ -13,6 +13,7 @@ namespace fuseflow {
 struct LowerOptions {
   size_t max_nodes = 200'000;    ///< of one region; more is Error(rejected)
   size_t max_instances = 4096;   ///< of one region; more is LoweringConflict
+  bool buffers = true;           ///< false: what flows is all that is asked (estimates)
   Mutant mutant = Mutant::none;  ///< tests only
 };
 
@@ -29,7 +30,8 @@ struct LoweredRegion {
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options = {});
 
-/// Lowers every region that has no graph yet.
+/// Lowers every region that has no graph yet. Where a schedule has no legal order, it is completed
+/// as by choose_placements (placements.h), and a note says how.
 Program lower_program(Program program, const LowerOptions& options = {});
 
 }  // namespace fuseflow

@@ -19,6 +19,7 @@ class PlacementSearch {
     given_ = schedule().placements;
     // The first attempt must not spend long on a program that recomputation would blow up.
     lower_ = options.lower;
+    lower_.buffers = false;
     lower_.max_instances = std::min(lower_.max_instances, 64 + 4 * statements().size());
   }
 
