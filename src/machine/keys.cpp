@@ -22,9 +22,33 @@ std::vector<MachineKey> machine_keys(Machine& m) {
   }
   keys.push_back({"scratchpad.bytes", &m.scratchpad.bytes});
   keys.push_back({"scratchpad.bytes_per_cycle", &m.scratchpad.bytes_per_cycle});
-  keys.push_back({"dram.model", &m.dram.model, 0, {"none"}});
+  keys.push_back({"dram.model", &m.dram.model, 0, {"none", "fixed", "banked"}});
   keys.push_back({"dram.channels", &m.dram.channels, 1});
   keys.push_back({"dram.burst_bytes", &m.dram.burst_bytes, 1});
+  keys.push_back({"dram.interleave_bytes", &m.dram.interleave_bytes, 1});
+  keys.push_back({"dram.outstanding", &m.dram.outstanding, 1});
+  keys.push_back({"dram.latency_cycles", &m.dram.latency_cycles, 1});
+  keys.push_back({"dram.interval_cycles", &m.dram.interval_cycles, 1});
+  keys.push_back({"dram.queue_depth", &m.dram.queue_depth, 1});
+  keys.push_back({"dram.most_bypassed", &m.dram.most_bypassed, 1});
+  keys.push_back({"dram.bank_groups", &m.dram.bank_groups, 1});
+  keys.push_back({"dram.banks_per_group", &m.dram.banks_per_group, 1});
+  keys.push_back({"dram.row_bytes", &m.dram.row_bytes, 1});
+  DramModel::Timing& t = m.dram.timing;
+  keys.push_back({"dram.timing.burst_ps", &t.burst_ps, 1});
+  keys.push_back({"dram.timing.same_group_ps", &t.same_group_ps, 1});
+  keys.push_back({"dram.timing.read_latency_ps", &t.read_latency_ps, 1});
+  keys.push_back({"dram.timing.write_latency_ps", &t.write_latency_ps, 1});
+  keys.push_back({"dram.timing.row_to_column_ps", &t.row_to_column_ps, 1});
+  keys.push_back({"dram.timing.precharge_ps", &t.precharge_ps, 1});
+  keys.push_back({"dram.timing.row_active_ps", &t.row_active_ps, 1});
+  keys.push_back({"dram.timing.read_to_precharge_ps", &t.read_to_precharge_ps, 1});
+  keys.push_back({"dram.timing.write_recovery_ps", &t.write_recovery_ps, 1});
+  keys.push_back({"dram.timing.write_to_read_ps", &t.write_to_read_ps, 1});
+  keys.push_back({"dram.timing.activate_to_activate_ps", &t.activate_to_activate_ps, 1});
+  keys.push_back({"dram.timing.four_activations_ps", &t.four_activations_ps, 1});
+  keys.push_back({"dram.timing.refresh_interval_ps", &t.refresh_interval_ps, 1});
+  keys.push_back({"dram.timing.refresh_ps", &t.refresh_ps, 1});
   return keys;
 }
 

@@ -37,11 +37,39 @@ struct UnitTiming {
   int64_t count = 0;            ///< units of the class on the machine; 0: unlimited
 };
 
-/// The memory behind `dram_*_bytes`. `model` none charges no time, whatever the other numbers.
+/// The memory behind `dram_*_bytes`. `model` none charges no time, whatever the other numbers; `fixed`
+/// is channels of a fixed latency and rate, `banked` is DRAM. Meaning: ir-spec/memory.md. The defaults of
+/// the banked model are an HBM2e stack: 16 pseudo-channels of 25.6 GB/s.
 struct DramModel {
   std::string model = "none";
-  int64_t channels = 1;
+  int64_t channels = 16;
   int64_t burst_bytes = 64;
+  int64_t interleave_bytes = 256;  ///< consecutive bytes in one channel; a multiple of burst_bytes
+  int64_t outstanding = 64;        ///< bursts that a port may have requested and not yet consumed
+  int64_t latency_cycles = 40;     ///< fixed: to the answer; banked: to the channel's queue
+  int64_t interval_cycles = 2;     ///< fixed: between two bursts of a channel
+  int64_t queue_depth = 32;        ///< banked: requests among which a channel chooses
+  int64_t most_bypassed = 64;      ///< banked: how often the oldest request may be passed over
+  int64_t bank_groups = 4;
+  int64_t banks_per_group = 4;
+  int64_t row_bytes = 1024;
+  /// Picoseconds; in brackets the names that data sheets use.
+  struct Timing {
+    int64_t burst_ps = 2500;                ///< a burst on the data bus
+    int64_t same_group_ps = 2500;           ///< column commands to one bank group [tCCD_L]
+    int64_t read_latency_ps = 14000;        ///< [CL]
+    int64_t write_latency_ps = 4000;        ///< [CWL]
+    int64_t row_to_column_ps = 14000;       ///< [tRCD]
+    int64_t precharge_ps = 14000;           ///< [tRP]
+    int64_t row_active_ps = 34000;          ///< [tRAS]
+    int64_t read_to_precharge_ps = 6000;    ///< [tRTP]
+    int64_t write_recovery_ps = 16000;      ///< [tWR]
+    int64_t write_to_read_ps = 8000;        ///< [tWTR_L]
+    int64_t activate_to_activate_ps = 4000; ///< [tRRD_S]
+    int64_t four_activations_ps = 16000;    ///< [tFAW]
+    int64_t refresh_interval_ps = 3900000;  ///< of every bank [tREFI]
+    int64_t refresh_ps = 160000;            ///< of one bank [tRFCpb]
+  } timing;
 };
 
 struct ScratchpadModel {

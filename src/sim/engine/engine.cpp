@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "sim/engine/node.h"
-#include "sim/engine/replay.h"
+#include "sim/engine/bounded.h"
 #include "sim/engine/schedule.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
@@ -17,9 +17,7 @@ namespace {
 
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
-constexpr int kSweepsBetweenChecks = 4096;
-// Logged steps (runs of them) of a node that wait for their times, before it is set aside.
-constexpr size_t kMostLogged = 1U << 14;
+constexpr int64_t kSweepsBetweenChecks = 4096;
 
 class Run {
  public:
@@ -35,6 +33,14 @@ class Run {
 
   RunResult run() {
     connect();
+    if (bounded_) {
+      if (machine_.dram.model != "none") {
+        addresses_ = std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+        context_.addresses = addresses_.get();
+      }
+      replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
+      if (addresses_) now_ = replay_->load(scratchpad_bytes());
+    }
     int phases = 0;
     for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
     for (int phase = 0; phase < phases && result_.finish == Finish::done; ++phase) {
@@ -54,6 +60,16 @@ class Run {
   }
 
  private:
+  /// Of the scratchpad tensors that are loaded when the graph starts.
+  std::vector<int64_t> scratchpad_bytes() const {
+    std::vector<int64_t> bytes;
+    for (const TensorId tensor : graph_.scratchpad) {
+      const auto& stored = data_[static_cast<size_t>(tensor)];
+      if (stored != nullptr) bytes.push_back(stored->bytes());
+    }
+    return bytes;
+  }
+
   int64_t depth_of(size_t stream) const {
     const Node& node = graph_.nodes[static_cast<size_t>(graph_.streams[stream].producer)];
     return node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
@@ -64,9 +80,7 @@ class Run {
   void find_demand();
   void run_phase(int phase);
   void finish_phase();
-  void make_replays();
-  void run_replays();
-  EngineNode* next_to_log();
+  void run_bounded();
   bool check_limits();
   void end_phase();
   void summarize();
@@ -78,13 +92,13 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   const EngineTuning tuning_;
   const bool bounded_;  // times follow credits, by replay
-  Context context_{program_, graph_, machine_, data_, tuning_.chunk};
+  Context context_{program_, graph_, machine_, data_, nullptr, tuning_.chunk};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
   std::vector<int> position_;                         // by node: in nodes_, or -1
-  std::vector<std::vector<std::unique_ptr<Fifo>>> fifos_;  // by node and input; bounded runs only
-  std::vector<std::unique_ptr<NodeReplay>> replays_;       // beside nodes_; bounded runs only
+  std::unique_ptr<Addresses> addresses_;
+  std::unique_ptr<Bounded> replay_;  // bounded runs only
   std::unique_ptr<Schedule> schedule_;
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
@@ -155,91 +169,32 @@ void Run::find_demand() {
   }
 }
 
-void Run::make_replays() {
-  if (fifos_.empty()) {
-    fifos_.resize(graph_.nodes.size());
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (const Input& input : graph_.nodes[n].inputs) {
-        fifos_[n].push_back(nullptr);
-        if (input.is_immediate()) continue;
-        const auto stream = static_cast<size_t>(input.stream);
-        fifos_[n].back() = std::make_unique<Fifo>(depth_of(stream));
-        fifos_[n].back()->latency = outputs_[stream].latency;
-      }
-    }
+/// Times by replay: more steps are worked out only where times wait for them.
+void Run::run_bounded() {
+  replay_->start_phase(nodes_, now_);
+  int64_t asked = 0;
+  while (result_.finish == Finish::done) {
+    const Bounded::State state = replay_->advance([&] {
+      now_ = std::max(now_, replay_->reached());
+      return ++asked % kSweepsBetweenChecks != 0 || check_limits();
+    });
+    if (state == Bounded::State::stopped) break;
+    EngineNode* node = nullptr;
+    do {
+      node = state == Bounded::State::wants_steps ? replay_->next_to_log(*schedule_) : nullptr;
+    } while (node != nullptr && !schedule_->work(*node));
+    if (node != nullptr) continue;
+    if (!replay_->finished()) result_.finish = Finish::deadlock;
+    break;
   }
-  replays_.clear();
-  for (const auto& node : nodes_) {
-    const auto n = static_cast<size_t>(node->id());
-    node->log.wanted = true;
-    auto replay = std::make_unique<NodeReplay>(now_);
-    for (const auto& fifo : fifos_[n]) replay->inputs.push_back(fifo.get());
-    for (const StreamId stream : graph_.nodes[n].outputs) {
-      replay->outputs.emplace_back();
-      replay->records.push_back(nullptr);
-      if (stream < 0) continue;
-      replay->records.back() = outputs_[static_cast<size_t>(stream)].record;
-      for (const Port* port : outputs_[static_cast<size_t>(stream)].ports) {
-        const auto consumer = static_cast<size_t>(port->consumer);
-        for (size_t i = 0; i < ports_[consumer].size(); ++i) {
-          if (ports_[consumer][i].get() == port) {
-            replay->outputs.back().push_back(fifos_[consumer][i].get());
-          }
-        }
-      }
-    }
-    replays_.push_back(std::move(replay));
-  }
-}
-
-/// The last node in graph order whose steps are not known far ahead; else the least far ahead.
-EngineNode* Run::next_to_log() {
-  EngineNode* least = nullptr;
-  size_t least_backlog = SIZE_MAX;
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    EngineNode& node = *nodes_[i];
-    if (schedule_->stuck(i) || node.ended()) continue;
-    const size_t backlog = replays_[i]->backlog() + node.log.runs.size();
-    if (backlog < kMostLogged && node.backlog() < kMostBacklogChunks * tuning_.chunk) return &node;
-    if (backlog < least_backlog) {
-      least_backlog = backlog;
-      least = &node;
-    }
-  }
-  return least;
-}
-
-/// Times as far as they can be told, then more steps where some node has none, until neither goes on.
-void Run::run_replays() {
-  make_replays();
-  for (int sweeps = 0;; ++sweeps) {
-    bool any = false;
-    bool idle = false;
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (replays_[i]->idle()) replays_[i]->fetch(nodes_[i]->log);
-      any = replays_[i]->advance() || any;
-      idle = idle || (replays_[i]->idle() && !nodes_[i]->ended());
-    }
-    if (sweeps % kSweepsBetweenChecks == 0) {
-      for (const auto& replay : replays_) now_ = std::max(now_, replay->last_step() + 1);
-      if (!check_limits()) break;
-    }
-    if (any) continue;
-    EngineNode* node = idle ? next_to_log() : nullptr;
-    while (node != nullptr && !schedule_->work(*node)) node = next_to_log();
-    if (node == nullptr) break;
-  }
-  for (const auto& replay : replays_) {
-    now_ = std::max(now_, replay->last_step() + 1);
-    if (result_.finish == Finish::done && !replay->idle()) result_.finish = Finish::deadlock;
-  }
+  now_ = std::max(now_, replay_->reached());
 }
 
 void Run::run_phase(int phase) {
   make_nodes(phase);
   find_demand();
   if (bounded_) {
-    run_replays();
+    run_bounded();
     return finish_phase();
   }
   schedule_->run(options_.threads, [this](int64_t last_step) {
@@ -293,7 +248,7 @@ void Run::end_phase() {
     stats = node->stats();
     result_.timing_operations += static_cast<int64_t>(node->pace().timing_steps);
     if (bounded_) {
-      replays_[static_cast<size_t>(position_[static_cast<size_t>(node->id())])]->fill(stats);
+      replay_->fill(node->id(), stats);
       result_.timing_operations += stats.steps;
     }
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
@@ -341,13 +296,7 @@ void Run::summarize() {
       result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
     }
   }
-  for (size_t n = 0; n < fifos_.size(); ++n) {
-    for (size_t i = 0; i < fifos_[n].size(); ++i) {
-      if (fifos_[n][i] == nullptr) continue;
-      StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[i].stream)];
-      stats.peak = std::max(stats.peak, fifos_[n][i]->peak());
-    }
-  }
+  if (replay_) replay_->fill_peaks(result_.streams);
   finish_counts(program_, graph_, data_, result_);
 }
 
@@ -358,14 +307,14 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
-  if (machine.fifo_depth == 0) {
+  if (machine.fifo_depth == 0 && machine.dram.model == "none") {
     // Only buffers may be bounded: if none is ever full, no credit is missed.
     engine::Run run(program, graph, data, machine, options, tuning, false);
     RunResult result = run.run();
     if (result.finish != Finish::done || run.within_depths(result)) return result;
   }
   RunResult result = engine::Run(program, graph, data, machine, options, tuning, true).run();
-  if (result.finish != Finish::deadlock) return result;
+  if (result.finish != Finish::deadlock || machine.dram.model != "none") return result;
   return interpret_graph(program, graph, data, machine, options);  // which explains it
 }
 

@@ -42,6 +42,40 @@ void EngineNode::count_steps(int64_t n, int64_t first, int64_t busy) {
   stats_.busy += busy;
 }
 
+uint32_t EngineNode::fetch(size_t side, uint64_t address, uint64_t bytes) {
+  const uint64_t size = context_.addresses->burst_bytes();
+  uint32_t count = 0;
+  for (uint64_t burst = address / size; bytes > 0 && burst <= (address + bytes - 1) / size; ++burst) {
+    if (burst == last_burst_[side]) continue;
+    last_burst_[side] = burst;
+    bursts[side].push_back(burst * size);
+    ++count;
+  }
+  return count;
+}
+
+void EngineNode::log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+  const bool last = side == before.size();
+  StepLog& target = last ? log : before[side];
+  target.add((taken << 16) | given, count, [&](StepType& type) {
+    if (side == 0) {
+      for (size_t i = 0; i < ports.size(); ++i) {
+        if (ports[i] != nullptr) type.need(i, 1, 1);
+      }
+    } else {
+      type.need(0, 1, 1);
+      type.need(1, taken, taken);
+    }
+    if (last) {
+      for (size_t o = 0; o < outputs.size(); ++o) type.give(o);
+    } else {
+      type.give(0);
+      type.give(1, given);
+    }
+    type.cost = pace_.interval;
+  });
+}
+
 void EngineNode::disagree(const std::string& what) const {
   std::string streams;
   for (const Input& input : node_.inputs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/port.h"
+#include "sim/engine/addresses.h"
 #include "sim/engine/steps.h"
 #include "sim/run.h"
 
@@ -18,6 +19,7 @@ struct Context {
   const Graph& graph;
   const Machine& machine;
   const std::vector<std::shared_ptr<const Storage>>& data;
+  const Addresses* addresses = nullptr;  ///< null: memory takes no time
   uint32_t chunk = 8192;  ///< tokens a node gives at a time, about
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
@@ -55,6 +57,11 @@ class EngineNode {
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
   StepLog log;                   ///< filled where FIFOs are bounded
+  /// A node that reads memory is a chain of sides: each but the last gives one token for each token
+  /// (output 0) and requests bursts (output 1); the next needs both (inputs 0 and 1). `log` is the
+  /// last side's. A writer has one side, whose outputs are its bursts.
+  std::vector<StepLog> before;
+  std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
 
@@ -84,6 +91,21 @@ class EngineNode {
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
   }
+  /// Whether the node's tensor is in a memory that takes time.
+  bool timed_memory() const {
+    return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
+  }
+  void make_sides(size_t count) {
+    before.resize(count - 1);
+    bursts.resize(count - 1);
+    last_burst_.assign(count - 1, UINT64_MAX);
+  }
+  /// Requests the bursts that hold these bytes, but not the one that the side requested last. Returns
+  /// how many.
+  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes);
+  /// A step of side `side` that takes one token and `taken` bursts of the side before (the first side: a
+  /// token of every input), and gives one token and `given` bursts (the last side: to all outputs).
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   [[noreturn]] void disagree(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).
   void check_like(const Batch& a, const Batch& b) const;
@@ -94,6 +116,7 @@ class EngineNode {
   Pace pace_;
   NodeStats stats_;
   bool ended_ = false;
+  std::vector<uint64_t> last_burst_;  ///< by side
 };
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);

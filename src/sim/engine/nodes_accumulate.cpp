@@ -258,11 +258,11 @@ class AccumulateNode final : public EngineNode {
     }
     int64_t entries = 0;
     int64_t extra = 0;  // steps behind the first
-    uint64_t before = 0;
+    uint64_t previous = 0;
     entries_.drain([&](uint64_t key, float value, int64_t count) {
       size_t old = 0;
       if (entries > 0 && order_ > 1) {
-        old = shared(before, key);
+        old = shared(previous, key);
         if (old + 1 < order_) {
           end_inner(old, t);
           t += drain_;
@@ -273,7 +273,7 @@ class AccumulateNode final : public EngineNode {
       t += drain_;
       ++extra;
       ++entries;
-      before = key;
+      previous = key;
     });
     if (node_.capacity > 0 && entries > node_.capacity) {
       disagree(fmt::format("more than its capacity of {} entries", node_.capacity));

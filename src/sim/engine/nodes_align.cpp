@@ -76,9 +76,9 @@ class AlignNode final : public EngineNode {
     PortCursor to = to_port;  // a step that cannot be done leaves the cursors where they were
     PortCursor from = from_port;
     PortCursor x = x_port;
-    const State before = state_;
+    const State saved = state_;
     if (!try_step(to, from, x)) {
-      state_ = before;
+      state_ = saved;
       return false;
     }
     commit();

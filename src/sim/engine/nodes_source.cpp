@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "sim/engine/along.h"
+#include "sim/engine/level_reader.h"
 #include "sim/engine/node.h"
 #include "sim/level_view.h"
 
@@ -55,6 +56,10 @@ class ScanNode final : public EngineNode {
     const Level& level = storage->levels[static_cast<size_t>(node_.level)];
     if (level.kind == LevelKind::compressed) level_ = &level;
     whole_ = node_.offset == 0 && level.extent <= extent_;
+    if (timed_memory() && level.kind != LevelKind::dense) {
+      make_sides(3);
+      reader_.emplace(*context.addresses, node_.tensor, node_.level, level);
+    }
   }
 
   bool reads(size_t) const override { return true; }
@@ -101,8 +106,8 @@ class ScanNode final : public EngineNode {
       if (!ahead.here()) return false;
       takes_.push_back(count_);
       in = ahead;
-      give_stop(in, true);
       count_reads();
+      give_stop(in, true);
       return true;
     }
     gates_.push_back({count_, in.arrival()});
@@ -110,8 +115,8 @@ class ScanNode final : public EngineNode {
     in.advance();
     open_ = true;
     count_reads();
-    log_steps(1, 1, 1);
-    give_elements(1);
+    if (before.empty()) log_steps(1, 1, 1);
+    give_elements(before.empty() ? 1 : 0);
     return true;
   }
 
@@ -134,6 +139,16 @@ class ScanNode final : public EngineNode {
   }
 
   void count_reads() {
+    if (!before.empty()) {
+      entered_ = 0;
+      if (reference_ != kAbsent) {
+        entered_ = reader_->enter(reference_, true, [this](uint64_t address, uint64_t bytes) {
+          return fetch(0, address, bytes);
+        });
+      }
+      log_side(0, 1, 0, entered_);
+      fresh_ = true;
+    }
     if (reference_ == kAbsent) return;
     stats_.read_bytes += view_.position_bytes(reference_, last_) + view_.word_bytes() +
                          (end_ - at_) * view_.element_bytes();
@@ -150,9 +165,49 @@ class ScanNode final : public EngineNode {
     } else {
       give_viewed(n);
     }
+    if (before.empty()) {
+      log_steps(n - logged, 0, 0);
+    } else {
+      for (uint32_t k = 0; k < n; ++k) log_element(at_ + k);
+    }
     at_ += n;
     count_ += n;
-    log_steps(n - logged, 0, 0);
+  }
+
+  /// Memory: the element at `at_` (see there) in the second and third side. The first of a fiber takes
+  /// its reference and positions.
+  void log_element(int64_t at) {
+    const int64_t position =
+        level_ != nullptr ? at : view_.element(fiber_, at).position;
+    const uint32_t fetched =
+        reader_->element(position, [this](uint64_t address, uint64_t bytes) {
+          return fetch(1, address, bytes);
+        });
+    log_middle(fresh_ ? 1 : 0, fresh_ ? 1 : 0, fetched);
+    log_side(2, 1, fetched, 0);
+  }
+
+  /// A step of the second side that needs and takes so many tokens of the first, and if it is the first of
+  /// a fiber the fiber's positions; requests `fetched` bursts.
+  void log_middle(uint32_t need, uint32_t take, uint32_t fetched) {
+    const uint32_t entered = fresh_ ? entered_ : 0;
+    fresh_ = false;
+    const uint32_t code = (entered << 16) | (need << 12) | (take << 8) | fetched;
+    before[1].add(code, 1, [&](StepType& type) {
+      type.need(0, need, take);
+      type.need(1, entered, entered);
+      type.give(0);
+      type.give(1, fetched);
+      type.cost = pace_.interval;
+    });
+  }
+
+  /// The step of a stop; `stop_taken`: the last token taken is a stop or done.
+  void log_stop(uint32_t need, uint32_t take, bool stop_taken) {
+    if (before.empty()) return log_steps(1, static_cast<int>(need), static_cast<int>(take));
+    if (stop_taken) log_side(0, 1, 0, 0);
+    log_middle(need, take, 0);
+    log_side(2, 1, 0, 0);
   }
 
   /// n steps that each need and take so many input tokens.
@@ -213,17 +268,17 @@ class ScanNode final : public EngineNode {
   /// The stop at the end of a fiber; `in` is at the token behind the fiber's reference.
   void give_stop(PortCursor& in, bool empty = false) {
     open_ = false;
-    const int reference = empty ? 1 : 0;
+    const uint32_t reference = empty ? 1 : 0;
     gates_.push_back({count_, in.arrival()});
     if (in.is_payload() || in.stop().done()) {
-      log_steps(1, 1 + reference, reference);
+      log_stop(1 + reference, reference, false);
       put_stop(0, 1);
       return;
     }
     const Stop stop = in.stop();
     takes_.push_back(count_);
     in.advance();
-    log_steps(1, 1 + reference, 1 + reference);
+    log_stop(1 + reference, 1 + reference, true);
     put_stop(stop.level + 1, (stop.bits << 1) | 1U);
   }
 
@@ -233,7 +288,7 @@ class ScanNode final : public EngineNode {
     takes_.push_back(count_);
     in.advance();
     ended_ = stop.done();
-    log_steps(1, 1, 1);
+    log_stop(1, 1, true);
     put_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
 
@@ -247,9 +302,9 @@ class ScanNode final : public EngineNode {
   void finish_chunk() {
     structure_->count = count_;
     last_stops_ = structure_->stops.size();
-    const int64_t before = pace_.next();
+    const int64_t earliest = pace_.next();
     TimeRef gates;
-    const bool gated = gate_arrivals(gates_, count_, before, {}, gates);
+    const bool gated = gate_arrivals(gates_, count_, earliest, {}, gates);
     const TimeRef steps =
         step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
     count_steps(count_, steps.at(0));
@@ -274,6 +329,10 @@ class ScanNode final : public EngineNode {
   bool open_ = false;        // in a fiber whose reference has been taken
   int64_t at_ = 0;           // the next element: position (compressed) or number
   int64_t end_ = 0;
+  // where memory takes time
+  std::optional<LevelReader> reader_;
+  uint32_t entered_ = 0;  // bursts requested for the current fiber's positions
+  bool fresh_ = false;    // no step has needed them yet
   // the chunk being made
   std::shared_ptr<Structure> structure_;
   uint32_t count_ = 0;

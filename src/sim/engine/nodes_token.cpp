@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/engine/along.h"
+#include "sim/engine/level_reader.h"
 #include "sim/engine/node.h"
 #include "sim/level_view.h"
 
@@ -40,7 +41,7 @@ class TokenNode : public EngineNode {
     count(batches_, elements);
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps.at(0));
-    log_steps(n);
+    if (log.wanted) log_steps(batches_, n);
     take(0, ports.size(), n, steps);
     give_like(0, like, n, {payload, payload.get()}, steps);
     ended_ = !like.stops.empty() && like.stops.back().done();
@@ -53,9 +54,9 @@ class TokenNode : public EngineNode {
   /// Flops and bytes of a batch with `elements` payloads.
   virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
- private:
-  void log_steps(uint32_t n) {
-    if (!log.wanted) return;
+  /// The steps of a batch, where FIFOs are bounded.
+  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { log_plain(n); }
+  void log_plain(uint32_t n) {
     log.add(0, n, [this](StepType& type) {
       for (size_t i = 0; i < ports.size(); ++i) {
         if (ports[i] != nullptr) type.need(i, 1, 1);
@@ -65,6 +66,7 @@ class TokenNode : public EngineNode {
     });
   }
 
+ private:
   std::vector<Batch> batches_;
   std::vector<TimeRef> arrivals_;
 };
@@ -104,6 +106,7 @@ class ArrayNode final : public TokenNode {
       throw Error(ExitCode::rejected,
                   fmt::format("the simulator cannot load the blocks of %{} yet", tensor_.name));
     }
+    if (timed_memory()) make_sides(2);
   }
 
  protected:
@@ -132,6 +135,23 @@ class ArrayNode final : public TokenNode {
     stats_.read_bytes += (elements - absent) * element_bytes(tensor_.type);
   }
 
+  void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (before.empty()) return log_plain(n);
+    const uint32_t* refs = inputs[0].payload.words();
+    const uint64_t start = context_.addresses->values(node_.tensor);
+    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
+    size_t stop = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      const bool is_stop =
+          stop < inputs[0].stops.size() && inputs[0].at(inputs[0].stops[stop]) == k;
+      stop += is_stop ? 1 : 0;
+      const bool read = !is_stop && refs[k] != kAbsent;
+      const uint32_t count = read ? fetch(0, start + bytes * refs[k], bytes) : 0;
+      log_side(0, 1, 0, count);
+      log_side(1, 1, count, 0);
+    }
+  }
+
  private:
   const Tensor& tensor_;
   const Storage* storage_;
@@ -141,9 +161,36 @@ class LocateNode final : public TokenNode {
  public:
   LocateNode(const Context& context, NodeId id)
       : TokenNode(context, id),
-        level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {}
+        level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {
+    if (timed_memory() && level_.kind() != LevelKind::dense) {
+      make_sides(3);
+      reader_.emplace(*context.addresses, node_.tensor, node_.level,
+                      context.storage(node_.tensor)->levels[static_cast<size_t>(node_.level)]);
+    }
+  }
 
  protected:
+  void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (before.empty()) return log_plain(n);
+    const uint32_t* refs = inputs[0].payload.words();
+    size_t stop = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      const bool is_stop =
+          stop < inputs[0].stops.size() && inputs[0].at(inputs[0].stops[stop]) == k;
+      stop += is_stop ? 1 : 0;
+      const int64_t coordinate = is_stop ? -1 : subscript(inputs, k);
+      const bool looked = !is_stop && refs[k] != kAbsent && level_.in_range(coordinate);
+      const auto add = [this](size_t side) {
+        return [this, side](uint64_t address, uint64_t bytes) { return fetch(side, address, bytes); };
+      };
+      const uint32_t entered = looked ? reader_->enter(refs[k], false, add(0)) : 0;
+      const uint32_t probed = looked ? reader_->look_up(refs[k], coordinate, add(1)) : 0;
+      log_side(0, 1, 0, entered);
+      log_side(1, 1, entered, probed);
+      log_side(2, 1, probed, 0);
+    }
+  }
+
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     find(inputs, n, out);
   }
@@ -182,6 +229,7 @@ class LocateNode final : public TokenNode {
   }
 
   LevelView level_;
+  std::optional<LevelReader> reader_;  // where memory takes time
   uint32_t last_ = kAbsent;
 };
 

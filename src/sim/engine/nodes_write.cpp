@@ -29,6 +29,11 @@ class WriteNode final : public EngineNode {
     }
     coordinates_.resize(main_);
     if (level_) written_.pos.push_back(0);
+    if (!timed_memory()) return;
+    bursts.resize(2);
+    given_.resize(2);
+    last_burst_.assign(2, UINT64_MAX);
+    if (level_) put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
   }
 
   bool reads(size_t) const override { return true; }
@@ -36,6 +41,7 @@ class WriteNode final : public EngineNode {
 
   bool work() override {
     if (ended_ || !load()) return false;
+    for (auto& given : given_) given.clear();
     store();
     const TimeRef steps = follow();
     if (log.wanted) log_steps();
@@ -92,24 +98,66 @@ class WriteNode final : public EngineNode {
   // --- times ---
 
   void log_steps() {
-    std::vector<size_t> outer;
+    outer_ports_.clear();
     for (size_t i = 0; i < main_; ++i) {
-      if (depth(i) != depth(main_)) outer.push_back(i);
+      if (depth(i) != depth(main_)) outer_ports_.push_back(i);
     }
-    const auto add = [&](uint32_t code, uint32_t count) {
-      log.add(code, count, [&](StepType& type) {
-        StepCodes(like_, outer).needs(code, type);
-        type.cost = (code & 1U) != 0 ? 0 : pace_.interval;
-      });
-    };
+    next_given_.assign(given_.size(), 0);
     uint32_t k = 0;
     for (size_t s = 0; s < batch_.stops.size(); ++s) {
       const uint32_t at = batch_.at(batch_.stops[s]);
-      add(StepCodes::elements(), at - k);
-      add(StepCodes::stop(along_, s), 1);
+      log_elements(k, at);
+      log_step(StepCodes::stop(along_, s), 1, at);
       k = at + 1;
     }
-    add(StepCodes::elements(), n_ - k);
+    log_elements(k, n_);
+  }
+
+  void log_elements(uint32_t first, uint32_t last) {
+    while (first < last) {
+      uint32_t end = last;  // behind the next element that ends a burst
+      for (size_t g = 0; g < given_.size(); ++g) {
+        if (next_given_[g] < given_[g].size()) end = std::min(end, given_[g][next_given_[g]] + 1);
+      }
+      if (end - 1 > first) log_step(StepCodes::elements(), end - 1 - first, end - 2);
+      log_step(StepCodes::elements(), 1, end - 1);
+      first = end;
+    }
+  }
+
+  /// Steps of one kind, the last of which is that of token `at`; it gives the bursts ended there.
+  void log_step(uint32_t code, uint32_t count, uint32_t at) {
+    uint32_t counts[2] = {0, 0};
+    for (size_t g = 0; g < given_.size(); ++g) {
+      while (next_given_[g] < given_[g].size() && given_[g][next_given_[g]] == at) {
+        ++counts[g];
+        ++next_given_[g];
+      }
+    }
+    code |= (counts[0] | (counts[1] << 4)) << StepCodes::kOwnShift;
+    log.add(code, count, [&](StepType& type) {
+      StepCodes(like_, outer_ports_).needs(code, type);
+      for (size_t g = 0; g < given_.size(); ++g) type.give(g, counts[g]);
+      type.cost = (code & 1U) != 0 ? 0 : pace_.interval;
+    });
+  }
+
+  /// Memory: bytes written in the step of token `at`. A burst is requested when the next one begins, or
+  /// at done.
+  void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
+    const uint64_t size = context_.addresses->burst_bytes();
+    const uint64_t burst = address / size;
+    (void)bytes;  // elements are aligned: none crosses a burst
+    if (burst == last_burst_[output]) return;
+    end_burst(output, at);
+    last_burst_[output] = burst;
+  }
+
+  void end_burst(size_t output, uint32_t at) {
+    if (last_burst_[output] == UINT64_MAX) return;
+    bursts[output].push_back(last_burst_[output] * context_.addresses->burst_bytes());
+    given_[output].push_back(at);
+    last_burst_[output] = UINT64_MAX;
   }
 
   TimeRef follow() {
@@ -177,9 +225,10 @@ class WriteNode final : public EngineNode {
       k = at + 1;
       if (stop.done()) {
         ended_ = true;
+        for (size_t g = 0; g < given_.size(); ++g) end_burst(g, at);
       } else {
         advance_outer(at);
-        end_fiber(stop);
+        end_fiber(stop, at);
       }
     }
     store_elements(k, n_);
@@ -199,6 +248,9 @@ class WriteNode final : public EngineNode {
     advance_outer(first);
     if (level_) {
       const uint32_t* crd = batch_.payload.words();
+      for (uint32_t k = first; !given_.empty() && k < last; ++k) {
+        put(0, coordinates_start() + 4 * (written_.crd.size() + k - first), 4, k);
+      }
       written_.crd.insert(written_.crd.end(), crd + first, crd + last);
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][last - 1];
@@ -207,6 +259,9 @@ class WriteNode final : public EngineNode {
     }
     const float* values = batch_.payload.values();
     if (main_ == 0) {
+      for (uint32_t k = first; !given_.empty() && k < last; ++k) {
+        put_value(written_.values.size() + k - first, k);
+      }
       written_.values.insert(written_.values.end(), values + first, values + last);
       return;
     }
@@ -221,7 +276,16 @@ class WriteNode final : public EngineNode {
       const auto position = static_cast<size_t>(place());
       if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
       written_.values[position] = values[k];
+      if (!given_.empty()) put_value(position, k);
     }
+  }
+
+  uint64_t coordinates_start() const {
+    return context_.addresses->level(node_.tensor, node_.level, Addresses::coordinates);
+  }
+  void put_value(size_t position, uint32_t at) {
+    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
+    put(0, context_.addresses->values(node_.tensor) + bytes * position, bytes, at);
   }
 
   int64_t place() const {
@@ -237,7 +301,7 @@ class WriteNode final : public EngineNode {
     return position;
   }
 
-  void end_fiber(const Stop& stop) {
+  void end_fiber(const Stop& stop, uint32_t at) {
     if (level_ && stop.closes()) {
       const auto fiber = static_cast<size_t>(
           main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
@@ -245,6 +309,11 @@ class WriteNode final : public EngineNode {
       const auto end = static_cast<uint32_t>(written_.crd.size());
       written_.pos.resize(fiber + 1, written_.pos.back());
       written_.pos.push_back(end);
+      if (!given_.empty()) {
+        const uint64_t start =
+            context_.addresses->level(node_.tensor, node_.level, Addresses::positions);
+        put(1, start + 4 * (fiber + 1), 4, at);
+      }
     }
     if (first_dense_ == 0 || main_ == 0) return;
     const int boundary = static_cast<int>(main_) - (level_ ? 0 : 1);
@@ -269,6 +338,10 @@ class WriteNode final : public EngineNode {
   std::vector<const uint32_t*> words_;
   std::vector<TimeRef> arrivals_;
   std::vector<TimeRef> refs_;
+  // where memory takes time, by output: the tokens of the batch at which a burst is requested
+  std::vector<std::vector<uint32_t>> given_;
+  std::vector<size_t> next_given_;
+  std::vector<size_t> outer_ports_;
 };
 
 }  // namespace

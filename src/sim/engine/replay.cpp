@@ -7,13 +7,29 @@ namespace fuseflow::engine {
 void Fifo::resize(size_t size) {
   std::vector<int64_t> give(size);
   std::vector<int64_t> take(size);
+  std::vector<int64_t> answer(size, -1);
   for (int64_t k = base(); k < given_ && mask_ != 0; ++k) {
     give[static_cast<size_t>(k) & (size - 1)] = give_[at(k)];
     take[static_cast<size_t>(k) & (size - 1)] = take_[at(k)];
+    answer[static_cast<size_t>(k) & (size - 1)] = answer_[at(k)];
   }
   give_ = std::move(give);
   take_ = std::move(take);
+  answer_ = std::move(answer);
   mask_ = size - 1;
+}
+
+void Fifo::request(int64_t time) {
+  answer_[at(given_)] = -1;
+  memory->memory->submit({time, memory->id, given_, memory->addresses.front(), memory->write});
+  memory->addresses.pop_front();
+}
+
+void Fifo::answer(int64_t number, int64_t time) {
+  answer_[at(number)] = time;
+  for (; answered_ < given_ && answer_[at(answered_)] >= 0; ++answered_) {
+    if (memory->write) take(answer_[at(answered_)]);
+  }
 }
 
 void Fifo::grow() {
@@ -23,6 +39,11 @@ void Fifo::grow() {
 
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
+  if (memory != nullptr) {  // nobody asks
+    measured_ = given_;
+    released_ = taken_;
+    return;
+  }
   for (; measured_ < given_; ++measured_) {
     const int64_t time = give_[at(measured_)];
     while (released_ < taken_ && take_[at(released_)] < time) ++released_;
@@ -56,7 +77,7 @@ int64_t NodeReplay::possible(const StepType& type, int64_t most) const {
   return std::max<int64_t>(0, most);
 }
 
-void NodeReplay::step(const StepType& type) {
+bool NodeReplay::step(const StepType& type, int64_t horizon) {
   int64_t ready = free_at_;
   for (const StepType::Need& need : type.needs) {
     ready = std::max(ready, inputs[need.port]->arrival(need.need - 1));
@@ -65,6 +86,7 @@ void NodeReplay::step(const StepType& type) {
   for (const StepType::Give& give : type.gives) {
     for (const Fifo* fifo : outputs[give.output]) t = std::max(t, fifo->credit(give.count - 1));
   }
+  if (t >= horizon) return false;
   for (const StepType::Need& need : type.needs) {
     for (int k = 0; k < need.take; ++k) inputs[need.port]->take(t);
   }
@@ -82,17 +104,21 @@ void NodeReplay::step(const StepType& type) {
   if (first_ < 0) first_ = t;
   last_ = t;
   free_at_ = t + type.cost;
+  return true;
 }
 
-bool NodeReplay::advance() {
+bool NodeReplay::advance(int64_t horizon) {
   bool any = false;
+  beyond_ = false;
   while (run_ < runs_.size()) {
     StepRun& run = runs_[run_];
     const StepType& type = types_[run.type];
-    const int64_t n = possible(type, run.count);
-    if (n == 0) break;
-    any = true;
-    for (int64_t k = 0; k < n; ++k) step(type);
+    const int64_t most = possible(type, run.count);
+    if (most == 0) break;
+    int64_t n = 0;
+    while (n < most && step(type, horizon)) ++n;
+    beyond_ = n < most;
+    any = any || n > 0;
     steps_ += n;
     busy_ += n * type.cost;
     run.count -= static_cast<uint32_t>(n);
@@ -101,7 +127,7 @@ bool NodeReplay::advance() {
   }
   if (any) {
     for (Fifo* fifo : inputs) {
-      if (fifo != nullptr) fifo->measure();
+      if (fifo != nullptr && fifo->memory == nullptr) fifo->measure();
     }
   }
   return any;

@@ -4,18 +4,32 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "sim/engine/steps.h"
+#include "sim/memory/dram.h"
 #include "sim/run.h"
 
 namespace fuseflow::engine {
 
-/// A FIFO between a producer and one consumer: when its latest tokens were given and taken.
+/// Where the bursts of a memory FIFO are asked for.
+struct MemoryPort {
+  Memory* memory = nullptr;
+  uint32_t id = 0;
+  bool write = false;
+  std::deque<uint64_t> addresses;  ///< of the bursts still to be requested, in order
+};
+
+/// A FIFO between a producer and one consumer: when its latest tokens were given and taken. With a
+/// memory port it is a queue of bursts: giving a token requests a burst, which arrives when memory has
+/// answered it and all before it; a write is taken when it is acknowledged. The depth is then the
+/// number of bursts that the port may have outstanding.
 class Fifo {
  public:
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
+  MemoryPort* memory = nullptr;
 
   explicit Fifo(int64_t fifo_depth = 0) : depth(fifo_depth) {
     size_t size = 64;
@@ -23,9 +37,13 @@ class Fifo {
     resize(size);
   }
 
-  int64_t held() const { return given_ - taken_; }  ///< tokens given and not taken
+  /// Tokens that can be taken, now or at a known later time.
+  int64_t held() const { return (memory == nullptr ? given_ : answered_) - taken_; }
   int64_t room() const { return depth == 0 ? INT64_MAX : taken_ + depth - given_; }
-  int64_t arrival(int64_t ahead) const { return give_[at(taken_ + ahead)] + latency; }
+  int64_t arrival(int64_t ahead) const {
+    const size_t k = at(taken_ + ahead);
+    return memory == nullptr ? give_[k] + latency : answer_[k];
+  }
   /// The earliest time for the next token but `ahead`.
   int64_t credit(int64_t ahead) const {
     const int64_t index = given_ + ahead - depth;
@@ -33,8 +51,11 @@ class Fifo {
   }
   void give(int64_t time) {
     if (given_ + 1 - base() >= static_cast<int64_t>(give_.size())) grow();
+    if (memory != nullptr) request(time);
     give_[at(given_++)] = time;
   }
+  void answer(int64_t number, int64_t time);
+  int64_t unanswered() const { return given_ - answered_; }
   void take(int64_t time) { take_[at(taken_++)] = time; }
   void measure();
   int64_t given() const { return given_; }
@@ -52,9 +73,12 @@ class Fifo {
   }
   void grow();
   void resize(size_t size);
+  void request(int64_t time);
 
   std::vector<int64_t> give_;
   std::vector<int64_t> take_;
+  std::vector<int64_t> answer_;  // memory only: -1 while not answered
+  int64_t answered_ = 0;         // all before are
   size_t mask_ = 0;
   int64_t given_ = 0;
   int64_t taken_ = 0;
@@ -72,8 +96,10 @@ class NodeReplay {
 
   explicit NodeReplay(int64_t start) : free_at_(start) {}
   void fetch(StepLog& log);
-  /// Does as many steps as tokens and credits allow; whether there were any.
-  bool advance();
+  /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
+  bool advance(int64_t horizon = INT64_MAX);
+  /// Whether the next step is only kept back by the horizon.
+  bool waits_for_horizon() const { return beyond_; }
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   size_t backlog() const { return runs_.size() - run_; }
   int64_t last_step() const { return last_; }
@@ -82,8 +108,7 @@ class NodeReplay {
 
  private:
   int64_t possible(const StepType& type, int64_t most) const;
-  void step(const StepType& type);
-  void simple_steps(const StepType& type, int64_t n);
+  bool step(const StepType& type, int64_t horizon);
 
   std::vector<StepType> types_;
   std::vector<StepRun> runs_;
@@ -94,6 +119,7 @@ class NodeReplay {
   int64_t busy_ = 0;
   int64_t blocked_ = 0;
   int64_t steps_ = 0;
+  bool beyond_ = false;
 };
 
 }  // namespace fuseflow::engine

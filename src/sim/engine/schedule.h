@@ -26,7 +26,8 @@ class Schedule {
 
   /// One batch of a node. False if it can do nothing now.
   bool work(EngineNode& node);
-  bool stuck(size_t i) const { return states_[i].stuck; }
+  bool stuck(const EngineNode& node) const { return states_[place(node)].stuck; }
+  bool far_ahead(const EngineNode& node) const { return node.backlog() >= most_waiting_; }
 
  private:
   struct State {

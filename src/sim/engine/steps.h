@@ -25,13 +25,13 @@ struct StepType {
   int64_t cost = 1;
 
   /// Adds what a port needs and takes; nothing if it needs nothing.
-  void need(size_t port, int count, int take) {
+  void need(size_t port, int64_t count, int64_t take) {
     if (count > 0) {
       needs.push_back({static_cast<uint16_t>(port), static_cast<uint16_t>(count),
                        static_cast<uint16_t>(take)});
     }
   }
-  void give(size_t output, int count = 1) {
+  void give(size_t output, int64_t count = 1) {
     if (count > 0) {
       gives.push_back({static_cast<uint16_t>(output), static_cast<uint16_t>(count)});
     }

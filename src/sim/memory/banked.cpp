@@ -1,0 +1,269 @@
+#include "sim/memory/banked.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+
+namespace fuseflow {
+
+namespace {
+
+constexpr int64_t kLongAgo = INT64_MIN / 4;
+
+/// Where a burst is.
+struct Place {
+  uint32_t bank = 0;   ///< over all groups: group * banks_per_group + bank
+  uint32_t group = 0;
+  uint64_t row = 0;
+};
+
+struct Waiting {
+  MemoryRequest request;
+  int64_t arrival = 0;  ///< picoseconds
+  Place place;
+  int bypassed = 0;  ///< younger requests served before it
+};
+
+/// One channel; all its times are picoseconds.
+class Channel {
+ public:
+  Channel(const DramModel& model, MemoryStats& stats) : m_(model), t_(model.timing), stats_(stats) {
+    banks_.resize(static_cast<size_t>(model.bank_groups * model.banks_per_group));
+    group_column_.assign(static_cast<size_t>(model.bank_groups), kLongAgo);
+    activations_.fill(kLongAgo);
+    next_refresh_ = refresh_interval();
+  }
+
+  void add(Waiting waiting) { queue_.push_back(std::move(waiting)); }
+
+  /// Serves every request whose column command comes before `limit`. Calls done(request, time at
+  /// which its data has been on the bus).
+  template <typename Done>
+  void advance(int64_t limit, Done&& done) {
+    while (!queue_.empty()) {
+      refresh_before(earliest());
+      const Choice choice = choose();
+      if (choice.column >= limit) return;
+      if (choice.column >= next_refresh_) {
+        refresh();
+        continue;
+      }
+      serve(choice, done);
+    }
+  }
+
+ private:
+  struct Bank {
+    bool open = false;
+    uint64_t row = 0;
+    int64_t column_ready = kLongAgo;     ///< earliest column command to the open row
+    int64_t precharge_ready = kLongAgo;  ///< earliest precharge
+    int64_t activate_ready = kLongAgo;   ///< earliest activation of the closed bank
+    uint64_t refreshed = 0;              ///< rounds
+  };
+  struct Choice {
+    size_t index = 0;
+    bool hit = false;
+    int64_t activate = kLongAgo;
+    int64_t column = 0;
+  };
+
+  int64_t refresh_interval() const {
+    return t_.refresh_interval_ps / static_cast<int64_t>(banks_.size());
+  }
+
+  int64_t earliest() const {
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < std::min(queue_.size(), window()); ++i) {
+      least = std::min(least, queue_[i].arrival);
+    }
+    return least;
+  }
+  size_t window() const { return static_cast<size_t>(m_.queue_depth); }
+
+  void refresh_before(int64_t time) {
+    while (next_refresh_ <= time) refresh();
+  }
+
+  /// Refreshes one bank: the first that has not had its turn in this round and that nobody waits for,
+  /// else the first that has not had its turn.
+  void refresh() {
+    size_t chosen = banks_.size();
+    for (size_t pass = 0; pass < 2 && chosen == banks_.size(); ++pass) {
+      for (size_t b = 0; b < banks_.size() && chosen == banks_.size(); ++b) {
+        if (banks_[b].refreshed <= round_ && (pass == 1 || !wanted(b))) chosen = b;
+      }
+    }
+    Bank& bank = banks_[chosen];
+    const int64_t closed =
+        bank.open ? std::max(next_refresh_, bank.precharge_ready) + t_.precharge_ps
+                  : std::max(next_refresh_, bank.activate_ready);
+    bank.open = false;
+    bank.activate_ready = closed + t_.refresh_ps;
+    bank.refreshed = round_ + 1;
+    next_refresh_ += refresh_interval();
+    const bool all = std::all_of(banks_.begin(), banks_.end(),
+                                 [&](const Bank& b) { return b.refreshed > round_; });
+    if (all) ++round_;
+  }
+
+  bool wanted(size_t bank) const {
+    return std::any_of(queue_.begin(), queue_.end(), [&](const Waiting& w) {
+      return w.place.bank == bank && w.arrival <= next_refresh_;
+    });
+  }
+
+  Choice plan(size_t index) const {
+    const Waiting& w = queue_[index];
+    const Bank& bank = banks_[w.place.bank];
+    Choice choice{index, bank.open && bank.row == w.place.row, kLongAgo, 0};
+    int64_t ready = std::max(w.arrival, bank.column_ready);
+    if (!choice.hit) {
+      int64_t start = std::max(w.arrival, bank.activate_ready);
+      if (bank.open) start = std::max(w.arrival, bank.precharge_ready) + t_.precharge_ps;
+      choice.activate = std::max({start, last_activation_ + t_.activate_to_activate_ps,
+                                  activations_[0] + t_.four_activations_ps});
+      ready = choice.activate + t_.row_to_column_ps;
+    }
+    choice.column = std::max({ready, last_column_ + t_.burst_ps,
+                              group_column_[w.place.group] + t_.same_group_ps,
+                              w.request.write ? write_ready_ : read_ready_});
+    return choice;
+  }
+
+  /// The waiting request whose column command can be the earliest; of equal ones the oldest. One that
+  /// was passed over too often goes first.
+  Choice choose() const {
+    Choice best = plan(0);
+    if (queue_[0].bypassed >= m_.most_bypassed) return best;
+    for (size_t i = 1; i < std::min(queue_.size(), window()); ++i) {
+      if (queue_[i].arrival > best.column) break;
+      const Choice other = plan(i);
+      if (other.column < best.column) best = other;
+    }
+    return best;
+  }
+
+  template <typename Done>
+  void serve(const Choice& choice, Done& done) {
+    const Waiting w = queue_[choice.index];
+    for (size_t i = 0; i < choice.index; ++i) ++queue_[i].bypassed;
+    queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(choice.index));
+    Bank& bank = banks_[w.place.bank];
+    if (choice.hit) {
+      ++stats_.row_hits;
+    } else {
+      ++stats_.row_misses;
+      bank.open = true;
+      bank.row = w.place.row;
+      bank.precharge_ready = choice.activate + t_.row_active_ps;
+      last_activation_ = std::max(last_activation_, choice.activate);
+      std::rotate(activations_.begin(), activations_.begin() + 1, activations_.end());
+      activations_.back() = choice.activate;
+    }
+    const bool write = w.request.write;
+    const int64_t data = choice.column + (write ? t_.write_latency_ps : t_.read_latency_ps);
+    const int64_t end = data + t_.burst_ps;
+    bank.column_ready = choice.column;
+    bank.precharge_ready =
+        std::max(bank.precharge_ready,
+                 write ? end + t_.write_recovery_ps : choice.column + t_.read_to_precharge_ps);
+    last_column_ = choice.column;
+    group_column_[w.place.group] = choice.column;
+    if (write) {
+      read_ready_ = end + t_.write_to_read_ps;
+    } else {
+      write_ready_ = end - t_.write_latency_ps;  // its data follows on the bus
+    }
+    done(w.request, end);
+  }
+
+  const DramModel& m_;
+  const DramModel::Timing& t_;
+  MemoryStats& stats_;
+  std::deque<Waiting> queue_;  // by arrival
+  std::vector<Bank> banks_;
+  std::vector<int64_t> group_column_;      // the last column command of each bank group
+  std::array<int64_t, 4> activations_{};   // the last four, oldest first
+  int64_t last_activation_ = kLongAgo;
+  int64_t last_column_ = kLongAgo;
+  int64_t read_ready_ = kLongAgo;
+  int64_t write_ready_ = kLongAgo;
+  int64_t next_refresh_ = 0;
+  uint64_t round_ = 0;
+};
+
+class BankedMemory final : public Memory {
+ public:
+  explicit BankedMemory(const Machine& machine)
+      : model_(machine.dram), picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))) {
+    for (int64_t c = 0; c < model_.channels; ++c) channels_.emplace_back(model_, stats_);
+  }
+
+  void submit(const MemoryRequest& request) override { waiting_.push_back(request); }
+
+  void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
+    std::sort(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.time, a.port, a.number) < std::tie(b.time, b.port, b.number);
+    });
+    size_t taken = 0;
+    for (; taken < waiting_.size() && waiting_[taken].time < horizon; ++taken) {
+      route(waiting_[taken]);
+    }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+    const int64_t limit = to_picoseconds(horizon + model_.latency_cycles);
+    for (Channel& channel : channels_) {
+      channel.advance(limit, [&](const MemoryRequest& request, int64_t end) {
+        answers.push_back({request.port, request.number, to_cycles(end)});
+      });
+    }
+  }
+
+  int64_t least_latency() const override {
+    const auto& t = model_.timing;
+    const int64_t least = std::min(t.read_latency_ps, t.write_latency_ps) + t.burst_ps;
+    return model_.latency_cycles + least / picoseconds_;
+  }
+
+ private:
+  int64_t to_picoseconds(int64_t cycles) const { return cycles * picoseconds_; }
+  int64_t to_cycles(int64_t picoseconds) const {
+    return (picoseconds + picoseconds_ - 1) / picoseconds_;
+  }
+
+  /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts go
+  /// round the bank groups, then along the row, then to the next bank, then to the next row.
+  void route(const MemoryRequest& request) {
+    ++(request.write ? stats_.writes : stats_.reads);
+    const auto unit_bytes = static_cast<uint64_t>(model_.interleave_bytes);
+    const auto channels = static_cast<uint64_t>(model_.channels);
+    const auto burst = static_cast<uint64_t>(model_.burst_bytes);
+    const uint64_t unit = request.address / unit_bytes;
+    const uint64_t inside = request.address % unit_bytes;
+    uint64_t n = unit / channels * (unit_bytes / burst) + inside / burst;
+    const auto groups = static_cast<uint64_t>(model_.bank_groups);
+    const auto banks = static_cast<uint64_t>(model_.banks_per_group);
+    const uint64_t columns = static_cast<uint64_t>(model_.row_bytes) / burst;
+    Waiting waiting{request, to_picoseconds(request.time + model_.latency_cycles), {}, 0};
+    waiting.place.group = static_cast<uint32_t>(n % groups);
+    n /= groups;
+    n /= columns;
+    waiting.place.bank = static_cast<uint32_t>(waiting.place.group * banks + n % banks);
+    waiting.place.row = n / banks;
+    channels_[unit % channels].add(std::move(waiting));
+  }
+
+  DramModel model_;
+  int64_t picoseconds_;  // in a cycle
+  std::deque<Channel> channels_;
+  std::vector<MemoryRequest> waiting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> make_banked_memory(const Machine& machine) {
+  return std::make_unique<BankedMemory>(machine);
+}
+
+}  // namespace fuseflow

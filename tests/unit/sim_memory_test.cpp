@@ -1,0 +1,224 @@
+// The memory models alone, against rates and latencies worked out by hand from their constants.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/engine/engine.h"
+#include "sim/memory/dram.h"
+#include "sim_random_graph.h"
+
+namespace fuseflow {
+namespace {
+
+Machine banked() {
+  Machine m;
+  m.dram.model = "banked";
+  return m;
+}
+
+/// Feeds requests that are ready at time 0, at most `outstanding` at a time, and gives the time of the
+/// last answer.
+int64_t drain(Memory& memory, const std::vector<uint64_t>& addresses, int64_t outstanding,
+              bool write = false) {
+  std::vector<MemoryAnswer> answers;
+  size_t next = 0;
+  int64_t last = 0;
+  int64_t answered = 0;
+  std::multimap<int64_t, int> credits;  // times at which a request may be issued
+  for (int64_t k = 0; k < outstanding; ++k) credits.emplace(0, 0);
+  for (int64_t horizon = memory.least_latency(); answered < static_cast<int64_t>(addresses.size());
+       horizon += memory.least_latency()) {
+    while (next < addresses.size() && !credits.empty() && credits.begin()->first < horizon) {
+      memory.submit({credits.begin()->first, 0, static_cast<int64_t>(next), addresses[next], write});
+      credits.erase(credits.begin());
+      ++next;
+    }
+    answers.clear();
+    memory.advance(horizon, answers);
+    for (const MemoryAnswer& answer : answers) {
+      last = std::max(last, answer.time);
+      credits.emplace(answer.time + 1, 0);
+      ++answered;
+    }
+  }
+  return last;
+}
+
+TEST(Memory, FixedChannelsHaveALatencyAndARate) {
+  Machine m;
+  m.dram.model = "fixed";
+  m.dram.channels = 2;
+  m.dram.latency_cycles = 10;
+  m.dram.interval_cycles = 3;
+  m.dram.interleave_bytes = 64;
+  const auto memory = make_memory(m);
+  // Channel 0 starts bursts at 5, 8, 11; channel 1 at 6. Equal times are served by port.
+  std::vector<MemoryAnswer> answers;
+  memory->submit({5, 1, 0, 128, false});
+  memory->submit({5, 0, 0, 0, false});
+  memory->submit({6, 0, 1, 64, true});
+  memory->submit({7, 2, 0, 256, false});
+  memory->advance(20, answers);
+  std::map<std::pair<uint32_t, int64_t>, int64_t> time;
+  for (const auto& a : answers) time[{a.port, a.number}] = a.time;
+  EXPECT_EQ((time[{0, 0}]), 15);
+  EXPECT_EQ((time[{1, 0}]), 18);
+  EXPECT_EQ((time[{0, 1}]), 16);
+  EXPECT_EQ((time[{2, 0}]), 21);
+}
+
+TEST(Memory, AnIdleBankedMemoryAnswersAfterActivationAndColumn) {
+  // 40 cycles to the queue, tRCD 14 ns + CL 14 ns + 2.5 ns on the bus, rounded up to cycles of 1 ns.
+  const auto memory = make_memory(banked());
+  EXPECT_EQ(drain(*memory, {0}, 1), 40 + 14 + 14 + 3);
+  EXPECT_EQ(memory->stats().row_misses, 1);
+}
+
+TEST(Memory, StreamingReachesThePeakBandwidth) {
+  const Machine m = banked();
+  const auto memory = make_memory(m);
+  std::vector<uint64_t> addresses;
+  for (uint64_t k = 0; k < 400'000; ++k) addresses.push_back(64 * k);
+  const auto cycles = static_cast<double>(drain(*memory, addresses, 4096));
+  // 16 channels, a burst each 2.5 ns: 6.4 bursts a cycle.
+  const double peak = 400'000 / 6.4;
+  EXPECT_LT(cycles, 1.05 * peak);
+  EXPECT_GE(cycles, peak);
+}
+
+TEST(Memory, RandomBurstsAreLimitedByTheBanks) {
+  Machine m = banked();
+  m.dram.timing.refresh_interval_ps = int64_t{1} << 50;
+  m.dram.timing.four_activations_ps = 1;
+  m.dram.timing.activate_to_activate_ps = 1;
+  const auto memory = make_memory(m);
+  // Different rows of one bank of one channel: each needs tRAS + tRP = 48 ns.
+  const uint64_t row = 16 * 1024 * 16;  // channels * banks * row_bytes
+  std::vector<uint64_t> addresses;
+  for (uint64_t k = 0; k < 1000; ++k) addresses.push_back(row * k);
+  const auto cycles = drain(*memory, addresses, 64);
+  EXPECT_NEAR(static_cast<double>(cycles), 1000 * 48.0, 100);
+}
+
+TEST(Memory, RowHitsAndConflictsOfEqualBytesDifferAsTheTimingsSay) {
+  Machine m = banked();
+  m.dram.channels = 1;
+  m.dram.bank_groups = 1;
+  m.dram.banks_per_group = 1;
+  m.dram.timing.refresh_interval_ps = int64_t{1} << 50;
+  m.dram.timing.four_activations_ps = 1;
+  std::vector<uint64_t> hits;
+  std::vector<uint64_t> conflicts;
+  for (uint64_t k = 0; k < 4096; ++k) {
+    hits.push_back(64 * (k % 16));
+    conflicts.push_back(1024 * k);
+  }
+  const auto fast = static_cast<double>(drain(*make_memory(m), hits, 64));
+  const auto slow = static_cast<double>(drain(*make_memory(m), conflicts, 64));
+  EXPECT_NEAR(slow / fast, 48.0 / 2.5, 0.05 * 48.0 / 2.5);  // (tRAS + tRP) / burst
+}
+
+TEST(Memory, AnswersDoNotDependOnTheWindows) {
+  const Machine m = banked();
+  std::map<std::pair<uint32_t, int64_t>, int64_t> first;
+  for (const int64_t window : {1, 7, 40}) {
+    const auto memory = make_memory(m);
+    std::vector<MemoryAnswer> answers;
+    uint64_t x = 1;
+    std::vector<MemoryRequest> requests;
+    for (int64_t k = 0; k < 3000; ++k) {
+      x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+      requests.push_back({k / 5, static_cast<uint32_t>(k % 5), k / 5, (x >> 40) * 64, (x >> 39) % 3 == 0});
+    }
+    size_t next = 0;
+    for (int64_t horizon = window; answers.size() < requests.size(); horizon += window) {
+      while (next < requests.size() && requests[next].time < horizon) memory->submit(requests[next++]);
+      memory->advance(horizon, answers);
+    }
+    std::map<std::pair<uint32_t, int64_t>, int64_t> times;
+    for (const auto& a : answers) times[{a.port, a.number}] = a.time;
+    if (first.empty()) first = times;
+    EXPECT_EQ(first, times) << window;
+    for (const auto& r : requests) EXPECT_GE((times[{r.port, r.number}]), r.time + memory->least_latency());
+  }
+}
+
+// --- behind a graph ---
+
+struct VectorSum {
+  testing::GraphBuilder b;
+  explicit VectorSum(int64_t n, const std::string& format = "dense") {
+    std::vector<float> values(static_cast<size_t>(n), 1.0F);
+    const TensorId a = b.input("a", {n}, format, values);
+    const TensorId y = b.output("y", {}, "scalar");
+    const StreamId root = b.root();
+    const auto [crd, ref] = b.scan(a, 0, root, b.index("i", n));
+    b.write_values(y, {b.reduce(root, b.array(a, ref))});
+  }
+};
+
+TEST(Memory, AGraphWaitsForTheFirstBurstAndThenStreams) {
+  Machine m;
+  m.dram.model = "fixed";
+  m.dram.latency_cycles = 100;
+  m.dram.interval_cycles = 1;
+  const int64_t without = VectorSum(1000).b.run({}, Executor::fast).cycles;
+  const RunResult with = VectorSum(1000).b.run(m, Executor::fast);
+  // The first value waits 100 cycles for its burst, all others come a cycle each: 63 bursts (of 16 values)
+  // are within the 64 that may be outstanding. The written value is acknowledged 100 cycles after the
+  // writer's done, the last step.
+  EXPECT_EQ(with.cycles, without + 100 + 100);
+  EXPECT_EQ(with.results[0].second->values[0], 1000);
+}
+
+TEST(Memory, OneOutstandingBurstIsLatencyBound) {
+  Machine m;
+  m.dram.model = "fixed";
+  m.dram.latency_cycles = 100;
+  m.dram.interval_cycles = 1;
+  m.dram.outstanding = 1;
+  const int64_t cycles = VectorSum(1600).b.run(m, Executor::fast).cycles;
+  // 100 bursts; the next is requested a cycle after the first value of the one before was consumed.
+  EXPECT_NEAR(static_cast<double>(cycles), 100 * 101.0, 300);
+}
+
+TEST(Memory, ResultsAreThoseWithoutMemoryAndTimesDoNotDependOnChunks) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    testing::RandomGraph random(3'000'000 + seed, 6, 14);
+    Machine m = random.machine();
+    m.dram.model = seed % 2 == 0 ? "fixed" : "banked";
+    m.dram.burst_bytes = 16;
+    m.dram.interleave_bytes = 32;
+    m.dram.outstanding = 1 + static_cast<int64_t>(seed % 5);
+    if (seed % 3 == 0) m.fifo_depth = 32;
+    RunResult plain;
+    try {
+      plain = random.b.run(random.machine(), Executor::naive);
+    } catch (const Error&) {
+      continue;
+    }
+    RunOptions options;
+    options.record_streams = true;
+    std::vector<std::vector<TokenRecord>> first;
+    for (const uint32_t chunk : {8192U, 2U, 5U}) {
+      const RunResult r = run_fast(random.b.program, random.b.graph, random.b.data, m, options,
+                                   {.chunk = chunk});
+      if (r.finish != Finish::done) break;  // FIFOs too shallow
+      EXPECT_EQ(r.tokens, plain.tokens) << seed;
+      EXPECT_EQ(r.dram_read_bytes, plain.dram_read_bytes) << seed;
+      ASSERT_EQ(r.results.size(), plain.results.size()) << seed;
+      for (size_t i = 0; i < r.results.size(); ++i) {
+        EXPECT_EQ(to_dense(*r.results[i].second), to_dense(*plain.results[i].second)) << seed;
+      }
+      if (first.empty()) first = r.recorded;
+      EXPECT_TRUE(first == r.recorded) << seed << " chunk " << chunk;
+      for (const NodeStats& node : r.nodes) {
+        EXPECT_EQ(node.busy + node.starved + node.blocked, r.cycles) << seed;
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fuseflow
