@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/error.h"
+#include "support/io.h"
 
 namespace fuseflow {
 namespace {
@@ -18,6 +21,20 @@ TEST(Diagnostic, ElidesLongLinesAroundTheCaret) {
 TEST(NearestName, FindsTypingErrorsOnly) {
   EXPECT_EQ(nearest_name("dens", {"dense", "compressed"}), "dense");
   EXPECT_EQ(nearest_name("zebra", {"dense", "compressed"}), "");
+}
+
+TEST(Output, ALinkStaysALink) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "fuseflow_output_link";
+  fs::create_directories(folder);
+  const std::string file = folder / "file", link = folder / "link";
+  fs::remove(link);
+  write_output(file, "old, and longer");
+  fs::create_symlink(file, link);
+  write_output(link, "new");
+  EXPECT_TRUE(fs::is_symlink(fs::symlink_status(link)));
+  EXPECT_EQ(read_source(file).text, "new");
+  fs::remove_all(folder);
 }
 
 }  // namespace
