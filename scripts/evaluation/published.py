@@ -1,0 +1,45 @@
+"""Numbers of the FuseFlow paper and its artifact (ASPLOS 2026), to stand beside ours."""
+
+# (model, dataset): unfused cycles, speedup of partial fusion, speedup of full fusion.
+FIGURE_12 = {
+    ("gcn", "cora"): (48998261, 1.633, 0.295),
+    ("gcn", "cora_ml"): (115435265, 1.884, 0.137),
+    ("gcn", "dblp"): (934042655, 1.488, 0.260),
+    ("gcn", "collab"): (1056927396, 2.578, 0.019),
+    ("gcn", "mag"): (16012893504, 2.133, 0.086),
+    ("sage", "cora"): (79355629, 2.099, 0.477),
+    ("sage", "cora_ml"): (183474564, 1.849, 0.218),
+    ("sage", "dblp"): (1269087780, 2.022, 0.354),
+    ("sage", "collab"): (1569940814, 3.106, 0.028),
+    ("sage", "mag"): (29409284934, 3.918, 0.035),
+    ("gpt3", "b16"): (98511714108, 1.748, 2.703),
+    ("gpt3", "b32"): (99652522812, 1.647, 2.455),
+    ("gpt3", "b64"): (102275175360, 1.691, 2.519),
+    ("sae", "imagenet"): (None, 1.01, 1.94),
+}
+
+# dataset: (FLOPs, bytes), each for full, layer 1 fused, layer 2 fused, both; over unfused.
+FIGURE_14 = {
+    "cora_ml": ((8.47, 0.822, 1.00, 0.822), (6.93, 0.619, 0.999, 0.618)),
+    "dblp": ((11.7, 0.998, 1.00, 0.998), (10.3, 0.781, 0.999, 0.780)),
+    "collab": ((18.6, 1.00, 0.998, 1.00), (15.8, 0.804, 0.990, 0.794)),
+}
+
+FIGURE_16_NESTED_4X4 = 15.9
+FIGURE_18_BEST_OVER_WORST = 29
+
+# model: error of FLOPs and of bytes, per cent.
+TABLE_3 = {"gpt3": (1.8, 5.7), "gcn": (2.8, 9.6), "sage": (2.6, 11.5)}
+
+# model: legal orders without and with the storage orders' constraints.
+TABLE_4 = {"gcn": ("2.0e8 (capped, ~1e15)", "6.3e7"), "sage": ("3.9e7", "1.1e3")}
+
+# nodes, features, classes, directed edges
+DATASETS = {
+    "karate": (34, 16, 2, 156),
+    "cora": (2708, 1433, 7, 10556),
+    "cora_ml": (2995, 2879, 7, 16316),
+    "dblp": (17716, 1639, 4, 105734),
+    "collab": (235868, 128, 2, 2358104),
+    "mag": (736389, 128, 349, 5416271),
+}
