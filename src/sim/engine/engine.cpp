@@ -1,5 +1,9 @@
 #include "sim/engine/engine.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -76,6 +80,7 @@ class Run {
   }
 
   void connect();
+  void find_twins(size_t n);
   void make_nodes(int phase);
   void find_demand();
   void run_phase(int phase);
@@ -127,6 +132,50 @@ void Run::connect() {
       port.consumer = static_cast<int>(n);
       port.measured = !bounded_;
       output.ports.push_back(&port);
+    }
+    if (!bounded_) find_twins(n);
+  }
+}
+
+namespace {
+
+/// Whether all outputs of a node of this kind are given in the same steps.
+bool gives_together(NodeKind kind) {
+  return kind == NodeKind::scan || kind == NodeKind::intersect || kind == NodeKind::unite ||
+         kind == NodeKind::leftjoin || kind == NodeKind::filter;
+}
+
+}  // namespace
+
+/// Two streams that are given together and taken together hold the same: one of them is measured.
+void Run::find_twins(size_t n) {
+  const Node& node = graph_.nodes[n];
+  std::vector<size_t> group(node.inputs.size(), 0);
+  size_t first = 0;
+  switch (node.kind) {
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin:
+      for (size_t g = 0; g < node.groups.size(); ++g) {
+        for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
+      }
+      break;
+    case NodeKind::map:
+    case NodeKind::locate:
+    case NodeKind::filter: break;
+    default: return;
+  }
+  for (size_t i = 1; i < ports_[n].size(); ++i) {
+    for (size_t j = 0; j < i && ports_[n][i] != nullptr; ++j) {
+      const Port* other = ports_[n][j].get();
+      if (other == nullptr || !other->measured || group[i] != group[j]) continue;
+      const auto producer = static_cast<size_t>(other->producer);
+      if (other->producer != ports_[n][i]->producer) continue;
+      const bool same = node.inputs[i].stream == node.inputs[j].stream;
+      if (!same && !gives_together(graph_.nodes[producer].kind)) continue;
+      ports_[n][i]->measured = false;
+      ports_[n][i]->like = other;
+      break;
     }
   }
 }
@@ -303,9 +352,23 @@ void Run::summarize() {
 }  // namespace
 }  // namespace engine
 
+namespace {
+
+/// Chunks are a few hundred KiB and come and go: glibc would map and unmap each of them.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  static const bool done = mallopt(M_MMAP_THRESHOLD, 64 << 20) != 0 &&
+                           mallopt(M_TRIM_THRESHOLD, 256 << 20) != 0;
+  static_cast<void>(done);
+#endif
+}
+
+}  // namespace
+
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
+  keep_freed_memory();
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
   if (machine.fifo_depth == 0 && machine.dram.model == "none") {
     // Only buffers may be bounded: if none is ever full, no credit is missed.

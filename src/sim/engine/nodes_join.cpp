@@ -128,7 +128,11 @@ class JoinNode final : public EngineNode {
 
   void merge() {
     while (!ended_) {
-      if (groups_.size() == 2 && !log.wanted) merge_two();
+      if (groups_.size() == 2 && !log.wanted) {
+        merge_two();
+        drain(0, 1);
+        drain(1, 0);
+      }
       bool stops = true;
       for (const Group& group : groups_) {
         if (group.at >= group.n) return;
@@ -171,31 +175,60 @@ class JoinNode final : public EngineNode {
     int64_t* take_b = b.takes;
     uint32_t* crd = crd_.get();
     int64_t* times = out_times_;
-    uint32_t steps = 0;
+    if (kBound) t = std::max(t, std::max(a.times[i], b.times[j]));
+    if (steps_ == 0) first_step_ = t;
+    const uint32_t m_begin = m;
+    const uint32_t met = i + j;
+    uint32_t both = 0;  // coordinates that both have
     while (i < i_end && j < j_end) {
       const uint32_t ca = crd_a[i];
       const uint32_t cb = crd_b[j];
       if (kBound) t = std::max(t, std::max(a.times[i], b.times[j]));
-      if (steps_ + steps == 0) first_step_ = t;
       take_a[i] = t;
       take_b[j] = t;
-      const bool le = ca <= cb;
-      const bool ge = cb <= ca;
-      crd[m] = le ? ca : cb;
-      source_a[m] = kKind == 1 && !le ? kAbsent : i;
-      source_b[m] = kKind != 0 && !ge ? kAbsent : j;
+      const uint32_t le = ca <= cb ? 1 : 0;
+      const uint32_t ge = cb <= ca ? 1 : 0;
+      source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
+      source_b[m] = kKind != 0 ? j | (ge - 1) : j;
       times[m] = t;
-      m += kKind == 0 ? (le && ge) : kKind == 1 ? 1 : le;
+      if (kKind == 1) crd[m] = le != 0 ? ca : cb;
+      both += le & ge;
+      m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
       i += le;
       j += ge;
       t += interval;
-      ++steps;
+    }
+    const uint32_t steps = i + j - met - both;
+    if (kKind != 1) {
+      for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
     }
     a.at = i;
     b.at = j;
     given_ = m;
     next_ = t;
     steps_ += steps;
+  }
+
+  /// Two groups: the elements of `one` that are left when `other` is at its stop.
+  void drain(size_t one, size_t other) {
+    Group& from = groups_[one];
+    const Group& ended = groups_[other];
+    const uint32_t end = from.fiber_end();
+    if (from.at >= end || !ended.at_stop()) return;
+    const bool keep = node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
+    const int64_t stop_arrival = bound_ ? ended.times[ended.at] : 0;
+    for (; from.at < end; ++from.at) {
+      int64_t t = next_;
+      if (bound_) t = std::max(t, std::max(from.times[from.at], stop_arrival));
+      if (steps_++ == 0) first_step_ = t;
+      next_ = t + pace_.interval;
+      from.takes[from.at] = t;
+      if (!keep) continue;
+      from.source[given_] = from.at;
+      groups_[other].source[given_] = kAbsent;
+      crd_[given_] = from.crd[from.at];
+      out_times_[given_++] = t;
+    }
   }
 
   /// The time of the next step, which needs the heads of all groups.

@@ -204,6 +204,7 @@ class ScanNode final : public EngineNode {
 
   /// The step of a stop; `stop_taken`: the last token taken is a stop or done.
   void log_stop(uint32_t need, uint32_t take, bool stop_taken) {
+    if (!log.wanted) return;
     if (before.empty()) return log_steps(1, static_cast<int>(need), static_cast<int>(take));
     if (stop_taken) log_side(0, 1, 0, 0);
     log_middle(need, take, 0);
@@ -226,7 +227,11 @@ class ScanNode final : public EngineNode {
       const uint32_t* crd = level_->crd.data() + at_;
       uint32_t* out = crd_.get() + count_;
       const auto offset = static_cast<uint32_t>(node_.offset);
-      for (uint32_t k = 0; k < n; ++k) out[k] = crd[k] + offset;
+      if (offset == 0) {
+        std::memcpy(out, crd, n * sizeof(uint32_t));
+      } else {
+        for (uint32_t k = 0; k < n; ++k) out[k] = crd[k] + offset;
+      }
     }
     if (ref_) {
       uint32_t* out = ref_.get() + count_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/engine/along.h"
+#include "sim/engine/kernels.h"
 #include "sim/engine/level_reader.h"
 #include "sim/engine/node.h"
 #include "sim/level_view.h"
@@ -112,27 +113,20 @@ class ArrayNode final : public TokenNode {
  protected:
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
-    const float* values = storage_->values.data();
-    const auto size = storage_->values.size();
-    auto* result = reinterpret_cast<float*>(out);
-    for (uint32_t k = 0; k < n; ++k) {
-      const uint32_t ref = refs[k];
-      result[k] = ref < size ? values[ref] : tensor_.fill;
-    }
+    const auto size = static_cast<uint32_t>(storage_->values.size());
+    kernels::gather(refs, storage_->values.data(), size, tensor_.fill,
+                    reinterpret_cast<float*>(out), n);
   }
   void count(const std::vector<Batch>& inputs, int64_t elements) override {
     const uint32_t* refs = inputs[0].payload.words();
     const auto size = storage_->values.size();
-    int64_t absent = 0;
-    uint32_t largest = 0;
-    for (uint32_t k = 0; k < inputs[0].count; ++k) {
-      absent += refs[k] == kAbsent ? 1 : 0;
-      largest = std::max(largest, refs[k] + 1);  // kAbsent + 1 is 0
+    const kernels::References found = kernels::references(refs, inputs[0].count);
+    // Stops are references 0, which an empty tensor has not either.
+    const bool none = size == 0 && found.absent < elements;
+    if (none || found.beyond > std::max<size_t>(size, 1)) {
+      disagree(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
     }
-    if (largest > std::max<size_t>(size, 1) || (size == 0 && absent < elements)) {
-      disagree(fmt::format("reference {} is outside of %{}", largest - 1, tensor_.name));
-    }
-    stats_.read_bytes += (elements - absent) * element_bytes(tensor_.type);
+    stats_.read_bytes += (elements - found.absent) * element_bytes(tensor_.type);
   }
 
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
@@ -213,6 +207,12 @@ class LocateNode final : public TokenNode {
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
     const Batch& batch = inputs[0];
     const uint32_t* refs = batch.payload.words();
+    if (level_.kind() == LevelKind::dense && inputs.size() == 2 && node_.offset == 0 &&
+        node_.stride == 1 && out != nullptr) {
+      const uint64_t beyond = kernels::locate_dense(refs, inputs[1].payload.words(),
+                                                    static_cast<uint32_t>(level_.extent()), out, n);
+      if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
+    }
     size_t stop = 0;
     for (uint32_t k = 0; k < n; ++k) {
       if (stop < batch.stops.size() && batch.at(batch.stops[stop]) == k) {

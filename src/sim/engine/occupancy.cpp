@@ -75,12 +75,11 @@ void Occupancy::judge(const TimeRef& gives, int64_t first, uint32_t n) {
     const int64_t start = cursor.at(k);
     const uint32_t count = std::min(n, cursor.piece_end()) - k;
     const int64_t step = cursor.step();
-    if (step != kExplicit && step <= gap_) {
-      // At most one take for each give: the last token of the run meets the most.
+    if (step != kExplicit) {
       judge_at(start + step * static_cast<int64_t>(count - 1), first + k + count - 1);
-    } else {
-      compare(gives.from(k), first + k, count);
     }
+    // With at most one take for each give, the last token of a run meets the most.
+    if (step == kExplicit || step > gap_) compare(gives.from(k), first + k, count);
     k += count;
   }
 }
@@ -96,8 +95,9 @@ void Occupancy::judge_at(int64_t time, int64_t token) {
 
 /// Raises the peak until give(k) > take(k - peak) for every token k of the batch.
 void Occupancy::compare(const TimeRef& gives, int64_t first, uint32_t n) {
-  uint32_t k = 0;
-  if (first < peak_) k = static_cast<uint32_t>(std::min<int64_t>(n, peak_ - first));
+  // Tokens before the first span had left when the batch before ended.
+  const int64_t oldest = std::max<int64_t>(0, spans_.front().first + peak_ - first);
+  auto k = static_cast<uint32_t>(std::min<int64_t>(n, oldest));
   while (k < n) {
     const int64_t taken = first + k - peak_;  // the token that must have left
     auto span = std::upper_bound(spans_.begin(), spans_.end(), taken,

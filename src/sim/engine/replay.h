@@ -59,7 +59,22 @@ class Fifo {
   void take(int64_t time) { take_[at(taken_++)] = time; }
   void measure();
   int64_t given() const { return given_; }
+  int64_t taken() const { return taken_; }
   int64_t peak() const { return peak_; }
+
+  // For loops over many steps: times by token & mask(), then how many were given or taken.
+  size_t mask() const { return mask_; }
+  int64_t* gives() { return give_.data(); }
+  int64_t* takes() { return take_.data(); }
+  const int64_t* arrivals() const { return memory == nullptr ? give_.data() : answer_.data(); }
+  void make_room(int64_t count) {
+    while (given_ + count - base() >= static_cast<int64_t>(give_.size())) {
+      measure();
+      if (given_ + count - base() >= static_cast<int64_t>(give_.size())) resize(give_.size() * 2);
+    }
+  }
+  void give_many(int64_t count) { given_ += count; }
+  void take_many(int64_t count) { taken_ += count; }
 
  private:
   static constexpr size_t kMostReserved = size_t{1} << 16;
@@ -109,6 +124,8 @@ class NodeReplay {
  private:
   int64_t possible(const StepType& type, int64_t most) const;
   bool step(const StepType& type, int64_t horizon);
+  bool simple(const StepType& type) const;
+  int64_t steps(const StepType& type, int64_t n, int64_t horizon);
 
   std::vector<StepType> types_;
   std::vector<StepRun> runs_;
