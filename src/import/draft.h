@@ -12,11 +12,12 @@ namespace fuseflow {
 
 /// "The mask is ... at these coordinates": a condition under which a value is finite.
 struct MaskCondition {
-  enum class Kind { nonzero, zero, finite };
+  enum class Kind { nonzero, zero, finite, above, below };
   TensorId mask = -1;
   Kind kind = Kind::nonzero;
   std::vector<IndexId>
-      indices;  ///< by dimension of the mask: index of a statement, or result dimension
+      indices;          ///< by dimension of the mask: index of a statement, or result dimension
+  float threshold = 0;  ///< above, below
 };
 
 /// A tensor of the program in the making.

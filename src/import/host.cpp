@@ -103,6 +103,12 @@ FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, do
     const FillChoice choice = choice_of(least);
     if (choice.density <= threshold) return choice;
   }
+  float largest = tensor.as_float(0);
+  for (int64_t i = 0; i < size; ++i) largest = std::max(largest, tensor.as_float(i));
+  if (largest >= 1000) {  // a mask that is subtracted
+    const FillChoice choice = choice_of(largest);
+    if (choice.density <= threshold) return choice;
+  }
   const FillChoice zero = choice_of(0);
   if (tensor.type != ElementType::boolean || zero.density <= 0.5) return zero;
   return choice_of(1);

@@ -49,10 +49,20 @@ bool same_tree(const Statement& s, int32_t a, int32_t b) {
   return true;
 }
 
-/// What operands imply beyond ops/' calculus, which sees them one by one: squares and even powers.
-void refine_square(const Statement& s, const Expr& node, const std::vector<Facts>& x, Facts& f) {
+/// What operands imply beyond ops/' calculus, up to overflow: squares, even powers, masked scores.
+void refine_facts(const Statement& s, const Expr& node, const std::vector<Facts>& x, Facts& f) {
   if (node.op == Op::mul && same_tree(s, node.children[0], node.children[1]) && x[0].no_nan)
     f.nonnegative = true;
+  // Masked scores: -inf or finite, which stays so under what stands between a mask and a softmax.
+  const bool below = x[0].no_nan && x[0].below_inf;
+  const bool other = x.size() > 1 && x[1].no_nan && x[1].below_inf;
+  const bool shift =
+      (node.op == Op::add && other) || (node.op == Op::sub && x.size() > 1 && x[1].finite);
+  if (below && shift) f.no_nan = f.below_inf = true;
+  if (below && node.op == Op::exp) f.finite = f.no_nan = f.below_inf = true;
+  const bool scale =
+      (node.op == Op::mul || node.op == Op::div) && x[1].finite && x[1].nonnegative && x[1].nonzero;
+  if (below && scale) f.no_nan = f.below_inf = true;
   if (node.op != Op::pow) return;
   const Expr& exponent = s.nodes[static_cast<size_t>(node.children[1])];
   if (exponent.kind != Expr::Kind::constant || !x[0].finite) return;
@@ -98,7 +108,7 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
       f = result_facts(node.op, operands);
       if (all_finite(x) && finite_up_to_overflow(node.op, x))
         f.finite = f.no_nan = f.below_inf = true;
-      refine_square(statement, node, x, f);
+      refine_facts(statement, node, x, f);
     }
     if (node.kind == Expr::Kind::reduce) {
       const Facts& body = facts[static_cast<size_t>(node.children[0])];
@@ -225,11 +235,13 @@ void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& o
   }
 }
 
+void expect_given_facts(const Program& program, DraftProgram& draft) {
+  draft.expected.clear();
+  for (const Tensor& t : program.tensors) draft.expected.push_back(t.facts);
+}
+
 void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
                      const ImportOptions& options) {
-  if (draft.expected.empty()) {
-    for (const Tensor& t : program.tensors) draft.expected.push_back(t.facts);
-  }
   assume_where_needed(program, draft, statement);
   const auto id = static_cast<size_t>(statement.result);
   Tensor& tensor = program.tensors[id];

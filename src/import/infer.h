@@ -14,6 +14,9 @@ void settle_constants(Program& program, const DraftProgram& draft, const OnnxMod
 /// --format. Throws Error(rejected) for a name that is no input, constant or result.
 void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& options);
 
+/// Starts `draft.expected` with the facts of inputs and constants.
+void expect_given_facts(const Program& program, DraftProgram& draft);
+
 /// Fill, facts and format of a statement's result, its operands being settled. Facts that cannot be
 /// proved because a sum of finite numbers may overflow are assumed where sparsity depends on them.
 void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,

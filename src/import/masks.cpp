@@ -17,15 +17,33 @@ const HostTensor* values_of(const DraftProgram& draft, TensorId tensor) {
 }
 
 /// The condition that the mask read by `access` holds; nothing unless its values are known.
-Conditions mask_condition(const DraftProgram& draft, const Expr& access, MaskCondition::Kind kind) {
+Conditions mask_condition(const DraftProgram& draft, const Expr& access, MaskCondition::Kind kind,
+                          float threshold = 0) {
   if (access.kind != Expr::Kind::access || values_of(draft, access.tensor) == nullptr)
     return std::nullopt;
-  MaskCondition condition{access.tensor, kind, {}};
+  MaskCondition condition{access.tensor, kind, {}, threshold};
   for (const Subscript& s : access.subscripts) {
     if (!s.is_plain()) return std::nullopt;
     condition.indices.push_back(s.plain());
   }
   return std::vector<MaskCondition>{std::move(condition)};
+}
+
+/// The condition that the first operand of a `where` is non-zero: a mask, or a mask compared with a
+/// number.
+Conditions chosen(const DraftProgram& draft, const Statement& s, const Expr& mask, bool nonzero) {
+  if (mask.kind == Expr::Kind::access) {
+    return mask_condition(draft, mask,
+                          nonzero ? MaskCondition::Kind::nonzero : MaskCondition::Kind::zero);
+  }
+  if (mask.kind != Expr::Kind::apply || !nonzero || (mask.op != Op::gt && mask.op != Op::lt)) {
+    return std::nullopt;
+  }
+  const Expr& bound = s.nodes[static_cast<size_t>(mask.children[1])];
+  if (bound.kind != Expr::Kind::constant) return std::nullopt;
+  return mask_condition(draft, s.nodes[static_cast<size_t>(mask.children[0])],
+                        mask.op == Op::gt ? MaskCondition::Kind::above : MaskCondition::Kind::below,
+                        bound.constant);
 }
 
 Conditions joined(Conditions a, const Conditions& b) {
@@ -68,7 +86,7 @@ Conditions inherited(const DraftProgram& draft, const Expr& access) {
   return result;
 }
 
-bool holds(const HostTensor& values, int64_t at, MaskCondition::Kind kind) {
+bool holds(const HostTensor& values, int64_t at, MaskCondition::Kind kind, float threshold) {
   const float v = values.as_float(at);
   switch (kind) {
     case MaskCondition::Kind::nonzero:
@@ -77,6 +95,10 @@ bool holds(const HostTensor& values, int64_t at, MaskCondition::Kind kind) {
       return v == 0;
     case MaskCondition::Kind::finite:
       return std::isfinite(v);
+    case MaskCondition::Kind::above:
+      return v > threshold;
+    case MaskCondition::Kind::below:
+      return v < threshold;
   }
   return false;
 }
@@ -104,8 +126,8 @@ Conditions finite_where(const Program& program, const DraftProgram& draft,
     const Conditions yes = child(1);
     const Conditions no = child(2);
     if (yes && no) return joined(yes, no);
-    if (yes) return joined(mask_condition(draft, mask, MaskCondition::Kind::nonzero), yes);
-    if (no) return joined(mask_condition(draft, mask, MaskCondition::Kind::zero), no);
+    if (yes) return joined(chosen(draft, statement, mask, true), yes);
+    if (no) return joined(chosen(draft, statement, mask, false), no);
     return std::nullopt;
   }
   if (e.op == Op::div) {
@@ -158,7 +180,7 @@ bool every_row_open(const DraftProgram& draft, const Statement& statement,
         const auto& shape = draft.tensors[static_cast<size_t>(c.mask)].shape;
         for (size_t d = 0; d < shape.size(); ++d)
           position = position * shape[d] + at[static_cast<size_t>(c.indices[d])];
-        open = open && holds(*values_of(draft, c.mask), position, c.kind);
+        open = open && holds(*values_of(draft, c.mask), position, c.kind, c.threshold);
       }
     }
     if ((n + 1) % row == 0) {

@@ -9,6 +9,7 @@
 
 #include "import/cut.h"
 #include "import/evaluate.h"
+#include "import/finite_masks.h"
 #include "import/indices.h"
 #include "import/infer.h"
 #include "support/error.h"
@@ -263,7 +264,16 @@ Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& 
   }
   settle_constants(program, draft, model, options);
   apply_formats(program, draft, options);
-  for (DraftStatement& s : draft.statements) infer_statement(program, draft, s.statement, options);
+  expect_given_facts(program, draft);
+  for (size_t s = 0; s < draft.statements.size(); ++s) {
+    if (widen_finite_mask(draft, s)) {
+      Draft& margin = draft.tensors.back();
+      margin.tensor.shape = extents(margin.shape);
+      program.tensors.push_back(margin.tensor);
+      draft.expected.emplace_back();
+    }
+    infer_statement(program, draft, draft.statements[s].statement, options);
+  }
   program.regions = regions_of(draft, program);
   return program;
 }

@@ -35,6 +35,20 @@ void assert_assumed(const Tensor& tensor, const Storage& storage) {
   }
 }
 
+/// The same for what a statement computes: all its elements.
+void assert_assumed(const Tensor& tensor, const Value& value) {
+  if (tensor.assumed == Facts{}) return;
+  if (value.sparse != nullptr) return assert_assumed(tensor, *value.sparse);
+  for (size_t k = 0; k < value.dense->size(); ++k) {
+    if (satisfies(tensor.assumed, (*value.dense)[k])) continue;
+    throw Error(
+        ExitCode::unfinished,
+        fmt::format("an assumption is wrong: element {} of %{} is {}, which contradicts its "
+                    "assumed facts",
+                    k, tensor.name, (*value.dense)[k]));
+  }
+}
+
 }  // namespace
 
 std::vector<CheckedTensor> check_reference(const Program& program, const TensorData& data,
@@ -54,6 +68,7 @@ std::vector<CheckedTensor> check_reference(const Program& program, const TensorD
   options.threads = threads;
   options.on_result = [&](TensorId tensor, const Value& expected) {
     const auto t = static_cast<size_t>(tensor);
+    assert_assumed(program.tensors[t], expected);
     if (!wanted[t] || data.storage[t] == nullptr) return;
     CheckedTensor one{tensor, compare(value_of(data.storage[t]), expected), false, "the reference"};
     one.passes = one.comparison.passes(tolerance);
