@@ -33,6 +33,7 @@ constexpr std::array<NodeKindInfo, kKinds> kInfos = {{
     {.name = "write_values", .tensor = true},
     {.name = "parallelize", .split = true},
     {.name = "serialize", .split = true},
+    {.name = "pad", .init = true},
 }};
 
 }  // namespace

@@ -53,6 +53,8 @@ enum class NodeKind : uint8_t {
                 ///< with the coordinates: by ranges of them (`contiguous`), else in turn
   serialize,  ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
               ///< with their fibers, back in the order in which they were dealt out
+  pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
+              ///< elements beyond the size of the loops whose coordinates are given are `init`
   barrier_,   ///< number of kinds
 };
 
@@ -62,7 +64,10 @@ enum class StreamKind : uint8_t { crd, ref, val };
 /// graph/verify.h computes spaces, names alone do not tell.
 struct GraphIndex {
   std::string name;
-  int64_t extent = 0;
+  int64_t extent = 0;  ///< coordinates: elements, or blocks of them
+  int64_t block = 1;   ///< elements in a block
+  int64_t size = -1;   ///< elements in all, where there are blocks (the last may be cut); else -1
+  int64_t elements() const { return size < 0 ? extent : size; }
 };
 
 struct Stream {
@@ -71,6 +76,8 @@ struct Stream {
   std::vector<int> indices;  ///< the loops it is nested in, outermost first (into Graph::indices)
   NodeId producer = -1;
   int port = 0;
+  /// val: the loops over whose elements each value extends, row-major; empty: one number.
+  std::vector<int> block = {};
 };
 
 /// An input of a node: a stream, or (for map) an immediate number.
@@ -100,7 +107,8 @@ struct Node {
   int64_t offset = 0;
   int64_t stride = 1;
   std::vector<int64_t> strides;  ///< one a further coordinate input of locate
-  int64_t capacity = 0;  ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
+  std::vector<int> contract;  ///< map mul: loops of the block summed over inside (a matrix product)
+  int64_t capacity = 0;       ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
   int phase = 0;         ///< nodes of phase p+1 start after phase p has ended
 };
 

@@ -90,6 +90,8 @@ class Typing {
         return parallelize();
       case NodeKind::serialize:
         return serialize();
+      case NodeKind::pad:
+        return pad();
       case NodeKind::barrier_:
         return;
     }
@@ -342,6 +344,21 @@ class Typing {
 
   void coordinate() {
     if (!counts(1, 1) || !is_kind(0, StreamKind::crd)) return;
+    give(0, StreamKind::val, space(in(0)));
+  }
+
+  /// The coordinates are of the value's space or of loops around it.
+  void pad() {
+    if (node_->inputs.empty() || !is_kind(0, StreamKind::val) || !output_count(1)) return;
+    for (size_t i = 1; i < node_->inputs.size(); ++i) {
+      if (!is_kind(i, StreamKind::crd)) return;
+      int around = space(in(0));
+      while (around >= 0 && around != space(in(i))) around = parent(around);
+      if (around < 0) {
+        return (void)fail(fmt::format("{} is neither in the space of {} nor around it", type(in(i)),
+                                      type(in(0))));
+      }
+    }
     give(0, StreamKind::val, space(in(0)));
   }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "graph/blocks.h"
+
 namespace fuseflow {
 
 namespace {
@@ -37,6 +39,7 @@ class Verifier {
     };
     const Spaces spaces = compute_spaces(g_, tensors_, report);
     if (sound_) check_writes(spaces);
+    if (sound_) check_blocks(g_, tensors_, report);
   }
 
  private:

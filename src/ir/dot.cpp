@@ -65,6 +65,7 @@ Style style_of(NodeKind kind) {
       return {"#fce5cd", "joins coordinates"};
     case NodeKind::map:
     case NodeKind::coordinate:
+    case NodeKind::pad:
       return {"#fff2cc", "computes"};
     case NodeKind::reduce:
     case NodeKind::accumulate:

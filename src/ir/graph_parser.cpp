@@ -69,10 +69,42 @@ class GraphParser {
     index.name = c_.expect_name("an index name", "index i: 34");
     c_.expect(":", "index i: 34");
     index.extent = c_.expect_integer_in(0, INT64_MAX, "an extent", "index i: 34");
+    if (c_.at("block")) parse_index_blocks(index);
     if (!index_ids_.emplace(index.name, static_cast<int>(g_.indices.size())).second) {
       c_.fail(token, fmt::format("graph index {} is defined twice", index.name));
     }
     g_.indices.push_back(std::move(index));
+  }
+
+  /// `index i: 3 block=16 size=40`: 3 blocks of 16, the last cut.
+  void parse_index_blocks(GraphIndex& index) {
+    const char* const example = "index i: 3 block=16 size=40";
+    const Token token = c_.next();
+    c_.expect("=", example);
+    index.block = c_.expect_integer_in(1, 1 << 20, "elements in a block", example);
+    c_.expect("size", example);
+    c_.expect("=", example);
+    index.size = c_.expect_integer_in(0, INT64_MAX, "elements in all", example);
+    const int64_t blocks = index.size / index.block + (index.size % index.block != 0 ? 1 : 0);
+    if (index.extent != blocks) {
+      c_.fail(token, fmt::format("index {} has {} blocks, expected {}: {} elements by {}",
+                                 index.name, index.extent, blocks, index.size, index.block));
+    }
+  }
+
+  /// `[i, k]`
+  std::vector<int> parse_index_list(const std::string& example) {
+    std::vector<int> indices;
+    c_.expect("[", example);
+    do {
+      const Token token = c_.peek();
+      const std::string name = c_.expect_name("an index", example);
+      const auto found = index_ids_.find(name);
+      if (found == index_ids_.end()) c_.fail(token, fmt::format("unknown graph index {}", name));
+      indices.push_back(found->second);
+    } while (c_.accept(","));
+    c_.expect("]", example);
+    return indices;
   }
 
   void parse_phase() {
@@ -153,6 +185,7 @@ class GraphParser {
       if (!c_.accept(",")) break;
     }
     c_.expect(">", "val<i,k>");
+    if (c_.at("[")) stream.block = parse_index_list("val<i,k>[i,k]");
     return stream;
   }
 
@@ -272,6 +305,8 @@ class GraphParser {
         parse_strides(node);
       } else if (info.capacity && token.is("capacity")) {
         node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
+      } else if (node.kind == NodeKind::map && token.is("contract")) {
+        node.contract = parse_index_list("contract=[k]");
       } else if (info.split && token.is("split")) {
         parse_split(node);
       } else if (node.kind == NodeKind::serialize && token.is("inner")) {
@@ -307,6 +342,7 @@ class GraphParser {
     if (info.offset) known.emplace_back("offset");
     if (info.stride) known.insert(known.end(), {"stride", "strides"});
     if (info.capacity) known.emplace_back("capacity");
+    if (info.name == "map") known.emplace_back("contract");
     if (info.split) known.emplace_back("split");
     if (info.split && info.name == "serialize") known.emplace_back("inner");
     if (known.empty()) {

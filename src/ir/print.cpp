@@ -183,7 +183,9 @@ class GraphPrinter {
       line(1, fmt::format("scratchpad {}", fmt::join(names, ", ")));
     }
     for (const GraphIndex& index : g_.indices) {
-      line(1, fmt::format("index {}: {}", quote_if_needed(index.name), index.extent));
+      const std::string blocks =
+          index.size < 0 ? "" : fmt::format(" block={} size={}", index.block, index.size);
+      line(1, fmt::format("index {}: {}{}", quote_if_needed(index.name), index.extent, blocks));
     }
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
       if (n == 0 || g_.nodes[n].phase != g_.nodes[n - 1].phase) {
@@ -204,12 +206,19 @@ class GraphPrinter {
 
   std::string stream(StreamId s) const { return "$" + quote_if_needed(g_.streams[s].name); }
 
+  /// "[i,k]", nothing for an empty list.
+  std::string index_list(const std::vector<int>& indices) const {
+    std::vector<std::string> names;
+    for (const int i : indices) names.push_back(quote_if_needed(g_.indices[i].name));
+    return names.empty() ? "" : fmt::format("[{}]", fmt::join(names, ","));
+  }
+
   std::string output(StreamId s) const {
     std::vector<std::string> indices;
     for (const int i : g_.streams[s].indices)
       indices.push_back(quote_if_needed(g_.indices[i].name));
-    return fmt::format("{}: {}<{}>", stream(s), stream_kind_name(g_.streams[s].kind),
-                       fmt::join(indices, ","));
+    return fmt::format("{}: {}<{}>{}", stream(s), stream_kind_name(g_.streams[s].kind),
+                       fmt::join(indices, ","), index_list(g_.streams[s].block));
   }
 
   std::string inputs(const Node& node) const {
@@ -248,6 +257,7 @@ class GraphPrinter {
     if (info.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
     if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
     if (info.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
+    if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
     if (info.split && node.order != 0) text += fmt::format(" inner={}", node.order);
     if (info.split && node.contiguous) text += " split=contiguous";
     return text;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/sparsity.h"
+#include "lower/block.h"
 #include "lower/finish.h"
 #include "lower/parallelize.h"
 #include "lower/placements.h"
@@ -42,6 +43,7 @@ class RegionLowering {
     Graph graph = std::move(builder_.graph());
     std::vector<size_t> tags = builder_.origins();
     remove_dead(graph, tags);
+    block_graph(graph, program_, region_, indices_, tags);
     if (options_.buffers) insert_buffers(graph, tags);
     if (!region_.schedule.parallel.empty()) {
       parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,

@@ -20,6 +20,17 @@ std::vector<MachineKey> machine_keys(Machine& m) {
     keys.push_back({section + "interval_cycles", &timing.interval_cycles, 1});
     keys.push_back({section + "count", &timing.count});
   }
+  BlockTiming& block = m.block;
+  keys.push_back({"block.lanes", &block.lanes});
+  keys.push_back(
+      {"block.product_interval_cycles_per_side", &block.product_interval_cycles_per_side});
+  keys.push_back({"block.product_latency_cycles_per_side", &block.product_latency_cycles_per_side});
+  keys.push_back({"block.elementwise_latency_cycles_per_element",
+                  &block.elementwise_latency_cycles_per_element});
+  keys.push_back({"block.unary_latency_cycles_per_side", &block.unary_latency_cycles_per_side});
+  keys.push_back({"block.load_latency_cycles_per_element", &block.load_latency_cycles_per_element});
+  keys.push_back(
+      {"block.reduce_latency_cycles_per_element", &block.reduce_latency_cycles_per_element});
   keys.push_back({"scratchpad.bytes", &m.scratchpad.bytes});
   keys.push_back({"scratchpad.bytes_per_cycle", &m.scratchpad.bytes_per_cycle});
   keys.push_back({"dram.model", &m.dram.model, 0, {"none", "fixed", "banked"}});

@@ -77,6 +77,18 @@ struct ScratchpadModel {
   int64_t bytes_per_cycle = 0;  ///< 0: unlimited
 };
 
+/// What a step on a block costs, for units that work inside of blocks. The side of a block is its
+/// largest extent, its volume the number of its elements; 0: no more than a step on one number.
+struct BlockTiming {
+  int64_t lanes = 0;  ///< elements that a unit works on in a cycle; 0: a whole block
+  int64_t product_interval_cycles_per_side = 1;
+  int64_t product_latency_cycles_per_side = 0;
+  int64_t elementwise_latency_cycles_per_element = 0;
+  int64_t unary_latency_cycles_per_side = 0;
+  int64_t load_latency_cycles_per_element = 0;
+  int64_t reduce_latency_cycles_per_element = 0;
+};
+
 struct Machine {
   std::string name = "ideal";
   std::string description;
@@ -86,6 +98,7 @@ struct Machine {
   int64_t accumulate_drain_interval_cycles = 1;  ///< between two entries of a flush; 0: all at once
   std::array<UnitTiming, kUnitClasses> units{};
   bool phases_hold_units_together = false;  ///< else the phases of a region have them in turn
+  BlockTiming block;
   ScratchpadModel scratchpad;
   DramModel dram;
 

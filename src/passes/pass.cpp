@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "passes/block.h"
 #include "passes/fuse.h"
 #include "passes/orders.h"
 #include "passes/parallelize.h"
@@ -21,7 +22,7 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 }
 
 const std::vector<Pass>& passes() {
-  static const std::vector<Pass> kPasses = {fuse_pass(), order_pass(), place_pass(),
+  static const std::vector<Pass> kPasses = {fuse_pass(), order_pass(), place_pass(), block_pass(),
                                             parallelize_pass()};
   return kPasses;
 }

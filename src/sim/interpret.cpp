@@ -81,7 +81,7 @@ void Run::make_channels() {
     const Node& node = graph_.nodes[static_cast<size_t>(producer)];
     channel.id = static_cast<StreamId>(s);
     channel.producer = producer;
-    channel.latency = machine_.timing(unit_class(node.kind)).latency_cycles;
+    channel.latency = node_timing(machine_, graph_, node).latency_cycles;
     channel.depth = node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
     if (options_.record_streams) channel.record = &result_.recorded[s];
   }

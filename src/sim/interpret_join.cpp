@@ -2,6 +2,7 @@
 // step.
 #include <algorithm>
 
+#include "sim/interpret_block.h"
 #include "sim/interpret_node.h"
 
 namespace fuseflow::naive {
@@ -77,7 +78,7 @@ class JoinNode final : public NodeRun {
     size_t output = 1;
     for (const Group& group : groups_) {
       for (size_t i = 1; i < group.size; ++i, ++output) {
-        if (keep) give(output, payload_token(payload(group, group.first + i)));
+        if (keep) give(output, payload(group, group.first + i));
       }
       for (size_t i = 0; group.taken && i < group.size; ++i) take(group.first + i);
     }
@@ -85,11 +86,16 @@ class JoinNode final : public NodeRun {
   }
 
   /// What a payload stream gives for the coordinate at hand: its head, N, or the pad value.
-  uint32_t payload(const Group& group, size_t input) {
-    if (group.taken) return need(input)->payload;
+  Token payload(const Group& group, size_t input) {
+    if (group.taken) {
+      Token token = *need(input);
+      token.bits = 0;
+      return token;
+    }
     const StreamId stream = node_.inputs[input].stream;
     const bool value = context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
-    return value ? as_bits(node_.init) : kAbsent;
+    if (!value) return payload_token(kAbsent);
+    return constant_token(block_shape(context_.graph, stream), node_.init);
   }
 
   std::vector<Group> groups_;

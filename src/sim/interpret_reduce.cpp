@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "sim/interpret_block.h"
 #include "sim/interpret_node.h"
 
 namespace fuseflow::naive {
@@ -12,6 +13,7 @@ namespace {
 struct Running {
   float value = 0;
   int64_t count = 0;
+  std::vector<float> sums = {};  ///< of blocks, instead of `value`
 
   void add(Reduction reduction, float next) {
     value = combine(reduction, value, next);
@@ -32,7 +34,10 @@ float start_value(const Node& node) {
 class ReduceNode final : public NodeRun {
  public:
   ReduceNode(const Context& context, NodeId id)
-      : NodeRun(context, id), value_(input_slots() - 1), running_{start_value(node_)} {}
+      : NodeRun(context, id),
+        blocks_(context.graph, node_),
+        value_(input_slots() - 1),
+        running_(start()) {}
 
   bool step() override {
     begin();
@@ -40,7 +45,7 @@ class ReduceNode final : public NodeRun {
     if (head == nullptr) return false;
     if (value_ > 0 && !along(0, 1, *head)) return false;
     take(value_);
-    if (head->is_payload()) return add(as_float(head->payload));
+    if (head->is_payload()) return add(Token(*head));
     if (head->is_done()) {
       give(0, done_token());
       return commit_last();
@@ -51,23 +56,38 @@ class ReduceNode final : public NodeRun {
  private:
   size_t input_slots() const { return node_.inputs.size(); }
 
-  bool add(float value) {
+  Running start() const {
+    Running running{start_value(node_)};
+    if (!blocks_.scalar()) running.sums = blocks_.start(running.value);
+    return running;
+  }
+
+  bool add(const Token& token) {
     if (!commit()) return false;
-    running_.add(node_.reduction, value);
-    count_flops(1);
+    if (blocks_.scalar()) {
+      running_.add(node_.reduction, as_float(token.payload));
+    } else {
+      blocks_.add(running_.sums, token);
+    }
+    count_flops(blocks_.volume());
     return true;
+  }
+
+  Token result() const {
+    if (!blocks_.scalar()) return blocks_.result(running_.sums);
+    return payload_token(as_bits(running_.result(node_.reduction, node_.init)));
   }
 
   bool end_fiber(const Token& stop) {
-    if (stop.closes())
-      give(0, payload_token(as_bits(running_.result(node_.reduction, node_.init))));
+    if (stop.closes()) give(0, result());
     if (stop.stop >= 1) give(0, stop_token(stop.stop - 1, stop.bits >> 1));
     if (!commit()) return false;
     count_flops(running_.flops(node_.reduction));
-    running_ = {start_value(node_)};
+    running_ = start();
     return true;
   }
 
+  const BlockReduce blocks_;
   const size_t value_;  ///< the input of values; an input before it is the parent
   Running running_;
 };
@@ -78,6 +98,7 @@ class AccumulateNode final : public NodeRun {
  public:
   AccumulateNode(const Context& context, NodeId id)
       : NodeRun(context, id),
+        blocks_(context.graph, node_),
         order_(static_cast<size_t>(node_.order)),
         value_(node_.inputs.size() - 1) {}
 
@@ -121,11 +142,16 @@ class AccumulateNode final : public NodeRun {
 
   bool add(const Token& head) {
     Key key;
-    const float value = as_float(head.payload);
-    if (!take_all(head, &key) || !commit()) return false;
+    const Token token = head;
+    if (!take_all(token, &key) || !commit()) return false;
     const auto [entry, fresh] = entries_.try_emplace(std::move(key), Running{start_value(node_)});
-    entry->second.add(node_.reduction, value);
-    count_flops(1);
+    if (blocks_.scalar()) {
+      entry->second.add(node_.reduction, as_float(token.payload));
+    } else {
+      if (fresh) entry->second.sums = blocks_.start(start_value(node_));
+      blocks_.add(entry->second.sums, token);
+    }
+    count_flops(blocks_.volume());
     if (fresh && node_.capacity > 0 && static_cast<int64_t>(entries_.size()) > node_.capacity) {
       disagree(fmt::format("more than its capacity of {} entries", node_.capacity));
     }
@@ -163,7 +189,9 @@ class AccumulateNode final : public NodeRun {
     const size_t old = next_ == entries_.begin() ? 0 : shared(std::prev(next_)->first, key);
     for (size_t j = old; j < order_; ++j) give(j, payload_token(key[j]));
     const Running& running = next_->second;
-    give(order_, payload_token(as_bits(running.result(node_.reduction, node_.init))));
+    give(order_, blocks_.scalar()
+                     ? payload_token(as_bits(running.result(node_.reduction, node_.init)))
+                     : blocks_.result(running.sums));
     if (!commit(drain_cost())) return false;
     count_flops(running.flops(node_.reduction));
     ++next_;
@@ -201,6 +229,7 @@ class AccumulateNode final : public NodeRun {
     return true;
   }
 
+  const BlockReduce blocks_;
   const size_t order_;
   const size_t value_;
   std::map<Key, Running> entries_;

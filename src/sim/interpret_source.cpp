@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "sim/interpret_block.h"
 #include "sim/interpret_node.h"
 #include "sim/level_view.h"
 
@@ -174,12 +175,9 @@ class ArrayNode final : public NodeRun {
   ArrayNode(const Context& context, NodeId id)
       : NodeRun(context, id),
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
-        storage_(context.storage(node_.tensor)) {
+        storage_(context.storage(node_.tensor)),
+        shape_(block_shape(context.graph, node_.outputs[0])) {
     if (storage_ == nullptr) missing_data(tensor_.name);
-    if (!tensor_.format.block.empty()) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("the simulator cannot load the blocks of %{} yet", tensor_.name));
-    }
   }
 
   bool step() override {
@@ -191,22 +189,30 @@ class ArrayNode final : public NodeRun {
     bool read = false;
     if (out.is_payload()) {
       read = out.payload != kAbsent;
-      if (read && out.payload >= storage_->values.size()) {
+      const auto volume = static_cast<size_t>(shape_.volume);
+      if (read && (out.payload + size_t{1}) * volume > storage_->values.size()) {
         disagree(fmt::format("reference {} is outside of %{}", out.payload, tensor_.name));
       }
-      out.payload = as_bits(read ? storage_->values[out.payload] : tensor_.fill);
+      out = read ? load(out.payload * volume, volume) : constant_token(shape_, tensor_.fill);
     }
     const bool done = out.is_done();
     give(0, out);
     if (done) return commit_last();
     if (!commit()) return false;
-    if (read) count_read(element_bytes(tensor_.type));
+    if (read) count_read(element_bytes(tensor_.type) * shape_.volume);
     return true;
   }
 
  private:
+  Token load(size_t first, size_t volume) const {
+    if (volume == 1) return payload_token(as_bits(storage_->values[first]));
+    const float* values = storage_->values.data() + first;
+    return block_token(shape_, std::vector<float>(values, values + volume));
+  }
+
   const Tensor& tensor_;
   const Storage* storage_;
+  const BlockShape shape_;
 };
 
 }  // namespace

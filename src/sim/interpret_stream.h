@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/run.h"
@@ -16,6 +17,7 @@ struct Token {
   uint32_t payload = 0;  ///< payloads only; a value's f32 bits
   uint32_t bits = 0;     ///< stops only
   int8_t stop = TokenRecord::kPayload;
+  std::shared_ptr<const std::vector<float>> block = {};  ///< blocks only: all values, row-major
 
   bool is_payload() const { return stop == TokenRecord::kPayload; }
   bool is_done() const { return stop == TokenRecord::kDone; }

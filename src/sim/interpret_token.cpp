@@ -1,7 +1,9 @@
 // Naive executor: the nodes that handle one token of each input a step (map, coordinate, buffer,
 // filter), repeat and drop.
+#include <algorithm>
 #include <array>
 
+#include "sim/interpret_block.h"
 #include "sim/interpret_node.h"
 
 namespace fuseflow::naive {
@@ -9,7 +11,7 @@ namespace {
 
 class MapNode final : public NodeRun {
  public:
-  MapNode(const Context& context, NodeId id) : NodeRun(context, id) {
+  MapNode(const Context& context, NodeId id) : NodeRun(context, id), blocks_(context.graph, node_) {
     while (node_.inputs[first_].is_immediate()) ++first_;
   }
 
@@ -22,12 +24,18 @@ class MapNode final : public NodeRun {
       if (!operand(i, out)) return false;
     }
     const std::span<const float> operands(operands_.data(), node_.inputs.size());
-    if (out.is_payload()) out.payload = as_bits(evaluate(node_.op, operands));
+    if (out.is_payload()) {
+      if (blocks_.scalar()) {
+        out.payload = as_bits(evaluate(node_.op, operands));
+      } else {
+        out = evaluate_blocks();
+      }
+    }
     const bool payload = out.is_payload();
     const bool done = out.is_done();
     give(0, out);
     if (!(done ? commit_last() : commit())) return false;
-    if (payload) count_flops(op_info(node_.op).flops);
+    if (payload) count_flops(blocks_.flops());
     return true;
   }
 
@@ -41,8 +49,82 @@ class MapNode final : public NodeRun {
     return take_like(i, 1, like);
   }
 
+  Token evaluate_blocks() {
+    std::vector<const Token*> tokens;
+    for (size_t i = 0; i < node_.inputs.size(); ++i) {
+      tokens.push_back(node_.inputs[i].is_immediate() ? nullptr : need(i));
+    }
+    return blocks_.evaluate(tokens);
+  }
+
+  const BlockMap blocks_;
   size_t first_ = 0;
   std::array<float, 3> operands_{};
+};
+
+/// Inputs: a value, coordinates of its loop or of loops around it.
+class PadNode final : public NodeRun {
+ public:
+  PadNode(const Context& context, NodeId id)
+      : NodeRun(context, id),
+        in_(block_shape(context.graph, node_.inputs[0].stream)),
+        out_(block_shape(context.graph, node_.outputs[0])),
+        strides_(strides_over(in_, out_.loops)),
+        valid_(out_.extents) {}
+
+  bool step() override {
+    begin();
+    const Token* head = need(0);
+    if (head == nullptr) return false;
+    const Token like = *head;
+    take(0);
+    for (size_t i = 1; i < input_count(); ++i) {
+      if (!read_coordinate(i, like)) return false;
+    }
+    give(0, like.is_payload() ? padded(like) : like);
+    return like.is_done() ? commit_last() : commit();
+  }
+
+ private:
+  bool read_coordinate(size_t i, const Token& like) {
+    const int loops = depth(0) - depth(i);
+    const Token* coordinate = nullptr;
+    if (loops > 0 && !along(i, loops, like, &coordinate)) return false;
+    if (loops == 0) {
+      coordinate = need(i);
+      if (coordinate == nullptr || !take_like(i, 1, like)) return false;
+    }
+    if (!like.is_payload()) return true;
+    const StreamId stream = node_.inputs[i].stream;
+    const int loop = context_.graph.streams[static_cast<size_t>(stream)].indices.back();
+    const GraphIndex& index = context_.graph.indices[static_cast<size_t>(loop)];
+    for (size_t d = 0; d < out_.loops.size(); ++d) {
+      if (out_.loops[d] != loop) continue;
+      valid_[d] =
+          std::clamp<int64_t>(index.elements() - coordinate->payload * index.block, 0, index.block);
+    }
+    return true;
+  }
+
+  Token padded(const Token& token) const {
+    const float* values = block_values(token);
+    std::vector<float> out;
+    out.reserve(static_cast<size_t>(out_.volume));
+    for_each_offset(out_.extents, strides_, [&](int64_t offset) {
+      bool inside = true;
+      auto rest = static_cast<int64_t>(out.size());
+      for (size_t d = out_.extents.size(); d-- > 0; rest /= out_.extents[d]) {
+        inside = inside && rest % out_.extents[d] < valid_[d];
+      }
+      out.push_back(inside ? values[offset] : node_.init);
+    });
+    return block_token(out_, std::move(out));
+  }
+
+  const BlockShape in_;
+  const BlockShape out_;
+  const std::vector<int64_t> strides_;
+  std::vector<int64_t> valid_;  ///< by loop of the result: elements inside
 };
 
 /// coordinate and buffer: one input, one output.
@@ -54,12 +136,21 @@ class PassNode final : public NodeRun {
     const Token* head = need(0);
     if (head == nullptr) return false;
     Token out = *head;
-    if (node_.kind == NodeKind::coordinate && out.is_payload()) {
-      out.payload = as_bits(static_cast<float>(out.payload));
-    }
+    if (node_.kind == NodeKind::coordinate && out.is_payload()) out = numbers(out.payload);
     take(0);
     give(0, out);
     return out.is_done() ? commit_last() : commit();
+  }
+
+ private:
+  /// The coordinate as a number; of a block: those of its elements.
+  Token numbers(uint32_t coordinate) const {
+    const BlockShape shape = block_shape(context_.graph, node_.outputs[0]);
+    std::vector<float> values;
+    for (int64_t k = 0; k < shape.volume; ++k) {
+      values.push_back(static_cast<float>(coordinate * shape.volume + k));
+    }
+    return block_token(shape, std::move(values));
   }
 };
 
@@ -73,7 +164,10 @@ class RepeatNode final : public NodeRun {
     Token out = *signal;
     const Token* repeated = nullptr;
     if (!along(0, 1, out, &repeated)) return false;
-    if (out.is_payload()) out.payload = repeated->payload;
+    if (out.is_payload()) {
+      out.payload = repeated->payload;
+      out.block = repeated->block;
+    }
     take(1);
     give(0, out);
     return out.is_done() ? commit_last() : commit();
@@ -89,7 +183,7 @@ class FilterNode final : public NodeRun {
     const Token* head = need(0);
     if (head == nullptr) return false;
     const Token like = *head;
-    const bool keep = !like.is_payload() || !same_value(as_float(like.payload), node_.init);
+    const bool keep = !like.is_payload() || differs(like);
     take(0);
     for (size_t i = 1; i < input_count(); ++i) {
       const Token* token = need(i);
@@ -98,6 +192,13 @@ class FilterNode final : public NodeRun {
       if (!take_like(i, 1, like)) return false;
     }
     return like.is_done() ? commit_last() : commit();
+  }
+
+ private:
+  bool differs(const Token& token) const {
+    if (!token.block) return !same_value(as_float(token.payload), node_.init);
+    return std::any_of(token.block->begin(), token.block->end(),
+                       [&](float value) { return !same_value(value, node_.init); });
   }
 };
 
@@ -176,6 +277,8 @@ std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id) {
     case NodeKind::coordinate:
     case NodeKind::buffer:
       return std::make_unique<PassNode>(context, id);
+    case NodeKind::pad:
+      return std::make_unique<PadNode>(context, id);
     case NodeKind::repeat:
       return std::make_unique<RepeatNode>(context, id);
     case NodeKind::filter:

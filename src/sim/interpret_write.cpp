@@ -2,8 +2,10 @@
 // dense levels, which are inputs, and from the number of elements seen of the level above them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "sim/interpret_block.h"
 #include "sim/interpret_node.h"
 
 namespace fuseflow::naive {
@@ -16,14 +18,11 @@ class WriteNode final : public NodeRun {
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
         level_(node_.kind == NodeKind::write_level),
         main_(node_.inputs.size() - 1) {
-    if (!tensor_.format.block.empty()) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("the simulator cannot write the blocks of %{} yet", tensor_.name));
-    }
     const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
     for (size_t l = below - std::min(below, main_); l < below; ++l) {
       const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
-      extents_.push_back(tensor_.shape[dimension].value);
+      const int64_t block = tensor_.format.block.empty() ? 1 : tensor_.format.block[dimension];
+      extents_.push_back((tensor_.shape[dimension].value + block - 1) / block);
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     first_dense_ = below - std::min(below, main_);
@@ -42,7 +41,7 @@ class WriteNode final : public NodeRun {
     take(main_);
     if (token.is_done()) return commit_last(0);
     if (!commit(token.is_payload() ? interval_ : 0)) return false;
-    if (token.is_payload()) store(token.payload);
+    if (token.is_payload()) store(token);
     if (token.is_stop()) end_fiber(token);
     return true;
   }
@@ -80,15 +79,19 @@ class WriteNode final : public NodeRun {
     return position;
   }
 
-  void store(uint32_t payload) {
+  void store(const Token& token) {
     if (level_) {
-      written_.crd.push_back(payload);
+      written_.crd.push_back(token.payload);
       return;
     }
-    const auto position =
-        static_cast<size_t>(main_ == 0 ? static_cast<int64_t>(written_.values.size()) : place());
-    if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
-    written_.values[position] = as_float(payload);
+    const auto volume = static_cast<size_t>(tensor_.format.block_volume());
+    const size_t position =
+        main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume;
+    if (position + volume > written_.values.size()) {
+      written_.values.resize(position + volume, tensor_.fill);
+    }
+    std::copy_n(block_values(token), volume,
+                written_.values.begin() + static_cast<int64_t>(position));
   }
 
   /// Levels count a fiber for each stop that closes one; both count the elements of the level above

@@ -28,6 +28,16 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                .crd = std::move(crd)};
 }
 
+/// Block elements beyond the shape hold the fill, whatever was written there.
+void clear_padding(Storage& storage) {
+  std::vector<float> kept(storage.values.size(), storage.fill);
+  const float* first = storage.values.data();
+  for_each_stored(storage, [&](std::span<const int64_t>, const float& value) {
+    kept[static_cast<size_t>(&value - first)] = value;
+  });
+  storage.values = Buffer<float>(std::move(kept));
+}
+
 bool is_writer(NodeKind kind) {
   return kind == NodeKind::write_level || kind == NodeKind::write_values;
 }
@@ -51,7 +61,9 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   storage->fill = tensor.fill;
   int64_t positions = 1;
   for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-    const int64_t extent = storage->shape[static_cast<size_t>(tensor.format.mode_order[l])];
+    const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
+    const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[dimension];
+    const int64_t extent = (storage->shape[dimension] + block - 1) / block;
     if (tensor.format.levels[l] == LevelKind::dense) {
       storage->levels.push_back(Level{.kind = LevelKind::dense, .extent = extent});
       if (__builtin_mul_overflow(positions, extent, &positions) || positions > kMaxStored) {
@@ -69,11 +81,17 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
                               tensor.name, level_name(tensor.format.levels[l])));
     }
   }
+  if (__builtin_mul_overflow(positions, tensor.format.block_volume(), &positions) ||
+      positions > kMaxStored) {
+    throw Error(ExitCode::rejected,
+                fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+  }
   if (static_cast<int64_t>(written.values.size()) > positions) {
     misfit(tensor, fmt::format("{} values for {} positions", written.values.size(), positions));
   }
   written.values.resize(static_cast<size_t>(positions), tensor.fill);
   storage->values = Buffer<float>(std::move(written.values));
+  if (!tensor.format.block.empty()) clear_padding(*storage);
   verify(*storage);
   return storage;
 }

@@ -24,6 +24,7 @@ UnitClass unit_class(NodeKind kind) {
       return UnitClass::array;
     case NodeKind::map:
     case NodeKind::coordinate:
+    case NodeKind::pad:
       return UnitClass::alu;
     case NodeKind::reduce:
       return UnitClass::reduce;

@@ -127,4 +127,8 @@ RunResult run_graph(const Program& program, const Graph& graph, const TensorData
 /// The unit class whose timing a node kind has.
 UnitClass unit_class(NodeKind kind);
 
+/// Latency and interval of a node's steps: its class's, more for steps on blocks
+/// (ir-spec/blocks.md).
+UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& node);
+
 }  // namespace fuseflow

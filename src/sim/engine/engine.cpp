@@ -363,12 +363,21 @@ void keep_freed_memory() {
 #endif
 }
 
+/// Blocks are the naive executor's: a graph with blocks has few tokens for the work it does.
+bool has_blocks(const Graph& graph) {
+  return std::any_of(graph.streams.begin(), graph.streams.end(),
+                     [](const Stream& stream) { return !stream.block.empty(); }) ||
+         std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.kind == NodeKind::pad; });
+}
+
 }  // namespace
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
   keep_freed_memory();
+  if (has_blocks(graph)) return interpret_graph(program, graph, data, machine, options);
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
   if (machine.fifo_depth == 0 && machine.dram.model == "none") {
     // Only buffers may be bounded: if none is ever full, no credit is missed.
