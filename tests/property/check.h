@@ -69,7 +69,8 @@ inline std::string untidy(const Storage& storage) {
     }
   }
   const bool innermost =
-      !storage.levels.empty() && storage.levels.back().kind == LevelKind::compressed;
+      !storage.format.has_padding() && !storage.levels.empty() &&
+      storage.levels.back().kind == LevelKind::compressed;
   for (const float value : storage.values) {
     if (innermost && value == storage.fill) return "stores its fill";
   }
