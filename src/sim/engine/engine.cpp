@@ -376,8 +376,14 @@ bool has_blocks(const Graph& graph) {
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
-  keep_freed_memory();
-  if (has_blocks(graph)) return interpret_graph(program, graph, data, machine, options);
+  if (has_blocks(graph)) {
+    if (machine.dram.model != "none") {
+      throw Error(ExitCode::rejected,
+                  "blocks cannot be simulated with a memory model yet; use "
+                  "--machine-set dram.model=none");
+    }
+    return interpret_graph(program, graph, data, machine, options);
+  }
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
   if (machine.fifo_depth == 0 && machine.dram.model == "none") {
     // Only buffers may be bounded: if none is ever full, no credit is missed.
