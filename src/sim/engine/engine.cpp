@@ -376,6 +376,7 @@ bool has_blocks(const Graph& graph) {
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
+  keep_freed_memory();
   if (has_blocks(graph)) {
     if (machine.dram.model != "none") {
       throw Error(ExitCode::rejected,
