@@ -85,28 +85,31 @@ FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, do
   if (size == 0) return {};
   if (tensor.sparse) {
     const auto present = static_cast<int64_t>(tensor.positions.size());
-    return {0, static_cast<double>(present) / static_cast<double>(size), present};
+    return {0, static_cast<double>(present) / static_cast<double>(size), present, false};
   }
   const auto choice_of = [&](float fill) {
     int64_t equal = 0;
     for (int64_t i = 0; i < size; ++i) equal += tensor.as_float(i) == fill;
     return FillChoice{fill, 1.0 - static_cast<double>(equal) / static_cast<double>(size),
-                      size - equal};
+                      size - equal, false};
   };
   if (wanted) {
-    const FillChoice choice = choice_of(*wanted);
+    FillChoice choice = choice_of(*wanted);
+    choice.mask = true;
     if (choice.density <= threshold) return choice;
   }
   float least = tensor.as_float(0);
   for (int64_t i = 0; i < size; ++i) least = std::min(least, tensor.as_float(i));
   if (least <= -1000) {
-    const FillChoice choice = choice_of(least);
+    FillChoice choice = choice_of(least);
+    choice.mask = true;
     if (choice.density <= threshold) return choice;
   }
   float largest = tensor.as_float(0);
   for (int64_t i = 0; i < size; ++i) largest = std::max(largest, tensor.as_float(i));
   if (largest >= 1000) {  // a mask that is subtracted
-    const FillChoice choice = choice_of(largest);
+    FillChoice choice = choice_of(largest);
+    choice.mask = true;
     if (choice.density <= threshold) return choice;
   }
   const FillChoice zero = choice_of(0);

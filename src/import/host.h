@@ -70,6 +70,7 @@ struct FillChoice {
   float fill = 0;
   double density = 1;
   int64_t present = 0;
+  bool mask = false;  ///< the fill is what masks
 };
 FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold);
 

@@ -30,6 +30,9 @@ Program import_onnx_bytes(std::string_view bytes, const std::string& path,
 /// one half, so that a causal mask and 50 % pruned weights count as sparse.
 inline constexpr double kSparseDensity = 0.6;
 
+/// The same for masks, whose absent entries save all the arithmetic behind them.
+inline constexpr double kMaskDensity = 0.95;
+
 /// What `--inspect` prints: inputs, operators, constants with densities, values of the program.
 std::string inspect_text(const std::string& path, const ImportOptions& options);
 std::string inspect_json(const std::string& path, const ImportOptions& options);

@@ -196,8 +196,9 @@ void settle_constants(Program& program, const DraftProgram& draft, const OnnxMod
     tensor.facts = facts_of(*d.data);
     const auto rank = static_cast<int>(d.shape.size());
     const FillChoice choice =
-        choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(t)), kSparseDensity);
-    const bool sparse = rank >= 2 && choice.density <= kSparseDensity;
+        choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(t)), kMaskDensity);
+    const bool sparse =
+        rank >= 2 && choice.density <= (choice.mask ? kMaskDensity : kSparseDensity);
     tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
     tensor.fill = sparse ? choice.fill : 0;
     if (sparse) tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
@@ -229,7 +230,7 @@ void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& o
     const Draft& d = draft.tensors[static_cast<size_t>(id)];
     if (tensor.format.all_dense()) continue;
     if (d.data) {
-      tensor.fill = choose_fill(*d.data, masking_value(draft, id), kSparseDensity).fill;
+      tensor.fill = choose_fill(*d.data, masking_value(draft, id), kMaskDensity).fill;
     }
     tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
   }
