@@ -25,7 +25,7 @@ Emitter::Emitter(const Program& program, const RegionIndices& indices,
 void Emitter::begin_phase(int phase) {
   spaces_.clear();
   space_by_crd_.clear();
-  complete_space_.clear();
+  complete_.clear();
   values_.clear();
   reductions_.clear();
   builder_.set_phase(phase);
@@ -51,11 +51,8 @@ std::vector<int> Emitter::sorted(std::vector<int> indices) const {
   return indices;
 }
 
-std::vector<int> Emitter::loops_of(int space) const {
-  std::vector<int> loops;
-  for (int s = space; s > 0; s = spaces_[s].parent) loops.push_back(spaces_[s].loop);
-  std::reverse(loops.begin(), loops.end());
-  return loops;
+const std::vector<int>& Emitter::loops_of(int space) const {
+  return builder_.stream(spaces_[space].crd).indices;
 }
 
 int Emitter::home_of(const std::vector<int>& free, int space) const {
@@ -78,12 +75,12 @@ int Emitter::graph_index(int index, int parent) {
 }
 
 int Emitter::space_of(StreamId crd, int parent, int index) {
-  const auto [place, is_new] = space_by_crd_.emplace(crd, static_cast<int>(spaces_.size()));
+  const auto [place, is_new] =
+      space_by_crd_.emplace(std::tuple(crd, parent, index), static_cast<int>(spaces_.size()));
   if (is_new) {
     Space space;
     space.parent = parent;
     space.index = index;
-    space.loop = builder_.stream(crd).indices.back();
     space.crd = crd;
     spaces_.push_back(std::move(space));
   }
@@ -402,8 +399,12 @@ StreamId Emitter::align(StreamId to, StreamId from, StreamId inner) {
   Node align;
   align.kind = NodeKind::align;
   align.inputs = streams_in({to, from, inner});
-  const Stream& stream = builder_.stream(inner);
-  return builder_.add_one(align, {stream.kind, stream.indices, builder_.may_be_absent(inner)});
+  const Stream stream = builder_.stream(inner);
+  std::vector<int> loops = builder_.stream(to).indices;
+  builder_.same_index(loops.back(), builder_.stream(from).indices.back());
+  loops.insert(loops.end(), stream.indices.begin() + static_cast<long>(loops.size()),
+               stream.indices.end());
+  return builder_.add_one(align, {stream.kind, loops, builder_.may_be_absent(inner)});
 }
 
 }  // namespace fuseflow

@@ -74,7 +74,7 @@ class Emitter {
   const ExprNode& node(int n) const { return expressions_.nodes[n]; }
   std::vector<int> unbound(int n, const Context& context) const;
   std::vector<int> sorted(std::vector<int> indices) const;
-  std::vector<int> loops_of(int space) const;  ///< graph indices, outermost first
+  const std::vector<int>& loops_of(int space) const;  ///< graph indices, outermost first
   int home_of(const std::vector<int>& free, int space) const;
   int graph_index(int index, int parent);
   int space_of(StreamId crd, int parent, int index);
@@ -104,10 +104,11 @@ class Emitter {
   Mutant mutant_;
   std::vector<int64_t> extents_;
 
-  std::vector<Space> spaces_;  ///< of this phase; 0 is the root
-  std::map<StreamId, int> space_by_crd_;
-  std::map<std::pair<int, int>, int> complete_space_;  ///< (parent, index) -> everywhere loop
-  std::map<std::pair<int, int>, Input> values_;        ///< (node, home space)
+  std::vector<Space> spaces_;                                   ///< of this phase; 0 is the root
+  std::map<std::tuple<StreamId, int, int>, int> space_by_crd_;  ///< (coordinates, parent, index)
+  std::map<std::pair<StreamId, int64_t>, StreamId>
+      complete_;                                 ///< (around, extent) -> every coordinate
+  std::map<std::pair<int, int>, Input> values_;  ///< (node, home space)
   std::map<std::tuple<int, int, std::vector<int>>, StreamTensor> reductions_;
   std::map<std::pair<int, int>, int> graph_indices_;  ///< (region index, how often in scope)
 };

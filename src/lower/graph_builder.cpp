@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "support/error.h"
@@ -16,6 +17,7 @@ std::vector<Input> streams_in(const std::vector<StreamId>& streams) {
 
 int GraphBuilder::add_index(const std::string& name, int64_t extent) {
   graph_.indices.push_back({name, extent});
+  merged_.push_back(static_cast<int>(merged_.size()));
   return static_cast<int>(graph_.indices.size()) - 1;
 }
 
@@ -42,11 +44,66 @@ std::vector<int64_t> GraphBuilder::key_of(const Node& node,
     key.push_back(input.stream);
     key.push_back(input.is_immediate() ? std::bit_cast<int32_t>(input.immediate) : 0);
   }
-  for (const OutputSpec& output : outputs) add_list(output.indices);
+  // What a loop is called makes no difference, but how far it runs does.
+  if (node.kind == NodeKind::scan) {
+    key.push_back(graph_.indices[outputs[0].indices.back()].extent);
+  }
   return key;
 }
 
+int GraphBuilder::representative(int index) const {
+  while (merged_[index] != index) index = merged_[index];
+  return index;
+}
+
+void GraphBuilder::same_index(int a, int b) {
+  a = representative(a);
+  b = representative(b);
+  merged_[std::max(a, b)] = std::min(a, b);
+}
+
+void GraphBuilder::settle_indices() {
+  for (Stream& stream : graph_.streams) {
+    for (int& index : stream.indices) index = representative(index);
+  }
+}
+
+/// The reference that the scan of the same level below the same reference gave with the coordinate.
+StreamId GraphBuilder::scanned_reference(const Node& locate, StreamId crd) const {
+  const Stream& stream = graph_.streams[crd];
+  const Node& scan = graph_.nodes[stream.producer];
+  const bool same = scan.kind == NodeKind::scan && scan.tensor == locate.tensor &&
+                    scan.level == locate.level && scan.offset == -locate.offset &&
+                    scan.inputs[0].stream == locate.inputs[0].stream;
+  return same ? scan.outputs[1] : -1;
+}
+
+/// The stream that a locate would give, if the coordinate came from the same place (through a
+/// joiner).
+StreamId GraphBuilder::known_reference(const Node& locate) const {
+  if (locate.inputs.size() != 2 || locate.stride != 1) return -1;
+  const StreamId crd = locate.inputs[1].stream;
+  const Node& join = graph_.nodes[graph_.streams[crd].producer];
+  if (join.groups.empty() || graph_.streams[crd].port != 0 || join.kind == NodeKind::drop) {
+    return scanned_reference(locate, crd);
+  }
+  size_t at = 0;
+  size_t port = 1;
+  for (const int group : join.groups) {
+    const StreamId scanned = scanned_reference(locate, join.inputs[at].stream);
+    for (int k = 1; k < group; ++k, ++port) {
+      if (scanned >= 0 && join.inputs[at + k].stream == scanned) return join.outputs[port];
+    }
+    at += static_cast<size_t>(group);
+  }
+  return -1;
+}
+
 std::vector<StreamId> GraphBuilder::add(Node node, const std::vector<OutputSpec>& outputs) {
+  if (node.kind == NodeKind::locate) {
+    const StreamId known = known_reference(node);
+    if (known >= 0) return {known};
+  }
   const auto [place, is_new] =
       made_.emplace(key_of(node, outputs), static_cast<NodeId>(graph_.nodes.size()));
   if (!is_new) return graph_.nodes[place->second].outputs;

@@ -30,6 +30,10 @@ class GraphBuilder {
   size_t origin() const { return origin_; }
 
   int add_index(const std::string& name, int64_t extent);
+  /// Two loops that turned out to be one: nodes are shared whatever their loops are called, and
+  /// joins need one name. Takes effect with settle_indices.
+  void same_index(int a, int b);
+  void settle_indices();
   /// The outputs of the node, made if there is no equal one.
   std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
   StreamId add_one(Node node, OutputSpec output) { return add(std::move(node), {output})[0]; }
@@ -44,11 +48,15 @@ class GraphBuilder {
 
  private:
   std::vector<int64_t> key_of(const Node& node, const std::vector<OutputSpec>& outputs) const;
+  int representative(int index) const;
+  StreamId known_reference(const Node& locate) const;
+  StreamId scanned_reference(const Node& locate, StreamId crd) const;
 
   Graph graph_;
   std::vector<bool> may_be_absent_;
   std::vector<size_t> origins_;  ///< by node
   std::map<std::vector<int64_t>, NodeId> made_;
+  std::vector<int> merged_;  ///< by index: another one that it is the same as, or itself
   size_t max_nodes_;
   int phase_ = 0;
   size_t origin_ = 0;

@@ -40,6 +40,7 @@ class RegionLowering {
       }
       lower_root(root);
     }
+    builder_.settle_indices();
     Graph graph = std::move(builder_.graph());
     std::vector<size_t> tags = builder_.origins();
     remove_dead(graph, tags);

@@ -197,13 +197,13 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
   if (parts.size() == 1) return std::move(parts[0]);
   Node node;
   node.kind = kind;
-  std::vector<int> loops = emitter_.loops_of(context_.space);
-  loops.push_back(emitter_.graph_index(index_, context_.space));
+  const std::vector<int> loops = emitter_.builder_.stream(parts[0].crd).indices;
   std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};
   Joined result;
   bool has_pad = false;
   for (const Joined& part : parts) {
     node.inputs.push_back({part.crd, 0});
+    emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(part.crd).indices.back());
     int count = 1;
     for (const Item& item : part.items) {
       if (kind == NodeKind::unite && item.is_value) {
@@ -246,11 +246,9 @@ StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_
 /// Every coordinate: the loop that another expression opened here, a stream that is known to be
 /// complete, a dense level, or a counter.
 LoopOpener::Joined LoopOpener::everywhere() {
-  const auto key = std::pair(context_.space, index_);
-  const auto known = emitter_.complete_space_.find(key);
-  if (known != emitter_.complete_space_.end()) {
-    return {emitter_.spaces_[known->second].crd, {}};
-  }
+  const auto key = std::pair(emitter_.spaces_[context_.space].crd, emitter_.extents_[index_]);
+  const auto known = emitter_.complete_.find(key);
+  if (known != emitter_.complete_.end()) return {known->second, {}};
   if (!complete_.empty()) {
     const int leaf = complete_.front();
     return build({Formula::Kind::leaf, leaf, {}});
@@ -270,7 +268,7 @@ LoopOpener::Joined LoopOpener::everywhere() {
     const StreamId root = emitter_.repeat_to(emitter_.spaces_[0].crd, 0, context_.space);
     crd = scan(-1, -1, root, 0, &unused);
   }
-  emitter_.complete_space_[key] = emitter_.space_of(crd, context_.space, index_);
+  emitter_.complete_[key] = crd;
   return {crd, {}};
 }
 
@@ -316,6 +314,7 @@ void LoopOpener::look_up(Joined& lead) {
     std::vector<Item> items;
     for (const Joined& part : parts) {
       node.inputs.push_back({part.crd, 0});
+      emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(part.crd).indices.back());
       node.groups.push_back(1 + static_cast<int>(part.items.size()));
       for (const Item& item : part.items) {
         node.inputs.push_back({item.now, 0});
