@@ -98,6 +98,8 @@ class PhaseBuffers {
 
   void visit(NodeId n, Needs& needs) {
     const Node& node = graph_.nodes[n];
+    if (node.kind == NodeKind::accumulate && node.order > 1) several_depths_.add(bit(n));
+    if (node.kind == NodeKind::drop) several_depths_.add(bit(n));
     for (size_t L = 0; L <= max_depth_; ++L) {
       const auto runs = [&](StreamId s) { return depth(s) > L; };
       if (std::any_of(node.outputs.begin(), node.outputs.end(), runs)) deeper_[L].add(bit(n));
@@ -167,12 +169,23 @@ class PhaseBuffers {
         if (L > around) break;
         flow.full[L].add(in.full[L]);
         flow.silent[L].add(in.silent[L]);
+        // What a left join finds meets streams of the first group's space that did not wait with
+        // it.
+        if (node.kind == NodeKind::leftjoin && i > 0) flow.full[L].add(in.silent[L]);
       }
     }
-    flow.needs.add(bit(n));
-    for (size_t L = 0; L < flow.live.size(); ++L) flow.live[L].add(bit(n));
+    // (Before the node itself is added: it has only begun when its first token comes.)
+    if (node.kind == NodeKind::scan) {
+      // The stop of an empty fiber needs the next reference; who gives that one between the
+      // elements of inner loops gives it late.
+      NodeSet ahead = below(flow.needs, depth(s) - 1);
+      ahead.keep(several_depths_);
+      flow.silent[depth(s) - 1].add(ahead);
+    }
     if (ends) flow.full[around].add(below(flow.needs, around));
     if (selects && depth(s) > 0) flow.silent[depth(s) - 1].add(below(flow.needs, depth(s) - 1));
+    flow.needs.add(bit(n));
+    for (size_t L = 0; L < flow.live.size(); ++L) flow.live[L].add(bit(n));
     return flow;
   }
 
@@ -248,6 +261,7 @@ class PhaseBuffers {
   std::vector<Flow> flow_;
   size_t max_depth_ = 0;
   std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
+  NodeSet several_depths_;       ///< nodes that give outer and inner streams in step
   std::vector<Waiting> waits_;
   std::vector<std::vector<NodeId>> consumers_;
 };

@@ -70,11 +70,12 @@ void GraphBuilder::settle_indices() {
 
 /// The reference that the scan of the same level below the same reference gave with the coordinate.
 StreamId GraphBuilder::scanned_reference(const Node& locate, StreamId crd) const {
-  const Stream& stream = graph_.streams[crd];
-  const Node& scan = graph_.nodes[stream.producer];
+  const Node& scan = graph_.nodes[graph_.streams[crd].producer];
+  const Node& parent = graph_.nodes[graph_.streams[locate.inputs[0].stream].producer];
   const bool same = scan.kind == NodeKind::scan && scan.tensor == locate.tensor &&
                     scan.level == locate.level && scan.offset == -locate.offset &&
-                    scan.inputs[0].stream == locate.inputs[0].stream;
+                    parent.kind == NodeKind::repeat &&
+                    parent.inputs[0].stream == scan.inputs[0].stream;
   return same ? scan.outputs[1] : -1;
 }
 
