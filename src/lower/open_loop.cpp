@@ -170,7 +170,7 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
       if (leaf.crd != crd || leaf.payload < 0) continue;
       const auto same = [&](const Item& item) { return item.payload == leaf.payload; };
       if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
-      result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad});
+      result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad, true});
     }
     return result;
   }
@@ -206,6 +206,8 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
     emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(part.crd).indices.back());
     int count = 1;
     for (const Item& item : part.items) {
+      // Below a union, an intersection hides entries that are visited for another reason.
+      if (kind == NodeKind::unite && !item.covered) continue;
       if (kind == NodeKind::unite && item.is_value) {
         const bool same = std::bit_cast<uint32_t>(node.init) == std::bit_cast<uint32_t>(item.pad);
         if (has_pad && !same) continue;
@@ -217,6 +219,7 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
       outputs.push_back(
           {item.is_value ? StreamKind::val : StreamKind::ref, loops, !item.is_value && absent});
       result.items.push_back(item);
+      if (kind == NodeKind::intersect) result.items.back().covered = false;
       ++count;
     }
     node.groups.push_back(count);
@@ -279,7 +282,7 @@ void LoopOpener::look_up(Joined& lead) {
     const auto has = [&](const Item& item) { return item.payload == leaf.payload; };
     if (leaf.payload < 0 || std::any_of(lead.items.begin(), lead.items.end(), has)) continue;
     if (leaf.crd == lead.crd) {
-      lead.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad});
+      lead.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad, true});
     } else {
       missing.push_back(&leaf);
     }

@@ -41,6 +41,8 @@ class LoopOpener {
     StreamId now = -1;      ///< behind the joins so far
     bool is_value = false;
     float pad = 0;
+    bool covered =
+        true;  ///< wherever the participant has an entry, the joined coordinates have one
   };
   struct Joined {
     StreamId crd = -1;

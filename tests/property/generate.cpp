@@ -86,7 +86,7 @@ class Generator {
     t.role = chance(0.3) ? Role::constant : Role::input;
     t.fill = chance(0.75) ? 0.0F : pick({1.0F, -kInf, 2.0F, kInf});
     const double density = pick({0.0, 0.1, 0.3, 0.3, 0.6, 1.0});
-    const bool infinities = chance(0.03);
+    const bool infinities = chance(0.01);
     const bool positive = chance(0.3);
     int64_t size = 1;
     for (const int c : classes) size *= recipe_.extents[c];
