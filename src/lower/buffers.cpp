@@ -163,7 +163,9 @@ class PhaseBuffers {
       const Flow& in = flow_[node.inputs[i].stream];
       flow.needs.add(in.needs);
       for (size_t L = 0; L < std::min(flow.live.size(), in.live.size()); ++L) {
-        if (L < around && L < buffered[i]) flow.live[L].add(in.live[L]);
+        // (An accumulator that cannot give holds up the next iteration, of which scans need the
+        // first token to end this one.)
+        if (L <= around && L < buffered[i]) flow.live[L].add(in.live[L]);
       }
       for (size_t L = 0; L < std::min(flow.full.size(), in.full.size()); ++L) {
         if (L > around) break;
