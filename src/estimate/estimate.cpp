@@ -86,6 +86,12 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
 
 const Graph& graph_of(const Region& region) {
   if (!region.graph) throw Error(ExitCode::internal, "region @" + region.name + " has no graph");
+  for (const Stream& stream : region.graph->streams) {
+    if (stream.block.empty()) continue;
+    throw Error(ExitCode::rejected, region.where,
+                "region @" + region.name + " works on blocks, which cannot be estimated yet; "
+                "simulate it (fuseflow-sim)");
+  }
   return *region.graph;
 }
 
