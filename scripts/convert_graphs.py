@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Converts graph data sets to the Matrix Market files that the evaluation reads.
 
   convert_graphs.py planetoid DIR cora OUT       ind.cora.{x,tx,allx,graph,test.index} (Planetoid)

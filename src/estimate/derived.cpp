@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "estimate/filter_rule.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -380,21 +381,27 @@ void Deriver::keep_some(int from, const Columns& columns,
   });
 }
 
-/// Values are not computed: what a rectifier gives is taken to be the fill every other time, any
-/// other value never.
+/// Values are not computed: FilterRule says what follows from absent operands; of what a rectifier
+/// gives, every other value is taken to be the fill.
 void Deriver::filter() {
   for (size_t i = 0; i < node_.outputs.size(); ++i) {
     if (!s_.structural[static_cast<size_t>(node_.outputs[i])]) continue;
     add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i + 1].stream)]);
   }
-  StreamId value = node_.inputs[0].stream;
-  const Node& source = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);
-  const bool half = source.kind == NodeKind::map && source.op == Op::relu && node_.init == 0;
-  keep_some(s_.space_of(value), {}, [half](const Expansion&) -> Keep {
-    return [half](uint32_t c, size_t e) {
-      return !half || std::popcount((c + 1) * 0x9e3779b9U ^ static_cast<uint32_t>(e)) % 2 == 0;
+  const FilterRule rule(s_, node_);
+  const std::vector<Column>& references = rule.references();
+  const auto keep_of = [&](const Expansion& elements) -> Keep {
+    std::vector<const uint32_t*> refs;
+    for (const Column c : references) refs.push_back(elements.table.at(c).data());
+    return [&rule, refs](uint32_t c, size_t e) {
+      uint32_t absent = 0;
+      for (size_t i = 0; i < refs.size(); ++i) absent |= (refs[i][e] == kAbsent ? 1U : 0U) << i;
+      if (rule.drops(absent)) return false;
+      return !rule.halves() ||
+             std::popcount((c + 1) * 0x9e3779b9U ^ static_cast<uint32_t>(e)) % 2 == 0;
     };
-  });
+  };
+  keep_some(s_.space_of(node_.inputs[0].stream), united({}, references), keep_of);
 }
 
 /// Copy p of P has the coordinates p, p + P, ..
@@ -421,14 +428,14 @@ Columns Deriver::wanted_below() const {
   std::map<int, Columns> wanted;           // by space before the move
   std::vector<std::pair<int, int>> below;  // (depth, origin)
   for (const auto& [key, moved] : s_.moved) {
-    if (key.first != space_ || moved == space_) continue;
+    if (key.first != move_id(space_, false) || moved == space_) continue;
     below.emplace_back(s_.spaces.spaces[static_cast<size_t>(key.second)].depth, key.second);
   }
   for (Column c = 0; c < static_cast<Column>(s_.structural.size()); ++c) {
     const Column canonical = s_.canonical[static_cast<size_t>(c)];
     if (!s_.structural[static_cast<size_t>(c)] || canonical < 0) continue;
     const ColumnInfo& info = s_.column(canonical);
-    if (info.kind == ColumnInfo::Kind::transport && info.top == space_) {
+    if (info.kind == ColumnInfo::Kind::transport && info.move == move_id(space_, false)) {
       Columns& set = wanted[s_.home(info.base)];
       set = united(std::move(set), {info.base});
     }
@@ -451,7 +458,7 @@ void Deriver::drop() {
     add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i].stream)]);
   }
   for (const Column base : wanted_below()) {
-    const Column column = s_.transported(base, space_);
+    const Column column = s_.transported(base, move_id(space_, false));
     if (column != base) add_payload(column, 0, base);
   }
   const int inner = s_.space_of(node_.inputs[outer].stream);

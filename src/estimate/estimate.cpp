@@ -127,7 +127,10 @@ Counted count_region(const Program& program, const Region& region, const TensorD
     bytes.push_back(stored_bytes(program.tensors[t], known.find(static_cast<TensorId>(t))));
   }
   const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
-  return {region_estimate(program, region, cost), std::move(exact.written)};
+  Counted result{region_estimate(program, region, cost), std::move(exact.written)};
+  const std::vector<bool>& sure = exact.counts.certain;
+  result.estimate.certain = std::find(sure.begin(), sure.end(), false) == sure.end();
+  return result;
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct RegionEstimate {
   double scratchpad_read_bytes = 0;
   double scratchpad_write_bytes = 0;
   double tokens = 0;
+  bool certain = false;  ///< from the data, and no filter decides by values: counts are exact
 };
 
 struct ProgramEstimate {

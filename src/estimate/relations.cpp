@@ -125,8 +125,8 @@ Columns Relations::fiber_key(int space) {
       return derived(space).key;
     case Opening::moved: {
       Columns key;
-      for (const Column c : needs(info.origin, {})) key.push_back(s_.transported(c, info.top));
-      if (presence_or_none(info.top) >= 0) key.push_back(presence_or_none(info.top));
+      for (const Column c : needs(info.origin, {})) key.push_back(s_.transported(c, info.move));
+      if (presence_or_none(info.move) >= 0) key.push_back(presence_or_none(info.move));
       return united({}, key);
     }
   }
@@ -139,11 +139,13 @@ Columns Relations::needs(int space, const Columns& columns) {
   return result;
 }
 
-Column Relations::presence_or_none(int top) {
-  return aligner(top) == nullptr ? -1 : s_.presence_at(top);
+Column Relations::presence_or_none(int move) {
+  return aligner(move) == nullptr ? -1 : s_.presence_at(move);
 }
 
-const Node* Relations::aligner(int top) const {
+const Node* Relations::aligner(int move) const {
+  if (move != move_id(move_top(move), true)) return nullptr;
+  const int top = move_top(move);
   for (const Node& node : graph_.nodes) {
     if (node.kind == NodeKind::align && s_.space_of(node.inputs[0].stream) == top) return &node;
   }
@@ -158,14 +160,14 @@ Columns Relations::support(int space, Column column) {
       return {};
     case ColumnInfo::Kind::presence:
     case ColumnInfo::Kind::transport: {
-      if (space != info.top) {
+      if (space != move_top(info.move)) {
         Columns result;
         for (const Column c : needs(s_.info(space).origin, {info.base})) {
-          result.push_back(s_.transported(c, info.top));
+          result.push_back(s_.transported(c, info.move));
         }
         return united({}, result);
       }
-      const Node* node = aligner(space);
+      const Node* node = aligner(info.move);
       if (node == nullptr) return {};  // drop: a payload
       Columns wanted = {s_.canonical[static_cast<size_t>(node->inputs[1].stream)]};
       if (info.base >= 0) wanted = united(std::move(wanted), {info.base});
@@ -204,8 +206,10 @@ const Table& Relations::relation(int space, const Columns& columns) {
   auto table = std::make_unique<Table>();
   if (s_.info(space).opening == Opening::root) {
     table->columns = columns;
-    table->values.assign(columns.size(), {0});
     table->weight = {1};
+    for (const Column c : columns) {  // one element, with nothing around it
+      table->values.push_back(evaluate(space, c, {}, {Range{nullptr, 0, 1, 0}}, {0, 1}));
+    }
   } else {
     const Table& parent = relation(s_.info(space).parent, needs(space, columns));
     const std::vector<size_t> offsets = offsets_of(ranges(space, parent));
@@ -263,7 +267,7 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
     case Opening::moved: {
       std::vector<Range> result =
           ranges(info.origin, before_move(space, parent, needs(info.origin, {})));
-      if (const Column presence = presence_or_none(info.top); presence >= 0) {
+      if (const Column presence = presence_or_none(info.move); presence >= 0) {
         const std::vector<uint32_t>& there = parent.at(presence);
         for (size_t r = 0; r < result.size(); ++r) {
           if (there[r] != 1) result[r] = {};
@@ -327,7 +331,7 @@ Table Relations::before_move(int space, const Table& parent, const Columns& orig
   Table before;
   before.columns = origin_columns;
   for (const Column c : origin_columns) {
-    before.values.push_back(parent.at(s_.transported(c, s_.info(space).top)));
+    before.values.push_back(parent.at(s_.transported(c, s_.info(space).move)));
   }
   before.weight = parent.weight;
   return before;
@@ -441,12 +445,12 @@ std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const 
                                                 const std::vector<Range>& fibers,
                                                 const std::vector<size_t>& offsets) {
   const ColumnInfo info = s_.column(column);
-  if (space != info.top) {
+  if (space != move_top(info.move)) {
     const int origin = s_.info(space).origin;
     const Table before = before_move(space, parent, needs(origin, {info.base}));
     return evaluate(origin, info.base, before, fibers, offsets);
   }
-  const Node* node = aligner(space);
+  const Node* node = aligner(info.move);
   std::vector<uint32_t> out;
   if (node == nullptr) {
     const std::vector<uint32_t>& payload = derived(space).payload.at(column);

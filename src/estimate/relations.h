@@ -120,9 +120,9 @@ class Relations {
   std::vector<Range> derived_ranges(int space, const Table& parent);
   Columns moved_columns(int space) const;
   Table before_move(int space, const Table& parent, const Columns& origin_columns);
-  /// How align's `to` and `from` relate, by the space `to`.
-  const Node* aligner(int top) const;
-  Column presence_or_none(int top);
+  /// An align that made the move; null if a drop did.
+  const Node* aligner(int move) const;
+  Column presence_or_none(int move);
 
   friend class Deriver;
   const Program& program_;

@@ -234,16 +234,58 @@ class StatisticalCounter {
 
   /// The union over the fibers of the loop that ends.
   Fiber accumulated(const Node& node, int order) {
-    const Fiber ending = fiber_of(s_.space_of(node.inputs[1].stream));
+    const int ended = s_.space_of(node.inputs[1].stream);
+    const Fiber ending = fiber_of(ended);
     const int loop = s_.space_of(node.inputs[static_cast<size_t>(order) + 2].stream);
     const Fiber inner = fiber_of(loop);
     const auto whole = static_cast<double>(s_.info(loop).extent);
     if (ending.nonempty <= 0 || whole <= 0) return {};
     if (order > 0 && s_.info(loop).opening == Opening::counted) return inner;
-    const double rows = ending.length / ending.nonempty;  // of a fiber that has any
-    const double p = std::min(1.0, inner.length / whole);
-    const double length = whole * (1 - std::pow(1 - p, rows));
+    const Spread* rows = nullptr;
+    bool biased = false;
+    if (s_.info(ended).opening == Opening::scanned) {
+      const Node& scan = s_.node(s_.info(ended).opener);
+      const bool listed = scan.tensor >= 0 && is_listed(scan);
+      if (listed) rows = &level(scan.tensor, scan.level).lengths;
+      biased = listed && size_biased(scan.inputs[0].stream);
+    }
+    double weight = 0;
+    double length = 0;
+    for (size_t b = 1; rows != nullptr && b < rows->number.size(); ++b) {
+      if (rows->number[b] <= 0) continue;
+      const double w = biased ? rows->sum[b] : rows->number[b];
+      length += w * united_fibers(loop, inner, rows->sum[b] / rows->number[b], whole);
+      weight += w;
+    }
+    length = weight > 0 ? length / weight
+                        : united_fibers(loop, inner, ending.length / ending.nonempty, whole);
     return {ending.nonempty * length, ending.nonempty * some(length, whole).nonempty};
+  }
+
+  bool is_listed(const Node& scan) const {
+    return tensor(scan.tensor).format.levels[static_cast<size_t>(scan.level)] ==
+           LevelKind::compressed;
+  }
+
+  /// Coordinates of the union of `rows` fibers of a loop, by how often each coordinate occurs.
+  double united_fibers(int loop, const Fiber& inner, double rows, double whole) {
+    const double p = std::min(1.0, inner.length / whole);
+    const SpaceInfo& info = s_.info(loop);
+    if (info.opening == Opening::scanned) {
+      const Node& scan = s_.node(info.opener);
+      if (scan.tensor >= 0 && is_listed(scan)) {
+        const LevelStatistics& stats = level(scan.tensor, scan.level);
+        const Spread& each = stats.coordinates;
+        double sum = 0;
+        for (size_t b = 0; b < each.number.size() && stats.entries > 0; ++b) {
+          if (each.number[b] <= 0) continue;
+          const double share = each.sum[b] / each.number[b] / stats.entries * inner.length;
+          sum += each.number[b] * (1 - std::pow(1 - std::min(1.0, share), rows));
+        }
+        if (sum > 0) return sum;
+      }
+    }
+    return whole * (1 - std::pow(1 - p, rows));
   }
 
   Fiber filtered(const Node& node) {
@@ -258,13 +300,13 @@ class StatisticalCounter {
   /// Fibers moved below other elements: those that both sides have.
   Fiber moved(const SpaceInfo& info) {
     const Fiber origin = fiber_of(info.origin);
-    if (info.parent != info.top || s_.node(info.opener).kind == NodeKind::drop) {
+    if (info.parent != move_top(info.move) || s_.node(info.opener).kind == NodeKind::drop) {
       const bool dropped = s_.node(info.opener).kind == NodeKind::drop && origin.nonempty > 0 &&
-                           info.parent == info.top;
+                           info.parent == move_top(info.move);
       return dropped ? Fiber{origin.length / origin.nonempty, 1} : origin;
     }
     const int from = s_.info(info.origin).parent;
-    const double to_length = fiber_of(info.top).length;
+    const double to_length = fiber_of(move_top(info.move)).length;
     const double share = to_length > 0 ? std::min(1.0, fiber_of(from).length / to_length) : 0.0;
     return {origin.length * share, origin.nonempty * share};
   }
@@ -336,6 +378,8 @@ class StatisticalCounter {
       const double mean = here.nonempty > 0 ? here.entries / here.nonempty : 0;
       here.squares = here.entries * (mean + 1);
       here.longest = std::min(level_extent(t, l), 2 * mean + 1);
+      here.lengths.add(0, here.fibers - here.nonempty);
+      here.lengths.add(static_cast<uint32_t>(std::lround(mean)), here.nonempty);
       positions = here.entries;
     }
     stats.levels = std::move(levels);
@@ -349,6 +393,12 @@ class StatisticalCounter {
 };
 
 }  // namespace
+
+void Spread::add(uint32_t count, double times) {
+  const auto b = static_cast<size_t>(std::bit_width(count));
+  number[b] += times;
+  sum[b] += times * count;
+}
 
 TensorStatistics statistics_of(const Storage& storage) {
   TensorStatistics result;
@@ -365,7 +415,13 @@ TensorStatistics statistics_of(const Storage& storage) {
         stats.nonempty += length > 0 ? 1 : 0;
         stats.longest = std::max(stats.longest, length);
         stats.squares += length * length;
+        stats.lengths.add(level.pos[f + 1] - level.pos[f]);
       }
+    }
+    if (level.kind == LevelKind::compressed) {
+      std::vector<uint32_t> occurs(static_cast<size_t>(level.extent), 0);
+      for (const uint32_t c : level.crd) ++occurs[c];
+      for (const uint32_t n : occurs) stats.coordinates.add(n);
     }
     result.levels.push_back(stats);
   }

@@ -2,6 +2,7 @@
 // taking coordinates as independent of each other. Milliseconds at any size.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "estimate/counts.h"
@@ -10,6 +11,13 @@
 namespace fuseflow::estimate {
 
 /// Of one storage level that is not dense.
+/// How often what occurs: in 33 classes by powers of two, how many there are and their sum.
+struct Spread {
+  std::array<double, 33> number{};
+  std::array<double, 33> sum{};
+  void add(uint32_t count, double times = 1);
+};
+
 struct LevelStatistics {
   double fibers = 0;
   double entries = 0;
@@ -17,6 +25,8 @@ struct LevelStatistics {
   double longest = 0;
   double squares = 0;  ///< sum of squared fiber lengths: a fiber met through a coordinate of a
                        ///< square tensor is long in proportion to its own length
+  Spread lengths;      ///< of fibers
+  Spread coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
 };
 
 struct TensorStatistics {

@@ -80,7 +80,7 @@ class Analysis {
         break;
       case NodeKind::align:
         move(node.inputs[2].stream, node.outputs[0], s_.space_of(node.inputs[1].stream),
-             s_.space_of(node.inputs[0].stream));
+             s_.space_of(node.inputs[0].stream), true);
         break;
       case NodeKind::drop:
         open_drop(node, id);
@@ -137,25 +137,26 @@ class Analysis {
       if (i < outer) {
         open_computed(node.outputs[i], id, 0);
       } else {
-        move(node.inputs[i].stream, node.outputs[i], from, kept);
+        move(node.inputs[i].stream, node.outputs[i], from, kept, false);
       }
     }
   }
 
   /// The stream `in` below space `from` becomes `out` below `top`.
-  void move(StreamId in, StreamId out, int from, int top) {
+  void move(StreamId in, StreamId out, int from, int top, bool align) {
+    const int id = move_id(top, align);
     int origin = s_.space_of(in);
     int moved = s_.space_of(out);
-    s_.moved[{top, from}] = top;
+    s_.moved[{id, from}] = top;
     for (; origin != from; origin = s_.info(origin).parent, moved = s_.info(moved).parent) {
       SpaceInfo& info = s_.space[static_cast<size_t>(moved)];
-      s_.moved[{top, origin}] = moved;
+      s_.moved[{id, origin}] = moved;
       if (info.opening != Opening::root) continue;
       info.opening = Opening::moved;
       info.origin = origin;
-      info.top = top;
+      info.move = id;
     }
-    canonical(out) = s_.transported(canonical(in), top);
+    canonical(out) = s_.transported(canonical(in), id);
   }
 
   void need(StreamId stream) { s_.structural[static_cast<size_t>(stream)] = true; }
@@ -260,19 +261,19 @@ Column Structure::position_of(int s) {
   return at->second;
 }
 
-Column Structure::presence_at(int top) {
+Column Structure::presence_at(int move) {
   const auto [at, fresh] =
-      interned.try_emplace({2, top, -1}, static_cast<Column>(column_info.size()));
-  if (fresh) column_info.push_back({ColumnInfo::Kind::presence, top, -1, top});
+      interned.try_emplace({2, move, -1}, static_cast<Column>(column_info.size()));
+  if (fresh) column_info.push_back({ColumnInfo::Kind::presence, move_top(move), -1, move});
   return at->second;
 }
 
-Column Structure::transported(Column base, int top) {
-  const auto found = moved.find({top, home(base)});
+Column Structure::transported(Column base, int move) {
+  const auto found = moved.find({move, home(base)});
   if (found == moved.end()) return base;  // of a space around: the same for both
   const auto [at, fresh] =
-      interned.try_emplace({3, base, top}, static_cast<Column>(column_info.size()));
-  if (fresh) column_info.push_back({ColumnInfo::Kind::transport, found->second, base, top});
+      interned.try_emplace({3, base, move}, static_cast<Column>(column_info.size()));
+  if (fresh) column_info.push_back({ColumnInfo::Kind::transport, found->second, base, move});
   return at->second;
 }
 

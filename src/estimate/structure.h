@@ -20,13 +20,22 @@ struct ColumnInfo {
   enum class Kind : uint8_t {
     stream,
     position,   ///< of the element among all computed fibers of its space
-    presence,   ///< 1 if the element of `top` has an element it takes fibers from, else 0
-    transport,  ///< `base`, of the fibers that were moved below the elements of `top`
+    presence,   ///< 1 if the element has an element it takes fibers from, else 0
+    transport,  ///< `base`, of the fibers that were moved
   } kind = Kind::stream;
   int home = -1;  ///< the space in which it is made
   Column base = -1;
-  int top = -1;
+  int move = -1;  ///< see move_id
 };
+
+/// What moved fibers below the elements of space `top`: a drop (which made that space out of
+/// another) or an align (which found it there).
+inline int move_id(int top, bool align) {
+  return 2 * top + (align ? 1 : 0);
+}
+inline int move_top(int move) {
+  return move / 2;
+}
 
 /// How the fibers of a space come about.
 enum class Opening : uint8_t { root, counted, scanned, computed, moved };
@@ -39,7 +48,7 @@ struct SpaceInfo {
   int64_t counted = 0;    ///< counted: elements of every fiber
   int order = 0;          ///< accumulate: which of the output loops, from 0
   int origin = -1;        ///< moved (align, drop): the space whose fibers these are
-  int top = -1;           ///< moved: the space whose elements got other fibers
+  int move = -1;          ///< moved: by what, see move_id
   bool elements = false;  ///< coordinates or positions matter, not only how many there are
 };
 
@@ -62,12 +71,12 @@ struct Structure {
   /// The column runs through 0, 1, 2, .. in the order of its stream.
   bool sequential(Column column) const;
   Column position_of(int s);
-  Column presence_at(int top);
-  Column transported(Column base, int top);
+  Column presence_at(int move);
+  Column transported(Column base, int move);
 
   std::vector<ColumnInfo> column_info;                   ///< by Column; the streams first
-  std::map<std::pair<int, int>, int> moved;              ///< (top, space before) -> space
-  std::map<std::tuple<int, int, int>, Column> interned;  ///< (kind, base or space, top)
+  std::map<std::pair<int, int>, int> moved;              ///< (move, space before) -> space
+  std::map<std::tuple<int, int, int>, Column> interned;  ///< (kind, base or space, move)
 };
 
 Structure analyse_structure(const Program& program, const Graph& graph);

@@ -110,6 +110,12 @@ class Search {
     result.program.regions[run.region].graph = lower_region(result.program, run.region);
     check_fits(result.program, result.at(), machine_);
     result.data.storage.resize(result.program.tensors.size());
+    for (size_t t = data_.storage.size(); t < result.program.tensors.size(); ++t) {
+      const Tensor& copy = result.program.tensors[t];  // in another order, made by the placement
+      if (copy.source.kind == Source::Kind::none) continue;
+      result.data.storage[t] = std::make_shared<const Storage>(
+          load(copy.source, known_shape(copy), copy.format, copy.fill));
+    }
     for (const Statement& s : result.at().statements) {
       result.data.storage[static_cast<size_t>(s.result)] = nullptr;
     }

@@ -1,0 +1,74 @@
+#include "estimate/filter_rule.h"
+
+#include <algorithm>
+
+#include "tensor/storage.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+constexpr size_t kMostReferences = 10;
+constexpr int kMostDepth = 64;
+
+}  // namespace
+
+FilterRule::FilterRule(const Structure& structure, const Node& filter) : s_(structure) {
+  const StreamId value = source(filter.inputs[0].stream);
+  collect(value, 0);
+  for (uint32_t absent = 0; absent < (1U << references_.size()); ++absent) {
+    const Operand result = evaluate(value, absent, 0);
+    drops_.push_back(result.constant && same_value(*result.constant, filter.init));
+  }
+  const Node& last = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);
+  halves_ = last.kind == NodeKind::map && last.op == Op::relu && filter.init == 0;
+}
+
+/// Behind repeats and buffers.
+StreamId FilterRule::source(StreamId value) const {
+  const Column c = s_.canonical[static_cast<size_t>(value)];
+  return s_.column(c).kind == ColumnInfo::Kind::stream ? c : value;
+}
+
+void FilterRule::collect(StreamId value, int depth) {
+  const Node& node = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);
+  if (node.kind == NodeKind::map && depth < kMostDepth) {
+    for (const Input& in : node.inputs) {
+      if (!in.is_immediate()) collect(source(in.stream), depth + 1);
+    }
+  } else if (node.kind == NodeKind::array && references_.size() < kMostReferences) {
+    const StreamId ref = node.inputs[0].stream;
+    const Column c = s_.canonical[static_cast<size_t>(ref)];
+    if (!s_.spaces.may_be_absent[static_cast<size_t>(ref)]) return;
+    if (std::find(references_.begin(), references_.end(), c) == references_.end()) {
+      references_.push_back(c);
+    }
+  }
+}
+
+Operand FilterRule::evaluate(StreamId value, uint32_t absent, int depth) const {
+  Operand unknown;
+  unknown.facts.finite = unknown.facts.no_nan = unknown.facts.below_inf = true;
+  unknown.facts.nonzero = true;
+  const Node& node = s_.node(s_.graph->streams[static_cast<size_t>(value)].producer);
+  if (node.kind == NodeKind::map && depth < kMostDepth) {
+    std::vector<Operand> operands;
+    for (const Input& in : node.inputs) {
+      operands.push_back(in.is_immediate() ? Operand{in.immediate, facts_of_constant(in.immediate)}
+                                           : evaluate(source(in.stream), absent, depth + 1));
+    }
+    const std::optional<float> constant = constant_result(node.op, operands);
+    return constant ? Operand{constant, facts_of_constant(*constant)} : unknown;
+  }
+  if (node.kind == NodeKind::array) {
+    const Column c = s_.canonical[static_cast<size_t>(node.inputs[0].stream)];
+    const auto found = std::find(references_.begin(), references_.end(), c);
+    if (found != references_.end() && ((absent >> (found - references_.begin())) & 1U) != 0) {
+      const float fill = s_.program->tensors[static_cast<size_t>(node.tensor)].fill;
+      return {fill, facts_of_constant(fill)};
+    }
+  }
+  return unknown;
+}
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,120 @@
+// Estimates on random programs: from the data, FLOPs, tokens and bytes of every region that no
+// filter decides equal the simulator's; the bound never exceeds its cycles, on an unbounded and on
+// a tight machine. `estimate_property --count N --seed S`.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "check.h"
+#include "estimate/estimate.h"
+#include "recipe.h"
+
+namespace fuseflow::testing {
+namespace {
+
+struct Tally {
+  int programs = 0;
+  int refused = 0;
+  int regions = 0;
+  int certain = 0;
+  int failures = 0;
+};
+
+Machine tight_machine() {
+  Machine machine;
+  machine.fifo_depth = 2;
+  for (UnitTiming& unit : machine.units) unit.latency_cycles = 3;
+  machine.timing(UnitClass::alu).interval_cycles = 2;
+  machine.accumulate_drain_interval_cycles = 2;
+  return machine;
+}
+
+void expect(bool holds, const std::string& what, uint64_t seed, const Region& region,
+            const Program& program, Tally& tally) {
+  if (holds) return;
+  if (++tally.failures <= 3) {
+    fmt::print("seed {}, region @{}: {}\n{}\n", seed, region.name, what,
+               tally.failures == 1 ? print_program(program) : std::string());
+  }
+}
+
+void compare_region(uint64_t seed, const Program& program, const Region& region,
+                    const TensorData& data, const Machine& machine, const RunResult& run,
+                    Tally& tally) {
+  const RegionEstimate e = estimate_region(program, region, data, machine);
+  ++tally.regions;
+  const auto equal = [&](const char* what, double estimated, int64_t real, double tolerance) {
+    const double off = std::abs(estimated - static_cast<double>(real));
+    expect(off <= tolerance * static_cast<double>(real),
+           fmt::format("{}: estimated {}, simulated {}", what, estimated, real), seed, region,
+           program, tally);
+  };
+  expect(e.bound <= static_cast<double>(run.cycles),
+         fmt::format("bound {} above {} cycles", e.bound, run.cycles), seed, region, program,
+         tally);
+  if (!e.certain) return;
+  ++tally.certain;
+  equal("flops", e.flops, run.flops, 0);
+  equal("tokens", e.tokens, run.tokens, 0);
+  equal("writes", e.dram_write_bytes + e.scratchpad_write_bytes,
+        run.dram_write_bytes + run.scratchpad_write_bytes, 0);
+}
+
+void try_program(uint64_t seed, Tally& tally) {
+  Recipe recipe = generate_recipe(seed);
+  Program program = recipe.program;
+  ++tally.programs;
+  try {
+    for (size_t r = 0; r < program.regions.size(); ++r) shuffle_order(program, r, seed + r);
+    program = lower_program(std::move(program));
+  } catch (const Error&) {
+    ++tally.refused;
+    return;
+  }
+  const Inputs inputs = load_inputs(program);  // also of copies that lowering made
+  for (const Machine& machine : {Machine{}, tight_machine()}) {
+    TensorData data{inputs};
+    data.storage.resize(program.tensors.size());
+    for (const Region& region : program.regions) {
+      TensorData before = data;
+      RunOptions options;
+      options.explain_deadlock = false;
+      const RunResult run = interpret_graph(program, *region.graph, data, machine, options);
+      if (run.finish != Finish::done) return;
+      compare_region(seed, program, region, before, machine, run, tally);
+      for (const auto& [tensor, storage] : run.results) {
+        data.storage[static_cast<size_t>(tensor)] = storage;
+      }
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  uint64_t seed = 1;
+  uint64_t count = 300;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--count") == 0) count = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 10);
+  }
+  Tally tally;
+  for (uint64_t s = seed; s < seed + count; ++s) {
+    try {
+      try_program(s, tally);
+    } catch (const Error& error) {
+      fmt::print("seed {}: {}\n", s, error.what());
+      ++tally.failures;
+    }
+  }
+  fmt::print("{} programs, {} refused; {} regions, {} certain; {} failures\n", tally.programs,
+             tally.refused, tally.regions, tally.certain, tally.failures);
+  return tally.failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fuseflow::testing
+
+int main(int argc, char** argv) {
+  return fuseflow::testing::run(argc, argv);
+}
