@@ -21,6 +21,21 @@ std::string shown(const std::string& name) {
   return name.size() <= 80 ? name : name.substr(0, 77) + "...";
 }
 
+/// The number that all elements of a constant equal: a mask's constant, spelt out as a matrix.
+std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants) {
+  if (node.kind != Expr::Kind::access) return std::nullopt;
+  const HostTensor* data = constants(node.tensor);
+  if (data == nullptr || data->size() == 0 || data->sparse) return std::nullopt;
+  for (const Subscript& s : node.subscripts) {
+    if (!s.is_plain() && !(s == Subscript{})) return std::nullopt;  // may read out of range
+  }
+  const float first = data->as_float(0);
+  for (int64_t i = 1; i < data->size(); ++i) {
+    if (!same_value(data->as_float(i), first)) return std::nullopt;
+  }
+  return first;
+}
+
 /// Copies the tree below `node` to `out` in postorder: shared children become copies, constants of
 /// one element become literals, and operators on literals are evaluated.
 int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLookup& constants,
@@ -35,7 +50,21 @@ int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLo
     }
   }
   const size_t first = out.size();
-  for (int32_t& child : copy.children) child = linearise(nodes, child, constants, out);
+  const bool select = copy.kind == Expr::Kind::apply && copy.op == Op::where;
+  for (size_t c = 0; c < copy.children.size(); ++c) {
+    int32_t& child = copy.children[c];
+    const auto uniform = select && c > 0
+                             ? uniform_value(nodes[static_cast<size_t>(child)], constants)
+                             : std::nullopt;
+    if (!uniform) {
+      child = linearise(nodes, child, constants, out);
+      continue;
+    }
+    Expr literal;
+    literal.constant = *uniform;
+    out.push_back(literal);
+    child = static_cast<int32_t>(out.size()) - 1;
+  }
   bool literal = copy.kind == Expr::Kind::apply;
   std::vector<float> operands;
   for (const int32_t child : copy.children) {
