@@ -119,12 +119,30 @@ class ResultWriter {
     return result;
   }
 
+  bool is_dense(int level) const { return tensor_.format.levels[level] == LevelKind::dense; }
+
+  /// The coordinate of loop `from` for each element just outside loop `to`: also where a fiber of
+  /// `to` is empty, the writer then knows which one it is.
+  StreamId repeated(size_t from, size_t to) const {
+    StreamId crd = crds_[from];
+    for (size_t p = from + 1; p < to; ++p) {
+      Node repeat;
+      repeat.kind = NodeKind::repeat;
+      repeat.inputs = streams_in({crd, crds_[p]});
+      crd = builder_.add_one(repeat, {StreamKind::crd, builder_.stream(crds_[p]).indices, false});
+    }
+    return crd;
+  }
+
   void write_level(int level) {
     Node node;
     node.kind = NodeKind::write_level;
     node.tensor = id_;
     node.level = level;
-    node.inputs = streams_in(dense_above(level));
+    for (int above = level; above > 0 && is_dense(above - 1); --above) {
+      const StreamId crd = repeated(position_[above - 1], position_[level]);
+      node.inputs.insert(node.inputs.begin(), {crd, 0});
+    }
     node.inputs.push_back({crds_[position_[level]], 0});
     builder_.add_sink(std::move(node));
   }

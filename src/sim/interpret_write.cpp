@@ -52,10 +52,6 @@ class WriteNode final : public NodeRun {
       const int loops = depth(main_) - depth(i);
       const Token* coordinate = nullptr;
       if (loops > 0 && !along(i, loops, token, &coordinate)) return false;
-      if (loops > 1 && coordinate == nullptr && token.is_stop() && token.closes()) {
-        coordinate = need(i);  // of an empty fiber: not taken yet
-        if (coordinate == nullptr) return false;
-      }
       if (loops == 0) {
         coordinate = need(i);
         if (coordinate == nullptr || !take_like(i, 1, token)) return false;

@@ -68,9 +68,8 @@ inline std::string untidy(const Storage& storage) {
       if (pos[p - 1] == pos[p]) return fmt::format("has an empty fiber at level {}", l);
     }
   }
-  const bool innermost =
-      !storage.format.has_padding() && !storage.levels.empty() &&
-      storage.levels.back().kind == LevelKind::compressed;
+  const bool innermost = !storage.format.has_padding() && !storage.levels.empty() &&
+                         storage.levels.back().kind == LevelKind::compressed;
   for (const float value : storage.values) {
     if (innermost && value == storage.fill) return "stores its fill";
   }
@@ -99,6 +98,14 @@ inline CheckResult check_program(Program program, const Inputs& inputs,
     RunResult run;
     try {
       run = interpret_graph(program, *region.graph, data, options.machine, {});
+      RunOptions fast;
+      fast.executor = Executor::fast;
+      const RunResult other = run_graph(program, *region.graph, data, options.machine, fast);
+      if (other.cycles != run.cycles || other.finish != run.finish) {
+        result.failure = fmt::format("running {}: {} cycles, but {} by the fast executor",
+                                     region.name, run.cycles, other.cycles);
+        return result;
+      }
     } catch (const Error& error) {
       result.failure = fmt::format("running {}: {}", region.name, error.what());
       return result;

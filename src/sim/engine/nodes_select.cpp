@@ -89,7 +89,7 @@ class FilterNode final : public EngineNode {
     uint32_t k = 0;
     const auto elements = [&](uint32_t last) {
       for (; k < last; ++k) {
-        if (values[k] != node_.init) picked.payload(k, k);
+        if (!same_value(values[k], node_.init)) picked.payload(k, k);
       }
     };
     for (const Stop& stop : batch.stops) {
