@@ -55,6 +55,7 @@ struct InputUse {
 struct DraftProgram {
   std::vector<Draft> tensors;
   std::vector<DraftStatement> statements;  ///< in order of definition
+  int64_t kept_values = 0;                 ///< elements of computed masks whose values are kept
   std::vector<InputUse> inputs;
   std::vector<Facts> expected;  ///< by tensor: facts that hold unless a finite number overflows
 };

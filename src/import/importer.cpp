@@ -244,6 +244,23 @@ std::vector<int64_t> Importer::agreed_shape(const OnnxPort& port,
   return shape;
 }
 
+namespace {
+
+/// The entries of a sparse input as a host tensor.
+HostPtr host_entries(const Coo& entries) {
+  std::vector<std::pair<int64_t, float>> pairs;
+  for (size_t e = 0; e < entries.values.size(); ++e) {
+    int64_t position = 0;
+    for (size_t d = 0; d < entries.shape.size(); ++d) {
+      position = position * entries.shape[d] + entries.coords[d][e];
+    }
+    pairs.emplace_back(position, entries.values[e]);
+  }
+  return host_sparse(std::move(pairs), entries.shape, ElementType::f32);
+}
+
+}  // namespace
+
 RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const {
   std::optional<std::vector<int64_t>> expected;
   const bool told =
@@ -292,6 +309,7 @@ void Importer::bind_input(const OnnxPort& port) {
   if (raw.sparse()) {
     draft.tensor.source.nnz = raw.present();
     scanned.floats = std::get<Coo>(raw.data).values;
+    draft.values = host_entries(std::get<Coo>(raw.data));
     draft.tensor.facts = both(facts_of(scanned), facts_of_constant(0));
   } else {
     scanned.floats = std::get<Buffer<float>>(raw.data);

@@ -278,6 +278,7 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
     expected.nonzero = true;
   draft.expected[id] = expected;
+  keep_known_values(draft, statement);
   if (!expected.finite) {
     const auto open =
         finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);

@@ -1,6 +1,8 @@
 // Conditions on masks, and whether they leave every row open.
 #include "import/masks.h"
 
+#include "import/evaluate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -194,6 +196,23 @@ bool every_row_open(const DraftProgram& draft, const Statement& statement,
     }
   }
   return true;
+}
+
+void keep_known_values(DraftProgram& draft, const Statement& statement) {
+  constexpr int64_t kMaxKept = int64_t{1} << 24;
+  View view;
+  view.type = draft.tensors[static_cast<size_t>(statement.result)].tensor.type;
+  view.nodes = statement.nodes;
+  for (const Index& index : statement.indices) view.atoms.push_back(index.extent);
+  for (const IndexId i : statement.result_indices) view.dims.push_back({i});
+  for (const Expr& node : statement.nodes) {
+    const bool known = node.kind != Expr::Kind::access || values_of(draft, node.tensor) != nullptr;
+    if (!known || node.kind == Expr::Kind::reduce) return;
+  }
+  if (view.size() > kMaxKept - draft.kept_values) return;
+  draft.kept_values += view.size();
+  draft.tensors[static_cast<size_t>(statement.result)].values =
+      evaluate_value(view, [&](TensorId t) { return values_of(draft, t); });
 }
 
 }  // namespace fuseflow

@@ -25,4 +25,8 @@ std::optional<std::vector<MaskCondition>> over_result(const Statement& statement
 bool every_row_open(const DraftProgram& draft, const Statement& statement,
                     const std::vector<IndexId>& over, const std::vector<MaskCondition>& conditions);
 
+/// Keeps the values of a mask that the program computes from known ones (Greater(adj, 0), Equal,
+/// Not, (1 - mask) * -1e4): elementwise statements up to a bounded size.
+void keep_known_values(DraftProgram& draft, const Statement& statement);
+
 }  // namespace fuseflow

@@ -260,6 +260,11 @@ Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& 
   for (Draft& d : draft.tensors) {
     d.tensor.shape = extents(d.shape);
     if (d.tensor.role == Role::input && d.shape != d.bound_shape) view_source(d);
+    if (d.values && d.values->shape != d.shape) {  // the dimensions were cut
+      auto cut = std::make_shared<HostTensor>(*d.values);
+      cut->shape = d.shape;
+      d.values = std::move(cut);
+    }
     program.tensors.push_back(d.tensor);
   }
   settle_constants(program, draft, model, options);
