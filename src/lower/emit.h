@@ -106,9 +106,8 @@ class Emitter {
 
   std::vector<Space> spaces_;                                   ///< of this phase; 0 is the root
   std::map<std::tuple<StreamId, int, int>, int> space_by_crd_;  ///< (coordinates, parent, index)
-  std::map<std::pair<StreamId, int64_t>, StreamId>
-      complete_;                                 ///< (around, extent) -> every coordinate
-  std::map<std::pair<int, int>, Input> values_;  ///< (node, home space)
+  std::map<std::pair<StreamId, int64_t>, StreamId> complete_;   ///< (around, extent or index)
+  std::map<std::pair<int, int>, Input> values_;                 ///< (node, home space)
   std::map<std::tuple<int, int, std::vector<int>>, StreamTensor> reductions_;
   std::map<std::pair<int, int>, int> graph_indices_;  ///< (region index, how often in scope)
 };

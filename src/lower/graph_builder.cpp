@@ -44,9 +44,10 @@ std::vector<int64_t> GraphBuilder::key_of(const Node& node,
     key.push_back(input.stream);
     key.push_back(input.is_immediate() ? std::bit_cast<int32_t>(input.immediate) : 0);
   }
-  // What a loop is called makes no difference, but how far it runs does.
+  // What a loop is called makes no difference (unless names count), but how far it runs does.
   if (node.kind == NodeKind::scan) {
-    key.push_back(graph_.indices[outputs[0].indices.back()].extent);
+    const int loop = outputs[0].indices.back();
+    key.push_back(names_count_ ? loop : graph_.indices[loop].extent);
   }
   return key;
 }

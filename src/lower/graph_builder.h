@@ -34,6 +34,9 @@ class GraphBuilder {
   /// joins need one name. Takes effect with settle_indices.
   void same_index(int a, int b);
   void settle_indices();
+  /// Loops of other names stay apart from now on: copies and blocks belong to a loop by its name.
+  void keep_names() { names_count_ = true; }
+  bool names_count() const { return names_count_; }
   /// The outputs of the node, made if there is no equal one.
   std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
   StreamId add_one(Node node, OutputSpec output) { return add(std::move(node), {output})[0]; }
@@ -58,6 +61,7 @@ class GraphBuilder {
   std::map<std::vector<int64_t>, NodeId> made_;
   std::vector<int> merged_;  ///< by index: another one that it is the same as, or itself
   size_t max_nodes_;
+  bool names_count_ = false;
   int phase_ = 0;
   size_t origin_ = 0;
 };

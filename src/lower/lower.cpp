@@ -29,6 +29,7 @@ class RegionLowering {
                  builder_, options.mutant) {}
 
   LoweredRegion run() {
+    if (names_count()) builder_.keep_names();
     int phase = -1;
     std::vector<int> roots = indices_.roots;
     std::stable_sort(roots.begin(), roots.end(), [&](int a, int b) {
@@ -58,6 +59,13 @@ class RegionLowering {
   }
 
  private:
+  /// Copies name their loop, and blocks belong to one: equal loops of other names are not merged.
+  bool names_count() const {
+    const auto blocked = [](const Tensor& tensor) { return !tensor.format.block.empty(); };
+    return !region_.schedule.parallel.empty() ||
+           std::any_of(program_.tensors.begin(), program_.tensors.end(), blocked);
+  }
+
   void lower_root(int root) {
     const Instance& instance = indices_.instances[root];
     const Statement& statement = region_.statements[instance.statement];

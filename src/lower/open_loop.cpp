@@ -249,7 +249,8 @@ StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_
 /// Every coordinate: the loop that another expression opened here, a stream that is known to be
 /// complete, a dense level, or a counter.
 LoopOpener::Joined LoopOpener::everywhere() {
-  const auto key = std::pair(emitter_.spaces_[context_.space].crd, emitter_.extents_[index_]);
+  const int64_t which = emitter_.builder_.names_count() ? index_ : emitter_.extents_[index_];
+  const auto key = std::pair(emitter_.spaces_[context_.space].crd, which);
   const auto known = emitter_.complete_.find(key);
   if (known != emitter_.complete_.end()) return {known->second, {}};
   if (!complete_.empty()) {
