@@ -45,7 +45,6 @@ class ExactCounter {
     const SpaceInfo& info = s_.info(i);
     SpaceCount& count = counts_.space[static_cast<size_t>(i)];
     if (info.opening == Opening::root) return;
-    counts_.certain[static_cast<size_t>(i)] = is_certain(info);
     count.elements = 0;
     const Table& parent = relations_.relation(info.parent, relations_.needs(i, {}));
     const std::vector<Range> fibers = relations_.ranges(i, parent);
@@ -53,6 +52,7 @@ class ExactCounter {
       count.elements += parent.weight[r] * fibers[r].count;
       if (fibers[r].count > 0) count.nonempty += parent.weight[r];
     }
+    counts_.certain[static_cast<size_t>(i)] = is_certain(info);  // patterns are known by now
   }
 
   bool is_certain(const SpaceInfo& info) const {

@@ -428,14 +428,14 @@ Columns Deriver::wanted_below() const {
   std::map<int, Columns> wanted;           // by space before the move
   std::vector<std::pair<int, int>> below;  // (depth, origin)
   for (const auto& [key, moved] : s_.moved) {
-    if (key.first != move_id(space_, false) || moved == space_) continue;
+    if (key.first != dropped() || moved == space_) continue;
     below.emplace_back(s_.spaces.spaces[static_cast<size_t>(key.second)].depth, key.second);
   }
   for (Column c = 0; c < static_cast<Column>(s_.structural.size()); ++c) {
     const Column canonical = s_.canonical[static_cast<size_t>(c)];
     if (!s_.structural[static_cast<size_t>(c)] || canonical < 0) continue;
     const ColumnInfo& info = s_.column(canonical);
-    if (info.kind == ColumnInfo::Kind::transport && info.move == move_id(space_, false)) {
+    if (info.kind == ColumnInfo::Kind::transport && info.move == dropped()) {
       Columns& set = wanted[s_.home(info.base)];
       set = united(std::move(set), {info.base});
     }
@@ -458,7 +458,7 @@ void Deriver::drop() {
     add_payload(node_.outputs[i], 0, s_.canonical[static_cast<size_t>(node_.inputs[i].stream)]);
   }
   for (const Column base : wanted_below()) {
-    const Column column = s_.transported(base, move_id(space_, false));
+    const Column column = s_.transported(base, dropped());
     if (column != base) add_payload(column, 0, base);
   }
   const int inner = s_.space_of(node_.inputs[outer].stream);

@@ -35,6 +35,8 @@ class Deriver {
   void add_payload(Column column, size_t group, Column source);
   Columns sources(size_t group) const;
   Columns wanted_below() const;
+  /// The move that the drop makes.
+  int dropped() const { return s_.move_of(space_, s_.space_of(node_.inputs[0].stream), -1); }
 
   void join(const std::vector<int>& groups);
   void collect_join_payloads();

@@ -89,8 +89,9 @@ const Graph& graph_of(const Region& region) {
   for (const Stream& stream : region.graph->streams) {
     if (stream.block.empty()) continue;
     throw Error(ExitCode::rejected, region.where,
-                "region @" + region.name + " works on blocks, which cannot be estimated yet; "
-                "simulate it (fuseflow-sim)");
+                "region @" + region.name +
+                    " works on blocks, which cannot be estimated yet; "
+                    "simulate it (fuseflow-sim)");
   }
   return *region.graph;
 }

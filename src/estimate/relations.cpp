@@ -144,12 +144,8 @@ Column Relations::presence_or_none(int move) {
 }
 
 const Node* Relations::aligner(int move) const {
-  if (move != move_id(move_top(move), true)) return nullptr;
-  const int top = move_top(move);
-  for (const Node& node : graph_.nodes) {
-    if (node.kind == NodeKind::align && s_.space_of(node.inputs[0].stream) == top) return &node;
-  }
-  return nullptr;
+  const NodeId align = s_.move(move).align;
+  return align < 0 ? nullptr : &s_.node(align);
 }
 
 Columns Relations::support(int space, Column column) {
@@ -160,7 +156,7 @@ Columns Relations::support(int space, Column column) {
       return {};
     case ColumnInfo::Kind::presence:
     case ColumnInfo::Kind::transport: {
-      if (space != move_top(info.move)) {
+      if (space != s_.move(info.move).top) {
         Columns result;
         for (const Column c : needs(s_.info(space).origin, {info.base})) {
           result.push_back(s_.transported(c, info.move));
@@ -445,7 +441,7 @@ std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const 
                                                 const std::vector<Range>& fibers,
                                                 const std::vector<size_t>& offsets) {
   const ColumnInfo info = s_.column(column);
-  if (space != move_top(info.move)) {
+  if (space != s_.move(info.move).top) {
     const int origin = s_.info(space).origin;
     const Table before = before_move(space, parent, needs(origin, {info.base}));
     return evaluate(origin, info.base, before, fibers, offsets);

@@ -300,13 +300,13 @@ class StatisticalCounter {
   /// Fibers moved below other elements: those that both sides have.
   Fiber moved(const SpaceInfo& info) {
     const Fiber origin = fiber_of(info.origin);
-    if (info.parent != move_top(info.move) || s_.node(info.opener).kind == NodeKind::drop) {
+    if (info.parent != s_.move(info.move).top || s_.node(info.opener).kind == NodeKind::drop) {
       const bool dropped = s_.node(info.opener).kind == NodeKind::drop && origin.nonempty > 0 &&
-                           info.parent == move_top(info.move);
+                           info.parent == s_.move(info.move).top;
       return dropped ? Fiber{origin.length / origin.nonempty, 1} : origin;
     }
     const int from = s_.info(info.origin).parent;
-    const double to_length = fiber_of(move_top(info.move)).length;
+    const double to_length = fiber_of(s_.move(info.move).top).length;
     const double share = to_length > 0 ? std::min(1.0, fiber_of(from).length / to_length) : 0.0;
     return {origin.length * share, origin.nonempty * share};
   }

@@ -80,7 +80,7 @@ class Analysis {
         break;
       case NodeKind::align:
         move(node.inputs[2].stream, node.outputs[0], s_.space_of(node.inputs[1].stream),
-             s_.space_of(node.inputs[0].stream), true);
+             s_.space_of(node.inputs[0].stream), id);
         break;
       case NodeKind::drop:
         open_drop(node, id);
@@ -137,14 +137,14 @@ class Analysis {
       if (i < outer) {
         open_computed(node.outputs[i], id, 0);
       } else {
-        move(node.inputs[i].stream, node.outputs[i], from, kept, false);
+        move(node.inputs[i].stream, node.outputs[i], from, kept, -1);
       }
     }
   }
 
   /// The stream `in` below space `from` becomes `out` below `top`.
-  void move(StreamId in, StreamId out, int from, int top, bool align) {
-    const int id = move_id(top, align);
+  void move(StreamId in, StreamId out, int from, int top, NodeId align) {
+    const int id = s_.move_of(top, from, align);
     int origin = s_.space_of(in);
     int moved = s_.space_of(out);
     s_.moved[{id, from}] = top;
@@ -261,10 +261,21 @@ Column Structure::position_of(int s) {
   return at->second;
 }
 
+int Structure::move_of(int top, int from, NodeId align) {
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const bool same_kind = (moves[i].align < 0) == (align < 0);
+    if (moves[i].top == top && moves[i].from == from && same_kind) return static_cast<int>(i);
+  }
+  moves.push_back({top, from, align});
+  return static_cast<int>(moves.size()) - 1;
+}
+
 Column Structure::presence_at(int move) {
   const auto [at, fresh] =
       interned.try_emplace({2, move, -1}, static_cast<Column>(column_info.size()));
-  if (fresh) column_info.push_back({ColumnInfo::Kind::presence, move_top(move), -1, move});
+  if (fresh)
+    column_info.push_back(
+        {ColumnInfo::Kind::presence, moves[static_cast<size_t>(move)].top, -1, move});
   return at->second;
 }
 

@@ -25,17 +25,16 @@ struct ColumnInfo {
   } kind = Kind::stream;
   int home = -1;  ///< the space in which it is made
   Column base = -1;
-  int move = -1;  ///< see move_id
+  int move = -1;  ///< into Structure::moves
 };
 
-/// What moved fibers below the elements of space `top`: a drop (which made that space out of
-/// another) or an align (which found it there).
-inline int move_id(int top, bool align) {
-  return 2 * top + (align ? 1 : 0);
-}
-inline int move_top(int move) {
-  return move / 2;
-}
+/// Fibers of the elements of space `from` moved below those of space `top`: by a drop (which made
+/// that space out of `from`) or by an align (which found both there).
+struct Move {
+  int top = -1;
+  int from = -1;
+  NodeId align = -1;  ///< the (first) align; -1: a drop
+};
 
 /// How the fibers of a space come about.
 enum class Opening : uint8_t { root, counted, scanned, computed, moved };
@@ -48,7 +47,7 @@ struct SpaceInfo {
   int64_t counted = 0;    ///< counted: elements of every fiber
   int order = 0;          ///< accumulate: which of the output loops, from 0
   int origin = -1;        ///< moved (align, drop): the space whose fibers these are
-  int move = -1;          ///< moved: by what, see move_id
+  int move = -1;          ///< moved: into Structure::moves
   bool elements = false;  ///< coordinates or positions matter, not only how many there are
 };
 
@@ -74,7 +73,11 @@ struct Structure {
   Column presence_at(int move);
   Column transported(Column base, int move);
 
-  std::vector<ColumnInfo> column_info;                   ///< by Column; the streams first
+  std::vector<ColumnInfo> column_info;  ///< by Column; the streams first
+  std::vector<Move> moves;
+  const Move& move(int id) const { return moves[static_cast<size_t>(id)]; }
+  /// The id of a move, made if new.
+  int move_of(int top, int from, NodeId align);
   std::map<std::pair<int, int>, int> moved;              ///< (move, space before) -> space
   std::map<std::tuple<int, int, int>, Column> interned;  ///< (kind, base or space, move)
 };

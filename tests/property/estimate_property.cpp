@@ -81,6 +81,12 @@ void try_program(uint64_t seed, Tally& tally) {
       TensorData before = data;
       RunOptions options;
       options.explain_deadlock = false;
+      try {
+        if (estimate_region(program, region, data, machine).tokens > 1e6) return;
+      } catch (const Error& error) {
+        expect(false, error.what(), seed, region, program, tally);
+        return;
+      }
       const RunResult run = interpret_graph(program, *region.graph, data, machine, options);
       if (run.finish != Finish::done) return;
       compare_region(seed, program, region, before, machine, run, tally);
