@@ -300,7 +300,8 @@ class RandomGraph {
   void pass() {
     Space& s = space_with_values();
     if (s.vals.empty()) return;
-    s.vals.push_back(b.pass(NodeKind::buffer, s.vals.back(), StreamKind::val));
+    const int64_t capacity = pick(2) == 0 ? 0 : 1 + pick(12);
+    s.vals.push_back(b.pass(NodeKind::buffer, s.vals.back(), StreamKind::val, capacity));
   }
 
   /// Everything that nobody consumes goes into a buffer whose output is not used, or a writer.

@@ -60,7 +60,13 @@ class Run {
       const int64_t depth = depth_of(s);
       if (depth > 0 && result.streams[s].peak > depth) return false;
     }
-    return true;
+    return !some_too_late();
+  }
+
+  /// Whether some token of a bounded buffer came too late: the times of this run are wrong.
+  bool some_too_late() const {
+    return std::any_of(tails_.begin(), tails_.end(),
+                       [](const auto& tail) { return tail != nullptr && tail->too_late(); });
   }
 
  private:
@@ -102,6 +108,7 @@ class Run {
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
   std::vector<int> position_;                         // by node: in nodes_, or -1
+  std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
   std::unique_ptr<Addresses> addresses_;
   std::unique_ptr<Bounded> replay_;  // bounded runs only
   std::unique_ptr<Schedule> schedule_;
@@ -134,6 +141,29 @@ void Run::connect() {
       output.ports.push_back(&port);
     }
     if (!bounded_) find_twins(n);
+  }
+  tails_.resize(graph_.nodes.size());
+  for (size_t n = 0; n < graph_.nodes.size() && !bounded_; ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.kind != NodeKind::buffer || node.capacity <= 0 || node.outputs.empty()) continue;
+    Output& output = outputs_[static_cast<size_t>(node.outputs[0])];
+    // A buffer behind takes when it really gives: two in a row are left to the solution with credits.
+    const bool chained = std::any_of(output.ports.begin(), output.ports.end(), [&](const Port* port) {
+      return graph_.nodes[static_cast<size_t>(port->consumer)].kind == NodeKind::buffer;
+    });
+    if (output.ports.empty() || chained) continue;
+    Port& input = *ports_[n][0];
+    const UnitTiming& timing = machine_.timing(unit_class(node.kind));
+    tails_[n] = std::make_unique<BufferTail>(node.capacity, timing.interval_cycles,
+                                             timing.latency_cycles, input.latency,
+                                             output.ports.size());
+    tails_[n]->record = output.record;
+    input.measured = false;
+    for (size_t c = 0; c < output.ports.size(); ++c) {
+      output.ports[c]->tail = tails_[n].get();
+      output.ports[c]->consumer_of_tail = c;
+      output.ports[c]->measured = false;
+    }
   }
 }
 
@@ -187,6 +217,7 @@ void Run::make_nodes(int phase) {
     const Node& node = graph_.nodes[n];
     if (node.phase != phase) continue;
     auto made = make_node(context_, static_cast<NodeId>(n));
+    made->tail = tails_[n].get();
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
@@ -248,13 +279,14 @@ void Run::run_phase(int phase) {
   }
   schedule_->run(options_.threads, [this](int64_t last_step) {
     now_ = std::max(now_, last_step + 1);
-    return check_limits();
+    return check_limits() && !some_too_late();
   });
   for (const auto& node : nodes_) now_ = std::max(now_, node->stats().last_step + 1);
   finish_phase();
 }
 
 void Run::finish_phase() {
+  if (result_.finish == Finish::done && some_too_late()) result_.finish = Finish::cancelled;
   if (result_.finish == Finish::done) {
     for (const auto& node : nodes_) {
       if (!node->ended()) {
@@ -296,6 +328,10 @@ void Run::end_phase() {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
     result_.timing_operations += static_cast<int64_t>(node->pace().timing_steps);
+    if (const auto& tail = tails_[static_cast<size_t>(node->id())]) {
+      tail->fill(stats);
+      result_.timing_operations += static_cast<int64_t>(tail->timing_steps());
+    }
     if (bounded_) {
       replay_->fill(node->id(), stats);
       result_.timing_operations += stats.steps;
@@ -345,6 +381,11 @@ void Run::summarize() {
       result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
     }
   }
+  for (size_t n = 0; n < tails_.size(); ++n) {
+    if (tails_[n] == nullptr) continue;
+    StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[0].stream)];
+    stats.peak = std::max(stats.peak, tails_[n]->input_peak());
+  }
   if (replay_) replay_->fill_peaks(result_.streams);
   finish_counts(program_, graph_, data_, result_);
 }
@@ -390,7 +431,9 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
     // Only buffers may be bounded: if none is ever full, no credit is missed.
     engine::Run run(program, graph, data, machine, options, tuning, false);
     RunResult result = run.run();
-    if (result.finish != Finish::done || run.within_depths(result)) return result;
+    if (!run.some_too_late() && (result.finish != Finish::done || run.within_depths(result))) {
+      return result;
+    }
   }
   RunResult result = engine::Run(program, graph, data, machine, options, tuning, true).run();
   if (result.finish != Finish::deadlock || machine.dram.model != "none") return result;

@@ -61,6 +61,7 @@ class EngineNode {
   /// (output 0) and requests bursts (output 1); the next needs both (inputs 0 and 1). `log` is the
   /// last side's. A writer has one side, whose outputs are its bursts.
   std::vector<StepLog> before;
+  BufferTail* tail = nullptr;  ///< of a bounded buffer, where nothing else is bounded
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;

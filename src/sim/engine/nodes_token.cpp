@@ -43,6 +43,7 @@ class TokenNode : public EngineNode {
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps.at(0));
     if (log.wanted) log_steps(batches_, n);
+    if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);
     take(0, ports.size(), n, steps);
     give_like(0, like, n, {payload, payload.get()}, steps);
     ended_ = !like.stops.empty() && like.stops.back().done();

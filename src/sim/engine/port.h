@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/engine/buffer_tail.h"
 #include "sim/engine/occupancy.h"
 #include "sim/engine/tokens.h"
 #include "sim/run.h"
@@ -34,6 +35,8 @@ class Port {
   int consumer = -1;     ///< node
   bool measured = true;  ///< false: another port has the same times; see `like`
   const Port* like = nullptr;
+  BufferTail* tail = nullptr;  ///< the producer is a bounded buffer, which measures for the port
+  size_t consumer_of_tail = 0;
 
   void push(const Segment& segment);
 
@@ -45,7 +48,10 @@ class Port {
 
   int64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   int64_t taken() const { return taken_; }
-  int64_t peak() const { return like != nullptr ? like->peak() : occupancy_.peak(); }
+  int64_t peak() const {
+    if (tail != nullptr) return tail->peak(consumer_of_tail);
+    return like != nullptr ? like->peak() : occupancy_.peak();
+  }
 
  private:
   friend class PortCursor;

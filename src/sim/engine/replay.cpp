@@ -128,71 +128,112 @@ bool NodeReplay::simple(const StepType& type) const {
   for (const StepType::Give& give : type.gives) {
     if (give.count != 1 || records[give.output] != nullptr) return false;
     for (const Fifo* fifo : outputs[give.output]) {
-      if (fifo->memory != nullptr) return false;
+      // The first tokens need no credit: step() knows.
+      if (fifo->memory != nullptr || fifo->given() < fifo->depth) return false;
       ++fifos;
     }
   }
   return fifos <= kMostLanes;
 }
 
+namespace {
+
+/// Times to be read (arrivals, credits) or written (takes, gives), one a step.
+struct Lane {
+  int64_t* times;
+  size_t mask;
+  int64_t index;
+  int64_t stride;
+  int64_t plus;
+  int64_t& at(int64_t k) const { return times[static_cast<size_t>(index + k * stride) & mask]; }
+};
+
+struct Lanes {
+  Lane in[kMostLanes];
+  Lane credit[kMostLanes];
+  Lane store[2 * kMostLanes];
+  int ins = 0;
+  int credits = 0;
+  int stores = 0;
+};
+
+struct Progress {
+  int64_t free_at = 0;
+  int64_t first = -1;
+  int64_t last = -1;
+  int64_t blocked = 0;
+};
+
+/// The recurrence. kIn, kCredit, kStore: numbers of lanes known at compile time, or -1.
+template <int kIn, int kCredit, int kStore>
+int64_t run_steps(const Lanes& lanes, int64_t n, int64_t cost, int64_t horizon, Progress& p) {
+  const int ins = kIn >= 0 ? kIn : lanes.ins;
+  const int credits = kCredit >= 0 ? kCredit : lanes.credits;
+  const int stores = kStore >= 0 ? kStore : lanes.stores;
+  int64_t k = 0;
+  int64_t t = p.last;
+  for (; k < n; ++k) {
+    int64_t ready = p.free_at;
+    for (int l = 0; l < ins; ++l) ready = std::max(ready, lanes.in[l].at(k) + lanes.in[l].plus);
+    int64_t step = ready;
+    for (int l = 0; l < credits; ++l) step = std::max(step, lanes.credit[l].at(k) + 1);
+    if (step >= horizon) break;
+    t = step;
+    for (int l = 0; l < stores; ++l) lanes.store[l].at(k) = t;
+    p.blocked += t - ready;
+    if (p.first < 0) p.first = t;
+    p.free_at = t + cost;
+  }
+  p.last = t;
+  return k;
+}
+
+int64_t run_steps_of(const Lanes& lanes, int64_t n, int64_t cost, int64_t horizon, Progress& p) {
+  using Run = int64_t (*)(const Lanes&, int64_t, int64_t, int64_t, Progress&);
+  static constexpr Run kRuns[3][3][4] = {
+      {{run_steps<0, 0, 0>, run_steps<0, 0, 1>, run_steps<0, 0, 2>, run_steps<0, 0, 3>},
+       {run_steps<0, 1, 0>, run_steps<0, 1, 1>, run_steps<0, 1, 2>, run_steps<0, 1, 3>},
+       {run_steps<0, 2, 0>, run_steps<0, 2, 1>, run_steps<0, 2, 2>, run_steps<0, 2, 3>}},
+      {{run_steps<1, 0, 0>, run_steps<1, 0, 1>, run_steps<1, 0, 2>, run_steps<1, 0, 3>},
+       {run_steps<1, 1, 0>, run_steps<1, 1, 1>, run_steps<1, 1, 2>, run_steps<1, 1, 3>},
+       {run_steps<1, 2, 0>, run_steps<1, 2, 1>, run_steps<1, 2, 2>, run_steps<1, 2, 3>}},
+      {{run_steps<2, 0, 0>, run_steps<2, 0, 1>, run_steps<2, 0, 2>, run_steps<2, 0, 3>},
+       {run_steps<2, 1, 0>, run_steps<2, 1, 1>, run_steps<2, 1, 2>, run_steps<2, 1, 3>},
+       {run_steps<2, 2, 0>, run_steps<2, 2, 1>, run_steps<2, 2, 2>, run_steps<2, 2, 3>}}};
+  if (lanes.ins < 3 && lanes.credits < 3 && lanes.stores < 4) {
+    return kRuns[lanes.ins][lanes.credits][lanes.stores](lanes, n, cost, horizon, p);
+  }
+  return run_steps<-1, -1, -1>(lanes, n, cost, horizon, p);
+}
+
+}  // namespace
+
 /// The same as n times step(), with everything that does not change between steps taken out.
 int64_t NodeReplay::steps(const StepType& type, int64_t n, int64_t horizon) {
-  struct Lane {
-    const int64_t* from;  // arrivals or credits
-    int64_t* to;          // takes or gives; null if nothing is taken
-    size_t mask;
-    int64_t index;
-    int64_t stride;
-    int64_t back;  // credit: `depth` tokens earlier
-    int64_t plus;
-  };
-  Lane in[kMostLanes];
-  Lane out[kMostLanes];
-  size_t ins = 0;
-  size_t outs = 0;
+  Lanes lanes;
   for (const StepType::Need& need : type.needs) {
     Fifo& fifo = *inputs[need.port];
-    in[ins++] = {fifo.arrivals(),      need.take > 0 ? fifo.takes() : nullptr, fifo.mask(),
-                 fifo.taken(),         need.take,                              need.need - 1,
-                 fifo.memory == nullptr ? fifo.latency : 0};
+    const int64_t plus = fifo.memory == nullptr ? fifo.latency : 0;
+    lanes.in[lanes.ins++] = {fifo.arrivals(), fifo.mask(), fifo.taken() + need.need - 1, need.take,
+                             plus};
+    if (need.take == 0) continue;
+    lanes.store[lanes.stores++] = {fifo.takes(), fifo.mask(), fifo.taken(), 1, 0};
   }
   for (const StepType::Give& give : type.gives) {
     for (Fifo* fifo : outputs[give.output]) {
       fifo->make_room(n);
-      out[outs++] = {fifo->takes(), fifo->gives(), fifo->mask(), fifo->given(), 1, fifo->depth, 1};
+      lanes.store[lanes.stores++] = {fifo->gives(), fifo->mask(), fifo->given(), 1, 0};
+      if (fifo->depth == 0) continue;
+      lanes.credit[lanes.credits++] = {fifo->takes(), fifo->mask(), fifo->given() - fifo->depth, 1,
+                                       1};
     }
   }
-  int64_t done = 0;
-  int64_t free_at = free_at_;
-  int64_t t = last_;
-  for (; done < n; ++done) {
-    int64_t ready = free_at;
-    for (size_t l = 0; l < ins; ++l) {
-      const Lane& lane = in[l];
-      const auto at = static_cast<size_t>(lane.index + done * lane.stride + lane.back) & lane.mask;
-      ready = std::max(ready, lane.from[at] + lane.plus);
-    }
-    t = ready;
-    for (size_t l = 0; l < outs; ++l) {
-      const Lane& lane = out[l];
-      const int64_t token = lane.index + done - lane.back;
-      if (lane.back == 0 || token < 0) continue;
-      t = std::max(t, lane.from[static_cast<size_t>(token) & lane.mask] + 1);
-    }
-    if (t >= horizon) break;
-    for (size_t l = 0; l < ins; ++l) {
-      const Lane& lane = in[l];
-      if (lane.to != nullptr) lane.to[static_cast<size_t>(lane.index + done) & lane.mask] = t;
-    }
-    for (size_t l = 0; l < outs; ++l) {
-      out[l].to[static_cast<size_t>(out[l].index + done) & out[l].mask] = t;
-    }
-    blocked_ += t - ready;
-    if (first_ < 0) first_ = t;
-    last_ = t;
-    free_at = t + type.cost;
-  }
-  free_at_ = free_at;
+  Progress p{free_at_, first_, last_, 0};
+  const int64_t done = run_steps_of(lanes, n, type.cost, horizon, p);
+  free_at_ = p.free_at;
+  first_ = p.first;
+  last_ = p.last;
+  blocked_ += p.blocked;
   for (const StepType::Need& need : type.needs) {
     if (need.take > 0) inputs[need.port]->take_many(done);
   }

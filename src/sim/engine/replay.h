@@ -66,7 +66,7 @@ class Fifo {
   size_t mask() const { return mask_; }
   int64_t* gives() { return give_.data(); }
   int64_t* takes() { return take_.data(); }
-  const int64_t* arrivals() const { return memory == nullptr ? give_.data() : answer_.data(); }
+  int64_t* arrivals() { return memory == nullptr ? give_.data() : answer_.data(); }
   void make_room(int64_t count) {
     while (given_ + count - base() >= static_cast<int64_t>(give_.size())) {
       measure();

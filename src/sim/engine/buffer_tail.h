@@ -1,0 +1,79 @@
+// The output of a buffer that holds a bounded number of tokens, in a run without any other bound: its
+// tokens are given on as if it had no bound, and its real steps are worked out once its consumers' takes
+// are known. Exact as long as no token comes too late for a step that takes it; else the whole graph
+// has to be solved with credits (bounded.h).
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "sim/engine/occupancy.h"
+#include "sim/run.h"
+
+namespace fuseflow::engine {
+
+class BufferTail {
+ public:
+  BufferTail(int64_t capacity, int64_t interval, int64_t latency, int64_t input_latency,
+             size_t consumers)
+      : capacity_(capacity),
+        interval_(interval),
+        latency_(latency),
+        input_latency_(input_latency),
+        consumers_(consumers) {}
+
+  /// The buffer's next n tokens arrive at these times, and would be given at these without a bound.
+  void arrive(const TimeRef& arrivals, const TimeRef& gives, uint32_t n);
+  /// A consumer takes the next n tokens.
+  void take(size_t consumer, const TimeRef& takes, uint32_t n);
+
+  bool too_late() const { return too_late_; }
+  int64_t input_peak() const { return input_.peak(); }
+  int64_t peak(size_t consumer) const { return consumers_[consumer].occupancy.peak(); }
+  /// The buffer's counts that depend on the bound.
+  void fill(NodeStats& stats) const;
+  uint64_t timing_steps() const { return timing_steps_; }
+  std::vector<TokenRecord>* record = nullptr;  ///< of the stream: its times are put right
+
+ private:
+  struct Span {
+    int64_t first;
+    uint32_t count;
+    TimeRef times;
+    int64_t end() const { return first + count; }
+    TimeRef at(int64_t token) const { return times.from(static_cast<uint32_t>(token - first)); }
+  };
+  struct Consumer {
+    std::deque<Span> takes;  ///< of tokens not settled, and the last capacity_ that are
+    size_t next = 0;         ///< the span of the next token to be settled
+    int64_t taken = 0;
+    Occupancy occupancy;
+  };
+  void settle(uint32_t n);
+  bool never_full(const Consumer& consumer, const TimeRef& gives, uint32_t n) const;
+  TimeRef settle_slowly(uint32_t n);
+  /// Calls visit(position in the batch, takes, count) for the takes `capacity_` tokens earlier.
+  template <typename Visit>
+  void for_credits(const Consumer& consumer, uint32_t n, Visit&& visit) const;
+
+  const int64_t capacity_;
+  const int64_t interval_;
+  const int64_t latency_;
+  const int64_t input_latency_;
+  std::mutex mutex_;  // guards all below
+  std::vector<Consumer> consumers_;
+  std::deque<Span> arrivals_;  // of tokens not settled
+  std::deque<Span> gives_;     // the same
+  int64_t arrived_ = 0;
+  int64_t settled_ = 0;
+  int64_t last_ = INT64_MIN / 2;
+  int64_t first_ = -1;
+  int64_t blocked_ = 0;
+  uint64_t timing_steps_ = 0;
+  Occupancy input_;
+  std::atomic<bool> too_late_ = false;
+};
+
+}  // namespace fuseflow::engine
