@@ -1,9 +1,8 @@
 #include "sim/engine/schedule.h"
 
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
+#include <system_error>
+#include <thread>
 
 namespace fuseflow::engine {
 
@@ -65,10 +64,14 @@ void Schedule::run(int threads, const std::function<bool(int64_t)>& go_on) {
     }
     return;
   }
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(0, threads, [&](int) { serve(go_on); }, tbb::simple_partitioner());
-  });
+  // Plain threads: each lives for the whole run, and the thread sanitizer sees them start and end.
+  std::vector<std::thread> helpers;
+  try {
+    for (int t = 1; t < threads; ++t) helpers.emplace_back([&] { serve(go_on); });
+  } catch (const std::system_error&) {  // no more threads: fewer do the same
+  }
+  serve(go_on);
+  for (std::thread& helper : helpers) helper.join();
   if (problem_) std::rethrow_exception(problem_);
 }
 
