@@ -90,11 +90,23 @@ class PlacementSearch {
     for (const OrderEdge& edge : cycle) {
       if (edge.kind == EdgeKind::storage) views.push_back(edge);
     }
-    std::stable_sort(views.begin(), views.end(), [&](const OrderEdge& a, const OrderEdge& b) {
-      return estimated_entries(tensor(a.tensor)) < estimated_entries(tensor(b.tensor));
-    });
+    // A view without which an order exists, and the smallest one.
+    const auto cost = [&](const OrderEdge& edge) {
+      const bool alone = find_cycle(without_view(indices, edge)).empty();
+      return std::pair(!alone, estimated_entries(tensor(edge.tensor)));
+    };
+    std::stable_sort(views.begin(), views.end(),
+                     [&](const OrderEdge& a, const OrderEdge& b) { return cost(a) < cost(b); });
     return std::any_of(views.begin(), views.end(),
                        [&](const OrderEdge& edge) { return copy_view(indices, edge, why); });
+  }
+
+  static RegionIndices without_view(const RegionIndices& indices, const OrderEdge& edge) {
+    RegionIndices others = indices;
+    std::erase_if(others.edges, [&](const OrderEdge& other) {
+      return other.instance == edge.instance && other.reason == edge.reason;
+    });
+    return others;
   }
 
   /// Gives the accesses of an edge a copy of their tensor whose storage order fits the other
@@ -102,12 +114,8 @@ class PlacementSearch {
   bool copy_view(const RegionIndices& indices, const OrderEdge& edge, const std::string& why) {
     const Instance& instance = indices.instances[edge.instance];
     Statement& statement = choice_.program.regions[region_].statements[instance.statement];
-    RegionIndices others = indices;
-    std::erase_if(others.edges, [&](const OrderEdge& other) {
-      return other.instance == edge.instance && other.reason == edge.reason;
-    });
     std::vector<int> rank(indices.indices.size(), 0);
-    const std::vector<int> order = nearest_order(others);
+    const std::vector<int> order = nearest_order(without_view(indices, edge));
     for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int>(i);
     TensorId copy = -1;
     for (Expr& node : statement.nodes) {

@@ -76,8 +76,7 @@ inline std::string untidy(const Storage& storage) {
   return "";
 }
 
-inline CheckResult check_program(Program program, const Inputs& inputs,
-                                 const CheckOptions& options = {}) {
+inline CheckResult check_program(Program program, Inputs inputs, const CheckOptions& options = {}) {
   CheckResult result;
   try {
     program = lower_program(std::move(program), options.lower);
@@ -86,6 +85,8 @@ inline CheckResult check_program(Program program, const Inputs& inputs,
     result.failure = fmt::format("lowering: {}", error.what());
     return result;
   }
+  const Inputs known = load_inputs(program);  // lowering may have added copies of inputs
+  for (size_t t = inputs.size(); t < known.size(); ++t) inputs.push_back(known[t]);
   try {
     verify(program);
   } catch (const Error& error) {

@@ -136,5 +136,60 @@ TEST(Lower, Phases) {
                "  %y[i, f] = sum(j) %a[i, j] * %t[j, f]\n}\n");
 }
 
+std::vector<std::string> order_of(const Program& program) {
+  const RegionIndices indices = region_indices(program, 0);
+  std::vector<std::string> names;
+  for (const int index : default_order(indices)) names.push_back(indices.indices[index].name);
+  return names;
+}
+
+TEST(RegionIndices, DefaultOrderIsGustavsons) {
+  const Program program = parse(std::string(kGraphInputs) +
+                                "result %y: f32[6, 4] dense,dense\n"
+                                "region @y {\n  %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
+  EXPECT_EQ(order_of(program), (std::vector<std::string>{"i", "j", "f"}));
+}
+
+TEST(RegionIndices, SoftmaxSharesOneLoop) {
+  const Program program = parse(std::string(kGraphInputs) +
+                                "temp %e: f32[6, 4] dense,dense\ntemp %d: f32[6] dense\n"
+                                "result %y: f32[6, 4] dense,dense\n"
+                                "region @y {\n  %e[i, j] = exp(%x[i, j])\n"
+                                "  %d[i] = sum(k) %e[i, k]\n"
+                                "  %y[i, j] = %e[i, j] / %d[i]\n}\n");
+  EXPECT_EQ(order_of(program), (std::vector<std::string>{"i", "j"}));
+}
+
+TEST(RegionIndices, IllegalOrderNamesTheConstraint) {
+  const Program program = parse(std::string(kGraphInputs) +
+                                "result %y: f32[6, 4] dense,dense\n"
+                                "region @y {\n  order j, i\n"
+                                "  %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
+  try {
+    lower_region(program, 0);
+    FAIL() << "the order was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("storage order of %a[i, j]"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("a legal order is i, j, f"), std::string::npos);
+  }
+}
+
+/// A = B C, then E = B A, both as inner products: A is needed in two orders.
+TEST(Placements, ConflictOfTwoInnerProductsIsResolved) {
+  expect_right(
+      "input %b: f32[3, 3] dense,compressed facts(finite) = values(1,0,2,0,0,3,4,0,0)\n"
+      "input %c: f32[3, 3] dense,compressed@1,0 facts(finite) = values(0,1,0,2,0,0,0,3,4)\n"
+      "result %a: f32[3, 3] dense,compressed\nresult %e: f32[3, 3] dense,compressed\n"
+      "region @r {\n  place %a = memory\n"
+      "  %a[i, j] = sum(k) %b[i, k] * %c[k, j]\n"
+      "  %e[i, j] = sum(k) %b[i, k] * %a[k, j]\n}\n");
+}
+
+TEST(Placements, CompressedTransposeIsCopied) {
+  expect_right(std::string(kGraphInputs) +
+               "result %y: f32[6, 6] dense,compressed\n"
+               "region @y {\n  %y[i, j] = %a[i, j] + %a[j, i]\n}\n");
+}
+
 }  // namespace
 }  // namespace fuseflow
