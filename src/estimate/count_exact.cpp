@@ -46,6 +46,7 @@ class ExactCounter {
     SpaceCount& count = counts_.space[static_cast<size_t>(i)];
     if (info.opening == Opening::root) return;
     count.elements = 0;
+    if (info.opening == Opening::merged) return count_merged(info, i);
     const Table& parent = relations_.relation(info.parent, relations_.needs(i, {}));
     const std::vector<Range> fibers = relations_.ranges(i, parent);
     for (size_t r = 0; r < fibers.size(); ++r) {
@@ -55,10 +56,26 @@ class ExactCounter {
     counts_.certain[static_cast<size_t>(i)] = is_certain(info);  // patterns are known by now
   }
 
+  void count_merged(const SpaceInfo& info, int i) {
+    SpaceCount& count = counts_.space[static_cast<size_t>(i)];
+    bool certain = true;
+    for (const int copy : info.copies) {
+      count.elements += counts_.space[static_cast<size_t>(copy)].elements;
+      count.nonempty += counts_.space[static_cast<size_t>(copy)].nonempty;
+      certain = certain && counts_.certain[static_cast<size_t>(copy)];
+    }
+    counts_.certain[static_cast<size_t>(i)] = certain;
+  }
+
   bool is_certain(const SpaceInfo& info) const {
     if (!counts_.certain[static_cast<size_t>(info.parent)]) return false;
     const Node& node = s_.node(info.opener);
     if (node.kind == NodeKind::filter) return false;
+    // Which copy gets the first element of a fiber changes from fiber to fiber.
+    if (node.kind == NodeKind::parallelize && !node.contiguous &&
+        s_.info(info.parent).opening != Opening::root) {
+      return false;
+    }
     if (node.tensor >= 0 && info.opening != Opening::counted) {
       if (uncertain_[static_cast<size_t>(node.tensor)]) return false;
       for (const Written& written : written_) {
@@ -85,7 +102,6 @@ class ExactCounter {
       case NodeKind::intersect:
       case NodeKind::unite:
       case NodeKind::leftjoin:
-      case NodeKind::serialize:
         return count_join(node, count);
       case NodeKind::write_level:
       case NodeKind::write_values:

@@ -57,13 +57,6 @@ DerivedFibers Deriver::run() {
       join(groups);
       break;
     }
-    case NodeKind::serialize: {
-      std::vector<int> groups;
-      for (const Input& input : node_.inputs) groups.push_back(s_.space_of(input.stream));
-      collect_join_payloads();
-      join(groups);
-      break;
-    }
     case NodeKind::accumulate:
       accumulate();
       break;
@@ -119,15 +112,6 @@ Columns Deriver::sources(size_t group) const {
 
 /// Payloads that matter further down, of every node that gives streams of this space.
 void Deriver::collect_join_payloads() {
-  for (const Node& node : s_.graph->nodes) {
-    if (node.kind == NodeKind::serialize && s_.space_of(node.outputs[0]) == space_) {
-      if (!s_.structural[static_cast<size_t>(node.outputs[0])]) continue;
-      for (size_t p = 0; p < node.inputs.size(); ++p) {
-        add_payload(node.outputs[0], p, s_.canonical[static_cast<size_t>(node.inputs[p].stream)]);
-      }
-    }
-  }
-  if (node_.kind == NodeKind::serialize) return;
   size_t at = 0;
   size_t port = 1;
   for (size_t g = 0; g < node_.groups.size(); ++g) {
@@ -151,7 +135,7 @@ void Deriver::join(const std::vector<int>& groups) {
   out_.met.reserve(keys.rows());
   std::vector<std::vector<Range>> fibers;
   for (const int group : groups) fibers.push_back(r_.ranges(group, keys));
-  if (out_.counts_only && groups.size() == 2 && node_.kind != NodeKind::serialize) {
+  if (out_.counts_only && groups.size() == 2) {
     for (size_t row = 0; row < keys.rows(); ++row) count_row(fibers[0][row], fibers[1][row]);
     return;
   }
@@ -404,12 +388,13 @@ void Deriver::filter() {
   keep_some(s_.space_of(node_.inputs[0].stream), united({}, references), keep_of);
 }
 
-/// Copy p of P has the coordinates p, p + P, ..
+/// In turn, the copies get one element after another, copy 0 the first (as in the first fiber of all);
+/// contiguous, ranges of coordinates.
 void Deriver::split() {
-  const auto copies = static_cast<uint32_t>(node_.outputs.size());
-  uint32_t copy = 0;
-  for (uint32_t p = 0; p < copies; ++p) {
-    if (s_.space_of(node_.outputs[p]) == space_) copy = p;
+  const auto copies = static_cast<int64_t>(node_.outputs.size());
+  int64_t copy = 0;
+  for (int64_t p = 0; p < copies; ++p) {
+    if (s_.space_of(node_.outputs[static_cast<size_t>(p)]) == space_) copy = p;
   }
   for (const Node& node : s_.graph->nodes) {
     if (node.kind != NodeKind::parallelize) continue;
@@ -418,8 +403,15 @@ void Deriver::split() {
       add_payload(out, 0, s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
     }
   }
-  keep_some(s_.space_of(node_.inputs[0].stream), {}, [=](const Expansion&) -> Keep {
-    return [=](uint32_t c, size_t) { return c % copies == copy; };
+  const int64_t extent = info_.extent;
+  const bool ranges = node_.contiguous;
+  keep_some(s_.space_of(node_.inputs[0].stream), {}, [=](const Expansion& elements) -> Keep {
+    auto fiber = std::make_shared<size_t>(0);
+    return [=, offsets = &elements.offsets](uint32_t c, size_t e) {
+      if (ranges) return owning_copy(c, extent, copies) == copy;
+      while (e >= (*offsets)[*fiber + 1]) ++*fiber;
+      return static_cast<int64_t>(e - (*offsets)[*fiber]) % copies == copy;
+    };
   });
 }
 

@@ -119,6 +119,10 @@ Columns Relations::fiber_key(int space) {
     case Opening::root:
     case Opening::counted:
       return {};
+    case Opening::merged:
+      throw Error(ExitCode::rejected,
+                  "the estimate does not follow coordinates that parallel copies merged (into a "
+                  "compressed result or another loop); simulate this program instead");
     case Opening::scanned:
       return {s_.canonical[static_cast<size_t>(s_.node(info.opener).inputs[0].stream)]};
     case Opening::computed:
@@ -252,6 +256,7 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
   const SpaceInfo& info = s_.info(space);
   switch (info.opening) {
     case Opening::root:
+    case Opening::merged:
       break;
     case Opening::counted:
       return std::vector<Range>(parent.rows(),

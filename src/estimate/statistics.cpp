@@ -84,6 +84,15 @@ class StatisticalCounter {
         return scanned(node, whole);
       case Opening::moved:
         return moved(info);
+      case Opening::merged: {
+        Fiber all;
+        const double around = std::max(1e-9, count(info.parent).elements);
+        for (const int copy : info.copies) {
+          all.length += count(copy).elements / around;
+          all.nonempty += count(copy).nonempty / around;
+        }
+        return all;
+      }
       case Opening::computed:
         break;
     }
@@ -91,7 +100,6 @@ class StatisticalCounter {
       case NodeKind::intersect:
       case NodeKind::unite:
       case NodeKind::leftjoin:
-      case NodeKind::serialize:
         return joined(node, whole);
       case NodeKind::accumulate:
         return accumulated(node, info.order);
@@ -105,7 +113,8 @@ class StatisticalCounter {
       }
       case NodeKind::parallelize: {
         const double copies = static_cast<double>(node.outputs.size());
-        return some(fiber_of(s_.space_of(node.inputs[0].stream)).length / copies, whole / copies);
+        const Fiber dealt = fiber_of(s_.space_of(node.inputs[0].stream));
+        return some(dealt.length / copies, std::max(dealt.length, 1.0) / copies);
       }
       default:
         throw Error(ExitCode::internal, "estimate: space " + std::to_string(i));
@@ -194,11 +203,6 @@ class StatisticalCounter {
 
   std::vector<double> group_lengths(const Node& node) {
     std::vector<double> lengths;
-    if (node.kind == NodeKind::serialize) {
-      for (const Input& in : node.inputs)
-        lengths.push_back(fiber_of(s_.space_of(in.stream)).length);
-      return lengths;
-    }
     size_t at = 0;
     for (const int group : node.groups) {
       lengths.push_back(fiber_of(s_.space_of(node.inputs[at].stream)).length);
@@ -213,20 +217,16 @@ class StatisticalCounter {
     if (whole <= 0) return {};
     double all = 1;
     double none = 1;
-    double sum = 0;
     for (const double length : lengths) {
       const double p = std::min(1.0, length / whole);
       all *= p;
       none *= 1 - p;
-      sum += length;
     }
     switch (node.kind) {
       case NodeKind::intersect:
         return some(whole * all, whole);
       case NodeKind::leftjoin:
         return some(lengths[0], whole);
-      case NodeKind::serialize:
-        return some(std::min(sum, whole), whole);
       default:
         return some(whole * (1 - none), whole);
     }

@@ -64,8 +64,10 @@ class Analysis {
       case NodeKind::unite:
       case NodeKind::filter:
       case NodeKind::parallelize:
-      case NodeKind::serialize:
         for (const StreamId out : node.outputs) open_computed(out, id, 0);
+        break;
+      case NodeKind::serialize:
+        open_merged(node, id);
         break;
       case NodeKind::leftjoin:  // in the space of its first group
         for (int i = 0; i < node.groups[0]; ++i) {
@@ -127,6 +129,31 @@ class Analysis {
     info.opening = Opening::computed;
     info.opener = id;
     info.order = order;
+  }
+
+  /// The split loop is whole again; the loops inside it are opened, one after another.
+  void open_merged(const Node& node, NodeId id) {
+    std::vector<int> copies;
+    for (const Input& in : node.inputs) copies.push_back(s_.space_of(in.stream));
+    int merged = s_.space_of(node.outputs[0]);
+    for (int inside = 0; inside < node.order; ++inside) {
+      SpaceInfo& info = s_.space[static_cast<size_t>(merged)];
+      if (info.opening == Opening::root) {
+        info.opening = Opening::merged;
+        info.opener = id;
+        info.copies = copies;
+      }
+      merged = info.parent;
+      for (int& copy : copies) copy = s_.info(copy).parent;
+    }
+    if (node.order > 0) return;
+    // What was split is whole: the stream that the first copy was dealt from.
+    const Column dealt = canonical(node.inputs[0].stream);
+    if (s_.column(dealt).kind != ColumnInfo::Kind::stream) return;
+    const Node& split = s_.node(s_.graph->streams[static_cast<size_t>(dealt)].producer);
+    if (split.kind == NodeKind::parallelize) {
+      canonical(node.outputs[0]) = canonical(split.inputs[0].stream);
+    }
   }
 
   void open_drop(const Node& node, NodeId id) {

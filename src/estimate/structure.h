@@ -37,7 +37,8 @@ struct Move {
 };
 
 /// How the fibers of a space come about.
-enum class Opening : uint8_t { root, counted, scanned, computed, moved };
+/// `merged`: what parallel copies gave, in one stream again (loops inside the split one).
+enum class Opening : uint8_t { root, counted, scanned, computed, moved, merged };
 
 struct SpaceInfo {
   Opening opening = Opening::root;
@@ -48,6 +49,7 @@ struct SpaceInfo {
   int order = 0;          ///< accumulate: which of the output loops, from 0
   int origin = -1;        ///< moved (align, drop): the space whose fibers these are
   int move = -1;          ///< moved: into Structure::moves
+  std::vector<int> copies = {};  ///< merged: the spaces of the copies
   bool elements = false;  ///< coordinates or positions matter, not only how many there are
 };
 
