@@ -424,6 +424,10 @@ void Importer::convert_nodes() {
 
 void Importer::bind_output(const OnnxPort& port) {
   const auto last_group = static_cast<int>(model_.nodes.size());
+  if (!has_value(port.name)) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("output '{}' of the model, which nothing defines", shown(port.name)));
+  }
   View value = values_.at(port.name);
   if (!claim_result(draft_, value, port.name)) {
     names_.erase(port.name);

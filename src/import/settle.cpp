@@ -9,6 +9,7 @@
 
 #include "import/cut.h"
 #include "import/evaluate.h"
+#include "import/filtered.h"
 #include "import/finite_masks.h"
 #include "import/indices.h"
 #include "import/infer.h"
@@ -279,6 +280,7 @@ Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& 
     }
     infer_statement(program, draft, draft.statements[s].statement, options);
   }
+  join_filtered(program, draft);
   program.regions = regions_of(draft, program);
   return program;
 }

@@ -14,13 +14,13 @@ namespace {
 /// Adds coefficient * (replacement) to `out`, joining equal indices.
 void add_terms(Subscript& out, const Subscript& replacement, int64_t coefficient) {
   out.offset += coefficient * replacement.offset;
-  for (const auto& [index, c] : replacement.terms) {
+  for (const auto& term : replacement.terms) {
     const auto found = std::find_if(out.terms.begin(), out.terms.end(),
-                                    [&](const auto& t) { return t.first == index; });
+                                    [&](const auto& t) { return t.first == term.first; });
     if (found == out.terms.end())
-      out.terms.emplace_back(index, coefficient * c);
+      out.terms.emplace_back(term.first, coefficient * term.second);
     else
-      found->second += coefficient * c;
+      found->second += coefficient * term.second;
   }
   std::erase_if(out.terms, [](const auto& t) { return t.second == 0; });
 }

@@ -91,6 +91,9 @@ TEST(ImportHostile, Cycle) {
 TEST(ImportHostile, UndefinedAndTwiceDefinedValues) {
   const auto missing = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, z) }");
   expect_part(rejection([&] { import_model(missing, kX); }), "which nothing defines");
+  auto nameless = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }");
+  nameless.mutable_graph()->mutable_output(0)->clear_name();
+  expect_part(rejection([&] { import_model(nameless, kX); }), "which nothing defines");
   const auto twice = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n y = Abs(x) }");
   expect_part(rejection([&] { import_model(twice, kX); }), "defined twice");
 }
