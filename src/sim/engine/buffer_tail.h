@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/engine/credit_times.h"
 #include "sim/engine/occupancy.h"
 #include "sim/run.h"
 
@@ -19,10 +20,12 @@ class BufferTail {
   BufferTail(int64_t capacity, int64_t interval, int64_t latency, int64_t input_latency,
              size_t consumers)
       : capacity_(capacity),
-        interval_(interval),
         latency_(latency),
         input_latency_(input_latency),
-        consumers_(consumers) {}
+        consumers_(consumers) {
+    pace_.interval = interval;
+    pace_.floor = INT64_MIN / 2;  // arrivals are never earlier than the phase
+  }
 
   /// The buffer's next n tokens arrive at these times, and would be given at these without a bound.
   void arrive(const TimeRef& arrivals, const TimeRef& gives, uint32_t n);
@@ -34,7 +37,7 @@ class BufferTail {
   int64_t peak(size_t consumer) const { return consumers_[consumer].occupancy.peak(); }
   /// The buffer's counts that depend on the bound.
   void fill(NodeStats& stats) const;
-  uint64_t timing_steps() const { return timing_steps_; }
+  uint64_t timing_steps() const { return pace_.timing_steps; }
   std::vector<TokenRecord>* record = nullptr;  ///< of the stream: its times are put right
 
  private:
@@ -52,14 +55,10 @@ class BufferTail {
     Occupancy occupancy;
   };
   void settle(uint32_t n);
-  bool never_full(const Consumer& consumer, const TimeRef& gives, uint32_t n) const;
-  TimeRef settle_slowly(uint32_t n);
-  /// Calls visit(position in the batch, takes, count) for the takes `capacity_` tokens earlier.
-  template <typename Visit>
-  void for_credits(const Consumer& consumer, uint32_t n, Visit&& visit) const;
+  void find_credits(uint32_t n);
+  void forget(uint32_t n);
 
   const int64_t capacity_;
-  const int64_t interval_;
   const int64_t latency_;
   const int64_t input_latency_;
   std::mutex mutex_;  // guards all below
@@ -68,10 +67,10 @@ class BufferTail {
   std::deque<Span> gives_;     // the same
   int64_t arrived_ = 0;
   int64_t settled_ = 0;
-  int64_t last_ = INT64_MIN / 2;
+  Pace pace_;
+  std::vector<CreditPiece> credits_;  // of the batch at hand
   int64_t first_ = -1;
   int64_t blocked_ = 0;
-  uint64_t timing_steps_ = 0;
   Occupancy input_;
   std::atomic<bool> too_late_ = false;
 };

@@ -26,9 +26,11 @@ constexpr int64_t kSweepsBetweenChecks = 4096;
 class Run {
  public:
   Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
-      const RunOptions& options, const EngineTuning& tuning, bool bounded)
+      const RunOptions& options, const EngineTuning& tuning, bool bounded,
+      std::vector<bool> strict = {})
       : program_(program), graph_(graph), machine_(machine), options_(options),
-        data_(data.storage), tuning_(tuning), bounded_(bounded), started_(std::chrono::steady_clock::now()) {
+        data_(data.storage), tuning_(tuning), bounded_(bounded),
+        strict_(std::move(strict)), started_(std::chrono::steady_clock::now()) {
     data_.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
@@ -54,19 +56,18 @@ class Run {
     return std::move(result_);
   }
 
-  /// Whether every stream of bounded depth stayed within it, so that no credit was ever missed.
-  bool within_depths(const RunResult& result) const {
-    for (size_t s = 0; s < outputs_.size(); ++s) {
-      const int64_t depth = depth_of(s);
-      if (depth > 0 && result.streams[s].peak > depth) return false;
-    }
-    return !some_too_late();
-  }
-
   /// Whether some token of a bounded buffer came too late: the times of this run are wrong.
   bool some_too_late() const {
     return std::any_of(tails_.begin(), tails_.end(),
                        [](const auto& tail) { return tail != nullptr && tail->too_late(); });
+  }
+
+  /// Adds those buffers to `strict`.
+  void collect_too_late(std::vector<bool>& strict) const {
+    strict.resize(tails_.size());
+    for (size_t n = 0; n < tails_.size(); ++n) {
+      if (tails_[n] != nullptr && tails_[n]->too_late()) strict[n] = true;
+    }
   }
 
  private:
@@ -80,17 +81,14 @@ class Run {
     return bytes;
   }
 
-  int64_t depth_of(size_t stream) const {
-    const Node& node = graph_.nodes[static_cast<size_t>(graph_.streams[stream].producer)];
-    return node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
-  }
-
   void connect();
+  void connect_buffer(size_t n);
   void find_twins(size_t n);
   void make_nodes(int phase);
   void find_demand();
   void run_phase(int phase);
   void finish_phase();
+  void check_ended();
   void run_bounded();
   bool check_limits();
   void end_phase();
@@ -103,12 +101,14 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   const EngineTuning tuning_;
   const bool bounded_;  // times follow credits, by replay
+  const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
   Context context_{program_, graph_, machine_, data_, nullptr, tuning_.chunk};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
   std::vector<int> position_;                         // by node: in nodes_, or -1
   std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
+  std::vector<std::unique_ptr<Credits>> credits_;   // the same, of strict ones
   std::unique_ptr<Addresses> addresses_;
   std::unique_ptr<Bounded> replay_;  // bounded runs only
   std::unique_ptr<Schedule> schedule_;
@@ -143,27 +143,36 @@ void Run::connect() {
     if (!bounded_) find_twins(n);
   }
   tails_.resize(graph_.nodes.size());
-  for (size_t n = 0; n < graph_.nodes.size() && !bounded_; ++n) {
-    const Node& node = graph_.nodes[n];
-    if (node.kind != NodeKind::buffer || node.capacity <= 0 || node.outputs.empty()) continue;
-    Output& output = outputs_[static_cast<size_t>(node.outputs[0])];
-    // A buffer behind takes when it really gives: two in a row are left to the solution with credits.
-    const bool chained = std::any_of(output.ports.begin(), output.ports.end(), [&](const Port* port) {
-      return graph_.nodes[static_cast<size_t>(port->consumer)].kind == NodeKind::buffer;
-    });
-    if (output.ports.empty() || chained) continue;
-    Port& input = *ports_[n][0];
+  credits_.resize(graph_.nodes.size());
+  for (size_t n = 0; n < graph_.nodes.size() && !bounded_; ++n) connect_buffer(n);
+}
+
+/// Bounded buffers of a run in which nothing else is bounded.
+void Run::connect_buffer(size_t n) {
+  const Node& node = graph_.nodes[n];
+  if (node.kind != NodeKind::buffer || node.capacity <= 0 || node.outputs.empty()) return;
+  Output& output = outputs_[static_cast<size_t>(node.outputs[0])];
+  if (output.ports.empty()) return;
+  Port& input = *ports_[n][0];
+  const bool behind_buffer =
+      graph_.nodes[static_cast<size_t>(input.producer)].kind == NodeKind::buffer;
+  // A buffer before this one has to know when this one really takes.
+  const bool strict = behind_buffer || (n < strict_.size() && strict_[n]);
+  if (strict) {
+    credits_[n] = std::make_unique<Credits>(node.capacity, output.ports.size());
+  } else {
     const UnitTiming& timing = machine_.timing(unit_class(node.kind));
     tails_[n] = std::make_unique<BufferTail>(node.capacity, timing.interval_cycles,
                                              timing.latency_cycles, input.latency,
                                              output.ports.size());
     tails_[n]->record = output.record;
     input.measured = false;
-    for (size_t c = 0; c < output.ports.size(); ++c) {
-      output.ports[c]->tail = tails_[n].get();
-      output.ports[c]->consumer_of_tail = c;
-      output.ports[c]->measured = false;
-    }
+  }
+  for (size_t c = 0; c < output.ports.size(); ++c) {
+    output.ports[c]->tail = tails_[n].get();
+    output.ports[c]->credits = credits_[n].get();
+    output.ports[c]->consumer_of_tail = c;
+    if (!strict) output.ports[c]->measured = false;
   }
 }
 
@@ -218,6 +227,7 @@ void Run::make_nodes(int phase) {
     if (node.phase != phase) continue;
     auto made = make_node(context_, static_cast<NodeId>(n));
     made->tail = tails_[n].get();
+    made->credits = credits_[n].get();
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
@@ -287,15 +297,20 @@ void Run::run_phase(int phase) {
 
 void Run::finish_phase() {
   if (result_.finish == Finish::done && some_too_late()) result_.finish = Finish::cancelled;
-  if (result_.finish == Finish::done) {
-    for (const auto& node : nodes_) {
-      if (!node->ended()) {
-        throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
-      }
-    }
-  }
+  if (result_.finish == Finish::done) check_ended();
   if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
   end_phase();
+}
+
+/// Every node has ended, or else a bounded buffer waits for takes that wait for what it gives.
+void Run::check_ended() {
+  const auto ended = [](const auto& node) { return node->ended(); };
+  if (std::all_of(nodes_.begin(), nodes_.end(), ended)) return;
+  const auto bounded = [](const auto& credits) { return credits != nullptr; };
+  if (std::none_of(credits_.begin(), credits_.end(), bounded)) {
+    throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
+  }
+  result_.finish = Finish::deadlock;
 }
 
 bool Run::check_limits() {
@@ -412,6 +427,22 @@ bool has_blocks(const Graph& graph) {
                      [](const Node& node) { return node.kind == NodeKind::pad; });
 }
 
+/// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are found, mostly
+/// soon after the start, and the run is begun again with these.
+RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
+                           const Machine& machine, const RunOptions& options,
+                           const EngineTuning& tuning) {
+  constexpr int kMostGuesses = 4;
+  std::vector<bool> strict;
+  for (int guess = 0;; ++guess) {
+    if (guess == kMostGuesses) strict.assign(graph.nodes.size(), true);
+    engine::Run run(program, graph, data, machine, options, tuning, false, strict);
+    RunResult result = run.run();
+    if (!run.some_too_late()) return result;
+    run.collect_too_late(strict);
+  }
+}
+
 }  // namespace
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
@@ -427,15 +458,10 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
     return interpret_graph(program, graph, data, machine, options);
   }
   if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
-  if (machine.fifo_depth == 0 && machine.dram.model == "none") {
-    // Only buffers may be bounded: if none is ever full, no credit is missed.
-    engine::Run run(program, graph, data, machine, options, tuning, false);
-    RunResult result = run.run();
-    if (!run.some_too_late() && (result.finish != Finish::done || run.within_depths(result))) {
-      return result;
-    }
-  }
-  RunResult result = engine::Run(program, graph, data, machine, options, tuning, true).run();
+  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
+  RunResult result = only_buffers
+                         ? run_with_buffers(program, graph, data, machine, options, tuning)
+                         : engine::Run(program, graph, data, machine, options, tuning, true).run();
   if (result.finish != Finish::deadlock || machine.dram.model != "none") return result;
   return interpret_graph(program, graph, data, machine, options);  // which explains it
 }

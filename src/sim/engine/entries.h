@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
 #include "ops/op.h"
+#include "sim/engine/kernels.h"
 
 namespace fuseflow::engine {
 
@@ -20,7 +22,7 @@ class Entries {
     if (!dense_) return;
     extent = (extent + kBlock - 1) / kBlock * kBlock;
     values_.assign(extent, start);
-    marks_.assign(extent, 0);
+    marks_.assign(extent + sizeof(uint64_t), 0);
     blocks_.assign(extent / kBlock, 0);
     if (reduction == Reduction::mean) counts_.assign(extent, 0);
   }
@@ -39,22 +41,31 @@ class Entries {
     if (!counts_.empty()) ++counts_[key];
   }
 
-  /// Adds n values; keys fit 32 bits. `values` may be null (only the presence counts).
-  void add_many(const uint32_t* keys, const float* values, uint32_t n) {
+  /// Adds values of n keys, base + coordinates[k], of one fiber. `values` may be null (only the presence
+  /// counts).
+  void add_many(uint64_t base, const uint32_t* coordinates, const float* values, uint32_t n) {
     if (!dense_ || reduction_ != Reduction::sum || values == nullptr) {
-      for (uint32_t k = 0; k < n; ++k) add(keys[k], values == nullptr ? 0 : values[k]);
+      for (uint32_t k = 0; k < n; ++k) {
+        add(base + coordinates[k], values == nullptr ? 0 : values[k]);
+      }
       return;
     }
-    float* sums = values_.data();
+    if (n >= kFew && coordinates[n - 1] - coordinates[0] == n - 1 &&
+        kernels::is_run(coordinates, n)) {
+      return add_run(base + coordinates[0], values, n);
+    }
+    float* sums = values_.data() + base;
+    uint8_t* marks = marks_.data() + base;
     for (uint32_t k = 0; k < n; ++k) {
-      const uint32_t key = keys[k];
+      const uint32_t key = coordinates[k];
       sums[key] += values[k];
-      marks_[key] = 1;
-      blocks_[key / kBlock] = 1;
+      marks[key] = 1;
+      blocks_[(base + key) / kBlock] = 1;
     }
   }
 
-  /// Calls visit(key, value, count) in ascending order of keys, then forgets all entries.
+  /// Calls visit(key, values, counts, n) for stretches of n keys that follow one another, in ascending
+  /// order, then forgets all entries. `counts` is null unless the reduction is a mean.
   template <typename Visit>
   void drain(Visit&& visit) {
     dense_ ? drain_dense(visit) : drain_table(visit);
@@ -63,6 +74,8 @@ class Entries {
  private:
   static constexpr uint64_t kBlock = 512;
   static constexpr uint64_t kMostDense = uint64_t{1} << 23;
+  static constexpr uint32_t kFew = 8;
+  static constexpr uint64_t kAllMarked = 0x0101010101010101;
   struct Entry {
     float value;
     int64_t count;
@@ -73,19 +86,48 @@ class Entries {
     blocks_[key / kBlock] = 1;
   }
 
+  void add_run(uint64_t key, const float* values, uint32_t n) {
+    kernels::add_to(values_.data() + key, values, n);
+    std::memset(marks_.data() + key, 1, n);
+    std::memset(blocks_.data() + key / kBlock, 1, (key + n - 1) / kBlock - key / kBlock + 1);
+  }
+
+  uint64_t eight_marks(uint64_t key) const {
+    uint64_t eight;
+    std::memcpy(&eight, marks_.data() + key, sizeof(eight));
+    return eight;
+  }
+
   template <typename Visit>
   void drain_dense(Visit& visit) {
     for (size_t b = 0; b < blocks_.size(); ++b) {
       if (blocks_[b] == 0) continue;
       blocks_[b] = 0;
-      for (uint64_t key = b * kBlock; key < (b + 1) * kBlock; ++key) {
-        if (marks_[key] == 0) continue;
-        visit(key, values_[key], counts_.empty() ? int64_t{1} : counts_[key]);
-        marks_[key] = 0;
-        values_[key] = start_;
-        if (!counts_.empty()) counts_[key] = 0;
+      const uint64_t end = (b + 1) * kBlock;
+      for (uint64_t key = b * kBlock; key < end;) {
+        if (key + 8 <= end && eight_marks(key) == 0) {
+          key += 8;
+          continue;
+        }
+        if (marks_[key] == 0) {
+          ++key;
+          continue;
+        }
+        uint64_t last = key + 1;
+        while (last + 8 <= end && eight_marks(last) == kAllMarked) last += 8;
+        while (last < end && marks_[last] != 0) ++last;
+        drain_run(key, static_cast<uint32_t>(last - key), visit);
+        key = last;
       }
     }
+  }
+
+  template <typename Visit>
+  void drain_run(uint64_t key, uint32_t n, Visit& visit) {
+    visit(key, values_.data() + key, counts_.empty() ? nullptr : counts_.data() + key, n);
+    std::memset(marks_.data() + key, 0, n);
+    std::fill_n(values_.data() + key, n, start_);
+    if (!counts_.empty()) std::fill_n(counts_.data() + key, n, int64_t{0});
   }
 
   template <typename Visit>
@@ -96,7 +138,7 @@ class Entries {
     std::sort(keys.begin(), keys.end());
     for (const uint64_t key : keys) {
       const Entry& entry = table_.at(key);
-      visit(key, entry.value, entry.count);
+      visit(key, &entry.value, reduction_ == Reduction::mean ? &entry.count : nullptr, 1U);
     }
     table_.clear();
   }

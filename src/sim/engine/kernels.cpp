@@ -1,6 +1,8 @@
 #include "sim/engine/kernels.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "sim/run.h"
 
@@ -12,9 +14,29 @@ namespace fuseflow::engine::kernels {
 
 namespace {
 
+constexpr uint32_t kBlock = 64;  // references that are looked at together
+
 // Written once and compiled twice: always inlined into a plain function and one for AVX2.
-[[gnu::always_inline]] inline void gather_any(const uint32_t* refs, const float* values,
-                                              uint32_t size, float fill, float* out, uint32_t n) {
+[[gnu::always_inline]] inline References references_any(const uint32_t* refs, uint32_t n) {
+  uint32_t absent = 0;
+  uint32_t beyond = 0;
+  for (uint32_t k = 0; k < n; ++k) {
+    absent += refs[k] == kAbsent ? 1U : 0U;
+    beyond = std::max(beyond, refs[k] + 1);  // kAbsent + 1 is 0
+  }
+  return {absent, beyond};
+}
+
+[[gnu::always_inline]] inline bool is_run_any(const uint32_t* words, uint32_t n) {
+  if (n == 0) return true;
+  const uint32_t first = words[0];
+  uint32_t different = 0;
+  for (uint32_t k = 0; k < n; ++k) different |= words[k] ^ (first + k);
+  return different == 0;
+}
+
+[[gnu::always_inline]] inline void gather_block(const uint32_t* refs, const float* values,
+                                                uint32_t size, float fill, float* out, uint32_t n) {
   static constexpr float kNothing = 0;
   const float* safe = size == 0 ? &kNothing : values;
   for (uint32_t k = 0; k < n; ++k) {
@@ -24,14 +46,35 @@ namespace {
   }
 }
 
-[[gnu::always_inline]] inline References references_any(const uint32_t* refs, uint32_t n) {
-  uint32_t absent = 0;
-  uint32_t beyond = 0;
-  for (uint32_t k = 0; k < n; ++k) {
-    absent += refs[k] == kAbsent ? 1U : 0U;
-    beyond = std::max(beyond, refs[k] + 1);  // kAbsent + 1 is 0
+[[gnu::always_inline]] inline References gather_any(const uint32_t* refs, const float* values,
+                                                    uint32_t size, float fill, float* out,
+                                                    uint32_t n) {
+  References all;
+  for (uint32_t k = 0; k < n; k += kBlock) {
+    const uint32_t count = std::min(kBlock, n - k);
+    // A stop inside is a reference 0, which ends a run: such blocks are gathered.
+    if (refs[k + count - 1] - refs[k] == count - 1 && is_run_any(refs + k, count) &&
+        uint64_t{refs[k]} + count <= size) {
+      std::memcpy(out + k, values + refs[k], count * sizeof(float));
+      all.beyond = std::max<uint64_t>(all.beyond, uint64_t{refs[k]} + count);
+      continue;
+    }
+    const References some = references_any(refs + k, count);
+    all.absent += some.absent;
+    all.beyond = std::max(all.beyond, some.beyond);
+    gather_block(refs + k, values, size, fill, out + k, count);
   }
-  return {absent, beyond};
+  return all;
+}
+
+[[gnu::always_inline]] inline uint32_t largest_any(const uint32_t* words, uint32_t n) {
+  uint32_t largest = 0;
+  for (uint32_t k = 0; k < n; ++k) largest = std::max(largest, words[k]);
+  return largest;
+}
+
+[[gnu::always_inline]] inline void add_any(float* sums, const float* values, uint32_t n) {
+  for (uint32_t k = 0; k < n; ++k) sums[k] += values[k];
 }
 
 [[gnu::always_inline]] inline uint64_t locate_any(const uint32_t* refs, const uint32_t* coordinates,
@@ -47,12 +90,19 @@ namespace {
 }
 
 #ifdef FUSEFLOW_AVX2
-FUSEFLOW_AVX2 void gather_avx2(const uint32_t* refs, const float* values, uint32_t size, float fill,
-                               float* out, uint32_t n) {
-  gather_any(refs, values, size, fill, out, n);
+FUSEFLOW_AVX2 References gather_avx2(const uint32_t* refs, const float* values, uint32_t size,
+                                     float fill, float* out, uint32_t n) {
+  return gather_any(refs, values, size, fill, out, n);
 }
 FUSEFLOW_AVX2 References references_avx2(const uint32_t* refs, uint32_t n) {
   return references_any(refs, n);
+}
+FUSEFLOW_AVX2 bool is_run_avx2(const uint32_t* words, uint32_t n) { return is_run_any(words, n); }
+FUSEFLOW_AVX2 uint32_t largest_avx2(const uint32_t* words, uint32_t n) {
+  return largest_any(words, n);
+}
+FUSEFLOW_AVX2 void add_avx2(float* sums, const float* values, uint32_t n) {
+  add_any(sums, values, n);
 }
 FUSEFLOW_AVX2 uint64_t locate_avx2(const uint32_t* refs, const uint32_t* coordinates,
                                    uint32_t extent, uint32_t* out, uint32_t n) {
@@ -66,12 +116,12 @@ bool have_avx2() {
 
 }  // namespace
 
-void gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
-            uint32_t n) {
+References gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
+                  uint32_t n) {
 #ifdef FUSEFLOW_AVX2
   if (have_avx2()) return gather_avx2(refs, values, size, fill, out, n);
 #endif
-  gather_any(refs, values, size, fill, out, n);
+  return gather_any(refs, values, size, fill, out, n);
 }
 
 References references(const uint32_t* refs, uint32_t n) {
@@ -79,6 +129,48 @@ References references(const uint32_t* refs, uint32_t n) {
   if (have_avx2()) return references_avx2(refs, n);
 #endif
   return references_any(refs, n);
+}
+
+bool is_run(const uint32_t* words, uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return is_run_avx2(words, n);
+#endif
+  return is_run_any(words, n);
+}
+
+uint32_t largest(const uint32_t* words, uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return largest_avx2(words, n);
+#endif
+  return largest_any(words, n);
+}
+
+void add_to(float* sums, const float* values, uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return add_avx2(sums, values, n);
+#endif
+  add_any(sums, values, n);
+}
+
+void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t distance,
+                float* sums) {
+  uint32_t f = 0;
+  // The additions of a fiber wait for one another; those of eight fibers go on side by side.
+  for (; f + 8 <= fibers; f += 8) {
+    const float* v = values + size_t{f} * distance;
+    std::array<float, 8> sum;
+    std::copy_n(sums + f, 8, sum.begin());
+    for (uint32_t k = 0; k < length; ++k) {
+      for (uint32_t i = 0; i < 8; ++i) sum[i] += v[size_t{i} * distance + k];
+    }
+    std::copy_n(sum.begin(), 8, sums + f);
+  }
+  for (; f < fibers; ++f) {
+    const float* v = values + size_t{f} * distance;
+    float sum = sums[f];
+    for (uint32_t k = 0; k < length; ++k) sum += v[k];
+    sums[f] = sum;
+  }
 }
 
 uint64_t locate_dense(const uint32_t* refs, const uint32_t* coordinates, uint32_t extent,

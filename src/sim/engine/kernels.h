@@ -5,15 +5,27 @@
 
 namespace fuseflow::engine::kernels {
 
-/// out[k] = values[refs[k]], or `fill` where refs[k] >= size.
-void gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
-            uint32_t n);
-
 struct References {
   int64_t absent = 0;   ///< how many are kAbsent
   uint64_t beyond = 0;  ///< one more than the largest of the others
 };
 References references(const uint32_t* refs, uint32_t n);
+
+/// out[k] = values[refs[k]], or `fill` where refs[k] >= size. References that follow one another are
+/// copied at once.
+References gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
+                  uint32_t n);
+
+/// Whether words[k] = words[0] + k for all k < n.
+bool is_run(const uint32_t* words, uint32_t n);
+uint32_t largest(const uint32_t* words, uint32_t n);
+
+/// sums[k] += values[k].
+void add_to(float* sums, const float* values, uint32_t n);
+
+/// Sums `fibers` stretches of `length` values that lie `distance` apart, each strictly in order.
+void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t distance,
+                float* sums);
 
 /// out[k] = refs[k] * extent + coordinates[k], or kAbsent where the reference is or the coordinate is
 /// not below the extent. Gives the largest position (out is wrong if that needs more than 32 bits).

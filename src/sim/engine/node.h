@@ -62,6 +62,7 @@ class EngineNode {
   /// last side's. A writer has one side, whose outputs are its bursts.
   std::vector<StepLog> before;
   BufferTail* tail = nullptr;  ///< of a bounded buffer, where nothing else is bounded
+  Credits* credits = nullptr;  ///< the same, where the bound delays consumers
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/engine/along.h"
+#include "sim/engine/credit_times.h"
 #include "sim/engine/entries.h"
 #include "sim/engine/node.h"
 
@@ -28,6 +29,14 @@ struct Given {
     if (payloads) words.push_back(word);
     times.append(1, time, 0);
     ++structure->count;
+  }
+  /// Room for n payloads, given `step` apart; null if they are not read.
+  uint32_t* run(uint32_t n, int64_t time, int64_t step) {
+    times.append(n, time, n == 1 ? 0 : step);
+    structure->count += n;
+    if (!payloads) return nullptr;
+    words.resize(words.size() + n);
+    return words.data() + (words.size() - n);
   }
   void stop(uint16_t level, uint32_t bits, int64_t time) {
     structure->stops.push_back({structure->count, level, bits});
@@ -98,7 +107,7 @@ class AccumulateNode final : public EngineNode {
     along_.clear();
     arrivals_.clear();
     const Batch whole = ports[value_]->batch(n_);
-    keys_.assign(order_ > 1 ? n_ : 0, 0);
+    fibers_.clear();
     uint32_t served = n_;
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) continue;
@@ -120,12 +129,20 @@ class AccumulateNode final : public EngineNode {
     return true;
   }
 
+  /// The kept coordinates that go along give the keys at which the innermost fibers start: those of
+  /// outer loops come first, and their fibers hold the ones of the next loop.
   uint32_t walk(Along& along, size_t input, const Batch& whole) {
-    if (input < value_ - order_ || order_ == 1) return along.walk(whole);
+    if (input < value_ - order_) return along.walk(whole);
     const uint64_t factor = key_factor(input);
+    outer_.swap(fibers_);
+    fibers_.clear();
+    size_t o = 0;
     return along.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
       check_coordinate(input, word);
-      for (uint32_t k = first; k < last; ++k) keys_[k] += factor * word;
+      if (first == last) return;
+      while (o < outer_.size() && outer_[o].last <= first) ++o;
+      const uint64_t base = o < outer_.size() && outer_[o].first <= first ? outer_[o].base : 0;
+      fibers_.push_back({first, last, base + factor * word});
     });
   }
 
@@ -144,18 +161,16 @@ class AccumulateNode final : public EngineNode {
     check_like(batch_, batch);
     arrivals_.push_back(batch.arrivals);
     if (input < value_ - order_) return;
-    const uint32_t* words = batch.payload.words();
     const uint64_t extent = extents_[input - (value_ - order_)];
-    uint32_t largest = 0;  // stops are 0
-    for (uint32_t k = 0; k < n_; ++k) largest = std::max(largest, words[k]);
-    if (largest >= extent) disagree("a coordinate is outside of its loop");
+    // Stops are 0.
+    if (kernels::largest(batch.payload.words(), n_) >= extent) {
+      disagree("a coordinate is outside of its loop");
+    }
     coordinates_ = batch.payload;
-    if (order_ == 1) return;
-    const uint64_t factor = key_factor(input);
-    for (uint32_t k = 0; k < n_; ++k) keys_[k] += factor * words[k];
   }
 
   void run() {
+    fiber_ = 0;
     // Steps between flushes follow the inputs; a flush takes steps of its own.
     TimesBuilder all(std::min<int64_t>(drain_, pace_.interval));
     TimeRef steps;
@@ -173,7 +188,7 @@ class AccumulateNode final : public EngineNode {
         continue;
       }
       steps = follow(from, k);
-      append(all, steps, k - from);
+      append_times(all, steps, k - from);
       flush(stop);
       flushed = true;
       from = k;
@@ -181,7 +196,7 @@ class AccumulateNode final : public EngineNode {
     add(k, n_);
     if (from < n_) {
       steps = follow(from, n_);
-      if (flushed) append(all, steps, n_ - from);
+      if (flushed) append_times(all, steps, n_ - from);
     }
     if (flushed) steps = {all.finish(), 0, 0};
     for (Along& along : along_) along.take(steps, n_);
@@ -198,32 +213,19 @@ class AccumulateNode final : public EngineNode {
     return steps;
   }
 
-  static void append(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
-    TimeCursor cursor(ref);
-    for (uint32_t k = 0; k < n;) {
-      const int64_t start = cursor.at(k);
-      const uint32_t count = std::min(n, cursor.piece_end()) - k;
-      if (cursor.step() != kExplicit) {
-        times.append(count, start, cursor.step());
-      } else {
-        for (uint32_t i = 0; i < count; ++i) times.append(1, cursor.at(k + i), 0);
-      }
-      k += count;
-    }
-  }
-
   void add(uint32_t first, uint32_t last) {
     if (first >= last) return;
     stop_code_ = StepCodes::elements();
     log_step(0, last - first);
     stats_.flops += last - first;
     const float* values = batch_.payload.values();
-    if (order_ == 1) {
-      const float* from = values == nullptr ? nullptr : values + first;
-      entries_.add_many(coordinates_.words() + first, from, last - first);
-      return;
+    uint64_t base = 0;
+    if (order_ > 1) {
+      while (fibers_[fiber_].last <= first) ++fiber_;
+      base = fibers_[fiber_].base;
     }
-    for (uint32_t k = first; k < last; ++k) entries_.add(keys_[k], values == nullptr ? 0 : values[k]);
+    entries_.add_many(base, coordinates_.words() + first, values == nullptr ? nullptr : values + first,
+                      last - first);
   }
 
   /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
@@ -259,21 +261,26 @@ class AccumulateNode final : public EngineNode {
     int64_t entries = 0;
     int64_t extra = 0;  // steps behind the first
     uint64_t previous = 0;
-    entries_.drain([&](uint64_t key, float value, int64_t count) {
-      size_t old = 0;
-      if (entries > 0 && order_ > 1) {
-        old = shared(previous, key);
-        if (old + 1 < order_) {
-          end_inner(old, t);
-          t += drain_;
-          ++extra;
+    entries_.drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t n) {
+      for (uint32_t k = 0; k < n;) {
+        size_t old = 0;
+        if (entries > 0 && order_ > 1) {
+          old = shared(previous, key + k);
+          if (old + 1 < order_) {
+            end_inner(old, t);
+            t += drain_;
+            ++extra;
+          }
         }
+        const uint64_t to_end = extents_.back() - (key + k) % extents_.back();
+        const auto count = static_cast<uint32_t>(std::min<uint64_t>(n - k, to_end));
+        give_entries(key + k, old, values + k, counts == nullptr ? nullptr : counts + k, count, t);
+        t += drain_ * static_cast<int64_t>(count);
+        extra += count;
+        entries += count;
+        k += count;
+        previous = key + k - 1;
       }
-      give_entry(key, old, value, count, t);
-      t += drain_;
-      ++extra;
-      ++entries;
-      previous = key;
     });
     if (node_.capacity > 0 && entries > node_.capacity) {
       disagree(fmt::format("more than its capacity of {} entries", node_.capacity));
@@ -299,20 +306,28 @@ class AccumulateNode final : public EngineNode {
     return same;
   }
 
-  void give_entry(uint64_t key, size_t old, float value, int64_t count, int64_t t) {
+  /// n entries of one inner fiber; the first `old` coordinates are those of the entry before.
+  void give_entries(uint64_t key, size_t old, const float* values, const int64_t* counts, uint32_t n,
+                    int64_t t) {
     log_step(1 + old, 1);
-    uint64_t rest = key;
-    for (size_t j = order_; j-- > old;) {
+    log_step(order_, n - 1);
+    uint64_t rest = key / extents_.back();
+    for (size_t j = order_ - 1; j-- > old;) {
       given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
       rest /= extents_[j];
     }
-    if (node_.reduction == Reduction::mean) {
-      value /= static_cast<float>(count);
-      ++stats_.flops;
+    const auto inner = static_cast<uint32_t>(key % extents_.back());
+    if (uint32_t* out = given_[order_ - 1].run(n, t, drain_)) {
+      for (uint32_t k = 0; k < n; ++k) out[k] = inner + k;
     }
-    uint32_t word;
-    std::memcpy(&word, &value, sizeof(word));
-    given_[order_].payload(word, t);
+    if (counts != nullptr) stats_.flops += n;
+    uint32_t* out = given_[order_].run(n, t, drain_);
+    if (out == nullptr) return;
+    std::memcpy(out, values, n * sizeof(float));
+    for (uint32_t k = 0; counts != nullptr && k < n; ++k) {
+      const float mean = values[k] / static_cast<float>(counts[k]);
+      std::memcpy(out + k, &mean, sizeof(mean));
+    }
   }
 
   void end_inner(size_t same, int64_t t) {
@@ -357,7 +372,14 @@ class AccumulateNode final : public EngineNode {
   uint32_t stop_code_ = 0;  // what the next logged step takes
   Batch batch_;
   Payload coordinates_;  // innermost
-  std::vector<uint64_t> keys_;
+  struct Fiber {
+    uint32_t first;
+    uint32_t last;
+    uint64_t base;  ///< key of its coordinate 0
+  };
+  std::vector<Fiber> fibers_;  // the innermost ones, where order > 1
+  std::vector<Fiber> outer_;   // of the loop around
+  size_t fiber_ = 0;           // the one at hand
   std::vector<Along> along_;
   std::vector<TimeRef> arrivals_;
   std::vector<TimeRef> refs_;

@@ -1,7 +1,9 @@
 // Engine: reduce. One result a fiber, summed strictly in stream order.
 #include <algorithm>
+#include <array>
 
 #include "sim/engine/along.h"
+#include "sim/engine/kernels.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -89,14 +91,53 @@ class ReduceNode final : public EngineNode {
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();
     uint32_t k = 0;
-    for (const Stop& stop : batch.stops) {
+    for (size_t s = 0; s < batch.stops.size(); ++s) {
+      const Stop& stop = batch.stops[s];
       const uint32_t at = batch.at(stop);
       if (at >= n) break;
+      if (const uint32_t fibers = equal_fibers(batch, n, k, s); fibers > 1) {
+        reduce_equal(batch, values, k, s, fibers);
+        s += fibers - 1;
+        k = batch.at(batch.stops[s]) + 1;
+        continue;
+      }
       add(values, k, at);
       end_fiber(stop, at);
       k = at + 1;
     }
     if (k < n) add(values, k, n);
+  }
+
+  static constexpr uint32_t kMostTogether = 64;
+
+  /// How many fibers from k on, the stop of the first being s, are whole and equally long. 1 where adding
+  /// them side by side does not pay.
+  uint32_t equal_fibers(const Batch& batch, uint32_t n, uint32_t k, size_t s) const {
+    const bool sum = node_.reduction == Reduction::sum || node_.reduction == Reduction::mean;
+    const uint32_t length = batch.at(batch.stops[s]) - k;
+    if (!sum || number_ != 0 || length < 4 || batch.payload.data == nullptr) return 1;
+    uint32_t fibers = 1;
+    uint32_t at = k + length;
+    while (fibers < kMostTogether && s + fibers < batch.stops.size()) {
+      const uint32_t next = batch.at(batch.stops[s + fibers]);
+      if (next >= n || next - at != length + 1) break;
+      at = next;
+      ++fibers;
+    }
+    return fibers < 8 ? 1 : fibers;
+  }
+
+  void reduce_equal(const Batch& batch, const float* values, uint32_t k, size_t s, uint32_t fibers) {
+    const uint32_t length = batch.at(batch.stops[s]) - k;
+    std::array<float, kMostTogether> sums;
+    sums.fill(start_value());
+    kernels::sum_fibers(values + k, fibers, length, length + 1, sums.data());
+    for (uint32_t f = 0; f < fibers; ++f) {
+      running_ = sums[f];
+      number_ = length;
+      stats_.flops += length;
+      end_fiber(batch.stops[s + f], batch.at(batch.stops[s + f]));
+    }
   }
 
   void add(const float* values, uint32_t first, uint32_t last) {

@@ -21,7 +21,8 @@ class TokenNode : public EngineNode {
   bool reads(size_t) const override { return true; }
 
   bool work() final {
-    const uint32_t n = ready(0, ports.size());
+    uint32_t n = ready(0, ports.size());
+    if (credits != nullptr) n = static_cast<uint32_t>(std::min<int64_t>(n, credits->room()));
     if (n == 0 || ended_) return false;
     batches_.clear();
     arrivals_.clear();
@@ -32,25 +33,25 @@ class TokenNode : public EngineNode {
       if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
     }
     const Batch& like = batches_.front();
-    std::shared_ptr<uint32_t[]> payload;
+    Payload payload;
     const auto elements = static_cast<int64_t>(n - like.stops.size());
-    if (reads_output(0)) {
-      payload = allocate_payload(n);
-      compute(batches_, payload.get(), n);
-      for (const Stop& stop : like.stops) payload[like.at(stop)] = 0;
-    }
+    if (reads_output(0)) payload = make_payload(like, n);
     count(batches_, elements);
-    const TimeRef steps = step_times(pace_, arrivals_, n);
+    const TimeRef steps = credits == nullptr
+                              ? step_times(pace_, arrivals_, n)
+                              : credits->steps(pace_, arrivals_, n, stats_.blocked);
     count_steps(n, steps.at(0));
     if (log.wanted) log_steps(batches_, n);
     if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);
     take(0, ports.size(), n, steps);
-    give_like(0, like, n, {payload, payload.get()}, steps);
+    give_like(0, like, n, std::move(payload), steps);
     ended_ = !like.stops.empty() && like.stops.back().done();
     return true;
   }
 
  protected:
+  /// The output's payloads are the first input's: nothing is computed.
+  virtual bool passes() const { return false; }
   /// Payloads of n tokens; those at stops may be anything.
   virtual void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) = 0;
   /// Flops and bytes of a batch with `elements` payloads.
@@ -69,6 +70,14 @@ class TokenNode : public EngineNode {
   }
 
  private:
+  Payload make_payload(const Batch& like, uint32_t n) {
+    if (passes()) return like.payload;
+    const auto payload = allocate_payload(n);
+    compute(batches_, payload.get(), n);
+    for (const Stop& stop : like.stops) payload[like.at(stop)] = 0;
+    return {payload, payload.get()};
+  }
+
   std::vector<Batch> batches_;
   std::vector<TimeRef> arrivals_;
 };
@@ -115,13 +124,14 @@ class ArrayNode final : public TokenNode {
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
     const auto size = static_cast<uint32_t>(storage_->values.size());
-    kernels::gather(refs, storage_->values.data(), size, tensor_.fill,
-                    reinterpret_cast<float*>(out), n);
+    found_ = kernels::gather(refs, storage_->values.data(), size, tensor_.fill,
+                             reinterpret_cast<float*>(out), n);
   }
   void count(const std::vector<Batch>& inputs, int64_t elements) override {
     const uint32_t* refs = inputs[0].payload.words();
     const auto size = storage_->values.size();
-    const kernels::References found = kernels::references(refs, inputs[0].count);
+    const kernels::References found =
+        reads_output(0) ? found_ : kernels::references(refs, inputs[0].count);
     // Stops are references 0, which an empty tensor has not either.
     const bool none = size == 0 && found.absent < elements;
     if (none || found.beyond > std::max<size_t>(size, 1)) {
@@ -150,6 +160,7 @@ class ArrayNode final : public TokenNode {
  private:
   const Tensor& tensor_;
   const Storage* storage_;
+  kernels::References found_;  // of the batch at hand
 };
 
 class LocateNode final : public TokenNode {
@@ -241,12 +252,9 @@ class PassNode final : public TokenNode {
   bool reads(size_t) const override { return reads_output(0); }
 
  protected:
+  bool passes() const override { return node_.kind == NodeKind::buffer; }
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* in = inputs[0].payload.words();
-    if (node_.kind == NodeKind::buffer) {
-      std::copy_n(in, n, out);
-      return;
-    }
     auto* numbers = reinterpret_cast<float*>(out);
     for (uint32_t k = 0; k < n; ++k) numbers[k] = static_cast<float>(in[k]);
   }

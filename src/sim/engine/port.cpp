@@ -46,6 +46,7 @@ void Port::take(uint32_t n, TimeRef times) {
     const Segment& s = segments_.front();
     const uint32_t count = std::min(n, s.count - used_);
     if (tail != nullptr) tail->take(consumer_of_tail, times, count);
+    if (credits != nullptr) credits->take(consumer_of_tail, times, count);
     if (measured) occupancy_.add(s.arrivals.from(used_).later(-latency), times, count);
     take_from_first(count);
     times.offset += count;

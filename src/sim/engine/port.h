@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/engine/buffer_tail.h"
+#include "sim/engine/credits.h"
 #include "sim/engine/occupancy.h"
 #include "sim/engine/tokens.h"
 #include "sim/run.h"
@@ -36,7 +37,8 @@ class Port {
   bool measured = true;  ///< false: another port has the same times; see `like`
   const Port* like = nullptr;
   BufferTail* tail = nullptr;  ///< the producer is a bounded buffer, which measures for the port
-  size_t consumer_of_tail = 0;
+  Credits* credits = nullptr;  ///< the producer is a bounded buffer that waits for the takes
+  size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
 
   void push(const Segment& segment);
 

@@ -32,16 +32,21 @@ EngineNode* Schedule::next() const {
   return running_ == 0 ? least : nullptr;
 }
 
-void Schedule::tell_consumers(const EngineNode& node) {
+/// The node has given tokens to its consumers, and credits to bounded buffers before it.
+void Schedule::tell_neighbours(const EngineNode& node) {
+  const auto tell = [this](int neighbour) {
+    const int at = position_[static_cast<size_t>(neighbour)];
+    if (at < 0) return;
+    State& state = states_[static_cast<size_t>(at)];
+    state.stuck = false;
+    ++state.tokens;
+  };
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
-    for (const Port* port : output->ports) {
-      const int consumer = position_[static_cast<size_t>(port->consumer)];
-      if (consumer < 0) continue;
-      State& state = states_[static_cast<size_t>(consumer)];
-      state.stuck = false;
-      ++state.tokens;
-    }
+    for (const Port* port : output->ports) tell(port->consumer);
+  }
+  for (const Port* port : node.ports) {
+    if (port != nullptr && port->credits != nullptr) tell(port->producer);
   }
 }
 
@@ -50,7 +55,7 @@ bool Schedule::work(EngineNode& node) {
     states_[place(node)].stuck = true;
     return false;
   }
-  tell_consumers(node);
+  tell_neighbours(node);
   return true;
 }
 
@@ -115,7 +120,7 @@ bool Schedule::finished(const EngineNode& node, bool worked, uint64_t tokens,
     state.stuck = state.tokens == tokens;  // tokens may have come while it was looking
     return true;
   }
-  tell_consumers(node);
+  tell_neighbours(node);
   last_step_ = std::max(last_step_, node.stats().last_step);
   return ++batches_ % kBatchesBetweenQuestions != 0 || go_on(last_step_);
 }

@@ -38,7 +38,7 @@ class Schedule {
 
   EngineNode* next() const;
   void serve(const std::function<bool(int64_t)>& go_on);
-  void tell_consumers(const EngineNode& node);
+  void tell_neighbours(const EngineNode& node);
   size_t place(const EngineNode& node) const {
     return static_cast<size_t>(position_[static_cast<size_t>(node.id())]);
   }

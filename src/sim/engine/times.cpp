@@ -181,7 +181,7 @@ void TimeCursor::seek(uint32_t k) {
 void TimesBuilder::room(uint32_t total) {
   if (total <= capacity_) return;
   const uint32_t grown = std::max(total, capacity_ + capacity_ / 2);
-  auto bigger = std::make_unique_for_overwrite<int64_t[]>(grown);
+  PoolArray<int64_t> bigger(grown);
   // Runs advance count_ without taking room, so that there may be fewer values than tokens.
   const uint32_t kept = std::min(count_, capacity_);
   if (kept > 0) std::memcpy(bigger.get(), value_.get(), kept * sizeof(int64_t));
@@ -226,7 +226,7 @@ std::shared_ptr<const Times> TimesBuilder::finish() {
     pending_ = 0;
   }
   flush();
-  auto times = std::make_shared<Times>();
+  auto times = std::allocate_shared<Times>(PoolAllocator<Times>());
   const bool one_explicit = pieces_.size() == 1 && pieces_[0].step == kExplicit;
   if (one_explicit && gap_ > 0 &&
       value_[count_ - 1] - value_[0] == gap_ * static_cast<int64_t>(count_ - 1)) {

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/pool.h"
+
 namespace fuseflow::engine {
 
 inline constexpr int64_t kExplicit = INT64_MIN;  ///< TimePiece::step of tokens with a time each
@@ -22,7 +24,7 @@ struct TimePiece {
 /// Times of `count` tokens, never decreasing. Immutable once built.
 struct Times {
   std::vector<TimePiece> pieces;
-  std::unique_ptr<int64_t[]> value;  ///< by token; valid inside explicit pieces only
+  PoolArray<int64_t> value;  ///< by token; valid inside explicit pieces only
   uint32_t count = 0;
   int64_t gap = 0;  ///< each time is at least this much later than the one before
 };
@@ -117,7 +119,7 @@ class TimesBuilder {
   void room(uint32_t total);
 
   std::vector<TimePiece> pieces_;
-  std::unique_ptr<int64_t[]> value_;
+  PoolArray<int64_t> value_;
   uint32_t capacity_ = 0;
   uint32_t count_ = 0;    // flushed tokens
   uint32_t pending_ = 0;  // tokens of the run not flushed yet

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/pool.h"
 #include "sim/engine/times.h"
 
 namespace fuseflow::engine {
@@ -44,7 +45,7 @@ struct Payload {
 /// Room for payloads of `count` tokens, and a little behind them for vector stores.
 inline constexpr uint32_t kSlack = 64;
 inline std::shared_ptr<uint32_t[]> allocate_payload(size_t count) {
-  return std::make_shared_for_overwrite<uint32_t[]>(count + kSlack);
+  return std::allocate_shared_for_overwrite<uint32_t[]>(PoolAllocator<uint32_t>(), count + kSlack);
 }
 
 /// A stretch of a stream: tokens begin .. begin+count-1 of a structure.

@@ -1,0 +1,31 @@
+// Times of steps that wait for credits too: the recurrence of times.h with the takes of earlier tokens
+// beside the arrivals. Used by what is bounded (buffer_tail.h, credits.h).
+#pragma once
+
+#include <span>
+
+#include "sim/engine/times.h"
+
+namespace fuseflow::engine {
+
+/// Steps at .. at+count-1 of a batch wait each for the cycle behind one of these takes.
+struct CreditPiece {
+  uint32_t at = 0;
+  uint32_t count = 0;
+  TimeRef takes;
+};
+
+/// Whether no credit of the pieces delays any of these steps.
+bool never_wait(const TimeRef& steps, std::span<const CreditPiece> credits);
+
+/// Like step_times, with credits. Adds to `blocked` the cycles in which only a credit was missing.
+TimeRef step_times_with_credits(Pace& pace, std::span<const TimeRef> arrivals,
+                                std::span<const CreditPiece> credits, uint32_t n, int64_t& blocked);
+
+/// Whether a[k] <= b[k] for all k < n.
+bool never_later(const TimeRef& a, const TimeRef& b, uint32_t n);
+
+/// Appends the first n times of `ref`.
+void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);
+
+}  // namespace fuseflow::engine
