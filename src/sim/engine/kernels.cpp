@@ -50,19 +50,24 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
                                                     uint32_t size, float fill, float* out,
                                                     uint32_t n) {
   References all;
-  for (uint32_t k = 0; k < n; k += kBlock) {
-    const uint32_t count = std::min(kBlock, n - k);
+  uint32_t block = refs[n - 1] - refs[0] == n - 1 ? n : kBlock;
+  for (uint32_t k = 0; k < n;) {
+    const uint32_t count = std::min(block, n - k);
     // A stop inside is a reference 0, which ends a run: such blocks are gathered.
     if (refs[k + count - 1] - refs[k] == count - 1 && is_run_any(refs + k, count) &&
         uint64_t{refs[k]} + count <= size) {
       std::memcpy(out + k, values + refs[k], count * sizeof(float));
       all.beyond = std::max<uint64_t>(all.beyond, uint64_t{refs[k]} + count);
+    } else if (count > kBlock) {
+      block = kBlock;
       continue;
+    } else {
+      const References some = references_any(refs + k, count);
+      all.absent += some.absent;
+      all.beyond = std::max(all.beyond, some.beyond);
+      gather_block(refs + k, values, size, fill, out + k, count);
     }
-    const References some = references_any(refs + k, count);
-    all.absent += some.absent;
-    all.beyond = std::max(all.beyond, some.beyond);
-    gather_block(refs + k, values, size, fill, out + k, count);
+    k += count;
   }
   return all;
 }

@@ -15,12 +15,12 @@ namespace {
 /// The tokens that one output gives during a batch.
 struct Given {
   std::shared_ptr<Structure> structure;
-  std::vector<uint32_t> words;
+  std::vector<uint32_t, PoolAllocator<uint32_t>> words;
   TimesBuilder times;
   bool payloads = false;
 
   void restart(int64_t gap, bool reads) {
-    structure = std::make_shared<Structure>();
+    structure = new_structure();
     words.clear();
     times = TimesBuilder(gap);
     payloads = reads;
@@ -354,7 +354,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j <= order_; ++j) {
       Given& given = given_[j];
       if (given.structure->count == 0) continue;
-      auto words = std::make_shared<std::vector<uint32_t>>(std::move(given.words));
+      auto words = std::make_shared<decltype(given.words)>(std::move(given.words));
       const Payload payload{words, given.payloads ? words->data() : nullptr};
       give(j, StructureRef(std::move(given.structure)), payload,
                       {given.times.finish(), 0, 0});

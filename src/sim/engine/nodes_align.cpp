@@ -42,7 +42,7 @@ class AlignNode final : public EngineNode {
   }
 
   void start() {
-    structure_ = std::make_shared<Structure>();
+    structure_ = new_structure();
     payload_.clear();
     times_ = TimesBuilder(pace_.interval);
     for (auto& takes : takes_) takes = TimesBuilder(0);

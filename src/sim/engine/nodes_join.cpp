@@ -122,7 +122,7 @@ class JoinNode final : public EngineNode {
     }
     times_ = TimesBuilder(pace_.interval);
     out_times_ = times_.reserve(capacity_);
-    structure_ = std::make_shared<Structure>();
+    structure_ = new_structure();
     crd_ = allocate_payload(capacity_);
   }
 

@@ -86,7 +86,7 @@ class ReduceNode final : public EngineNode {
   }
 
   void reduce(const Batch& batch, uint32_t n) {
-    structure_ = std::make_shared<Structure>();
+    structure_ = new_structure();
     given_at_.clear();
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();

@@ -12,7 +12,7 @@ namespace {
 
 /// Tokens picked out of a batch: structure, where each comes from, and the step that gives it.
 struct Picked {
-  std::shared_ptr<Structure> structure = std::make_shared<Structure>();
+  std::shared_ptr<Structure> structure = new_structure();
   std::vector<uint32_t> source;  ///< position in the batch; 0 for stops
   std::vector<uint32_t> at;      ///< step
 

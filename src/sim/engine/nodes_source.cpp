@@ -17,7 +17,7 @@ class RootNode final : public EngineNode {
 
   bool work() override {
     if (ended_) return false;
-    auto structure = std::make_shared<Structure>();
+    auto structure = new_structure();
     structure->count = 2;
     structure->stops.push_back({1, kDoneLevel, 0});
     auto zeros = allocate_payload(2);
@@ -77,7 +77,7 @@ class ScanNode final : public EngineNode {
 
  private:
   void start_chunk() {
-    structure_ = std::make_shared<Structure>();
+    structure_ = new_structure();
     structure_->stops.reserve(std::min<size_t>(chunk_, last_stops_ + last_stops_ / 4 + 8));
     count_ = 0;
     gates_.clear();

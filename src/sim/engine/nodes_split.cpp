@@ -47,7 +47,7 @@ class ParallelizeNode final : public EngineNode {
  private:
   struct Part {
     std::vector<uint32_t> at;  ///< tokens of the batch
-    std::vector<Stop> stops;
+    Stops stops;
   };
 
   void deal(const std::vector<Batch>& batches, uint32_t n) {
@@ -94,7 +94,7 @@ class ParallelizeNode final : public EngineNode {
   void give_part(size_t p, const Batch& batch, const TimeRef& steps, uint32_t n) {
     Part& part = parts_[p];
     if (part.at.empty() || !connected(p)) return;
-    auto structure = std::make_shared<Structure>();
+    auto structure = new_structure();
     structure->stops = part.stops;
     structure->count = static_cast<uint32_t>(part.at.size());
     Payload payload;
@@ -137,7 +137,7 @@ class SerializeNode final : public EngineNode {
       cursors_.emplace_back(*port);
       takes_.emplace_back(0);
     }
-    structure_ = std::make_shared<Structure>();
+    structure_ = new_structure();
     words_.clear();
     times_ = TimesBuilder(pace_.interval);
     next_ = pace_.next();

@@ -122,10 +122,19 @@ class ArrayNode final : public TokenNode {
 
  protected:
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
-    const uint32_t* refs = inputs[0].payload.words();
-    const auto size = static_cast<uint32_t>(storage_->values.size());
-    found_ = kernels::gather(refs, storage_->values.data(), size, tensor_.fill,
-                             reinterpret_cast<float*>(out), n);
+    found_ = {};
+    uint32_t from = 0;  // not loaded yet
+    uint32_t k = 0;
+    for (const Stop& stop : inputs[0].stops) {
+      const uint32_t at = inputs[0].at(stop);
+      if (at - k >= kLongFiber) {  // by itself: its references may follow one another
+        load(inputs[0], from, k, out);
+        load(inputs[0], k, at, out);
+        from = at;
+      }
+      k = at + 1;
+    }
+    load(inputs[0], from, n, out);
   }
   void count(const std::vector<Batch>& inputs, int64_t elements) override {
     const uint32_t* refs = inputs[0].payload.words();
@@ -158,6 +167,18 @@ class ArrayNode final : public TokenNode {
   }
 
  private:
+  static constexpr uint32_t kLongFiber = 32;
+
+  void load(const Batch& input, uint32_t first, uint32_t last, uint32_t* out) {
+    if (first == last) return;
+    const kernels::References found = kernels::gather(
+        input.payload.words() + first, storage_->values.data(),
+        static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
+        reinterpret_cast<float*>(out) + first, last - first);
+    found_.absent += found.absent;
+    found_.beyond = std::max(found_.beyond, found.beyond);
+  }
+
   const Tensor& tensor_;
   const Storage* storage_;
   kernels::References found_;  // of the batch at hand

@@ -29,7 +29,7 @@ uint32_t Port::ready() {
 
 Batch Port::batch(uint32_t n) const {
   const Segment& s = segments_.front();
-  const std::vector<Stop>& stops = s.structure->stops;
+  const Stops& stops = s.structure->stops;
   const uint32_t begin = s.begin + used_;
   auto last = stops.end();
   if (!stops.empty() && stops.back().at >= begin + n) {
@@ -65,7 +65,7 @@ void Port::take_from_first(uint32_t n) {
     if (!segments_.empty()) next_stop_ = segments_.front().first_stop;
     return;
   }
-  const std::vector<Stop>& stops = s.structure->stops;
+  const Stops& stops = s.structure->stops;
   const uint32_t begin = s.begin + used_;
   while (next_stop_ < stops.size() && stops[next_stop_].at < begin) ++next_stop_;
 }
@@ -97,7 +97,7 @@ void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
 }
 
 void Output::keep(const Segment& segment, const TimeRef& times) {
-  const std::vector<Stop>& stops = segment.structure->stops;
+  const Stops& stops = segment.structure->stops;
   size_t s = segment.first_stop;
   TimeCursor cursor(times);
   for (uint32_t k = 0; k < segment.count; ++k) {

@@ -169,7 +169,7 @@ TimeCursor::TimeCursor(const TimeRef& ref)
 }
 
 void TimeCursor::seek(uint32_t k) {
-  const std::vector<TimePiece>& pieces = times_->pieces;
+  const auto& pieces = times_->pieces;
   while (piece_ + 1 < pieces.size() && pieces[piece_ + 1].first <= k) ++piece_;
   const TimePiece& piece = pieces[piece_];
   end_ = piece_ + 1 < pieces.size() ? pieces[piece_ + 1].first : times_->count;

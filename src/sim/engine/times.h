@@ -23,7 +23,7 @@ struct TimePiece {
 
 /// Times of `count` tokens, never decreasing. Immutable once built.
 struct Times {
-  std::vector<TimePiece> pieces;
+  std::vector<TimePiece, PoolAllocator<TimePiece>> pieces;
   PoolArray<int64_t> value;  ///< by token; valid inside explicit pieces only
   uint32_t count = 0;
   int64_t gap = 0;  ///< each time is at least this much later than the one before
@@ -118,7 +118,7 @@ class TimesBuilder {
   void flush();
   void room(uint32_t total);
 
-  std::vector<TimePiece> pieces_;
+  std::vector<TimePiece, PoolAllocator<TimePiece>> pieces_;
   PoolArray<int64_t> value_;
   uint32_t capacity_ = 0;
   uint32_t count_ = 0;    // flushed tokens

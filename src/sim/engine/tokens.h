@@ -23,12 +23,17 @@ struct Stop {
   bool closes(int boundary = 0) const { return ((bits >> boundary) & 1U) != 0; }
 };
 
+using Stops = std::vector<Stop, PoolAllocator<Stop>>;
+
 /// What is where in a chunk: every token that no stop stands at is a payload.
 struct Structure {
-  std::vector<Stop> stops;
+  Stops stops;
   uint32_t count = 0;
 };
 using StructureRef = std::shared_ptr<const Structure>;
+inline std::shared_ptr<Structure> new_structure() {
+  return std::allocate_shared<Structure>(PoolAllocator<Structure>());
+}
 
 /// Payloads by token (coordinates, references: uint32_t; values: float); 0 at stops. Null where no
 /// consumer reads them.
