@@ -56,7 +56,14 @@ void Occupancy::add(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
   if (peak_ == 0) peak_ = 1;
   gap_ = std::min(gap_, takes.times->gap);
   const int64_t before = spans_.empty() ? INT64_MIN : spans_.back().last_time;
-  spans_.push_back({first, n, takes.at(n - 1), takes});
+  spans_.push_back({first, n, takes.at(n - 1), takes, {}});
+  if (spans_.size() > kMostUnpacked) {
+    Span& old = spans_[spans_.size() - 1 - kMostUnpacked];
+    if (old.packed.empty()) {
+      old.packed = PackedTimes(old.takes, old.count);
+      old.takes = {};
+    }
+  }
   // Taken at the pace of giving, and nothing left over: only the first such batch can tell more.
   const bool same_pace = gives.times == takes.times && gives.offset == takes.offset;
   if (same_pace && peak_ * gives.times->gap > takes.delta - gives.delta &&
@@ -65,6 +72,15 @@ void Occupancy::add(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
   }
   judge(gives, first, n);
   forget();
+}
+
+const TimeRef& Occupancy::takes(const Span& span) {
+  if (span.packed.empty()) return span.takes;
+  if (unpacked_first_ != span.first) {
+    unpacked_ = span.packed.unpack();
+    unpacked_first_ = span.first;
+  }
+  return unpacked_;
 }
 
 /// Raises the peak for the tokens of a batch, run by run.
@@ -88,7 +104,7 @@ void Occupancy::judge_at(int64_t time, int64_t token) {
       std::lower_bound(spans_.begin(), spans_.end(), time,
                        [](const Span& s, int64_t t) { return s.last_time < t; });
   if (span == spans_.end()) return;  // taken, all of them
-  const int64_t released = span->first + count_before(span->takes, span->count, time);
+  const int64_t released = span->first + count_before(takes(*span), span->count, time);
   peak_ = std::max(peak_, token + 1 - released);
 }
 
@@ -104,7 +120,7 @@ void Occupancy::compare(const TimeRef& gives, int64_t first, uint32_t n) {
     --span;
     const auto offset = static_cast<uint32_t>(taken - span->first);
     const uint32_t length = std::min(n - k, span->count - offset);
-    const uint32_t good = leading_good(gives.from(k), span->takes.from(offset), length);
+    const uint32_t good = leading_good(gives.from(k), takes(*span).from(offset), length);
     k += good;
     if (good == length) continue;
     // One more is enough for this token: the one before it came later than take(k - 1 - peak).

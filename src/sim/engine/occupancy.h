@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "sim/engine/packed_times.h"
 #include "sim/engine/times.h"
 
 namespace fuseflow::engine {
@@ -25,8 +26,11 @@ class Occupancy {
     int64_t first;  ///< index of its first token in the stream
     uint32_t count;
     int64_t last_time;
-    TimeRef takes;
+    TimeRef takes;       ///< of its tokens, or
+    PackedTimes packed;  ///< the same, once many spans have come behind it
   };
+  static constexpr size_t kMostUnpacked = 16;
+  const TimeRef& takes(const Span& span);
   void judge(const TimeRef& gives, int64_t first, uint32_t n);
   void judge_at(int64_t time, int64_t token);
   void compare(const TimeRef& gives, int64_t first, uint32_t n);
@@ -36,6 +40,8 @@ class Occupancy {
   int64_t count_ = 0;
   int64_t gap_ = INT64_MAX;  ///< of all takes
   std::deque<Span> spans_;   ///< takes of the last peak_ + 1 tokens, at least
+  int64_t unpacked_first_ = -1;  ///< of the span that was unpacked last
+  TimeRef unpacked_;
 };
 
 }  // namespace fuseflow::engine

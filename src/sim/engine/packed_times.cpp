@@ -1,0 +1,79 @@
+#include "sim/engine/packed_times.h"
+
+#include <algorithm>
+
+namespace fuseflow::engine {
+
+namespace {
+
+// A stretch is: how many tokens, a bit for runs; the first time (from the one before); then the step of a
+// run, or the distances of the others.
+void put(std::vector<uint8_t>& bytes, uint64_t number) {
+  while (number >= 0x80) {
+    bytes.push_back(static_cast<uint8_t>(number | 0x80));
+    number >>= 7;
+  }
+  bytes.push_back(static_cast<uint8_t>(number));
+}
+
+uint64_t get(const uint8_t*& at) {
+  uint64_t number = 0;
+  int shift = 0;
+  while ((*at & 0x80) != 0) {
+    number |= uint64_t{*at++ & 0x7FU} << shift;
+    shift += 7;
+  }
+  return number | (uint64_t{*at++} << shift);
+}
+
+}  // namespace
+
+PackedTimes::PackedTimes(const TimeRef& ref, uint32_t n) : count_(n), gap_(ref.times->gap) {
+  TimeCursor cursor(ref);
+  int64_t before = 0;
+  const auto distance = [&](int64_t time) {
+    const auto d = static_cast<uint64_t>(time - before);
+    before = time;
+    return d;
+  };
+  for (uint32_t k = 0; k < n;) {
+    const int64_t start = cursor.at(k);
+    const uint32_t count = std::min(n, cursor.piece_end()) - k;
+    const bool run = cursor.step() != kExplicit;
+    put(bytes_, uint64_t{count} * 2 + (run ? 1 : 0));
+    put(bytes_, distance(start));
+    if (run) {
+      put(bytes_, static_cast<uint64_t>(cursor.step()));
+      before = cursor.at(k + count - 1);
+    } else {
+      for (uint32_t i = 1; i < count; ++i) put(bytes_, distance(cursor.at(k + i)));
+    }
+    k += count;
+  }
+  bytes_.shrink_to_fit();
+}
+
+TimeRef PackedTimes::unpack() const {
+  TimesBuilder times(gap_);
+  const uint8_t* at = bytes_.data();
+  int64_t time = 0;
+  for (uint32_t k = 0; k < count_;) {
+    const uint64_t head = get(at);
+    const auto count = static_cast<uint32_t>(head / 2);
+    time += static_cast<int64_t>(get(at));
+    if (head % 2 != 0) {
+      const auto step = static_cast<int64_t>(get(at));
+      times.append(count, time, step);
+      time += step * static_cast<int64_t>(count - 1);
+    } else {
+      int64_t* out = times.reserve(count);
+      out[0] = time;
+      for (uint32_t i = 1; i < count; ++i) out[i] = time += static_cast<int64_t>(get(at));
+      times.commit(count);
+    }
+    k += count;
+  }
+  return {times.finish(), 0, 0};
+}
+
+}  // namespace fuseflow::engine
