@@ -33,9 +33,16 @@ std::vector<uint64_t> sample(Random& random, uint64_t range, uint64_t wanted) {
   std::vector<uint64_t> picked;
   picked.reserve(wanted);
   if (wanted > range / kScanRatio) {
-    for (uint64_t i = 0; picked.size() < wanted; ++i) {
-      if (random.below(range - i) < wanted - picked.size()) picked.push_back(i);
+    // Which are taken cannot be predicted: each is stored, and overwritten if it was not taken.
+    picked.resize(wanted + 1);
+    Random local = random;
+    uint64_t count = 0;
+    for (uint64_t i = 0; count < wanted; ++i) {
+      picked[count] = i;
+      count += local.below(range - i) < wanted - count ? 1 : 0;
     }
+    random = local;
+    picked.resize(wanted);
     return picked;
   }
   while (picked.size() < wanted) {

@@ -8,12 +8,15 @@ namespace {
 
 // A stretch is: how many tokens, a bit for runs; the first time (from the one before); then the step of a
 // run, or the distances of the others.
-void put(std::vector<uint8_t>& bytes, uint64_t number) {
+constexpr size_t kMostBytes = 10;  // of a number
+
+inline uint8_t* put(uint8_t* at, uint64_t number) {
   while (number >= 0x80) {
-    bytes.push_back(static_cast<uint8_t>(number | 0x80));
+    *at++ = static_cast<uint8_t>(number | 0x80);
     number >>= 7;
   }
-  bytes.push_back(static_cast<uint8_t>(number));
+  *at++ = static_cast<uint8_t>(number);
+  return at;
 }
 
 uint64_t get(const uint8_t*& at) {
@@ -29,28 +32,35 @@ uint64_t get(const uint8_t*& at) {
 }  // namespace
 
 PackedTimes::PackedTimes(const TimeRef& ref, uint32_t n) : count_(n), gap_(ref.times->gap) {
+  const PoolArray<uint8_t> room(kMostBytes * (size_t{3} * n + 1));
+  uint8_t* at = room.get();
   TimeCursor cursor(ref);
   int64_t before = 0;
-  const auto distance = [&](int64_t time) {
-    const auto d = static_cast<uint64_t>(time - before);
-    before = time;
-    return d;
-  };
   for (uint32_t k = 0; k < n;) {
     const int64_t start = cursor.at(k);
     const uint32_t count = std::min(n, cursor.piece_end()) - k;
     const bool run = cursor.step() != kExplicit;
-    put(bytes_, uint64_t{count} * 2 + (run ? 1 : 0));
-    put(bytes_, distance(start));
+    at = put(at, uint64_t{count} * 2 + (run ? 1 : 0));
+    at = put(at, static_cast<uint64_t>(start - before));
+    before = start;
     if (run) {
-      put(bytes_, static_cast<uint64_t>(cursor.step()));
+      at = put(at, static_cast<uint64_t>(cursor.step()));
       before = cursor.at(k + count - 1);
     } else {
-      for (uint32_t i = 1; i < count; ++i) put(bytes_, distance(cursor.at(k + i)));
+      const int64_t* values = cursor.values(k);
+      for (uint32_t i = 1; i < count; ++i) {
+        const auto distance = static_cast<uint64_t>(values[i] - values[i - 1]);
+        if (distance < 0x80) {
+          *at++ = static_cast<uint8_t>(distance);
+        } else {
+          at = put(at, distance);
+        }
+      }
+      before = cursor.at(k + count - 1);
     }
     k += count;
   }
-  bytes_.shrink_to_fit();
+  bytes_.assign(room.get(), at);
 }
 
 TimeRef PackedTimes::unpack() const {
