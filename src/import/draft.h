@@ -34,6 +34,7 @@ struct Draft {
   bool activation = false;        ///< constants: rows of weights that such an input selects
   bool pinned = false;            ///< the dimensions must not be cut (--format names the levels)
   bool read_outside = false;      ///< some access has subscripts out of range
+  bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
   TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)
   std::optional<double> density;  ///< of inputs and constants
 };
@@ -52,11 +53,24 @@ struct InputUse {
   bool constant = false;  ///< its values were used as a constant
 };
 
+/// Rows of a softmax that its mask closes entirely (closed_rows.h): constants that the program may
+/// use. Dimensions are those of the scores.
+struct ClosedRows {
+  TensorId maximum = -1;  ///< the result of the softmax's first statement
+  HostPtr vector;         ///< one bit a row
+  HostPtr matrix;         ///< one bit an entry: those of the closed rows
+  std::vector<int> vector_dims;
+  std::vector<int> matrix_dims;
+  std::string vector_name;
+  std::string matrix_name;
+};
+
 struct DraftProgram {
   std::vector<Draft> tensors;
   std::vector<DraftStatement> statements;  ///< in order of definition
   int64_t kept_values = 0;                 ///< elements of computed masks whose values are kept
   std::vector<InputUse> inputs;
+  std::vector<ClosedRows> closed_rows;
   std::vector<Facts> expected;  ///< by tensor: facts that hold unless a finite number overflows
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "import/closed_rows.h"
 #include "import/masks.h"
 
 namespace fuseflow {
@@ -13,12 +14,6 @@ namespace {
 constexpr float kLarge = 1000;  ///< a mask's constant is at most -kLarge
 constexpr float kMargin = 104;  ///< exp(-104) is 0 in f32
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-/// A statement whose value is `masked` where the mask is closed.
-struct FiniteMask {
-  float masked = 0;
-  MaskCondition open;
-};
 
 const HostTensor* values_of(const DraftProgram& draft, const Expr& node) {
   if (node.kind != Expr::Kind::access) return nullptr;
@@ -41,7 +36,8 @@ bool is_large(const Expr& node) {
          std::isfinite(node.constant);
 }
 
-/// where(mask, x, C) or where(mask, C, x), or x + bias or x - bias with a bias of large numbers.
+}  // namespace
+
 std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement& s) {
   const Expr& root = s.root();
   if (root.kind != Expr::Kind::apply) return std::nullopt;
@@ -73,6 +69,8 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
   }
   return std::nullopt;
 }
+
+namespace {
 
 /// The statement max over `tensor` of the softmax that alone uses it; -1 if something else does.
 int softmax_maximum(const DraftProgram& draft, TensorId tensor) {
@@ -125,32 +123,46 @@ Expr literal(float value) {
   return node;
 }
 
-/// value -> -inf where the mask is closed.
-void widen(Statement& s, const FiniteMask& mask) {
-  Expr root = s.nodes.back();
-  if (root.op == Op::where) {
+int32_t append(Statement& s, Expr node) {
+  s.nodes.push_back(std::move(node));
+  return static_cast<int32_t>(s.nodes.size()) - 1;
+}
+
+/// value -> -inf where the mask is closed, but not where `rows` (if there is one) is not 0.
+void widen(Statement& s, const FiniteMask& mask, const std::optional<Expr>& rows) {
+  const Expr root = s.nodes.back();
+  const auto value = static_cast<int32_t>(s.nodes.size()) - 1;
+  if (root.op == Op::where && !rows) {
     const size_t closed = mask.open.kind == MaskCondition::Kind::zero ? 1 : 2;
     s.nodes[static_cast<size_t>(root.children[closed])].constant = -kInf;
     return;
   }
-  // where(bias > C, x + bias, -inf)
-  Expr bias;
+  Expr bits;  // of the mask: the condition of the `where`, or the bias
   for (const int32_t c : root.children) {
     const Expr& e = s.nodes[static_cast<size_t>(c)];
-    if (e.kind == Expr::Kind::access && e.tensor == mask.open.mask) bias = e;
+    if (e.kind == Expr::Kind::access && e.tensor == mask.open.mask) bits = e;
   }
-  const auto value = static_cast<int32_t>(s.nodes.size()) - 1;
-  const Op comparison = mask.open.kind == MaskCondition::Kind::above ? Op::gt : Op::lt;
-  s.nodes.push_back(bias);
-  s.nodes.push_back(literal(mask.open.threshold));
-  s.nodes.push_back(apply_node(comparison, {value + 1, value + 2}));
-  s.nodes.push_back(literal(-kInf));
-  s.nodes.push_back(apply_node(Op::where, {value + 3, value, value + 4}));
+  int32_t open = append(s, std::move(bits));
+  if (mask.open.kind == MaskCondition::Kind::zero) {
+    open = append(s, apply_node(Op::logical_not, {open}));
+  } else if (mask.open.kind != MaskCondition::Kind::nonzero) {
+    const Op comparison = mask.open.kind == MaskCondition::Kind::above ? Op::gt : Op::lt;
+    const int32_t threshold = append(s, literal(mask.open.threshold));
+    open = append(s, apply_node(comparison, {open, threshold}));
+  }
+  if (rows) {
+    const int32_t kept = append(s, *rows);
+    open = append(s, apply_node(Op::logical_or, {open, kept}));
+  }
+  const int32_t otherwise = append(s, literal(-kInf));
+  append(s, apply_node(Op::where, {open, value, otherwise}));
 }
 
-/// margin = maximum - (C + 104), assumed not to be negative.
-DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maximum, float masked) {
+/// margin = maximum - (C + 104), assumed not to be negative; 0 in closed rows.
+DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maximum, float masked,
+                                const ClosedRows* rows) {
   const TensorId source = maximum.statement.result;
+  const TensorId closed = rows == nullptr ? -1 : add_closed_vector(draft, *rows);
   DraftStatement made;
   made.group = maximum.group;
   Statement& s = made.statement;
@@ -165,6 +177,21 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
     s.indices.back().stated = false;
   }
   s.nodes = {access, literal(masked + kMargin), apply_node(Op::sub, {0, 1})};
+  if (rows != nullptr) {
+    Expr bits = access;
+    bits.tensor = closed;
+    bits.subscripts.clear();
+    for (const int dim : rows->vector_dims) {
+      const Expr& scores = maximum.statement.nodes[0];
+      const IndexId index = scores.subscripts[static_cast<size_t>(dim)].plain();
+      const auto& result = maximum.statement.result_indices;
+      const auto at = std::find(result.begin(), result.end(), index) - result.begin();
+      bits.subscripts.push_back(access.subscripts[static_cast<size_t>(at)]);
+    }
+    s.nodes.push_back(std::move(bits));
+    s.nodes.push_back(literal(0));
+    s.nodes.push_back(apply_node(Op::where, {3, 4, 2}));
+  }
   Draft margin;
   margin.tensor.name = draft.tensors[static_cast<size_t>(source)].tensor.name + ".margin";
   margin.tensor.assumed.nonnegative = true;
@@ -186,9 +213,22 @@ bool widen_finite_mask(DraftProgram& draft, size_t s) {
   const int at = softmax_maximum(draft, masking.result);
   if (at < 0) return false;
   const DraftStatement maximum = draft.statements[static_cast<size_t>(at)];
-  if (!rows_are_open(draft, masking, maximum.statement, mask->open)) return false;
-  widen(draft.statements[s].statement, *mask);
-  DraftStatement margin = margin_statement(draft, maximum, mask->masked);
+  const ClosedRows* closed = closed_rows_of(draft, maximum.statement.result);
+  if (closed == nullptr && !rows_are_open(draft, masking, maximum.statement, mask->open))
+    return false;
+  std::optional<Expr> rows;
+  if (closed != nullptr) {
+    rows.emplace();
+    rows->kind = Expr::Kind::access;
+    for (const int dim : closed->matrix_dims) {
+      const IndexId index = masking.result_indices[static_cast<size_t>(dim)];
+      rows->subscripts.push_back(Subscript{{{index, 1}}, 0});
+    }
+    rows->tensor = add_closed_matrix(draft, *closed);
+  }
+  widen(draft.statements[s].statement, *mask, rows);
+  draft.tensors[static_cast<size_t>(masking.result)].rows_finite = true;
+  DraftStatement margin = margin_statement(draft, maximum, mask->masked, closed);
   draft.statements.insert(draft.statements.begin() + at + 1, std::move(margin));
   return true;
 }

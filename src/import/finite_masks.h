@@ -8,8 +8,18 @@
 
 namespace fuseflow {
 
-/// Tries it for statement number `s`, whose operands are settled. If true, a tensor was added at
-/// the end and a statement behind the row's maximum.
+/// A statement whose value is a large negative number where the mask is closed.
+struct FiniteMask {
+  float masked = 0;
+  MaskCondition open;
+};
+
+/// where(mask, x, C) or where(mask, C, x), or x + bias or x - bias with a bias of large numbers.
+std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement& s);
+
+/// Tries to widen it for statement number `s`, whose operands are settled. If true, tensors were
+/// added at the end and a statement behind the row's maximum. Rows that the mask closes entirely
+/// keep its numbers (closed_rows.h).
 bool widen_finite_mask(DraftProgram& draft, size_t s);
 
 }  // namespace fuseflow

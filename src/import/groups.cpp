@@ -30,9 +30,16 @@ class Flow {
     return found == producer_.end() ? -1 : found->second;
   }
 
+  /// Input i of a node; "" if it has none (a malformed node is refused when it is converted).
+  const std::string& input(int n, size_t i) const {
+    static const std::string none;
+    return i < node(n).inputs.size() ? node(n).inputs[i] : none;
+  }
+
   bool constant(const std::string& name) const {
-    return model_.initializers.contains(name) || is(producer(name), "Constant") ||
-           (is(producer(name), "Identity") && constant(node(producer(name)).inputs[0]));
+    const std::string* at = &name;
+    while (is(producer(*at), "Identity")) at = &input(producer(*at), 0);
+    return model_.initializers.contains(*at) || is(producer(*at), "Constant");
   }
 
   const std::vector<int>& users(int n) const {
@@ -71,20 +78,19 @@ void affine_tail(const Flow& flow, int last, std::set<int>& members) {
 
 /// Sqrt of a mean of squares plus a constant: layer and RMS normalisation.
 std::set<int> normalisation(const Flow& flow, int sqrt) {
-  const int add = flow.producer(flow.node(sqrt).inputs[0]);
+  const int add = flow.producer(flow.input(sqrt, 0));
   if (!flow.is(add, "Add") || flow.user(add) != sqrt) return {};
   int mean = -1;
   for (const auto& name : flow.node(add).inputs) {
     if (flow.is(flow.producer(name), "ReduceMean")) mean = flow.producer(name);
   }
   if (mean < 0 || flow.user(mean) != add) return {};
-  const int square = flow.producer(flow.node(mean).inputs[0]);
-  const bool squared =
-      flow.is(square, "Pow") ||
-      (flow.is(square, "Mul") && flow.node(square).inputs[0] == flow.node(square).inputs[1]);
+  const int square = flow.producer(flow.input(mean, 0));
+  const bool squared = flow.is(square, "Pow") ||
+                       (flow.is(square, "Mul") && flow.input(square, 0) == flow.input(square, 1));
   if (!squared || flow.user(square) != mean) return {};
   std::set<int> members = {sqrt, add, mean, square};
-  const std::string& x = flow.node(square).inputs[0];
+  const std::string& x = flow.input(square, 0);
   int last = flow.user(sqrt);
   if (flow.is(last, "Reciprocal")) {
     members.insert(last);
@@ -96,7 +102,7 @@ std::set<int> normalisation(const Flow& flow, int sqrt) {
   members.insert(last);
   const int centered = flow.producer(x);
   if (flow.is(centered, "Sub")) {  // layer normalisation: x less its mean
-    const int first = flow.producer(flow.node(centered).inputs[1]);
+    const int first = flow.producer(flow.input(centered, 1));
     const auto& users = flow.users(centered);
     const bool inside =
         std::all_of(users.begin(), users.end(), [&](int u) { return members.contains(u); });
@@ -113,7 +119,7 @@ std::set<int> gelu(const Flow& flow, int core) {
   if (add < 0) return {};
   std::set<int> members = {core, add};
   // The argument: elementwise operators on x and constants.
-  std::vector<int> open = {flow.producer(flow.node(core).inputs[0])};
+  std::vector<int> open = {flow.producer(flow.input(core, 0))};
   while (!open.empty()) {
     const int n = open.back();
     open.pop_back();

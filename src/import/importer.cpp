@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "import/closed_rows.h"
 #include "import/groups.h"
 #include "import/indices.h"
 #include "import/registry.h"
@@ -445,6 +446,7 @@ DraftProgram Importer::draft() {
   convert_nodes();
   for (const OnnxPort& port : model_.outputs) bind_output(port);
   settle_structure(draft_);
+  find_closed_rows(draft_);
   return std::move(draft_);
 }
 

@@ -29,6 +29,8 @@ bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
     case Op::reciprocal:
     case Op::rsqrt:
       return x[0].nonzero;
+    case Op::log:
+      return x[0].nonzero && x[0].nonnegative;
     default:
       return false;
   }
@@ -115,7 +117,12 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
       const bool averaged = node.reduction == Reduction::sum || node.reduction == Reduction::mean;
       if (body.finite) f.finite = f.no_nan = f.below_inf = true;
       if (averaged && body.nonnegative) f.nonnegative = true;
-      if (node.reduction == Reduction::max && body.no_nan && body.below_inf && !body.finite) {
+      const Expr& read = statement.nodes[static_cast<size_t>(node.children[0])];
+      if (node.reduction == Reduction::max && read.kind == Expr::Kind::access &&
+          draft.tensors[static_cast<size_t>(read.tensor)].rows_finite) {
+        f.finite = f.no_nan = f.below_inf = true;
+      } else if (node.reduction == Reduction::max && body.no_nan && body.below_inf &&
+                 !body.finite) {
         const auto open = finite_where(program, draft, statement, node.children[0]);
         if (open && every_row_open(draft, statement, node.over, *open))
           f.finite = f.no_nan = f.below_inf = true;
@@ -170,7 +177,34 @@ void assume_where_needed(Program& program, const DraftProgram& draft, const Stat
 
 namespace {
 
-/// The mask value at which some `where` gives a constant: what an absent entry should mean.
+/// The value of an elementwise statement that reads only `tensor`, where that tensor is 0.
+std::optional<float> value_at_zero(const Statement& s, TensorId tensor) {
+  std::vector<float> values;
+  bool reads = false;
+  for (const Expr& node : s.nodes) {
+    std::vector<float> operands;
+    for (const int32_t c : node.children) operands.push_back(values[static_cast<size_t>(c)]);
+    switch (node.kind) {
+      case Expr::Kind::constant:
+        values.push_back(node.constant);
+        break;
+      case Expr::Kind::access:
+        if (node.tensor != tensor) return std::nullopt;
+        reads = true;
+        values.push_back(0);
+        break;
+      case Expr::Kind::apply:
+        values.push_back(evaluate(node.op, operands));
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return reads ? std::optional<float>(values.back()) : std::nullopt;
+}
+
+/// The mask value at which some `where` gives a constant: what an absent entry should mean. 0 also
+/// if a mask is computed from the tensor (mask == 0) that masks there.
 std::optional<float> masking_value(const DraftProgram& draft, TensorId tensor) {
   for (const DraftStatement& made : draft.statements) {
     const auto& nodes = made.statement.nodes;
@@ -181,31 +215,53 @@ std::optional<float> masking_value(const DraftProgram& draft, TensorId tensor) {
       if (nodes[static_cast<size_t>(node.children[1])].kind == Expr::Kind::constant) return 1.0F;
       if (nodes[static_cast<size_t>(node.children[2])].kind == Expr::Kind::constant) return 0.0F;
     }
+    const auto computed = value_at_zero(made.statement, tensor);
+    if (computed && made.statement.result > tensor &&
+        masking_value(draft, made.statement.result) == computed)
+      return 0.0F;
   }
   return std::nullopt;
 }
 
+/// A bound dense array that is a mask: its absent entries are worth more than its own format.
+void settle_input(Program& program, const DraftProgram& draft, size_t at) {
+  const Draft& d = draft.tensors[at];
+  Tensor& tensor = program.tensors[at];
+  const auto rank = static_cast<int>(d.shape.size());
+  if (d.pinned || d.data || !d.values || d.values->sparse || rank < 2) return;
+  const FillChoice choice =
+      choose_fill(*d.values, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+  if (!choice.mask || choice.density > kMaskDensity) return;
+  tensor.format = sparse_format(rank);
+  tensor.fill = choice.fill;
+  tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
+}
+
 }  // namespace
+
+void settle_constant(Program& program, const DraftProgram& draft, size_t at, const OnnxModel& model,
+                     const ImportOptions& options) {
+  const Draft& d = draft.tensors[at];
+  Tensor& tensor = program.tensors[at];
+  tensor.facts = facts_of(*d.data);
+  const auto rank = static_cast<int>(d.shape.size());
+  const FillChoice choice =
+      choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+  const bool sparse = rank >= 2 && choice.density <= (choice.mask ? kMaskDensity : kSparseDensity);
+  tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
+  tensor.fill = sparse ? choice.fill : 0;
+  if (sparse) tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
+  if (tensor.source.kind == Source::Kind::none) {
+    tensor.source = constant_source(d, tensor.name, draft, model, options);
+    if (sparse && choice.fill == 0) tensor.source.nnz = choice.present;
+  }
+}
 
 void settle_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
                       const ImportOptions& options) {
   for (size_t t = 0; t < draft.tensors.size(); ++t) {
-    const Draft& d = draft.tensors[t];
-    Tensor& tensor = program.tensors[t];
-    if (!d.data) continue;
-    tensor.facts = facts_of(*d.data);
-    const auto rank = static_cast<int>(d.shape.size());
-    const FillChoice choice =
-        choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(t)), kMaskDensity);
-    const bool sparse =
-        rank >= 2 && choice.density <= (choice.mask ? kMaskDensity : kSparseDensity);
-    tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
-    tensor.fill = sparse ? choice.fill : 0;
-    if (sparse) tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
-    if (tensor.source.kind == Source::Kind::none) {
-      tensor.source = constant_source(d, tensor.name, draft, model, options);
-      if (sparse && choice.fill == 0) tensor.source.nnz = choice.present;
-    }
+    if (draft.tensors[t].data) settle_constant(program, draft, t, model, options);
+    if (draft.tensors[t].tensor.role == Role::input) settle_input(program, draft, t);
   }
 }
 
@@ -278,7 +334,6 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
     expected.nonzero = true;
   draft.expected[id] = expected;
-  keep_known_values(draft, statement);
   if (!expected.finite) {
     const auto open =
         finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);

@@ -7,9 +7,13 @@
 
 namespace fuseflow {
 
-/// Fill, facts, format and source of every constant.
+/// Fill, facts, format and source of every constant; the format of bound inputs that are masks.
 void settle_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
                       const ImportOptions& options);
+
+/// Of one constant, its tensor being at the same place in both.
+void settle_constant(Program& program, const DraftProgram& draft, size_t at, const OnnxModel& model,
+                     const ImportOptions& options);
 
 /// --format. Throws Error(rejected) for a name that is no input, constant or result.
 void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& options);

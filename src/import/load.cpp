@@ -23,6 +23,7 @@ constexpr int kNewestOpset = 17;  ///< of the operators' definitions that the im
 constexpr int64_t kNewestIr = 8;
 constexpr int kMaxFunctionDepth = 32;
 constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of inlined names
 
 std::string shown(const std::string& name) {
   return name.size() <= 80 ? name : name.substr(0, 77) + "...";
@@ -179,9 +180,22 @@ class Loader {
     return found != scope.names.end() ? found->second : scope.prefix + name;
   }
 
+  /// The attribute, converted once however often its function is inlined.
+  const OnnxAttribute& converted(const onnx::AttributeProto& proto) {
+    const auto found = attributes_.find(&proto);
+    if (found != attributes_.end()) return found->second;
+    return attributes_.emplace(&proto, attribute(proto)).first->second;
+  }
+
+  /// Bounds what functions that call functions may expand to.
+  void count(const onnx::NodeProto& proto, const Scope& scope) {
+    if (++nodes_ > kMaxNodes) fail(fmt::format("the model has more than {} nodes", kMaxNodes));
+    names_ += scope.prefix.size() * static_cast<size_t>(1 + proto.output_size());
+    if (names_ > kMaxNames) fail("names of inlined functions are too long");
+  }
+
   void add_node(const onnx::NodeProto& proto, const Scope& scope, int opset, int depth) {
-    if (model_.nodes.size() >= kMaxNodes)
-      fail(fmt::format("the model has more than {} nodes", kMaxNodes));
+    count(proto, scope);
     const auto function = functions_.find({domain_of(proto.domain()), proto.op_type()});
     if (function != functions_.end())
       return inline_call(*function->second, proto, scope, opset, depth + 1);
@@ -201,7 +215,7 @@ class Loader {
         if (given == scope.attributes.end()) continue;
         source = given->second;
       }
-      node.attributes[a.name()] = attribute(*source);
+      node.attributes[a.name()] = converted(*source);
     }
     model_.nodes.push_back(std::move(node));
   }
@@ -245,6 +259,8 @@ class Loader {
     for (const auto& input : model_.inputs) known.insert(input.name);
     for (const auto& [name, tensor] : model_.initializers) known.insert(name);
     for (size_t n = 0; n < model_.nodes.size(); ++n) {
+      if (model_.nodes[n].outputs.empty())
+        fail(fmt::format("node '{}' has no outputs", shown(model_.nodes[n].name)));
       for (const auto& name : model_.nodes[n].outputs) {
         if (name.empty()) continue;
         if (known.contains(name) || !producer.emplace(name, n).second) {
@@ -302,6 +318,9 @@ class Loader {
   TensorContext tensors_;
   OnnxModel model_;
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
+  size_t nodes_ = 0;  ///< calls of functions included
+  size_t names_ = 0;
 };
 
 }  // namespace

@@ -105,6 +105,15 @@ bool holds(const HostTensor& values, int64_t at, MaskCondition::Kind kind, float
   return false;
 }
 
+/// Whether the condition holds where the statement's indices have the values `at`.
+bool holds_at(const DraftProgram& draft, const MaskCondition& c, const std::vector<int64_t>& at) {
+  int64_t position = 0;
+  const auto& shape = draft.tensors[static_cast<size_t>(c.mask)].shape;
+  for (size_t d = 0; d < shape.size(); ++d)
+    position = position * shape[d] + at[static_cast<size_t>(c.indices[d])];
+  return holds(*values_of(draft, c.mask), position, c.kind, c.threshold);
+}
+
 }  // namespace
 
 Conditions finite_where(const Program& program, const DraftProgram& draft,
@@ -154,11 +163,13 @@ Conditions over_result(const Statement& statement, std::vector<MaskCondition> co
   return conditions;
 }
 
-bool every_row_open(const DraftProgram& draft, const Statement& statement,
-                    const std::vector<IndexId>& over,
-                    const std::vector<MaskCondition>& conditions) {
+std::optional<RowScan> scan_rows(const DraftProgram& draft, const Statement& statement,
+                                 const std::vector<IndexId>& over,
+                                 const std::vector<MaskCondition>& conditions) {
+  constexpr int64_t kMaxScanned = int64_t{1} << 28;
   std::set<IndexId> used;
   for (const MaskCondition& c : conditions) used.insert(c.indices.begin(), c.indices.end());
+  RowScan scan;
   std::vector<IndexId> order;  // rows first, then what a row ranges over
   int64_t row = 1;
   int64_t total = 1;
@@ -168,25 +179,24 @@ bool every_row_open(const DraftProgram& draft, const Statement& statement,
       if (reduced != inner) continue;
       order.push_back(index);
       const int64_t extent = statement.indices[static_cast<size_t>(index)].extent;
-      if (__builtin_mul_overflow(total, extent, &total) || total > (int64_t{1} << 28)) return false;
-      if (inner) row *= extent;
+      if (__builtin_mul_overflow(total, extent, &total) || total > kMaxScanned) return std::nullopt;
+      if (inner) {
+        row *= extent;
+      } else {
+        scan.rows.push_back(index);
+        scan.extents.push_back(extent);
+      }
     }
   }
   std::vector<int64_t> at(statement.indices.size(), 0);
   bool open = false;
   for (int64_t n = 0; n < total; ++n) {
     if (!open) {
-      open = true;
-      for (const MaskCondition& c : conditions) {
-        int64_t position = 0;
-        const auto& shape = draft.tensors[static_cast<size_t>(c.mask)].shape;
-        for (size_t d = 0; d < shape.size(); ++d)
-          position = position * shape[d] + at[static_cast<size_t>(c.indices[d])];
-        open = open && holds(*values_of(draft, c.mask), position, c.kind, c.threshold);
-      }
+      open = std::all_of(conditions.begin(), conditions.end(),
+                         [&](const MaskCondition& c) { return holds_at(draft, c, at); });
     }
     if ((n + 1) % row == 0) {
-      if (!open) return false;
+      scan.open.push_back(open);
       open = false;
     }
     for (size_t k = order.size(); k-- > 0;) {
@@ -195,7 +205,14 @@ bool every_row_open(const DraftProgram& draft, const Statement& statement,
       c = 0;
     }
   }
-  return true;
+  return scan;
+}
+
+bool every_row_open(const DraftProgram& draft, const Statement& statement,
+                    const std::vector<IndexId>& over,
+                    const std::vector<MaskCondition>& conditions) {
+  const auto scan = scan_rows(draft, statement, over, conditions);
+  return scan && std::find(scan->open.begin(), scan->open.end(), false) == scan->open.end();
 }
 
 void keep_known_values(DraftProgram& draft, const Statement& statement) {

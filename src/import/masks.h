@@ -20,8 +20,19 @@ std::optional<std::vector<MaskCondition>> finite_where(const Program& program,
 std::optional<std::vector<MaskCondition>> over_result(const Statement& statement,
                                                       std::vector<MaskCondition> conditions);
 
-/// Whether, for every value of the other indices, some value of the indices `over` satisfies all
-/// conditions.
+/// Which rows of a mask are open: have a value of the indices `over` that satisfies all conditions.
+struct RowScan {
+  std::vector<IndexId> rows;     ///< the other indices that the conditions use, ascending
+  std::vector<int64_t> extents;  ///< of `rows`
+  std::vector<bool> open;        ///< row-major
+};
+
+/// Nothing if there are too many entries to look at.
+std::optional<RowScan> scan_rows(const DraftProgram& draft, const Statement& statement,
+                                 const std::vector<IndexId>& over,
+                                 const std::vector<MaskCondition>& conditions);
+
+/// Whether all rows are open.
 bool every_row_open(const DraftProgram& draft, const Statement& statement,
                     const std::vector<IndexId>& over, const std::vector<MaskCondition>& conditions);
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
+#include "import/closed_rows.h"
 #include "import/cut.h"
 #include "import/evaluate.h"
 #include "import/filtered.h"
@@ -239,6 +241,12 @@ void settle_structure(DraftProgram& draft) {
   name_indices(draft);
   state_extents(draft);
   mark_read_outside(draft);
+  for (Draft& d : draft.tensors) {
+    if (!d.values || d.values->shape == d.shape) continue;  // the dimensions were not cut
+    auto cut = std::make_shared<HostTensor>(*d.values);
+    cut->shape = d.shape;
+    d.values = std::move(cut);
+  }
 }
 
 namespace {
@@ -255,31 +263,65 @@ void view_source(Draft& d) {
 
 }  // namespace
 
+namespace {
+
+/// Tensors that came into being after the first were settled.
+void add_new_tensors(Program& program, DraftProgram& draft, const OnnxModel& model,
+                     const ImportOptions& options) {
+  for (size_t t = program.tensors.size(); t < draft.tensors.size(); ++t) {
+    Draft& d = draft.tensors[t];
+    d.tensor.shape = extents(d.shape);
+    program.tensors.push_back(d.tensor);
+    if (d.data) settle_constant(program, draft, t, model, options);
+    draft.expected.push_back(program.tensors[t].facts);
+  }
+}
+
+/// Constants that were added late take their place before what is computed.
+void sort_tensors(Program& program, DraftProgram& draft) {
+  std::vector<size_t> order(program.tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto computed = [&](size_t t) {
+    return program.tensors[t].role != Role::input && program.tensors[t].role != Role::constant;
+  };
+  std::stable_partition(order.begin(), order.end(), [&](size_t t) { return !computed(t); });
+  std::vector<TensorId> moved(order.size());
+  std::vector<Tensor> tensors;
+  std::vector<Draft> drafts;
+  for (const size_t t : order) {
+    moved[t] = static_cast<TensorId>(tensors.size());
+    tensors.push_back(std::move(program.tensors[t]));
+    drafts.push_back(std::move(draft.tensors[t]));
+  }
+  program.tensors = std::move(tensors);
+  draft.tensors = std::move(drafts);
+  for (DraftStatement& made : draft.statements) {
+    made.statement.result = moved[static_cast<size_t>(made.statement.result)];
+    for (Expr& node : made.statement.nodes) {
+      if (node.kind == Expr::Kind::access) node.tensor = moved[static_cast<size_t>(node.tensor)];
+    }
+  }
+}
+
+}  // namespace
+
 Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& options) {
   Program program;
   program.name = model.name;
   for (Draft& d : draft.tensors) {
     d.tensor.shape = extents(d.shape);
     if (d.tensor.role == Role::input && d.shape != d.bound_shape) view_source(d);
-    if (d.values && d.values->shape != d.shape) {  // the dimensions were cut
-      auto cut = std::make_shared<HostTensor>(*d.values);
-      cut->shape = d.shape;
-      d.values = std::move(cut);
-    }
     program.tensors.push_back(d.tensor);
   }
   settle_constants(program, draft, model, options);
   apply_formats(program, draft, options);
   expect_given_facts(program, draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
-    if (widen_finite_mask(draft, s)) {
-      Draft& margin = draft.tensors.back();
-      margin.tensor.shape = extents(margin.shape);
-      program.tensors.push_back(margin.tensor);
-      draft.expected.emplace_back();
-    }
+    if (widen_finite_mask(draft, s) || guard_closed_rows(program, draft, s))
+      add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);
   }
+  sort_tensors(program, draft);
   join_filtered(program, draft);
   program.regions = regions_of(draft, program);
   return program;

@@ -151,6 +151,10 @@ RawTensor load_constant(const Source& source, const std::string& path, const Loa
     for (const Draft& d : draft->tensors) {
       if (d.tensor.name == source.name) data = d.data;
     }
+    for (const ClosedRows& rows : draft->closed_rows) {
+      if (rows.vector_name == source.name) data = rows.vector;
+      if (rows.matrix_name == source.name) data = rows.matrix;
+    }
   }
   if (!data) {
     throw Error(

@@ -62,10 +62,14 @@ std::vector<Expr> coordinate_tree(const Subscript& replacement, int32_t base) {
   return nodes;
 }
 
+/// Refuses what has too many elements to count, so that no arithmetic on subscripts overflows.
 int64_t product(const std::vector<int64_t>& extents) {
-  int64_t result = 1;
-  for (const int64_t e : extents) result *= e;
-  return result;
+  const int64_t count = element_count(extents);
+  if (count == kManyElements) {
+    throw Error(ExitCode::rejected,
+                fmt::format("a value of shape {} has too many elements", extents));
+  }
+  return count;
 }
 
 IndexId new_atom(View& value, int64_t extent) {
@@ -109,10 +113,10 @@ bool only_used_as_one(const View& value, IndexId outer, IndexId inner) {
 }  // namespace
 
 int64_t View::extent(int dim) const {
-  int64_t result = 1;
+  std::vector<int64_t> extents;
   for (const IndexId atom : dims[static_cast<size_t>(dim)])
-    result *= atoms[static_cast<size_t>(atom)];
-  return result;
+    extents.push_back(atoms[static_cast<size_t>(atom)]);
+  return product(extents);
 }
 
 std::vector<int64_t> View::shape() const {

@@ -98,6 +98,32 @@ TEST(ImportHostile, UndefinedAndTwiceDefinedValues) {
   expect_part(rejection([&] { import_model(twice, kX); }), "defined twice");
 }
 
+TEST(ImportHostile, NodesWithoutInputsOrOutputs) {
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n z = Softplus(x) }");
+  model.mutable_graph()->mutable_node(1)->clear_output();
+  expect_part(rejection([&] { import_model(model, kX); }), "has no outputs");
+  auto norm = model_of(
+      "g (float[2,3] x) => (float[2,3] y) { a = Sub(x, x)\n b = Mul(a, a)\n c = ReduceMean(b)\n"
+      "d = Add(c, c)\n e = Sqrt(d)\n y = Div(a, e) }");
+  norm.mutable_graph()->mutable_node(0)->clear_input();
+  rejection([&] { import_model(norm, kX); });
+}
+
+TEST(ImportHostile, FunctionsThatExpandWithoutEnd) {
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n z = f.f0(x) }");
+  for (int level = 0; level < 30; ++level) {
+    auto* function = model.add_functions();
+    function->set_domain("f");
+    function->set_name("f" + std::to_string(level));
+    for (int call = 0; call < 2; ++call) {
+      auto* node = function->add_node();
+      node->set_domain("f");
+      node->set_op_type("f" + std::to_string(level + 1));
+    }
+  }
+  rejection([&] { import_model(model, kX); });
+}
+
 TEST(ImportHostile, LongNames) {
   auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }");
   const std::string name(10000, 'n');
@@ -119,6 +145,20 @@ TEST(ImportHostile, TensorThatClaimsTooMuch) {
   w->clear_dims();
   w->add_dims(1000);
   expect_part(rejection([&] { import_model(model, kX); }), "claims 1000 elements, but holds 0");
+}
+
+TEST(ImportHostile, ValuesTooLargeToCount) {
+  auto model = model_of("g (float[2,3] x) => (float[N,M] y) { z = Tile(x, times)\n y = Relu(z) }");
+  auto* times = model.mutable_graph()->add_initializer();
+  times->set_name("times");
+  times->set_data_type(onnx::TensorProto::INT64);
+  times->add_dims(2);
+  for (const int shift : {59, 31}) {
+    times->clear_int64_data();
+    times->add_int64_data(int64_t{1} << shift);
+    times->add_int64_data((int64_t{1} << shift) + 1);
+    rejection([&] { import_model(model, kX); });
+  }
 }
 
 TEST(ImportHostile, ExternalDataOutsideTheFolder) {

@@ -42,6 +42,7 @@ void softmax(NodeImport& node) {
     const View shifted = node.helper("shifted", binary_view(node, Op::sub, x, maximum));
     const View exponential = node.helper("exp", unary_view(node, Op::exp, shifted));
     const View sum = node.helper("sum", reduced_view(node, Reduction::sum, exponential, axes));
+    node.importer().mark_nonzero_if_finite(sum, maximum);
     const View log = node.helper("log", unary_view(node, Op::log, sum));
     node.define(0, binary_view(node, Op::sub, shifted, log));
     return;
