@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "explore/search.h"
+#include "explore/seeds.h"
 #include "import/import.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -21,6 +22,7 @@ struct ExploreOptions {
   std::vector<std::string> machine_settings;
   std::string best;
   std::string shard;
+  std::vector<std::string> seeds;
   SearchOptions search;
 };
 
@@ -42,6 +44,20 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   app.add_option("--max-placements", o.search.space.max_placements,
                  "Most placements tried for a region (default: 12)")
       ->option_text("N");
+  app.add_option("--max-copies", o.search.space.max_copies,
+                 "Most parallel copies of one node; 1: none (default: 64)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--max-climbs", o.search.space.max_climbs,
+                 "Most runs of kernels for which copies are tried (default: 64)")
+      ->option_text("N");
+  app.add_option(
+         "--seed", o.seeds,
+         "A program of the same kernels whose regions are to be among what is tried, besides "
+         "--strategy=none, layer and full (repeatable)")
+      ->option_text("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--budget-seconds", o.search.budget_seconds,
                  "Simulate nothing new after S seconds")
       ->option_text("S")
@@ -105,6 +121,10 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   const Machine machine = load_machine(o.machine, o.machine_settings);
   const Program kernels = parse_program(read_source(o.filter.input));
+  for (const std::string& path : o.seeds) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    o.search.seeds.push_back(given_seed(kernels, parse_program(read_source(path)), name));
+  }
   SearchResult result;
   {
     Progress progress;
@@ -113,6 +133,9 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
   if (!o.best.empty() && result.program) write_output(o.best, print_program(*result.program));
+  for (const std::string& seed : result.unfinished) {
+    report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
+  }
   if (result.best == 0 && o.search.shards == 1) {
     report(Severity::warning, "no complete program was simulated in time");
     return ExitCode::unfinished;
@@ -125,7 +148,8 @@ ExitCode explore_main(ExploreOptions& o) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Searches regions, placements and orders for the program of least cycles. The input has one "
+      "Searches regions, placements, orders and parallel copies for the program of least cycles. "
+      "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};
   fuseflow::ExploreOptions options;

@@ -51,6 +51,7 @@ RegionEstimate region_estimate(const Program& program, const Region& region,
   e.cycles = std::ceil(cost.cycles);
   e.bound = std::floor(cost.bound);
   e.limit = limit_name(program, *region.graph, cost.limit);
+  for (const estimate::NodeCost& node : cost.nodes) e.busy.push_back(node.busy);
   e.flops = cost.flops;
   e.dram_read_bytes = cost.dram_read_bytes;
   e.dram_write_bytes = cost.dram_write_bytes;

@@ -39,7 +39,7 @@ uint64_t fingerprint(const Graph& graph) {
     for (const int64_t field :
          {int64_t{node.tensor}, int64_t{node.level}, static_cast<int64_t>(node.op),
           static_cast<int64_t>(node.reduction), int64_t{node.order}, node.offset, node.stride,
-          node.capacity, int64_t{node.phase}}) {
+          node.capacity, int64_t{node.phase}, int64_t{node.contiguous}}) {
       h.add(field);
     }
     h.add(node.init);

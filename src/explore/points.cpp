@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <set>
 
 #include "explore/orders.h"
 #include "ir/names.h"
@@ -75,7 +76,10 @@ std::vector<Point> points_of(const Runs& runs, size_t first, size_t last, const 
   const Runs::Run run = runs.make(first, last);
   for (const PlacementRecipe& recipe :
        recipes(run.program, run.region, machine, space.max_placements)) {
-    Point point{0, first, last, recipe, {}, ""};
+    Point point;
+    point.first = first;
+    point.last = last;
+    point.recipe = recipe;
     try {
       const Program placed = apply_point(run.program, run.region, point);
       const RegionIndices indices = region_indices(placed, run.region);
@@ -134,21 +138,68 @@ Program apply_point(Program program, size_t region, const Point& point) {
   }
   Program placed = choose_placements(std::move(program), region, point.recipe.options).program;
   if (!point.order.empty()) placed.regions[region].schedule.order = point.order;
+  if (!point.parallel.empty()) placed.regions[region].schedule.parallel = point.parallel;
   return placed;
 }
 
+namespace {
+
+/// Which runs of kernels are tried: all that are short enough, and those of the seeds.
+std::vector<std::pair<size_t, size_t>> intervals_of(size_t kernels, size_t longest,
+                                                    const std::vector<Seed>& seeds) {
+  std::set<std::pair<size_t, size_t>> found;
+  for (size_t first = 0; first < kernels; ++first) {
+    for (size_t last = first; last < kernels && last - first < longest; ++last) {
+      found.emplace(first, last);
+    }
+  }
+  if (longest == 0) return {};
+  for (const Seed& seed : seeds) {
+    for (const Seed::Part& part : seed.parts) found.emplace(part.first, part.last);
+  }
+  return {found.begin(), found.end()};
+}
+
+void name_seed(Point& point, const std::string& name) {
+  if (!point.seed.empty()) point.seed += "; ";
+  point.seed += name;
+}
+
+/// Marks the points that are the seeds' (the first order of the default and of the recomputing
+/// placements), and adds those whose schedule is given.
+void add_seeds(std::vector<Point>& points, size_t first, size_t last,
+               const std::vector<Seed>& seeds) {
+  for (const Seed& seed : seeds) {
+    for (const Seed::Part& part : seed.parts) {
+      if (part.first != first || part.last != last) continue;
+      std::set<std::string> done;
+      for (Point& point : points) {
+        const std::string& name = point.recipe.name;
+        if (name != "default" && (name != "recompute" || part.scheduled)) continue;
+        if (done.insert(name).second) name_seed(point, seed.name);
+      }
+      if (!part.scheduled) continue;
+      Point point = points.front();
+      point.recipe = {"given", point.recipe.options, part.schedule.placements};
+      point.order = part.schedule.order;
+      point.parallel = part.schedule.parallel;
+      point.seed = seed.name;
+      point.refused.clear();
+      points.push_back(std::move(point));
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
-                                    const SearchSpace& space) {
+                                    const SearchSpace& space, const std::vector<Seed>& seeds) {
   const Runs runs(kernels);
   if (runs.size() == 0) {
     throw Error(ExitCode::rejected, "the program has no regions, so there is nothing to search");
   }
-  std::vector<std::pair<size_t, size_t>> intervals;
-  for (size_t first = 0; first < runs.size(); ++first) {
-    for (size_t last = first; last < runs.size() && last - first < space.max_kernels; ++last) {
-      intervals.emplace_back(first, last);
-    }
-  }
+  const std::vector<std::pair<size_t, size_t>> intervals =
+      intervals_of(runs.size(), space.max_kernels, seeds);
   if (intervals.empty() || space.max_orders == 0 || space.max_placements == 0) {
     throw Error(ExitCode::rejected, fmt::format("the search space is empty: {} is 0",
                                                 intervals.empty()       ? "--max-kernels"
@@ -157,7 +208,9 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
   }
   std::vector<std::vector<Point>> found(intervals.size());
   tbb::parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
-    found[i] = points_of(runs, intervals[i].first, intervals[i].second, machine, space);
+    const auto [first, last] = intervals[i];
+    found[i] = points_of(runs, first, last, machine, space);
+    add_seeds(found[i], first, last, seeds);
   });
   std::vector<Point> result;
   for (std::vector<Point>& some : found) {

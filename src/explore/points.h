@@ -17,6 +17,20 @@ struct SearchSpace {
   size_t max_kernels = 32;     ///< of one region
   size_t max_orders = 8;       ///< tried for each placement
   size_t max_placements = 12;  ///< tried for each run of kernels
+  int64_t max_copies = 64;     ///< parallel copies of one node; 1: none
+  size_t max_climbs = 64;      ///< runs of kernels for which copies are tried
+};
+
+/// A grouping of kernels that the search must not be worse than: its regions as runs of kernels.
+struct Seed {
+  struct Part {
+    size_t first = 0;
+    size_t last = 0;
+    Schedule schedule;       ///< given by hand: taken as it is
+    bool scheduled = false;  ///< else: the default placements, and the recomputing ones
+  };
+  std::string name;
+  std::vector<Part> parts;
 };
 
 /// How the intermediates of a region are placed.
@@ -32,7 +46,9 @@ struct Point {
   size_t last = 0;
   PlacementRecipe recipe;
   std::vector<std::string> order;  ///< empty: the default
-  std::string refused;             ///< why it is not possible; empty if it is
+  std::vector<Parallel> parallel;
+  std::string seed;     ///< the seeds that it is part of, ';' between; empty: none
+  std::string refused;  ///< why it is not possible; empty if it is
 };
 
 /// One program for each run of kernels: that run is one region, every other kernel its own.
@@ -52,11 +68,12 @@ class Runs {
   const Program& kernels_;
 };
 
-/// The region with the point's placements and order. Throws Error when that cannot be.
+/// The region with the point's placements, order and copies. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
 
-/// All points, by id. Throws Error(rejected) naming the rule that left none.
+/// All points without parallel copies, by id. Throws Error(rejected) naming the rule that left
+/// none.
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
-                                    const SearchSpace& space);
+                                    const SearchSpace& space, const std::vector<Seed>& seeds);
 
 }  // namespace fuseflow

@@ -1,7 +1,6 @@
 #include "explore/search.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
@@ -11,11 +10,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
+#include "explore/copies.h"
 #include "explore/fingerprint.h"
 #include "explore/partition.h"
+#include "explore/seeds.h"
 #include "ir/print.h"
-#include "lower/lower.h"
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "support/error.h"
@@ -24,31 +25,40 @@ namespace fuseflow {
 
 namespace {
 
+constexpr size_t kWave = 8;  ///< points between two decisions about what has to be beaten
+constexpr double kEstimateShare = 0.4;  ///< of the time budget
+
 class Search {
  public:
   Search(const Program& kernels, const Machine& machine, const SearchOptions& options)
       : kernels_(kernels),
         machine_(machine),
         options_(options),
-        runs_(kernels),
+        seeds_(strategy_seeds(kernels)),
+        evaluator_(kernels, machine),
         journal_(options.journal, identity()),
         limit_threads_(tbb::global_control::max_allowed_parallelism,
-                       static_cast<size_t>(std::max(1, options.threads))) {}
+                       static_cast<size_t>(std::max(1, options.threads))) {
+    seeds_.insert(seeds_.end(), options.seeds.begin(), options.seeds.end());
+  }
 
   SearchResult run() {
-    for (Point& point : enumerate_points(kernels_, machine_, options_.space)) {
+    for (Point& point : enumerate_points(kernels_, machine_, options_.space, seeds_)) {
       Trial trial;
       trial.status = point.refused.empty() ? "" : "refused";
       trial.note = point.refused;
       trial.point = std::move(point);
       out_.trials.push_back(std::move(trial));
     }
-    data_ = intermediate_data();
+    for (size_t i = 0; i < out_.trials.size(); ++i) at(out_.trials[i]).push_back(i);
     known_ = journal_.found();
     for (const std::string& shard : options_.merge) {
       for (auto& [id, result] : read_shard(shard)) known_[id] = result;
     }
-    estimate_all();
+    evaluator_.data = load_tensors(kernels_);
+    run_kernels();
+    estimate_runs();
+    try_copies();
     simulate_all();
     choose();
     return std::move(out_);
@@ -59,9 +69,16 @@ class Search {
 
   /// What a journal must have been written for.
   std::string identity() const {
-    const std::string text = fmt::format("{}{}{} {} {}", print_program(kernels_),
-                                         print_machine(machine_), options_.space.max_kernels,
-                                         options_.space.max_orders, options_.space.max_placements);
+    const SearchSpace& s = options_.space;
+    std::string text =
+        fmt::format("{}{}{} {} {} {} {}", print_program(kernels_), print_machine(machine_),
+                    s.max_kernels, s.max_orders, s.max_placements, s.max_copies, s.max_climbs);
+    for (const Seed& seed : options_.seeds) {
+      text += ";" + seed.name;
+      for (const Seed::Part& part : seed.parts) {
+        text += fmt::format(" {}-{} {}", part.first, part.last, part.schedule.order.size());
+      }
+    }
     uint64_t hash = 0xcbf29ce484222325ULL;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     return fmt::format("{:016x}", hash);
@@ -71,159 +88,277 @@ class Search {
     if (options_.progress) options_.progress(done, all, what);
   }
 
-  bool out_of_time() const {
+  bool out_of_time(double share = 1) const {
     return options_.budget_seconds > 0 &&
-           std::chrono::duration<double>(Clock::now() - start_).count() > options_.budget_seconds;
+           std::chrono::duration<double>(Clock::now() - start_).count() >
+               share * options_.budget_seconds;
   }
 
-  /// Inputs, and every intermediate as the unfused program stores it.
-  TensorData intermediate_data() const {
-    show(0, kernels_.regions.size(), "running the unfused program");
-    Program base = kernels_;
-    for (size_t r = 0; r < base.regions.size(); ++r) {
-      Point plain;
-      base.regions[r].graph.reset();
-      base = apply_point(std::move(base), r, plain);
+  size_t kernels() const { return evaluator_.runs().size(); }
+  size_t slot(size_t first, size_t last) const { return first * kernels() + last; }
+  double pause() const { return static_cast<double>(machine_.reconfiguration_cycles); }
+  /// The trials of a run of kernels, by id.
+  std::vector<size_t>& at(const Trial& t) { return by_run_[slot(t.point.first, t.point.last)]; }
+
+  // --- the unfused program: its results are what every region reads
+
+  /// Each kernel with its best order by estimate, on this machine, one after another.
+  void run_kernels() {
+    for (size_t k = 0; k < kernels(); ++k) {
+      show(k, kernels(), "running the unfused program");
+      const std::vector<size_t>& ids = by_run_[slot(k, k)];
+      estimate_run(ids);
+      Trial* best = best_estimate(ids);
+      if (best != nullptr) {
+        best->result = evaluator_.simulate(*best, 0, &evaluator_.data);
+        best->status = best->result.status;
+        if (best->status == "failed") best->note = best->result.note;
+        const bool recorded = known_.count(best->point.id) > 0;
+        if (!recorded) journal_.append(best->point.id, best->result);
+      }
+      if (best == nullptr || best->status != "simulated") run_unbounded(k);
     }
-    base = lower_program(std::move(base));
+  }
+
+  /// Only for its results, where the machine cannot run it.
+  void run_unbounded(size_t k) {
     const Machine unbounded;
-    RunOptions options;
-    options.executor = Executor::fast;
-    options.threads = options_.threads;
-    ProgramRun run = run_program(base, load_tensors(base), unbounded, options);
-    if (run.finish != Finish::done) {
-      throw Error(ExitCode::unfinished, "the unfused program does not finish");
+    Evaluator evaluator(kernels_, unbounded);
+    evaluator.data = evaluator_.data;
+    Trial trial;
+    trial.point.first = trial.point.last = k;
+    const PointResult result = evaluator.simulate(trial, 0, &evaluator_.data);
+    if (result.status != "simulated") {
+      throw Error(ExitCode::unfinished, fmt::format("kernel @{} does not finish: {}",
+                                                    kernels_.regions[k].name, result.note));
     }
-    return std::move(run.data);
   }
 
-  struct Lowered {
-    Program program;
-    size_t region = 0;
-    TensorData data;
-    const Region& at() const { return program.regions[region]; }
-  };
-
-  Lowered lower(const Point& point) const {
-    Runs::Run run = runs_.make(point.first, point.last);
-    Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data_};
-    result.program.regions[run.region].graph = lower_region(result.program, run.region);
-    check_fits(result.program, result.at(), machine_);
-    result.data.storage.resize(result.program.tensors.size());
-    for (size_t t = data_.storage.size(); t < result.program.tensors.size(); ++t) {
-      const Tensor& copy = result.program.tensors[t];  // in another order, made by the placement
-      if (copy.source.kind == Source::Kind::none) continue;
-      result.data.storage[t] = std::make_shared<const Storage>(
-          load(copy.source, known_shape(copy), copy.format, copy.fill));
+  Trial* best_estimate(const std::vector<size_t>& ids) {
+    Trial* best = nullptr;
+    for (const size_t i : ids) {
+      Trial& t = out_.trials[i];
+      if (t.open() && (best == nullptr || t.estimate < best->estimate)) best = &t;
     }
-    for (const Statement& s : result.at().statements) {
-      result.data.storage[static_cast<size_t>(s.result)] = nullptr;
-    }
-    return result;
+    return best;
   }
 
   // --- estimates
 
-  void estimate_all() {
-    std::vector<uint64_t> prints(out_.trials.size(), 0);
-    std::atomic<size_t> done = 0;
-    tbb::parallel_for(size_t{0}, out_.trials.size(), [&](size_t i) {
+  /// The trials of one run of kernels; of equal graphs only the first.
+  void estimate_run(const std::vector<size_t>& ids) {
+    std::map<uint64_t, size_t> seen;
+    for (const size_t i : ids) {
       Trial& trial = out_.trials[i];
-      if (trial.status.empty()) prints[i] = estimate_one(trial);
-      show(++done, out_.trials.size(), "estimating");
-    });
-    std::map<std::tuple<size_t, size_t, uint64_t>, size_t> seen;
-    for (size_t i = 0; i < prints.size(); ++i) {
-      Trial& trial = out_.trials[i];
-      if (!trial.status.empty()) continue;
-      const auto [first, fresh] =
-          seen.try_emplace({trial.point.first, trial.point.last, prints[i]}, i);
-      if (fresh) continue;
-      trial.status = "same";
-      trial.note = fmt::format("as point {}", first->second);
+      if (!trial.open()) continue;
+      try {
+        const Evaluator::Lowered lowered = evaluator_.lower(trial.point);
+        const auto [first, fresh] = seen.try_emplace(fingerprint(*lowered.at().graph), i);
+        if (fresh) {
+          evaluator_.estimate(trial, lowered);
+        } else {
+          trial.region = lowered.at().name;
+          trial.status = "same";
+          trial.note = fmt::format("as point {}", first->second);
+        }
+      } catch (const Error& error) {
+        if (error.code() == ExitCode::internal) throw;
+        trial.status = "refused";
+        trial.note = error.what();
+      }
     }
   }
 
-  uint64_t estimate_one(Trial& trial) const {
-    try {
-      const Lowered lowered = lower(trial.point);
-      trial.region = lowered.at().name;
-      const RegionEstimate estimate =
-          estimate_region(lowered.program, lowered.at(), lowered.data, machine_);
-      trial.estimate = estimate.cycles;
-      trial.bound = estimate.bound;
-      return fingerprint(*lowered.at().graph);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      trial.status = "refused";
-      trial.note = error.what();
-      return 0;
+  /// The seeds' first, then the short ones.
+  void estimate_runs() {
+    std::vector<size_t> slots;
+    std::set<size_t> seeded;
+    for (const Seed& seed : seeds_) {
+      for (const Seed::Part& part : seed.parts) seeded.insert(slot(part.first, part.last));
+    }
+    for (const auto& [run, ids] : by_run_) {
+      if (run / kernels() != run % kernels()) slots.push_back(run);
+    }
+    std::stable_sort(slots.begin(), slots.end(), [&](size_t a, size_t b) {
+      const auto key = [&](size_t s) {
+        return std::pair(seeded.count(s) == 0, s % kernels() - s / kernels());
+      };
+      return key(a) < key(b);
+    });
+    std::atomic<size_t> done = 0;
+    tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) {
+      const std::vector<size_t>& ids = by_run_.at(slots[i]);
+      if (seeded.count(slots[i]) == 0 && out_of_time(kEstimateShare)) {
+        leave(ids);
+      } else {
+        estimate_run(ids);
+      }
+      show(++done, slots.size(), "estimating");
+    });
+  }
+
+  void leave(const std::vector<size_t>& ids) {
+    for (const size_t i : ids) {
+      if (out_.trials[i].open()) out_.trials[i].status = "unvisited";
+    }
+  }
+
+  /// Where fusing gains most by estimate, and what has to be compared with: the seeds' regions.
+  std::vector<size_t> worth_copies() {
+    std::set<size_t> chosen;
+    for (const Seed& seed : seeds_) {
+      for (const Seed::Part& part : seed.parts) chosen.insert(slot(part.first, part.last));
+    }
+    const std::vector<double> least = costs(
+        [](const Trial& t) { return t.open() || t.status == "simulated" ? t.estimate : kNone; });
+    std::vector<std::pair<double, size_t>> gains;
+    for (size_t first = 0; first < kernels(); ++first) {
+      double apart = least[slot(first, first)];
+      for (size_t last = first + 1; last < kernels(); ++last) {
+        apart += pause() + least[slot(last, last)];
+        const double together = least[slot(first, last)];
+        if (std::isfinite(together)) gains.emplace_back(together - apart, slot(first, last));
+      }
+    }
+    std::sort(gains.begin(), gains.end());
+    for (const auto& [gain, run] : gains) {
+      if (chosen.size() >= options_.space.max_climbs) break;
+      chosen.insert(run);
+    }
+    return {chosen.begin(), chosen.end()};
+  }
+
+  void try_copies() {
+    if (options_.space.max_copies < 2) return;
+    const std::vector<size_t> chosen = worth_copies();
+    std::vector<std::vector<Trial>> found(chosen.size());
+    std::atomic<size_t> done = 0;
+    tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
+      const Trial* base = nullptr;
+      for (const size_t id : by_run_.at(chosen[i])) {
+        const Trial& t = out_.trials[id];
+        if (!(t.open() || t.status == "simulated") || !t.point.parallel.empty()) continue;
+        if (base == nullptr || t.estimate < base->estimate) base = &t;
+      }
+      if (base != nullptr && !out_of_time(kEstimateShare)) {
+        Trial fresh;
+        fresh.point = base->point;
+        fresh.point.seed.clear();
+        fresh.estimate = base->estimate;
+        found[i] = climb_copies(evaluator_, fresh, options_.space.max_copies);
+      }
+      show(++done, chosen.size(), "trying parallel copies");
+    });
+    for (std::vector<Trial>& some : found) {
+      for (Trial& trial : some) {
+        trial.point.id = out_.trials.size();
+        at(trial).push_back(trial.point.id);
+        out_.trials.push_back(std::move(trial));
+      }
     }
   }
 
   // --- simulation
 
   void simulate_all() {
-    simulate(first_points(), 0);
-    const std::vector<double> known = costs([](const Trial& t) {
-      return t.status == "simulated" ? static_cast<double>(t.result.cycles) : kNone;
-    });
-    const Partition incumbent(runs_.size(), known, pause());
-    const std::vector<double> least = costs([](const Trial& t) {
-      if (t.status == "simulated") return static_cast<double>(t.result.cycles);
-      return t.status.empty() || t.status == "failed" ? t.bound : kNone;
-    });
-    const Partition bounds(runs_.size(), least, pause());
-    std::vector<size_t> left;
-    for (size_t i = 0; i < out_.trials.size(); ++i) {
-      Trial& trial = out_.trials[i];
-      if (!trial.status.empty()) continue;
-      const double others = bounds.around(trial.point.first, trial.point.last);
-      const double same = known[slot(trial.point.first, trial.point.last)];
-      // What it has to beat: the best program so far, and the same kernels as placed before.
-      const double goal = std::min(incumbent.total() - others, same);
-      if (trial.bound >= goal) {
-        trial.status = "pruned";
-      } else {
-        trial.result.cycles = std::isfinite(goal) ? static_cast<int64_t>(std::ceil(goal)) : 0;
-        left.push_back(i);
+    run_points(first_points(), {}, "simulating first points");
+    const std::vector<size_t> list = by_promise();
+    for (size_t begin = 0; begin < list.size(); begin += kWave) {
+      show(begin, list.size(), "simulating");
+      const std::vector<double> known = known_costs();
+      const std::vector<double> plain = plain_costs();
+      const std::vector<double> least = costs([](const Trial& t) {
+        if (t.status == "simulated") return static_cast<double>(t.result.cycles);
+        const bool may_be = t.open() || t.status == "failed" || t.status == "elsewhere";
+        return may_be ? t.bound : kNone;
+      });
+      const Partition incumbent(kernels(), known, pause());
+      const Partition bounds(kernels(), least, pause());
+      std::vector<size_t> wave;
+      std::vector<int64_t> goals;
+      for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
+        Trial& trial = out_.trials[list[i]];
+        const bool alone = trial.point.first == trial.point.last && trial.point.parallel.empty();
+        const double goal = goal_of(trial, incumbent, bounds, alone ? plain : known);
+        if (trial.bound >= goal) {
+          trial.status = "pruned";
+        } else {
+          wave.push_back(list[i]);
+          goals.push_back(std::isfinite(goal) ? static_cast<int64_t>(std::ceil(goal)) : 0);
+        }
       }
+      run_points(wave, goals, "simulating");
     }
-    std::stable_sort(left.begin(), left.end(), [&](size_t a, size_t b) {
-      return out_.trials[a].estimate < out_.trials[b].estimate;
-    });
-    simulate(left, 1);
+    for (const Seed& seed : seeds_) note_unfinished(seed);
   }
 
-  /// Fixed from the start: the estimated best of every kernel alone, and the regions of the
-  /// estimated best partition.
-  std::vector<size_t> first_points() const {
-    const std::vector<double> estimates =
-        costs([](const Trial& t) { return t.status.empty() ? t.estimate : kNone; });
-    const Partition best(runs_.size(), estimates, pause());
-    if (!std::isfinite(best.total())) throw_empty();
-    std::vector<std::pair<size_t, size_t>> wanted = best.intervals();
-    for (size_t k = 0; k < runs_.size(); ++k) wanted.emplace_back(k, k);
-    std::vector<size_t> result;
-    for (const auto& [first, last] : wanted) {
-      const size_t none = out_.trials.size();
-      size_t least = none;
-      for (size_t i = 0; i < none; ++i) {
-        const Trial& t = out_.trials[i];
-        if (t.point.first != first || t.point.last != last || !t.status.empty()) continue;
-        if (least == none || t.estimate < out_.trials[least].estimate) least = i;
-      }
-      if (least != none) result.push_back(least);
+  /// What a point has to beat: the best program so far, and the same kernels as placed before. Of a
+  /// kernel alone the best is needed anyway, without copies too: the unfused totals are made of it.
+  double goal_of(const Trial& trial, const Partition& incumbent, const Partition& bounds,
+                 const std::vector<double>& known) const {
+    const double same = known[slot(trial.point.first, trial.point.last)];
+    if (trial.point.first == trial.point.last) return same;
+    const double others = bounds.around(trial.point.first, trial.point.last);
+    return std::min(incumbent.total() - others, same);
+  }
+
+  std::vector<double> plain_costs() const {
+    return costs([](const Trial& t) {
+      const bool counts = t.status == "simulated" && t.point.parallel.empty();
+      return counts ? static_cast<double>(t.result.cycles) : kNone;
+    });
+  }
+
+  std::vector<double> known_costs() const {
+    return costs([](const Trial& t) {
+      return t.status == "simulated" ? static_cast<double>(t.result.cycles) : kNone;
+    });
+  }
+
+  /// The seeds' points, then all others by the estimate of the best program with each.
+  std::vector<size_t> by_promise() const {
+    const std::vector<double> least = costs([](const Trial& t) {
+      if (t.status == "simulated") return static_cast<double>(t.result.cycles);
+      return t.open() ? t.estimate : kNone;
+    });
+    const Partition best(kernels(), least, pause());
+    std::vector<std::tuple<bool, double, size_t>> keys;
+    for (size_t i = 0; i < out_.trials.size(); ++i) {
+      const Trial& t = out_.trials[i];
+      if (!t.open()) continue;
+      const double others = best.around(t.point.first, t.point.last);
+      keys.emplace_back(t.point.seed.empty(), others + t.estimate, i);
     }
-    std::sort(result.begin(), result.end());
-    result.erase(std::unique(result.begin(), result.end()), result.end());
+    std::sort(keys.begin(), keys.end());
+    std::vector<size_t> result;
+    for (const auto& [later, estimate, i] : keys) result.push_back(i);
     return result;
   }
 
+  /// Fixed from the start: the regions of the estimated best partition, and the estimated best of
+  /// every kernel alone.
+  std::vector<size_t> first_points() {
+    const std::vector<double> estimates = costs(
+        [](const Trial& t) { return t.open() || t.status == "simulated" ? t.estimate : kNone; });
+    const Partition best(kernels(), estimates, pause());
+    if (!std::isfinite(best.total())) throw_empty();
+    std::vector<std::pair<size_t, size_t>> wanted = best.intervals();
+    for (size_t k = 0; k < kernels(); ++k) wanted.emplace_back(k, k);
+    std::set<size_t> result;
+    for (const auto& [first, last] : wanted) {
+      const std::vector<size_t>& ids = by_run_.at(slot(first, last));
+      const Trial* least = best_estimate(ids);
+      const bool needed = least != nullptr && least->estimate == estimates[slot(first, last)];
+      if (needed) result.insert(least->point.id);
+    }
+    return {result.begin(), result.end()};
+  }
+
   [[noreturn]] void throw_empty() const {
-    for (size_t k = 0; k < runs_.size(); ++k) {
+    for (size_t k = 0; k < kernels(); ++k) {
+      const auto possible = [](const Trial& t) { return t.open() || t.status == "simulated"; };
       const bool any = std::any_of(out_.trials.begin(), out_.trials.end(), [&](const Trial& t) {
-        return t.point.first <= k && t.point.last >= k && t.status.empty();
+        return t.point.first <= k && t.point.last >= k && possible(t);
       });
       if (any) continue;
       std::string why = "no point";
@@ -239,74 +374,64 @@ class Search {
                 "the search space is empty: no partition into possible regions exists");
   }
 
-  /// In parallel. Stage 0 is done by every shard, stage 1 is divided.
-  void simulate(const std::vector<size_t>& points, int stage) {
+  /// In parallel. First points (no goals) are done by every shard, the others are divided.
+  void run_points(const std::vector<size_t>& points, const std::vector<int64_t>& goals,
+                  const std::string& what) {
     std::atomic<size_t> done = 0;
     tbb::parallel_for(size_t{0}, points.size(), [&](size_t i) {
       Trial& trial = out_.trials[points[i]];
-      const size_t id = trial.point.id;
-      const int64_t goal = trial.result.cycles;
-      const auto found = known_.find(id);
-      if (found != known_.end()) {
-        trial.result = found->second;
-        trial.status = trial.result.status;
-      } else if (!options_.merge.empty()) {
-        trial.status = "unvisited";
-      } else if (stage == 1 && id % options_.shards != options_.shard) {
-        trial.status = "elsewhere";
-      } else if (out_of_time()) {
-        trial.status = "unvisited";
-      } else {
-        trial.result = simulate_one(trial, goal);
-        trial.status = trial.result.status;
-        journal_.append(id, trial.result);
-      }
-      const bool ran = trial.status == "simulated" || trial.status == "cut";
-      trial.note = ran ? trial.note : trial.result.note;
-      if (!ran && trial.status != "failed") trial.result = {};
-      show(++done, points.size(), stage == 0 ? "simulating first points" : "simulating");
+      run_point(trial, goals.empty() ? 0 : goals[i], goals.empty());
+      if (goals.empty()) show(++done, points.size(), what);
     });
   }
 
-  PointResult simulate_one(const Trial& trial, int64_t goal) const {
-    const Lowered lowered = lower(trial.point);
-    RunOptions options;
-    options.executor = Executor::fast;
-    options.threads = 1;
-    options.max_cycles = goal;
-    options.explain_deadlock = false;
-    const RunResult run =
-        run_graph(lowered.program, *lowered.at().graph, lowered.data, machine_, options);
-    PointResult result;
-    result.cycles = run.cycles;
-    result.flops = run.flops;
-    result.dram_bytes = run.dram_read_bytes + run.dram_write_bytes;
-    result.scratchpad_bytes = run.scratchpad_read_bytes + run.scratchpad_write_bytes;
-    if (run.finish == Finish::done) {
-      result.status = "simulated";
-      if (static_cast<double>(run.cycles) < trial.bound) {
-        throw Error(ExitCode::internal,
-                    fmt::format("point {}: the bound {} is above the simulated {} cycles",
-                                trial.point.id, trial.bound, run.cycles));
-      }
-    } else if (run.finish == Finish::max_cycles) {
-      // How far a run got when it was cut depends on the executor; what it had to beat does not.
-      result = {"cut", goal, 0, 0, 0, ""};
+  void run_point(Trial& trial, int64_t goal, bool first) {
+    const size_t id = trial.point.id;
+    const auto found = known_.find(id);
+    if (found != known_.end() && holds(found->second, goal)) {
+      trial.result = judged(found->second, goal);
+    } else if (!first && options_.merge.empty() && id % options_.shards != options_.shard) {
+      trial.status = "elsewhere";
+      return;
+    } else if (!options_.merge.empty() || out_of_time()) {
+      trial.status = "unvisited";
+      return;
     } else {
-      result = {"failed", 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
+      trial.result = evaluator_.simulate(trial, goal);
+      journal_.append(id, trial.result);
     }
-    return result;
+    trial.status = trial.result.status;
+    if (trial.status == "failed") trial.note = trial.result.note;
+  }
+
+  /// A run that was cut says nothing of a longer one.
+  static bool holds(const PointResult& result, int64_t goal) {
+    return result.status != "cut" || (goal > 0 && goal <= result.cycles);
+  }
+  /// What the same run would have given with this goal.
+  static PointResult judged(const PointResult& result, int64_t goal) {
+    const bool over = goal > 0 && result.status != "failed" && result.cycles >= goal;
+    return over ? PointResult{"cut", goal, 0, 0, 0, ""} : result;
+  }
+
+  void note_unfinished(const Seed& seed) {
+    for (const Trial& t : out_.trials) {
+      if (t.status != "unvisited" || t.point.seed.empty()) continue;
+      const bool member = std::any_of(seed.parts.begin(), seed.parts.end(), [&](const auto& part) {
+        return part.first == t.point.first && part.last == t.point.last;
+      });
+      if (!member) continue;
+      out_.unfinished.push_back(seed.name);
+      return;
+    }
   }
 
   // --- partitions
 
-  size_t slot(size_t first, size_t last) const { return first * runs_.size() + last; }
-  double pause() const { return static_cast<double>(machine_.reconfiguration_cycles); }
-
   /// The least cost of a point for each run of kernels.
   template <typename Cost>
   std::vector<double> costs(const Cost& cost) const {
-    std::vector<double> least(runs_.size() * runs_.size(), kNone);
+    std::vector<double> least(kernels() * kernels(), kNone);
     for (const Trial& t : out_.trials) {
       double& entry = least[slot(t.point.first, t.point.last)];
       entry = std::min(entry, cost(t));
@@ -314,24 +439,26 @@ class Search {
     return least;
   }
 
+  int64_t sum_alone(const std::vector<double>& cost) const {
+    double sum = -pause();
+    for (size_t k = 0; k < kernels(); ++k) sum += cost[slot(k, k)] + pause();
+    return std::isfinite(sum) ? static_cast<int64_t>(sum) : 0;
+  }
+
   void choose() {
-    const std::vector<double> known = costs([](const Trial& t) {
-      return t.status == "simulated" ? static_cast<double>(t.result.cycles) : kNone;
-    });
-    double unfused = -pause();
-    for (size_t k = 0; k < runs_.size(); ++k) unfused += known[slot(k, k)] + pause();
-    if (std::isfinite(unfused)) out_.unfused = static_cast<int64_t>(unfused);
-    const bool whole = options_.shards == 1;
-    const Partition best(runs_.size(), known, pause());
-    if (!whole || !std::isfinite(best.total())) return;
+    const std::vector<double> known = known_costs();
+    out_.unfused_copies = options_.space.max_copies > 1 ? sum_alone(known) : 0;
+    out_.unfused = sum_alone(plain_costs());
+    const Partition best(kernels(), known, pause());
+    if (options_.shards > 1 || !std::isfinite(best.total())) return;
     out_.best = static_cast<int64_t>(best.total());
     std::vector<size_t> starts;
     std::vector<const Trial*> chosen;
     for (const auto& [first, last] : best.intervals()) {
       starts.push_back(first);
-      for (Trial& t : out_.trials) {
-        const bool here = t.point.first == first && t.point.last == last;
-        if (!here || t.status != "simulated") continue;
+      for (const size_t i : by_run_.at(slot(first, last))) {
+        Trial& t = out_.trials[i];
+        if (t.status != "simulated") continue;
         if (static_cast<double>(t.result.cycles) != known[slot(first, last)]) continue;
         t.best = true;
         chosen.push_back(&t);
@@ -343,7 +470,7 @@ class Search {
 
   Program assemble(const std::vector<size_t>& starts,
                    const std::vector<const Trial*>& chosen) const {
-    Program program = runs_.partition(starts);
+    Program program = evaluator_.runs().partition(starts);
     for (const Trial* trial : chosen) {
       const TensorId wanted = kernels_.regions[trial->point.first].statements[0].result;
       for (size_t r = 0; r < program.regions.size(); ++r) {
@@ -362,12 +489,13 @@ class Search {
   const Program& kernels_;
   const Machine& machine_;
   const SearchOptions& options_;
-  const Runs runs_;
+  std::vector<Seed> seeds_;
+  Evaluator evaluator_;
   Journal journal_;
   tbb::global_control limit_threads_;
   const Clock::time_point start_ = Clock::now();
-  TensorData data_;
   std::map<size_t, PointResult> known_;
+  std::map<size_t, std::vector<size_t>> by_run_;  ///< ids by slot of their run of kernels
   SearchResult out_;
 };
 
@@ -375,36 +503,6 @@ class Search {
 
 SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
   return Search(kernels, machine, options).run();
-}
-
-std::string search_csv(const Program& kernels, const Machine& machine, const SearchResult& result) {
-  std::string text =
-      "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
-      "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note\n";
-  const std::string start =
-      fmt::format("1,{},{},", csv_field(kernels.name), csv_field(machine.name));
-  for (const Trial& t : result.trials) {
-    const bool ran = t.status == "simulated" || t.status == "cut" || t.status == "failed";
-    const bool estimated = t.estimate > 0;
-    text += fmt::format(
-        "{}{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start, t.point.id, t.point.first,
-        t.point.last, csv_field(t.region), csv_field(t.point.recipe.name),
-        csv_field(fmt::format("{}", fmt::join(t.point.order, " "))), t.status,
-        estimated ? fmt::format("{:.0f}", t.estimate) : "",
-        estimated ? fmt::format("{:.0f}", t.bound) : "",
-        ran ? fmt::format("{}", t.result.cycles) : "", ran ? fmt::format("{}", t.result.flops) : "",
-        ran ? fmt::format("{}", t.result.dram_bytes) : "",
-        ran ? fmt::format("{}", t.result.scratchpad_bytes) : "", t.best ? "yes" : "",
-        csv_field(t.note));
-  }
-  const auto total = [&](const char* name, int64_t cycles) {
-    if (cycles <= 0) return;
-    text += fmt::format("{}{},0,{},total,,,total,,,{},,,,,\n", start, name,
-                        kernels.regions.size() - 1, cycles);
-  };
-  total("unfused", result.unfused);
-  total("best", result.best);
-  return text;
 }
 
 }  // namespace fuseflow

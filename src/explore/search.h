@@ -1,6 +1,8 @@
 // The search: estimates all points, simulates those whose lower bound leaves them a chance, and
 // puts together the partition of least cycles. The order of events does not depend on threads:
-// which points are simulated is decided once, after a fixed set of first ones.
+// points are simulated in waves of a fixed list, and what a point has to beat is decided before
+// each wave. A shard knows less than the whole search, so it simulates at least what the whole
+// search would, and merging shards decides everything once more from their results.
 #pragma once
 
 #include <functional>
@@ -8,14 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "estimate/estimate.h"
-#include "explore/journal.h"
-#include "explore/points.h"
+#include "explore/trial.h"
 
 namespace fuseflow {
 
 struct SearchOptions {
   SearchSpace space;
+  std::vector<Seed> seeds;  ///< besides the strategies
   int threads = 1;
   double budget_seconds = 0;  ///< 0: no limit; nothing new is simulated after it
   std::string journal;        ///< empty: none
@@ -25,24 +26,13 @@ struct SearchOptions {
   std::function<void(size_t done, size_t all, const std::string& what)> progress;
 };
 
-struct Trial {
-  Point point;
-  std::string region;
-  /// "simulated", "cut", "failed", "pruned" (by the bound), "refused", "same" (graph as another
-  /// point's), "elsewhere" (another shard's), "unvisited" (out of time)
-  std::string status;
-  double estimate = 0;
-  double bound = 0;
-  PointResult result;
-  std::string note;
-  bool best = false;
-};
-
 struct SearchResult {
   std::vector<Trial> trials;  ///< by point
-  int64_t unfused = 0;        ///< every kernel its own region, each with its best point; 0: unknown
-  int64_t best = 0;           ///< 0: unknown (a shard, or out of time)
-  std::optional<Program> program;  ///< the best, not lowered
+  int64_t unfused = 0;        ///< every kernel its own region, each with its best order; 0: unknown
+  int64_t unfused_copies = 0;           ///< and each with its best parallel copies
+  int64_t best = 0;                     ///< 0: unknown (a shard, or out of time)
+  std::optional<Program> program;       ///< the best, not lowered
+  std::vector<std::string> unfinished;  ///< seeds that time did not suffice for
 };
 
 /// `kernels`: one region a kernel. Throws Error(rejected) if no program can be made, naming why.

@@ -1,0 +1,69 @@
+// The CSV of a search (ir-spec/csv.md).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "explore/search.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::string copies_text(const Point& point) {
+  std::vector<std::string> parts;
+  for (const Parallel& p : point.parallel) {
+    parts.push_back(fmt::format("{}={}{}", p.index, p.factor, p.contiguous ? " contiguous" : ""));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string number(bool shown, double value) {
+  return shown ? fmt::format("{:.0f}", value) : std::string();
+}
+
+std::string row(const Trial& t) {
+  const bool ran = t.status == "simulated" || t.status == "cut" || t.status == "failed";
+  const bool estimated = t.estimate > 0;
+  const auto count = [&](int64_t value) { return ran ? fmt::format("{}", value) : std::string(); };
+  const std::vector<std::string> fields = {
+      fmt::format("{}", t.point.id),
+      fmt::format("{}", t.point.first),
+      fmt::format("{}", t.point.last),
+      csv_field(t.region),
+      csv_field(t.point.recipe.name),
+      csv_field(fmt::format("{}", fmt::join(t.point.order, " "))),
+      t.status,
+      number(estimated, t.estimate),
+      number(estimated, t.bound),
+      count(t.result.cycles),
+      count(t.result.flops),
+      count(t.result.dram_bytes),
+      count(t.result.scratchpad_bytes),
+      t.best ? "yes" : "",
+      csv_field(t.note),
+      csv_field(copies_text(t.point)),
+      csv_field(t.point.seed)};
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace
+
+std::string search_csv(const Program& kernels, const Machine& machine, const SearchResult& result) {
+  std::string text =
+      "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
+      "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
+      "seed\n";
+  const std::string start =
+      fmt::format("1,{},{},", csv_field(kernels.name), csv_field(machine.name));
+  for (const Trial& t : result.trials) text += start + row(t);
+  const auto total = [&](const char* name, int64_t cycles) {
+    if (cycles <= 0) return;
+    text += fmt::format("{}{},0,{},total,,,total,,,{},,,,,,,\n", start, name,
+                        kernels.regions.size() - 1, cycles);
+  };
+  total("unfused", result.unfused);
+  total("unfused_copies", result.unfused_copies);
+  total("best", result.best);
+  return text;
+}
+
+}  // namespace fuseflow

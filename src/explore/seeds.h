@@ -1,0 +1,19 @@
+// The groupings of kernels that a search starts from and must not be worse than: the strategies of
+// fuseflow-fuse, and programs that the user gives.
+#pragma once
+
+#include <vector>
+
+#include "explore/points.h"
+
+namespace fuseflow {
+
+/// `none`, `layer` and `full` for these kernels.
+std::vector<Seed> strategy_seeds(const Program& kernels);
+
+/// The regions of `program`, which are made of the same kernels; schedules are taken over where
+/// they only name tensors of `kernels`. Throws Error(rejected) for another program, and for a
+/// region that is not a run of consecutive kernels.
+Seed given_seed(const Program& kernels, const Program& program, const std::string& name);
+
+}  // namespace fuseflow

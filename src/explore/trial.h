@@ -1,0 +1,61 @@
+// One point made into a graph, estimated and simulated. Knows nothing of what else is searched.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimate/estimate.h"
+#include "explore/journal.h"
+#include "explore/points.h"
+
+namespace fuseflow {
+
+/// A point and what is known of it.
+struct Trial {
+  Point point;
+  std::string region;
+  /// "simulated", "cut" (not better than what it had to beat), "failed", "pruned" (by the bound),
+  /// "refused", "same" (graph as another point's), "elsewhere" (another shard's), "unvisited" (out
+  /// of time); empty while it is open
+  std::string status;
+  double estimate = 0;
+  double bound = 0;
+  PointResult result;
+  std::string note;
+  bool best = false;
+  bool open() const { return status.empty(); }
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Program& kernels, const Machine& machine)
+      : kernels_(kernels), machine_(machine), runs_(kernels) {}
+
+  const Runs& runs() const { return runs_; }
+  const Machine& machine() const { return machine_; }
+  /// What every region reads: inputs, and the intermediates that are known so far.
+  TensorData data;
+
+  struct Lowered {
+    Program program;
+    size_t region = 0;
+    TensorData data;
+    const Region& at() const { return program.regions[region]; }
+  };
+  /// Throws Error(rejected) where the point cannot be, also because it does not fit the machine.
+  Lowered lower(const Point& point) const;
+
+  /// Fills estimate, bound and region of the trial, or makes it "refused".
+  RegionEstimate estimate(Trial& trial, const Lowered& lowered) const;
+
+  /// Runs the point; it has to take fewer cycles than `goal` (0: no goal). Throws Error(internal)
+  /// if it takes fewer than its bound. `results`: what it writes, if it is simulated.
+  PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr) const;
+
+ private:
+  const Program& kernels_;
+  const Machine& machine_;
+  const Runs runs_;
+};
+
+}  // namespace fuseflow
