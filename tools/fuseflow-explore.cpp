@@ -58,6 +58,8 @@ void add_options(CLI::App& app, ExploreOptions& o) {
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--exhaustive", o.search.exhaustive,
+               "Simulate every point to its end: nothing is pruned by its bound");
   app.add_option("--budget-seconds", o.search.budget_seconds,
                  "Simulate nothing new after S seconds")
       ->option_text("S")

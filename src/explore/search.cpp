@@ -279,7 +279,8 @@ class Search {
       for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
         Trial& trial = out_.trials[list[i]];
         const bool alone = trial.point.first == trial.point.last && trial.point.parallel.empty();
-        const double goal = goal_of(trial, incumbent, bounds, alone ? plain : known);
+        const double goal =
+            options_.exhaustive ? kNone : goal_of(trial, incumbent, bounds, alone ? plain : known);
         if (trial.bound >= goal) {
           trial.status = "pruned";
         } else {

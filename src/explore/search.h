@@ -17,6 +17,7 @@ namespace fuseflow {
 struct SearchOptions {
   SearchSpace space;
   std::vector<Seed> seeds;  ///< besides the strategies
+  bool exhaustive = false;  ///< nothing is pruned or cut
   int threads = 1;
   double budget_seconds = 0;  ///< 0: no limit; nothing new is simulated after it
   std::string journal;        ///< empty: none
