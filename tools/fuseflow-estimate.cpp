@@ -22,8 +22,7 @@ void add_options(CLI::App& app, EstimateOptions& o) {
       ->option_text("NAME|FILE");
   app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
       ->option_text("KEY=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_flag("--statistics", o.statistics,
                "Use only statistics of the tensors (density, entries and longest fiber of each "
                "level), not their entries");

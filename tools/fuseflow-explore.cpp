@@ -32,8 +32,7 @@ void add_options(CLI::App& app, ExploreOptions& o) {
       ->option_text("NAME|FILE");
   app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
       ->option_text("KEY=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
@@ -56,8 +55,7 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "A program of the same kernels whose regions are to be among what is tried, besides "
          "--strategy=none, layer and full (repeatable)")
       ->option_text("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   app.add_flag("--exhaustive", o.search.exhaustive,
                "Simulate every point to its end: nothing is pruned by its bound");
   app.add_option("--budget-seconds", o.search.budget_seconds,
@@ -69,8 +67,10 @@ void add_options(CLI::App& app, ExploreOptions& o) {
       ->option_text("FILE");
   app.add_option("--shard", o.shard, "Simulate only part I of N (I from 0) of the points")
       ->option_text("I/N");
-  app.add_option("--merge", o.search.merge, "CSVs of all shards: print what one run would")
-      ->option_text("FILE...");
+  app.add_option("--merge", o.search.merge,
+                 "CSVs of all shards: print what one run would (repeatable)")
+      ->option_text("FILE")
+      ->allow_extra_args(false);
   o.search.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   app.add_option("--threads", o.search.threads, "Host threads; results do not depend on it")
       ->option_text("N")
