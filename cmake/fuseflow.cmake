@@ -31,6 +31,11 @@ function(fuseflow_library name)
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
 endfunction()
 
+# Mains and unit tests are argument parsing and assertions: optimising them fully only costs build time.
+function(fuseflow_build_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 add_custom_target(tools COMMENT "All executables of tools/")
 
 # fuseflow_tool(NAME [LIBS library...]): tools/fuseflow-NAME.cpp as an installed executable.
@@ -40,6 +45,7 @@ function(fuseflow_tool name)
   target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} CLI11::CLI11)
   target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  fuseflow_build_quickly(fuseflow-${name})
   add_dependencies(tools fuseflow-${name})
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
@@ -52,5 +58,6 @@ function(fuseflow_test name)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE FUSEFLOW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  fuseflow_build_quickly(${name}_test)
   add_test(NAME unit.${name} COMMAND ${name}_test)
 endfunction()
