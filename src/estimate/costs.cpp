@@ -254,8 +254,14 @@ class Costing {
         out_.limit = static_cast<NodeId>(i);
       }
     }
-    for (const double c : estimate) out_.cycles += c;
-    for (const double c : bound) out_.bound += c;
+    // Phases that start together: as if the loads of one never waited for the rows of another.
+    for (int p = 0; p < phases; ++p) {
+      const auto end = static_cast<size_t>(graph_.last_started_with(p)) + 1;
+      const auto first = static_cast<size_t>(p);
+      out_.cycles += *std::max_element(estimate.begin() + first, estimate.begin() + end);
+      out_.bound += *std::max_element(bound.begin() + first, bound.begin() + end);
+      p = static_cast<int>(end) - 1;
+    }
   }
 
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -77,6 +78,24 @@ void name_streams(Graph& graph) {
       stream.name = fmt::format("{}_{}", base, ++next_suffix[base]);
     }
   }
+}
+
+bool Graph::starts_by_rows(int phase) const {
+  return std::binary_search(row_phases.begin(), row_phases.end(), phase);
+}
+
+int Graph::last_started_with(int phase) const {
+  while (starts_by_rows(phase + 1)) ++phase;
+  return phase;
+}
+
+std::vector<int> phases_written(const Graph& graph, size_t tensors) {
+  std::vector<int> result(tensors, -1);
+  for (const Node& node : graph.nodes) {
+    const bool writes = node.kind == NodeKind::write_level || node.kind == NodeKind::write_values;
+    if (writes) result[static_cast<size_t>(node.tensor)] = node.phase;
+  }
+  return result;
 }
 
 }  // namespace fuseflow

@@ -109,7 +109,7 @@ struct Node {
   std::vector<int64_t> strides;  ///< one a further coordinate input of locate
   std::vector<int> contract;  ///< map mul: loops of the block summed over inside (a matrix product)
   int64_t capacity = 0;       ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
-  int phase = 0;         ///< nodes of phase p+1 start after phase p has ended
+  int phase = 0;         ///< nodes of phase p+1 start after phase p has ended, but see row_phases
 };
 
 struct Graph {
@@ -120,7 +120,18 @@ struct Graph {
   /// Tensors held in the scratchpad while the graph runs (their scan/locate/array/write nodes are
   /// scratchpad loads and stores); every other tensor is in memory.
   std::vector<TensorId> scratchpad;
+  /// Phases that start together with the phase before them, ascending: a load of a tensor that an
+  /// earlier one of them writes (to the scratchpad) waits for the row it needs, not for the phase.
+  std::vector<int> row_phases;
+
+  int phases() const { return nodes.empty() ? 0 : nodes.back().phase + 1; }
+  bool starts_by_rows(int phase) const;
+  /// The last of the phases that start together with `phase`.
+  int last_started_with(int phase) const;
 };
+
+/// The phase in which each tensor is written, by tensor; -1 where it is not.
+std::vector<int> phases_written(const Graph& graph, size_t tensors);
 
 /// What a node kind is called and which fields of Node it uses; text form and verifier read it.
 struct NodeKindInfo {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -32,6 +33,7 @@ class Verifier {
       }
       phase = std::max(phase, next);
     }
+    check_row_phases();
     if (!sound_) return;
     const GraphError report = [this](NodeId n, std::string message) {
       sound_ = false;
@@ -95,6 +97,14 @@ class Verifier {
         fail(-1, fmt::format("stream ${} has {} producers, expected one", g_.streams[s].name,
                              produced[s]));
       }
+    }
+  }
+
+  void check_row_phases() {
+    for (const int phase : g_.row_phases) {
+      if (phase > 0 && phase < g_.phases()) continue;
+      fail(-1, fmt::format("phase {} starts by rows, expected phases 1 to {} to do so", phase,
+                           g_.phases() - 1));
     }
   }
 
@@ -211,8 +221,16 @@ class Verifier {
                          node.kind == NodeKind::array;
       const auto written = reads ? writers.find(node.tensor) : writers.end();
       if (written == writers.end()) continue;
-      if (g_.nodes[written->second.begin()->second].phase >= node.phase) {
+      const int phase = g_.nodes[written->second.begin()->second].phase;
+      if (phase >= node.phase) {
         fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
+                            tensors_[node.tensor].name));
+      }
+      const auto& chip = g_.scratchpad;
+      if (g_.last_started_with(phase) >= node.phase &&
+          std::find(chip.begin(), chip.end(), node.tensor) == chip.end()) {
+        fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
+                            "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
                             tensors_[node.tensor].name));
       }
     }

@@ -215,7 +215,8 @@ class DotPrinter {
         if (phase >= 0) line(2, "}");
         phase = node.phase;
         line(2, fmt::format("subgraph cluster_r{}_p{} {{", r, phase));
-        line(3, fmt::format("label=\"phase {}\"; color=\"#bbbbbb\"; style=dashed;", phase));
+        line(3, fmt::format("label=\"phase {}{}\"; color=\"#bbbbbb\"; style=dashed;", phase,
+                            graph.starts_by_rows(phase) ? ", by rows" : ""));
       }
       line(phases ? 3 : 2, fmt::format("n{}_{} [label=\"{}\", fillcolor=\"{}\"];", r, n,
                                        node_label(node), style_of(node.kind).colour));

@@ -107,8 +107,10 @@ class GraphParser {
     return indices;
   }
 
+  /// `phase rows {`: it starts with the phase before it.
   void parse_phase() {
     c_.next();
+    if (c_.accept("rows")) g_.row_phases.push_back(phase_);
     c_.expect("{", "phase { ... }");
     in_phase_ = true;
     while (!c_.at("}") && !c_.at_end()) {

@@ -21,7 +21,7 @@ constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense =
 const std::vector<std::string> kTopWords = {"program", "dim",    "input", "const",
                                             "temp",    "result", "region"};
 const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
-                                               "block", "plan",  "graph"};
+                                               "block", "plan",  "graph", "barriers"};
 
 bool is_one_of(const Token& token, const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(),
@@ -266,6 +266,9 @@ class ProgramParser {
       parse_parallel(region.schedule);
     } else if (token.is("block")) {
       parse_block(region.schedule);
+    } else if (token.is("barriers")) {
+      c_.next();
+      region.schedule.barriers = true;
     } else if (token.is("plan")) {
       parse_plan(region);
     } else if (token.is("graph")) {

@@ -190,7 +190,7 @@ class GraphPrinter {
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
       if (n == 0 || g_.nodes[n].phase != g_.nodes[n - 1].phase) {
         if (n > 0) line(1, "}");
-        line(1, "phase {");
+        line(1, g_.starts_by_rows(g_.nodes[n].phase) ? "phase rows {" : "phase {");
       }
       line(2, node(g_.nodes[n]));
     }
@@ -289,6 +289,7 @@ std::string print_schedule(const Program& program, const Schedule& schedule) {
     text += fmt::format("  block {} = [{}]\n", tensor_text(program, block.tensor),
                         fmt::join(block.extents, ", "));
   }
+  if (schedule.barriers) text += "  barriers\n";
   return text;
 }
 

@@ -111,6 +111,7 @@ struct Schedule {
   std::vector<UsePlacement> placements;
   std::vector<Parallel> parallel;
   std::vector<Block> blocks;
+  bool barriers = false;  ///< phases wait for the end of those before, also where rows would do
 };
 
 struct Region {

@@ -107,6 +107,7 @@ class Blocker {
         consumers_(graph.streams.size()) {
     new_.indices = graph.indices;
     new_.scratchpad = graph.scratchpad;
+    new_.row_phases = graph.row_phases;
     for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
       for (const Input& input : graph.nodes[n].inputs) {
         if (!input.is_immediate()) consumers_[input.stream].push_back(n);

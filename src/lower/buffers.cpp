@@ -303,6 +303,7 @@ void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
   Graph result;
   result.indices = graph.indices;
   result.scratchpad = graph.scratchpad;
+  result.row_phases = graph.row_phases;
   result.streams = graph.streams;
   std::vector<size_t> new_tags;
   std::map<std::pair<StreamId, int64_t>, StreamId> buffered;

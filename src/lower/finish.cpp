@@ -58,6 +58,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   }
   Graph result;
   result.scratchpad = graph.scratchpad;
+  result.row_phases = graph.row_phases;
   std::vector<StreamId> moved(graph.streams.size(), -1);
   std::map<int, int> index_moved;
   std::vector<size_t> kept_tags;

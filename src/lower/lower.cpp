@@ -52,6 +52,7 @@ class RegionLowering {
                         options_.max_nodes);
     }
     list_scratchpad(graph);
+    if (!region_.schedule.barriers) start_by_rows(graph);
     std::vector<std::string> names;
     for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
     name_streams(graph, names);
@@ -82,6 +83,23 @@ class RegionLowering {
     builder_.set_origin(instance.statement);
     write_result(program_, statement.result, map, std::move(value), emitter_, builder_,
                  options_.mutant);
+  }
+
+  /// A phase need not wait for the one before it where all that it reads of earlier phases is in the
+  /// scratchpad, whose rows say when they are there.
+  void start_by_rows(Graph& graph) const {
+    const std::vector<int> written = phases_written(graph, program_.tensors.size());
+    for (int phase = 1, first = 0; phase < graph.phases(); ++phase) {
+      const auto waits = [&](const Node& node) {
+        return node.phase == phase && node.tensor >= 0 && written[node.tensor] >= first &&
+               written[node.tensor] < phase && !in_scratchpad(node.tensor);
+      };
+      if (std::any_of(graph.nodes.begin(), graph.nodes.end(), waits)) {
+        first = phase;
+      } else {
+        graph.row_phases.push_back(phase);
+      }
+    }
   }
 
   /// Tensors that the graph touches and that live in the scratchpad.

@@ -44,6 +44,7 @@ class Splitter {
         copied_(graph.streams.size()) {
     new_.indices = graph.indices;
     new_.scratchpad = graph.scratchpad;
+    new_.row_phases = graph.row_phases;
     split_depth_ = spaces.spaces[plan.space].depth;
     find_coordinates();
   }

@@ -33,6 +33,9 @@ std::vector<MachineKey> machine_keys(Machine& m) {
       {"block.reduce_latency_cycles_per_element", &block.reduce_latency_cycles_per_element});
   keys.push_back({"scratchpad.bytes", &m.scratchpad.bytes});
   keys.push_back({"scratchpad.bytes_per_cycle", &m.scratchpad.bytes_per_cycle});
+  keys.push_back({"scratchpad.tiles", &m.scratchpad.tiles, 1});
+  keys.push_back({"scratchpad.link_bytes_per_cycle", &m.scratchpad.link_bytes_per_cycle});
+  keys.push_back({"scratchpad.latency_cycles", &m.scratchpad.latency_cycles});
   keys.push_back({"dram.model", &m.dram.model, 0, {"none", "fixed", "banked"}});
   keys.push_back({"dram.channels", &m.dram.channels, 1});
   keys.push_back({"dram.burst_bytes", &m.dram.burst_bytes, 1});

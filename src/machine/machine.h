@@ -72,9 +72,14 @@ struct DramModel {
   } timing;
 };
 
+/// Linked scratchpads. A tensor is spread evenly over them; ports have fixed time slots, so that they
+/// do not disturb each other (ir-spec/timing.md).
 struct ScratchpadModel {
-  int64_t bytes = 0;            ///< capacity; 0: unlimited
-  int64_t bytes_per_cycle = 0;  ///< 0: unlimited
+  int64_t bytes = 0;                 ///< capacity, all together; 0: unlimited
+  int64_t bytes_per_cycle = 0;       ///< all together; 0: unlimited
+  int64_t tiles = 1;                 ///< scratchpads; of each access (tiles - 1) / tiles crosses links
+  int64_t link_bytes_per_cycle = 0;  ///< all links together; 0: unlimited
+  int64_t latency_cycles = 0;        ///< of an access, beyond the latency of the unit that asks
 };
 
 /// What a step on a block costs, for units that work inside of blocks. The side of a block is its

@@ -1,4 +1,4 @@
-// What steps on blocks cost (ir-spec/blocks.md).
+// What steps on blocks (ir-spec/blocks.md) and on the scratchpad (ir-spec/timing.md) cost.
 #include <algorithm>
 
 #include "graph/blocks.h"
@@ -32,9 +32,50 @@ Work work_of(const Graph& graph, const Node& node) {
   return work;
 }
 
+/// Bytes that a step moves to or from the scratchpad at most; 0 for nodes that do not use it.
+int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
+  const auto& chip = graph.scratchpad;
+  if (node.tensor < 0 || std::find(chip.begin(), chip.end(), node.tensor) == chip.end()) return 0;
+  const StreamId value = node.kind == NodeKind::array          ? node.outputs.at(0)
+                         : node.kind == NodeKind::write_values ? node.inputs.back().stream
+                                                               : -1;
+  return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[static_cast<size_t>(value)].block);
+}
+
+int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Cycles between two slots of a port: all ports of the phases that run together take turns.
+int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& node) {
+  const ScratchpadModel& model = machine.scratchpad;
+  if (model.bytes_per_cycle == 0 && model.link_bytes_per_cycle == 0) return 1;
+  int64_t bytes = 0;
+  for (const Node& other : graph.nodes) {
+    const bool together = machine.phases_hold_units_together ||
+                          graph.last_started_with(other.phase) == graph.last_started_with(node.phase);
+    if (together) bytes += scratchpad_bytes(graph, other);
+  }
+  int64_t interval = 1;
+  if (model.bytes_per_cycle > 0) interval = ceil_divide(bytes, model.bytes_per_cycle);
+  if (model.link_bytes_per_cycle == 0) return interval;
+  const int64_t crossing = ceil_divide(bytes * (model.tiles - 1), model.tiles);
+  return std::max(interval, ceil_divide(crossing, model.link_bytes_per_cycle));
+}
+
+UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node);
+
 }  // namespace
 
 UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& node) {
+  UnitTiming timing = block_timing(machine, graph, node);
+  if (scratchpad_bytes(graph, node) == 0) return timing;
+  timing.latency_cycles += machine.scratchpad.latency_cycles;
+  timing.interval_cycles = std::max(timing.interval_cycles, slot_interval(machine, graph, node));
+  return timing;
+}
+
+namespace {
+
+UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node) {
   UnitTiming timing = machine.timing(unit_class(node.kind));
   const bool works = node.kind == NodeKind::map || node.kind == NodeKind::pad ||
                      node.kind == NodeKind::coordinate || node.kind == NodeKind::array ||
@@ -64,4 +105,5 @@ UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& n
   return timing;
 }
 
+}  // namespace
 }  // namespace fuseflow

@@ -33,10 +33,12 @@ class Run {
 
   RunResult run() {
     make_channels();
-    int phases = 0;
-    for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
-    for (int phase = 0; phase < phases && result_.finish == Finish::done; ++phase) {
-      run_phase(phase);
+    for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
+      const int last = graph_.last_started_with(phase);
+      context_.rows = nullptr;
+      if (last > phase) store_before(phase, last);
+      run_phases(phase, last);
+      phase = last;
     }
     summarize();
     if (result_.finish == Finish::deadlock) {
@@ -48,8 +50,9 @@ class Run {
 
  private:
   void make_channels();
-  void make_nodes(int phase);
-  void run_phase(int phase);
+  void store_before(int first, int last);
+  void make_nodes(int first, int last);
+  void run_phases(int first, int last);
   bool run_node(NodeRun& node);
   bool check_limits();
   bool may_go_on() const;
@@ -64,6 +67,7 @@ class Run {
   const RunOptions& options_;
   std::vector<std::shared_ptr<const Storage>> data_;
   Context context_{program_, graph_, machine_, nullptr};
+  std::map<std::pair<TensorId, int>, RowTimes> rows_;
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
   RunResult result_;
@@ -93,14 +97,35 @@ void Run::make_channels() {
   }
 }
 
-void Run::make_nodes(int phase) {
+/// What phases that start together write: one after the other here, as data does not depend on time.
+void Run::store_before(int first, int last) {
+  RunOptions options;
+  options.explain_deadlock = false;
+  const Machine unbounded;
+  Run data(program_, graph_, {data_}, unbounded, options);
+  data.make_channels();
+  for (Channel& channel : data.channels_) channel.depth = 0;
+  for (int phase = first; phase <= last; ++phase) data.run_phases(phase, phase);
+  data_ = std::move(data.data_);
+  rows_.clear();
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.phase < first || node.phase > last) continue;
+    const bool level = node.kind == NodeKind::write_level;
+    if (!level && node.kind != NodeKind::write_values) continue;
+    rows_[{node.tensor, level ? node.level : -1}].writer = static_cast<NodeId>(n);
+  }
+  context_.rows = &rows_;
+}
+
+void Run::make_nodes(int first, int last) {
   std::vector<size_t> next(channels_.size(), 0);  // readers are in the order of nodes and inputs
   nodes_.clear();
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     std::unique_ptr<NodeRun> run;
     const auto id = static_cast<NodeId>(n);
-    if (node.phase == phase) run = make_node(context_, id);
+    if (node.phase >= first && node.phase <= last) run = make_node(context_, id);
     for (const Input& input : node.inputs) {
       Channel* channel = nullptr;
       size_t reader = 0;
@@ -155,8 +180,8 @@ bool Run::check_limits() {
   return result_.finish == Finish::done;
 }
 
-void Run::run_phase(int phase) {
-  make_nodes(phase);
+void Run::run_phases(int first, int last) {
+  make_nodes(first, last);
   for (;;) {
     bool progress = false;
     bool running = false;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fuseflow::naive {
 
 const Storage* Context::storage(TensorId tensor) const {
@@ -140,6 +142,24 @@ bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
     }
     take(input);
   }
+  return true;
+}
+
+bool NodeRun::need_row(int64_t reference) {
+  if (context_.rows == nullptr) return true;
+  const int level = node_.kind == NodeKind::array ? -1 : node_.level;
+  const auto found = context_.rows->find({node_.tensor, level});
+  if (found == context_.rows->end() ||
+      context_.graph.nodes[static_cast<size_t>(found->second.writer)].phase >= node_.phase) {
+    return true;
+  }
+  const RowTimes& rows = found->second;
+  const auto at = std::upper_bound(rows.complete.begin(), rows.complete.end(), reference);
+  if (at == rows.complete.end()) {
+    wait_ = {id_, node_.inputs[0].stream, false, rows.writer, 0, 0};
+    return false;
+  }
+  arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
   return true;
 }
 

@@ -3,6 +3,7 @@
 // interpret_*.cpp, made by make_node. Private to sim/interpret*.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,14 @@
 #include "sim/interpret_stream.h"
 
 namespace fuseflow::naive {
+
+/// When the rows of a tensor were stored: after each event, how many fibers (values) from the first on
+/// are complete, and when a load may use them.
+struct RowTimes {
+  NodeId writer = -1;
+  std::vector<int64_t> complete;  ///< ascending
+  std::vector<int64_t> times;
+};
 
 /// What a node needs of the run around it.
 struct Context {
@@ -19,6 +28,8 @@ struct Context {
   /// The storage of a tensor that is read, null when there is none.
   const Storage* storage(TensorId tensor) const;
   const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
+  /// By tensor and level (-1: values): of the writers of phases that start together.
+  std::map<std::pair<TensorId, int>, RowTimes>* rows = nullptr;
 };
 
 /// What a writer node has stored: pos and crd of a level, or values. Trailing fibers and values
@@ -86,6 +97,9 @@ class NodeRun {
   bool along(size_t input, int loops, const Token& inner, const Token** payload = nullptr);
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);
+
+  /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not yet.
+  bool need_row(int64_t reference);
 
   void count_read(int64_t bytes) { stats_.read_bytes += bytes; }
   void count_flops(int64_t flops) { stats_.flops += flops; }

@@ -52,6 +52,7 @@ class ScanNode final : public NodeRun {
       if (head->is_done()) return end_stream();
       if (head->is_stop()) return pass_stop(*head);
       open(head->payload);
+      if (head->payload != kAbsent && !need_row(head->payload)) return false;
       take(0);
     }
     return at_ < fiber_.size() ? give_element() : give_stop();
@@ -145,6 +146,7 @@ class LocateNode final : public NodeRun {
     if (out.is_payload()) out.payload = level_.find(parent, coordinate);
     const bool done = out.is_done();
     const bool looked = out.is_payload() && parent != kAbsent && level_.in_range(coordinate);
+    if (looked && !need_row(parent)) return false;
     give(0, out);
     if (done) return commit_last();
     if (!commit()) return false;
@@ -189,6 +191,7 @@ class ArrayNode final : public NodeRun {
     bool read = false;
     if (out.is_payload()) {
       read = out.payload != kAbsent;
+      if (read && !need_row(out.payload)) return false;
       const auto volume = static_cast<size_t>(shape_.volume);
       if (read && (out.payload + size_t{1}) * volume > storage_->values.size()) {
         disagree(fmt::format("reference {} is outside of %{}", out.payload, tensor_.name));

@@ -39,10 +39,15 @@ class WriteNode final : public NodeRun {
     const Token token = *head;
     if (!read_coordinates(token)) return false;
     take(main_);
-    if (token.is_done()) return commit_last(0);
+    if (token.is_done()) {
+      if (!commit_last(0)) return false;
+      rows_complete(INT64_MAX);
+      return true;
+    }
     if (!commit(token.is_payload() ? interval_ : 0)) return false;
     if (token.is_payload()) store(token);
     if (token.is_stop()) end_fiber(token);
+    rows_complete(complete(token));
     return true;
   }
 
@@ -104,6 +109,34 @@ class WriteNode final : public NodeRun {
     if (first_dense_ == 0 || main_ == 0) return;
     const int boundary = static_cast<int>(main_) - (level_ ? 0 : 1);
     if (stop.stop >= boundary && stop.closes(boundary)) ++above_;
+  }
+
+  /// Fibers (of a level) or values, from the first on, to which nothing is added any more: see
+  /// ir-spec/timing.md, rows.
+  int64_t complete(const Token& token) const {
+    const int loops = depth(main_);
+    if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;
+    if (loops > 1 && token.is_payload()) return 0;
+    if (main_ == 0) {
+      return static_cast<int64_t>(written_.values.size()) / tensor_.format.block_volume();
+    }
+    int64_t row = 1;  // places below an element of the outermost of the dense levels
+    for (size_t i = first_dense_ == 0 ? 1 : 0; i < main_; ++i) row *= extents_[i];
+    if (first_dense_ > 0) return above_ * row;
+    const bool ended = token.is_payload() ||
+                       (loops > 1 && token.stop >= loops - 2 && token.closes(loops - 2));
+    return depth(0) == 1 && ended ? (coordinates_[0] + 1) * row : 0;
+  }
+
+  void rows_complete(int64_t count) {
+    if (context_.rows == nullptr) return;
+    const auto rows = context_.rows->find({node_.tensor, level_ ? node_.level : -1});
+    if (rows == context_.rows->end()) return;
+    RowTimes& r = rows->second;
+    if (count <= (r.complete.empty() ? 0 : r.complete.back())) return;
+    r.complete.push_back(count);
+    r.times.push_back(stats().last_step +
+                      node_timing(context_.machine, context_.graph, node_).latency_cycles);
   }
 
   const Tensor& tensor_;

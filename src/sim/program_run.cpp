@@ -73,7 +73,9 @@ void check_fits(const Program& program, const Region& region, const Machine& mac
                             : static_cast<size_t>(graph.nodes.back().phase) + 1;
   std::vector<std::array<int64_t, kUnitClasses>> used(phases);
   for (const Node& node : graph.nodes) {
-    const size_t phase = phases == 1 ? 0 : static_cast<size_t>(node.phase);
+    // Phases that start together hold their units together.
+    const size_t phase =
+        phases == 1 ? 0 : static_cast<size_t>(graph.last_started_with(node.phase));
     ++used.at(phase).at(static_cast<size_t>(unit_class(node.kind)));
   }
   for (int u = 0; u < kUnitClasses; ++u) {

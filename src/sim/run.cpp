@@ -1,5 +1,7 @@
 #include "sim/run.h"
 
+#include <cmath>
+
 #include "sim/engine/engine.h"
 #include "sim/interpret.h"
 
@@ -48,8 +50,14 @@ UnitClass unit_class(NodeKind kind) {
 
 RunResult run_graph(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
-  if (options.executor == Executor::fast) return run_fast(program, graph, data, machine, options);
-  return interpret_graph(program, graph, data, machine, options);
+  RunResult result = options.executor == Executor::fast
+                         ? run_fast(program, graph, data, machine, options)
+                         : interpret_graph(program, graph, data, machine, options);
+  const auto moved = static_cast<double>(result.scratchpad_read_bytes) +
+                     static_cast<double>(result.scratchpad_write_bytes);
+  const auto tiles = static_cast<double>(machine.scratchpad.tiles);
+  result.link_bytes = std::llround(moved * (tiles - 1) / tiles);
+  return result;
 }
 
 }  // namespace fuseflow

@@ -70,6 +70,7 @@ int64_t Bounded::load(const std::vector<int64_t>& bytes) {
 
 void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start) {
   sides_.clear();
+  writers_.clear();
   for (const auto& node : nodes) add_sides(*node, start);
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
 }
@@ -81,6 +82,15 @@ Fifo* Bounded::add_memory_fifo(bool write) {
   fifo->memory = &port;
   burst_fifos_.push_back(fifo);
   return fifo;
+}
+
+/// One token an event of the writer; a load may wait for many.
+void Bounded::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
+  Fifo* fifo = &extra_.emplace_back(0);
+  const Node& writes = graph_.nodes[static_cast<size_t>(load.gate.writer())];
+  fifo->latency = node_timing(machine_, graph_, writes).latency_cycles;
+  replay.inputs.push_back(fifo);
+  writers_.at(load.gate.writer())->outputs[0].push_back(fifo);
 }
 
 void Bounded::connect_outputs(const EngineNode& node, NodeReplay& replay) {
@@ -125,7 +135,12 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
       side.port = bursts->memory;
     } else if (!writer) {
       connect_outputs(node, *side.replay);
+    } else if (node.bursts.empty()) {  // the scratchpad: its rows may be waited for
+      side.replay->outputs.emplace_back();
+      side.replay->records.push_back(nullptr);
+      writers_[node.id()] = side.replay.get();
     }
+    if (side.last && node.gate.writer() >= 0) add_row_fifo(node, *side.replay);
     sides_.push_back(std::move(side));
   }
   if (!writer) return;
@@ -208,6 +223,20 @@ EngineNode* Bounded::next_to_log(const Schedule& schedule) const {
     }
   }
   return least;
+}
+
+void Bounded::tell_spans(const std::function<void(NodeId, int64_t, int64_t)>& busy_span) {
+  for (Side& side : sides_) {
+    if (!side.replay || !side.last) continue;
+    const NodeId node = side.node->id();
+    side.replay->span = [&busy_span, node](int64_t a, int64_t b) { busy_span(node, a, b); };
+  }
+}
+
+void Bounded::flush_spans() {
+  for (Side& side : sides_) {
+    if (side.replay && side.last) side.replay->flush_span();
+  }
 }
 
 bool Bounded::finished() const {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,9 @@ class Bounded {
   /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
   EngineNode* next_to_log(const Schedule& schedule) const;
   bool finished() const;
+  /// The busy stretches of the phase's nodes are told from now on; and the last of each.
+  void tell_spans(const std::function<void(NodeId, int64_t, int64_t)>& busy_span);
+  void flush_spans();
   int64_t reached() const;  ///< latest step or answer so far, + 1
   void fill(NodeId node, NodeStats& stats) const;
   void fill_peaks(std::vector<StreamStats>& streams) const;
@@ -49,6 +53,7 @@ class Bounded {
 
   int64_t depth_of(size_t stream) const;
   void add_sides(EngineNode& node, int64_t start);
+  void add_row_fifo(const EngineNode& load, NodeReplay& replay);
   void connect_outputs(const EngineNode& node, NodeReplay& replay);
   Fifo* add_memory_fifo(bool write);
   void fetch(Side& side);
@@ -62,7 +67,8 @@ class Bounded {
   std::vector<std::vector<std::unique_ptr<Fifo>>> fifos_;  // by node and input
   std::vector<std::vector<Fifo*>> consumers_;              // by stream
   std::vector<Side> sides_;
-  std::deque<Fifo> extra_;          // between sides, and of bursts
+  std::deque<Fifo> extra_;          // between sides, of bursts, and of rows
+  std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
   std::vector<Fifo*> burst_fifos_;  // by memory port
   std::unique_ptr<Memory> memory_;

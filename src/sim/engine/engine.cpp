@@ -47,10 +47,12 @@ class Run {
       replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
       if (addresses_) now_ = replay_->load(scratchpad_bytes());
     }
-    int phases = 0;
-    for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
-    for (int phase = 0; phase < phases && result_.finish == Finish::done; ++phase) {
-      run_phase(phase);
+    for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
+      const int last = graph_.last_started_with(phase);
+      context_.rows = nullptr;
+      if (last > phase) find_rows(phase, last);
+      run_phases(phase, last);
+      phase = last;
     }
     summarize();
     return std::move(result_);
@@ -84,9 +86,10 @@ class Run {
   void connect();
   void connect_buffer(size_t n);
   void find_twins(size_t n);
-  void make_nodes(int phase);
+  void find_rows(int first, int last);
+  void make_nodes(int first, int last);
   void find_demand();
-  void run_phase(int phase);
+  void run_phases(int first, int last);
   void finish_phase();
   void check_ended();
   void run_bounded();
@@ -102,13 +105,14 @@ class Run {
   const EngineTuning tuning_;
   const bool bounded_;  // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
-  Context context_{program_, graph_, machine_, data_, nullptr, tuning_.chunk};
+  Context context_{program_, graph_, machine_, data_, nullptr, nullptr, false, tuning_.chunk};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
   std::vector<int> position_;                         // by node: in nodes_, or -1
   std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
   std::vector<std::unique_ptr<Credits>> credits_;   // the same, of strict ones
+  Rows rows_;
   std::unique_ptr<Addresses> addresses_;
   std::unique_ptr<Bounded> replay_;  // bounded runs only
   std::unique_ptr<Schedule> schedule_;
@@ -123,7 +127,7 @@ void Run::connect() {
   for (size_t s = 0; s < outputs_.size(); ++s) {
     const Node& producer = graph_.nodes[static_cast<size_t>(graph_.streams[s].producer)];
     outputs_[s].stream = static_cast<StreamId>(s);
-    outputs_[s].latency = machine_.timing(unit_class(producer.kind)).latency_cycles;
+    outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
     if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
   }
   ports_.resize(graph_.nodes.size());
@@ -144,7 +148,8 @@ void Run::connect() {
   }
   tails_.resize(graph_.nodes.size());
   credits_.resize(graph_.nodes.size());
-  for (size_t n = 0; n < graph_.nodes.size() && !bounded_; ++n) connect_buffer(n);
+  if (bounded_ || context_.collects_rows) return;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) connect_buffer(n);
 }
 
 /// Bounded buffers of a run in which nothing else is bounded.
@@ -219,12 +224,40 @@ void Run::find_twins(size_t n) {
   }
 }
 
-void Run::make_nodes(int phase) {
+/// What phases that start together write, one after the other: data does not depend on time.
+void Run::find_rows(int first, int last) {
+  const Machine unbounded;
+  RunOptions options;
+  options.threads = options_.threads;
+  options.cancel = options_.cancel;
+  options.max_memory_bytes = options_.max_memory_bytes;
+  Run data(program_, graph_, {data_}, unbounded, options, tuning_, false);
+  data.context_.collects_rows = true;
+  data.connect();
+  rows_.clear();
+  for (int phase = first; phase <= last && data.result_.finish == Finish::done; ++phase) {
+    data.run_phases(phase, phase);
+    for (const auto& node : data.nodes_) {
+      const auto& chip = graph_.scratchpad;
+      if (node->written() == nullptr ||
+          std::find(chip.begin(), chip.end(), node->node().tensor) == chip.end()) {
+        continue;
+      }
+      const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
+      rows_[{node->node().tensor, level}] = {node->id(), std::move(node->complete)};
+    }
+  }
+  result_.finish = data.result_.finish;
+  data_ = std::move(data.data_);
+  context_.rows = &rows_;
+}
+
+void Run::make_nodes(int first, int last) {
   nodes_.clear();
   position_.assign(graph_.nodes.size(), -1);
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
-    if (node.phase != phase) continue;
+    if (node.phase < first || node.phase > last) continue;
     auto made = make_node(context_, static_cast<NodeId>(n));
     made->tail = tails_[n].get();
     made->credits = credits_[n].get();
@@ -262,6 +295,7 @@ void Run::find_demand() {
 /// Times by replay: more steps are worked out only where times wait for them.
 void Run::run_bounded() {
   replay_->start_phase(nodes_, now_);
+  if (options_.busy_span) replay_->tell_spans(options_.busy_span);
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
     const Bounded::State state = replay_->advance([&] {
@@ -278,10 +312,12 @@ void Run::run_bounded() {
     break;
   }
   now_ = std::max(now_, replay_->reached());
+  if (options_.busy_span) replay_->flush_spans();
 }
 
-void Run::run_phase(int phase) {
-  make_nodes(phase);
+void Run::run_phases(int first, int last) {
+  if (result_.finish != Finish::done) return;
+  make_nodes(first, last);
   find_demand();
   if (bounded_) {
     run_bounded();
@@ -457,8 +493,11 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
     }
     return interpret_graph(program, graph, data, machine, options);
   }
-  if (options.busy_span) return interpret_graph(program, graph, data, machine, options);
-  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
+  if (options.busy_span && machine.dram.model == "none") {
+    return interpret_graph(program, graph, data, machine, options);
+  }
+  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none" &&
+                            graph.row_phases.empty();
   RunResult result = only_buffers
                          ? run_with_buffers(program, graph, data, machine, options, tuning)
                          : engine::Run(program, graph, data, machine, options, tuning, true).run();

@@ -8,7 +8,15 @@ namespace fuseflow::engine {
 
 EngineNode::EngineNode(const Context& context, NodeId id)
     : context_(context), id_(id), node_(context.graph.nodes[static_cast<size_t>(id)]) {
-  pace_.interval = context.machine.timing(unit_class(node_.kind)).interval_cycles;
+  pace_.interval = node_timing(context.machine, context.graph, node_).interval_cycles;
+  const bool loads = node_.kind == NodeKind::scan || node_.kind == NodeKind::locate ||
+                     node_.kind == NodeKind::array;
+  if (!loads || context.rows == nullptr) return;
+  const auto rows =
+      context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
+  if (rows == context.rows->end()) return;
+  gate = RowGate(rows->second);
+  log.gate_port = node_.inputs.size();
 }
 
 int64_t EngineNode::backlog() const {

@@ -107,6 +107,7 @@ class ScanNode final : public EngineNode {
       takes_.push_back(count_);
       in = ahead;
       count_reads();
+      wait_for_row(reference_);
       give_stop(in, true);
       return true;
     }
@@ -115,6 +116,7 @@ class ScanNode final : public EngineNode {
     in.advance();
     open_ = true;
     count_reads();
+    wait_for_row(reference_);
     if (before.empty()) log_steps(1, 1, 1);
     give_elements(before.empty() ? 1 : 0);
     return true;

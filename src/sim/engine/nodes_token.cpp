@@ -59,6 +59,20 @@ class TokenNode : public EngineNode {
 
   /// The steps of a batch, where FIFOs are bounded.
   virtual void log_steps(const std::vector<Batch>&, uint32_t n) { log_plain(n); }
+  /// The references that are looked up wait for their rows.
+  template <typename Looks>
+  void log_gated(const Batch& references, uint32_t n, Looks&& looks) {
+    const uint32_t* refs = references.payload.words();
+    size_t stop = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      if (stop < references.stops.size() && references.at(references.stops[stop]) == k) {
+        ++stop;
+      } else if (looks(k)) {
+        wait_for_row(refs[k]);
+      }
+      log_plain(1);
+    }
+  }
   void log_plain(uint32_t n) {
     log.add(0, n, [this](StepType& type) {
       for (size_t i = 0; i < ports.size(); ++i) {
@@ -150,6 +164,7 @@ class ArrayNode final : public TokenNode {
   }
 
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (gate.writer() >= 0) return log_gated(inputs[0], n, [](uint32_t) { return true; });
     if (before.empty()) return log_plain(n);
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);
@@ -198,6 +213,10 @@ class LocateNode final : public TokenNode {
 
  protected:
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (gate.writer() >= 0) {
+      return log_gated(inputs[0], n,
+                       [&](uint32_t k) { return level_.in_range(subscript(inputs, k)); });
+    }
     if (before.empty()) return log_plain(n);
     const uint32_t* refs = inputs[0].payload.words();
     size_t stop = 0;

@@ -29,7 +29,11 @@ class WriteNode final : public EngineNode {
     }
     coordinates_.resize(main_);
     if (level_) written_.pos.push_back(0);
-    if (!timed_memory()) return;
+    const auto key = std::pair(node_.tensor, level_ ? node_.level : -1);
+    signals_ = context_.rows != nullptr && context_.rows->count(key) > 0;
+    if (signals_) given_.resize(1);
+    timed_ = timed_memory() && !context_.collects_rows;
+    if (!timed_ || signals_) return;
     bursts.resize(2);
     given_.resize(2);
     last_burst_.assign(2, UINT64_MAX);
@@ -225,10 +229,12 @@ class WriteNode final : public EngineNode {
       k = at + 1;
       if (stop.done()) {
         ended_ = true;
-        for (size_t g = 0; g < given_.size(); ++g) end_burst(g, at);
+        for (size_t g = 0; timed_ && g < given_.size(); ++g) end_burst(g, at);
+        row_event(at, INT64_MAX);
       } else {
         advance_outer(at);
         end_fiber(stop, at);
+        row_event(at, complete_after(stop));
       }
     }
     store_elements(k, n_);
@@ -248,7 +254,7 @@ class WriteNode final : public EngineNode {
     advance_outer(first);
     if (level_) {
       const uint32_t* crd = batch_.payload.words();
-      for (uint32_t k = first; !given_.empty() && k < last; ++k) {
+      for (uint32_t k = first; timed_ && k < last; ++k) {
         put(0, coordinates_start() + 4 * (written_.crd.size() + k - first), 4, k);
       }
       written_.crd.insert(written_.crd.end(), crd + first, crd + last);
@@ -259,8 +265,11 @@ class WriteNode final : public EngineNode {
     }
     const float* values = batch_.payload.values();
     if (main_ == 0) {
-      for (uint32_t k = first; !given_.empty() && k < last; ++k) {
+      for (uint32_t k = first; timed_ && k < last; ++k) {
         put_value(written_.values.size() + k - first, k);
+      }
+      for (uint32_t k = first; depth(main_) <= 1 && k < last; ++k) {
+        row_event(k, static_cast<int64_t>(written_.values.size()) + k - first + 1);
       }
       written_.values.insert(written_.values.end(), values + first, values + last);
       return;
@@ -276,7 +285,8 @@ class WriteNode final : public EngineNode {
       const auto position = static_cast<size_t>(place());
       if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
       written_.values[position] = values[k];
-      if (!given_.empty()) put_value(position, k);
+      if (timed_) put_value(position, k);
+      if (depth(main_) <= 1) row_event(k, coordinates_[0] + 1);
     }
   }
 
@@ -309,7 +319,7 @@ class WriteNode final : public EngineNode {
       const auto end = static_cast<uint32_t>(written_.crd.size());
       written_.pos.resize(fiber + 1, written_.pos.back());
       written_.pos.push_back(end);
-      if (!given_.empty()) {
+      if (timed_) {
         const uint64_t start =
             context_.addresses->level(node_.tensor, node_.level, Addresses::positions);
         put(1, start + 4 * (fiber + 1), 4, at);
@@ -318,6 +328,31 @@ class WriteNode final : public EngineNode {
     if (first_dense_ == 0 || main_ == 0) return;
     const int boundary = static_cast<int>(main_) - (level_ ? 0 : 1);
     if (stop.level >= boundary && stop.closes(boundary)) ++above_;
+  }
+
+  // --- rows of phases that start together
+
+  /// Fibers (of a level) or values, from the first on, to which nothing is added behind this stop.
+  int64_t complete_after(const Stop& stop) const {
+    const int loops = depth(main_);
+    if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;
+    if (main_ == 0) return static_cast<int64_t>(written_.values.size());
+    int64_t row = 1;  // places below an element of the outermost of the dense levels
+    for (size_t i = first_dense_ == 0 ? 1 : 0; i < main_; ++i) row *= extents_[i];
+    if (first_dense_ > 0) return above_ * row;
+    const bool ended = loops > 1 && stop.level >= loops - 2 && stop.closes(loops - 2);
+    return depth(0) == 1 && ended ? (coordinates_[0] + 1) * row : 0;
+  }
+
+  /// In the step of token `at` so many fibers (values) have become complete.
+  void row_event(uint32_t at, int64_t count) {
+    if (count <= complete_ || (!signals_ && !context_.collects_rows)) return;
+    complete_ = count;
+    if (signals_) {
+      given_[0].push_back(at);
+    } else {
+      complete.push_back(count);
+    }
   }
 
   const Tensor& tensor_;
@@ -342,6 +377,9 @@ class WriteNode final : public EngineNode {
   std::vector<std::vector<uint32_t>> given_;
   std::vector<size_t> next_given_;
   std::vector<size_t> outer_ports_;
+  bool timed_ = false;    // memory takes time
+  bool signals_ = false;  // its rows are waited for: output 0 of its steps
+  int64_t complete_ = 0;  // as of the last event
 };
 
 }  // namespace

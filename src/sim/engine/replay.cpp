@@ -99,7 +99,7 @@ bool NodeReplay::step(const StepType& type, int64_t horizon) {
   }
   if (t >= horizon) return false;
   for (const StepType::Need& need : type.needs) {
-    for (int k = 0; k < need.take; ++k) inputs[need.port]->take(t);
+    for (uint32_t k = 0; k < need.take; ++k) inputs[need.port]->take(t);
   }
   for (const StepType::Give& give : type.gives) {
     auto* record = records[give.output];
@@ -115,12 +115,22 @@ bool NodeReplay::step(const StepType& type, int64_t horizon) {
   if (first_ < 0) first_ = t;
   last_ = t;
   free_at_ = t + type.cost;
+  if (span && type.cost > 0) {
+    if (span_first_ >= 0 && t > span_last_ + 1) flush_span();
+    if (span_first_ < 0) span_first_ = t;
+    span_last_ = t + type.cost - 1;
+  }
   return true;
+}
+
+void NodeReplay::flush_span() {
+  if (span_first_ >= 0) span(span_first_, span_last_);
+  span_first_ = -1;
 }
 
 /// Whether a type's steps can be done by steps(): one token a port at most, no requests, no records.
 bool NodeReplay::simple(const StepType& type) const {
-  if (type.needs.size() > kMostLanes) return false;
+  if (type.needs.size() > kMostLanes || span) return false;
   for (const StepType::Need& need : type.needs) {
     if (need.take > 1) return false;
   }
