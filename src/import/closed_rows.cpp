@@ -22,6 +22,7 @@ struct Softmax {
   size_t maximum = 0;
   size_t sum = 0;
   size_t result = 0;
+  bool exponential = false;  ///< alone uses the scores, by their exponentials: no LogSoftmax
 };
 
 bool reads(const Statement& s, TensorId tensor) {
@@ -39,12 +40,17 @@ bool is_reduction(const Statement& s, Reduction reduction) {
 std::optional<Softmax> softmax_at(const DraftProgram& draft, size_t m) {
   const Statement& maximum = draft.statements[m].statement;
   if (!is_reduction(maximum, Reduction::max)) return std::nullopt;
-  Softmax found{maximum.nodes[0].tensor, m, 0, 0};
+  Softmax found{maximum.nodes[0].tensor, m, 0, 0, true};
   bool shifted = false;
-  for (size_t s = m + 1; s < draft.statements.size(); ++s) {
-    if (draft.statements[s].group != draft.statements[m].group) continue;
+  for (size_t s = 0; s < draft.statements.size(); ++s) {
     const Statement& statement = draft.statements[s].statement;
-    shifted = shifted || (reads(statement, found.scores) && reads(statement, maximum.result));
+    const bool uses = s != m && reads(statement, found.scores);
+    if (uses) found.exponential = found.exponential && statement.root().op == Op::exp;
+    if (draft.statements[s].group != draft.statements[m].group || s <= m) {
+      if (uses) found.exponential = false;
+      continue;
+    }
+    shifted = shifted || (uses && reads(statement, maximum.result));
     if (is_reduction(statement, Reduction::sum)) found.sum = s;
     found.result = s;
   }
@@ -161,33 +167,40 @@ HostPtr entries_of(const RowScan& scan, const std::vector<IndexId>& indices,
   return bits(std::move(positions), shape);
 }
 
-/// Conditions under which the scores are open: of a finite mask, or where they are finite.
-std::optional<std::vector<MaskCondition>> open_scores(const DraftProgram& draft, TensorId scores) {
-  for (const DraftStatement& made : draft.statements) {
-    if (made.statement.result != scores) continue;
-    const auto mask = finite_mask(draft, made.statement);
-    if (mask) return over_result(made.statement, {mask->open});
-  }
-  return draft.tensors[static_cast<size_t>(scores)].finite_where;
-}
+using Conditions = std::vector<MaskCondition>;
 
-/// The two constants, if some rows are closed and some are not.
-std::optional<ClosedRows> closed_rows(DraftProgram& draft, const Softmax& softmax) {
-  const Statement& maximum = draft.statements[softmax.maximum].statement;
-  auto conditions = open_scores(draft, softmax.scores);
-  if (!conditions || conditions->empty()) return std::nullopt;
-  for (MaskCondition& c : *conditions) {
+/// Conditions over dimensions of the scores, as conditions over the indices of the maximum.
+bool over_maximum(const Statement& maximum, Conditions& conditions) {
+  for (MaskCondition& c : conditions) {
     for (IndexId& index : c.indices) {
+      if (index < 0) return false;
       const Subscript& s = maximum.nodes[0].subscripts[static_cast<size_t>(index)];
-      if (!s.is_plain()) return std::nullopt;
+      if (!s.is_plain()) return false;
       index = s.plain();
     }
   }
-  const auto scan = scan_rows(draft, maximum, maximum.root().over, *conditions);
-  if (!scan || scan->rows.empty()) return std::nullopt;
-  const auto closed = std::count(scan->open.begin(), scan->open.end(), false);
-  if (closed == 0 || closed == static_cast<int64_t>(scan->open.size())) return std::nullopt;
+  return true;
+}
 
+/// The conditions under which all masks are open, over dimensions of the scores.
+std::optional<Conditions> all_open(const DraftProgram& draft,
+                                   const std::vector<FiniteMask>& masks) {
+  Conditions all;
+  for (const FiniteMask& mask : masks) {
+    for (const DraftStatement& made : draft.statements) {
+      if (made.statement.result != mask.value) continue;
+      auto over = over_result(made.statement, {mask.open});
+      if (!over) return std::nullopt;
+      for (IndexId& index : (*over)[0].indices) index = mask.dims[static_cast<size_t>(index)];
+      all.push_back((*over)[0]);
+    }
+  }
+  return all;
+}
+
+/// The two constants of the rows that are closed; nothing if they would be too large.
+std::optional<ClosedRows> closed_rows(const DraftProgram& draft, const Statement& maximum,
+                                      const RowScan& scan) {
   ClosedRows rows;
   rows.maximum = maximum.result;
   std::vector<IndexId> indices;
@@ -198,7 +211,7 @@ std::optional<ClosedRows> closed_rows(DraftProgram& draft, const Softmax& softma
     if (!s.is_plain()) continue;
     const IndexId index = s.plain();
     const auto& over = maximum.root().over;
-    const bool row = std::find(scan->rows.begin(), scan->rows.end(), index) != scan->rows.end();
+    const bool row = std::find(scan.rows.begin(), scan.rows.end(), index) != scan.rows.end();
     const bool inner = std::find(over.begin(), over.end(), index) != over.end();
     if (!row && !inner) continue;
     indices.push_back(index);
@@ -207,21 +220,50 @@ std::optional<ClosedRows> closed_rows(DraftProgram& draft, const Softmax& softma
     if (row) rows.vector_dims.push_back(static_cast<int>(d));
     if (row) vector_indices.push_back(index);
   }
-  rows.matrix = entries_of(*scan, indices, shape);
+  rows.matrix = entries_of(scan, indices, shape);
   if (!rows.matrix) return std::nullopt;
   std::vector<int64_t> extents;
   for (const IndexId i : vector_indices)
     extents.push_back(maximum.indices[static_cast<size_t>(i)].extent);
-  rows.vector = entries_of(*scan, vector_indices, extents);
+  rows.vector = entries_of(scan, vector_indices, extents);
   std::string base = draft.tensors[static_cast<size_t>(maximum.result)].tensor.name;
   if (base.ends_with(".max")) base.resize(base.size() - 4);
   rows.vector_name = unused_name(draft, base + ".closed");
   rows.matrix_name = unused_name(draft, base + ".closed_rows");
-  for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask);
   return rows;
 }
 
+/// What the masks of one softmax are: large finite numbers or -inf, and which rows they close.
+void find_masks(DraftProgram& draft, const Softmax& softmax) {
+  const Statement& maximum = draft.statements[softmax.maximum].statement;
+  auto conditions = draft.tensors[static_cast<size_t>(softmax.scores)].finite_where;
+  std::vector<FiniteMask> masks;
+  if (!conditions && softmax.exponential) {
+    masks = finite_masks_before(draft, softmax.scores);
+    conditions = all_open(draft, masks);
+  }
+  if (!conditions || conditions->empty() || !over_maximum(maximum, *conditions)) return;
+  const auto scan = scan_rows(draft, maximum, maximum.root().over, *conditions);
+  if (!scan) return;
+  const auto closed = std::count(scan->open.begin(), scan->open.end(), false);
+  if (closed == static_cast<int64_t>(scan->open.size())) return;
+  if (closed > 0) {
+    auto rows = closed_rows(draft, maximum, *scan);
+    if (!rows) return;
+    draft.closed_rows.push_back(std::move(*rows));
+    for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask);
+  }
+  for (FiniteMask& mask : masks) {
+    mask.maximum = maximum.result;
+    draft.finite_masks.push_back(std::move(mask));
+  }
+}
+
+/// Once for several masks of one softmax.
 TensorId add_constant(DraftProgram& draft, const std::string& name, const HostPtr& data) {
+  for (size_t t = 0; t < draft.tensors.size(); ++t) {
+    if (draft.tensors[t].data == data) return static_cast<TensorId>(t);
+  }
   Draft made;
   made.tensor.name = name;
   made.tensor.role = Role::constant;
@@ -263,9 +305,7 @@ void find_closed_rows(DraftProgram& draft) {
   }
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     const auto softmax = softmax_at(draft, s);
-    if (!softmax) continue;
-    auto rows = closed_rows(draft, *softmax);
-    if (rows) draft.closed_rows.push_back(std::move(*rows));
+    if (softmax) find_masks(draft, *softmax);
   }
   for (Draft& d : draft.tensors) d.finite_where.reset();
   draft.expected.clear();
@@ -295,7 +335,9 @@ bool guard_closed_rows(const Program& program, DraftProgram& draft, size_t maxim
   const Tensor& scores = program.tensors[static_cast<size_t>(softmax->scores)];
   const bool sparse = !scores.format.all_dense() && scores.fill == -kInf;
   Draft& known = draft.tensors[static_cast<size_t>(softmax->scores)];
-  if (!sparse || !known.finite_where) return false;
+  const bool finite = std::any_of(draft.finite_masks.begin(), draft.finite_masks.end(),
+                                  [&](const FiniteMask& m) { return m.maximum == found->maximum; });
+  if (!sparse || finite || !known.finite_where) return false;
   known.rows_finite = true;
   const ClosedRows rows = *found;
   const ScoreDims dims(draft, *softmax);

@@ -65,12 +65,22 @@ struct ClosedRows {
   std::string matrix_name;
 };
 
+/// A statement in front of a softmax that masks with a large finite number (finite_masks.h).
+struct FiniteMask {
+  TensorId value = -1;    ///< what the statement makes
+  TensorId maximum = -1;  ///< the result of the softmax's first statement
+  float masked = 0;       ///< the number as the softmax sees it
+  MaskCondition open;     ///< over the statement's indices
+  std::vector<int> dims;  ///< the scores' dimension of each dimension of `value`
+};
+
 struct DraftProgram {
   std::vector<Draft> tensors;
   std::vector<DraftStatement> statements;  ///< in order of definition
   int64_t kept_values = 0;                 ///< elements of computed masks whose values are kept
   std::vector<InputUse> inputs;
   std::vector<ClosedRows> closed_rows;
+  std::vector<FiniteMask> finite_masks;
   std::vector<Facts> expected;  ///< by tensor: facts that hold unless a finite number overflows
 };
 

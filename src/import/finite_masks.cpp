@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "import/closed_rows.h"
 #include "import/masks.h"
@@ -36,8 +37,6 @@ bool is_large(const Expr& node) {
          std::isfinite(node.constant);
 }
 
-}  // namespace
-
 std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement& s) {
   const Expr& root = s.root();
   if (root.kind != Expr::Kind::apply) return std::nullopt;
@@ -49,7 +48,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
       if (!is_large(child(c))) continue;
       const auto kind = c == 1 ? MaskCondition::Kind::zero : MaskCondition::Kind::nonzero;
       const auto open = condition(child(0), kind, 0);
-      if (open) return FiniteMask{child(c).constant, *open};
+      if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}};
     }
   }
   if (root.op != Op::add && root.op != Op::sub) return std::nullopt;
@@ -65,48 +64,74 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
     const bool add = root.op == Op::add;
     const auto kind = add ? MaskCondition::Kind::above : MaskCondition::Kind::below;
     const auto open = condition(child(c), kind, add ? extreme : -extreme);
-    if (open) return FiniteMask{extreme, *open};
+    if (open) return FiniteMask{s.result, -1, extreme, *open, {}};
   }
   return std::nullopt;
 }
 
-namespace {
-
-/// The statement max over `tensor` of the softmax that alone uses it; -1 if something else does.
-int softmax_maximum(const DraftProgram& draft, TensorId tensor) {
-  int maximum = -1;
-  for (size_t s = 0; s < draft.statements.size(); ++s) {
-    const Statement& statement = draft.statements[s].statement;
-    const bool uses = std::any_of(
-        statement.nodes.begin(), statement.nodes.end(),
-        [&](const Expr& e) { return e.kind == Expr::Kind::access && e.tensor == tensor; });
-    if (!uses) continue;
-    const Expr& root = statement.root();
-    if (root.kind == Expr::Kind::reduce && root.reduction == Reduction::max &&
-        statement.nodes.size() == 2) {
-      maximum = static_cast<int>(s);
-      continue;
-    }
-    const bool shifted = root.kind == Expr::Kind::apply && root.op == Op::exp &&
-                         statement.nodes[static_cast<size_t>(root.children[0])].op == Op::sub;
-    if (!shifted) return -1;
+const Statement* maker(const DraftProgram& draft, TensorId tensor) {
+  for (const DraftStatement& made : draft.statements) {
+    if (made.statement.result == tensor) return &made.statement;
   }
-  return draft.tensors[static_cast<size_t>(tensor)].tensor.role == Role::temporary ? maximum : -1;
+  return nullptr;
 }
 
-/// The conditions of the masking statement, over the indices of the statement that reads its
-/// result.
-bool rows_are_open(const DraftProgram& draft, const Statement& masking, const Statement& maximum,
-                   MaskCondition open) {
-  auto over = over_result(masking, {std::move(open)});
-  if (!over) return false;
-  const Expr& access = maximum.nodes[0];
-  for (IndexId& index : (*over)[0].indices) {
-    const Subscript& s = access.subscripts[static_cast<size_t>(index)];
-    if (!s.is_plain()) return false;
-    index = s.plain();
+int readers(const DraftProgram& draft, TensorId tensor) {
+  return static_cast<int>(std::count_if(
+      draft.statements.begin(), draft.statements.end(), [&](const DraftStatement& made) {
+        return std::any_of(
+            made.statement.nodes.begin(), made.statement.nodes.end(),
+            [&](const Expr& e) { return e.kind == Expr::Kind::access && e.tensor == tensor; });
+      }));
+}
+
+/// What a masked number is multiplied with on its way through a statement from operand c; nothing
+/// if it may become anything else.
+std::optional<float> scale_of(const Statement& s, size_t c) {
+  const Expr& root = s.root();
+  const auto other = [&]() -> const Expr& {
+    return s.nodes[static_cast<size_t>(root.children[1 - c])];
+  };
+  const bool positive = (root.op == Op::mul || root.op == Op::div) &&
+                        other().kind == Expr::Kind::constant && other().constant > 0 &&
+                        std::isfinite(other().constant);
+  if (root.op == Op::mul && positive) return other().constant;
+  if (root.op == Op::div && c == 0 && positive) return 1 / other().constant;
+  if (root.op == Op::add || (root.op == Op::sub && c == 0) || (root.op == Op::where && c > 0))
+    return 1.0F;
+  return std::nullopt;
+}
+
+/// Adds the masks at and before `value`, whose dimensions are the scores' `dims`.
+void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& dims, float scale,
+             std::vector<FiniteMask>& found) {
+  constexpr size_t kMaxMasks = 4;
+  const Statement* s = maker(draft, value);
+  if (s == nullptr || found.size() == kMaxMasks) return;
+  if (auto mask = finite_mask(draft, *s)) {
+    mask->masked *= scale;
+    mask->dims = dims;
+    if (mask->masked <= -kLarge) found.push_back(std::move(*mask));
   }
-  return every_row_open(draft, maximum, maximum.root().over, *over);
+  const Expr& root = s->root();
+  if (root.kind != Expr::Kind::apply) return;
+  for (size_t c = 0; c < root.children.size(); ++c) {
+    const Expr& e = s->nodes[static_cast<size_t>(root.children[c])];
+    const auto factor = scale_of(*s, c);
+    if (e.kind != Expr::Kind::access || !factor || values_of(draft, e) != nullptr) continue;
+    const Draft& from = draft.tensors[static_cast<size_t>(e.tensor)];
+    if (from.tensor.role != Role::temporary || readers(draft, e.tensor) != 1) continue;
+    std::vector<int> inner(from.shape.size(), -1);
+    bool plain = true;
+    for (size_t d = 0; d < inner.size(); ++d) {
+      plain = plain && e.subscripts[d].is_plain();
+      if (!plain) break;
+      const auto at =
+          std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
+      inner[d] = dims[static_cast<size_t>(at - s->result_indices.begin())];
+    }
+    if (plain) collect(draft, e.tensor, inner, scale * *factor, found);
+  }
 }
 
 Expr apply_node(Op op, std::vector<int32_t> children) {
@@ -158,7 +183,7 @@ void widen(Statement& s, const FiniteMask& mask, const std::optional<Expr>& rows
   append(s, apply_node(Op::where, {open, value, otherwise}));
 }
 
-/// margin = maximum - (C + 104), assumed not to be negative; 0 in closed rows.
+/// margin = maximum - C - 104, assumed not to be negative; 0 in closed rows.
 DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maximum, float masked,
                                 const ClosedRows* rows) {
   const TensorId source = maximum.statement.result;
@@ -176,7 +201,8 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
     s.indices.push_back(maximum.statement.indices[static_cast<size_t>(i)]);
     s.indices.back().stated = false;
   }
-  s.nodes = {access, literal(masked + kMargin), apply_node(Op::sub, {0, 1})};
+  s.nodes = {access, literal(masked), apply_node(Op::sub, {0, 1}), literal(kMargin),
+             apply_node(Op::sub, {2, 3})};  // C + 104 would be C where C is the least float
   if (rows != nullptr) {
     Expr bits = access;
     bits.tensor = closed;
@@ -190,7 +216,7 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
     }
     s.nodes.push_back(std::move(bits));
     s.nodes.push_back(literal(0));
-    s.nodes.push_back(apply_node(Op::where, {3, 4, 2}));
+    s.nodes.push_back(apply_node(Op::where, {5, 6, 4}));
   }
   Draft margin;
   margin.tensor.name = draft.tensors[static_cast<size_t>(source)].tensor.name + ".margin";
@@ -202,34 +228,79 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
 
 }  // namespace
 
+std::vector<FiniteMask> finite_masks_before(const DraftProgram& draft, TensorId scores) {
+  const Draft& d = draft.tensors[static_cast<size_t>(scores)];
+  if (d.tensor.role != Role::temporary) return {};
+  std::vector<int> dims(d.shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  std::vector<FiniteMask> found;
+  collect(draft, scores, dims, 1, found);
+  return found;
+}
+
+namespace {
+
+/// Whether masked entries can be absent: a NaN or an infinite score reaches them, too.
+bool operands_finite(const DraftProgram& draft, const Statement& masking, const FiniteMask& mask) {
+  for (const Expr& node : masking.nodes) {
+    if (node.kind != Expr::Kind::access || node.tensor == mask.open.mask) continue;
+    const auto t = static_cast<size_t>(node.tensor);
+    if (!draft.expected[t].finite && !draft.tensors[t].rows_finite) return false;
+  }
+  return true;
+}
+
+/// VALUE.closed_rows at the indices of the masking statement.
+Expr closed_entries(DraftProgram& draft, const Statement& masking, const FiniteMask& mask,
+                    const ClosedRows& closed) {
+  Expr e;
+  e.kind = Expr::Kind::access;
+  for (const int dim : closed.matrix_dims) {
+    const auto at = std::find(mask.dims.begin(), mask.dims.end(), dim) - mask.dims.begin();
+    const IndexId index = masking.result_indices[static_cast<size_t>(at)];
+    e.subscripts.push_back(Subscript{{{index, 1}}, 0});
+  }
+  e.tensor = add_closed_matrix(draft, closed);
+  return e;
+}
+
+/// The statement behind the maximum that checks the margin, unless it is there already.
+void add_margin(DraftProgram& draft, const FiniteMask& mask, const ClosedRows* closed) {
+  float masked = mask.masked;
+  for (FiniteMask& other : draft.finite_masks) {
+    if (other.maximum == mask.maximum) masked = std::max(masked, other.masked);
+  }
+  for (size_t s = 0; s < draft.statements.size(); ++s) {
+    if (draft.statements[s].statement.result != mask.maximum) continue;
+    const std::string margin =
+        draft.tensors[static_cast<size_t>(mask.maximum)].tensor.name + ".margin";
+    const bool there = std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                                   [&](const Draft& d) { return d.tensor.name == margin; });
+    if (there) return;
+    const DraftStatement maximum = draft.statements[s];
+    DraftStatement made = margin_statement(draft, maximum, masked, closed);
+    draft.statements.insert(draft.statements.begin() + static_cast<std::ptrdiff_t>(s) + 1,
+                            std::move(made));
+    return;
+  }
+}
+
+}  // namespace
+
 bool widen_finite_mask(DraftProgram& draft, size_t s) {
-  const auto mask = finite_mask(draft, draft.statements[s].statement);
-  if (!mask) return false;
+  const TensorId value = draft.statements[s].statement.result;
+  const auto found = std::find_if(draft.finite_masks.begin(), draft.finite_masks.end(),
+                                  [&](const FiniteMask& m) { return m.value == value; });
+  if (found == draft.finite_masks.end()) return false;
+  const FiniteMask mask = *found;
   const Statement& masking = draft.statements[s].statement;
-  for (const Expr& node : masking.nodes) {  // a NaN or infinite score reaches masked entries too
-    if (node.kind != Expr::Kind::access || node.tensor == mask->open.mask) continue;
-    if (!draft.expected[static_cast<size_t>(node.tensor)].finite) return false;
-  }
-  const int at = softmax_maximum(draft, masking.result);
-  if (at < 0) return false;
-  const DraftStatement maximum = draft.statements[static_cast<size_t>(at)];
-  const ClosedRows* closed = closed_rows_of(draft, maximum.statement.result);
-  if (closed == nullptr && !rows_are_open(draft, masking, maximum.statement, mask->open))
-    return false;
+  if (!operands_finite(draft, masking, mask)) return false;
+  const ClosedRows* closed = closed_rows_of(draft, mask.maximum);
   std::optional<Expr> rows;
-  if (closed != nullptr) {
-    rows.emplace();
-    rows->kind = Expr::Kind::access;
-    for (const int dim : closed->matrix_dims) {
-      const IndexId index = masking.result_indices[static_cast<size_t>(dim)];
-      rows->subscripts.push_back(Subscript{{{index, 1}}, 0});
-    }
-    rows->tensor = add_closed_matrix(draft, *closed);
-  }
-  widen(draft.statements[s].statement, *mask, rows);
-  draft.tensors[static_cast<size_t>(masking.result)].rows_finite = true;
-  DraftStatement margin = margin_statement(draft, maximum, mask->masked, closed);
-  draft.statements.insert(draft.statements.begin() + at + 1, std::move(margin));
+  if (closed != nullptr) rows = closed_entries(draft, masking, mask, *closed);
+  widen(draft.statements[s].statement, mask, rows);
+  draft.tensors[static_cast<size_t>(value)].rows_finite = true;
+  add_margin(draft, mask, closed);
   return true;
 }
 

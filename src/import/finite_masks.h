@@ -4,22 +4,20 @@
 // softmax is sparse, and a statement with an assumed fact makes `--check` test the margin.
 #pragma once
 
+#include <vector>
+
 #include "import/draft.h"
 
 namespace fuseflow {
 
-/// A statement whose value is a large negative number where the mask is closed.
-struct FiniteMask {
-  float masked = 0;
-  MaskCondition open;
-};
+/// The masks between `scores` and what they are computed from, nearest first: where(mask, x, C),
+/// where(mask, C, x), x + bias or x - bias with a bias of large numbers, one behind the other or
+/// with scaling and finite terms between. Each must be read by the next alone.
+std::vector<FiniteMask> finite_masks_before(const DraftProgram& draft, TensorId scores);
 
-/// where(mask, x, C) or where(mask, C, x), or x + bias or x - bias with a bias of large numbers.
-std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement& s);
-
-/// Tries to widen it for statement number `s`, whose operands are settled. If true, tensors were
-/// added at the end and a statement behind the row's maximum. Rows that the mask closes entirely
-/// keep its numbers (closed_rows.h).
+/// Tries to widen statement number `s`, whose operands are settled, if it is in
+/// `draft.finite_masks`. If true, tensors were added at the end and a statement behind the row's
+/// maximum. Rows that the masks close entirely keep their numbers (closed_rows.h).
 bool widen_finite_mask(DraftProgram& draft, size_t s);
 
 }  // namespace fuseflow

@@ -1,6 +1,7 @@
 #include "sim/check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -78,6 +79,32 @@ std::vector<CheckedTensor> check_reference(const Program& program, const TensorD
   return checked;
 }
 
+namespace {
+
+/// Whether dimensions of `parts` in a row multiply to those of `whole`: [20,3,4] for [20,12].
+bool are_parts(const std::vector<int64_t>& parts, const std::vector<int64_t>& whole) {
+  size_t at = 0;
+  for (const int64_t extent : whole) {
+    int64_t product = 1;
+    while (at < parts.size() && product < extent) product *= std::max<int64_t>(parts[at++], 1);
+    while (at < parts.size() && parts[at] == 1 && product == extent) ++at;
+    if (product != extent) return false;
+  }
+  return at == parts.size();
+}
+
+/// A result may keep the parts of a dimension apart (heads, say) that the file has as one.
+Source file_source(const std::string& path, const std::vector<int64_t>& shape) {
+  Source source = parse_binding(path);
+  if (source.kind != Source::Kind::file) return source;
+  const std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
+  if (own != shape && are_parts(shape, own))
+    source.params.emplace_back("from_shape", fmt::format("[{}]", fmt::join(own, ",")));
+  return source;
+}
+
+}  // namespace
+
 CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
                          const std::string& path, double tolerance) {
   const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
@@ -86,7 +113,7 @@ CheckedTensor check_file(const Program& program, const TensorData& data, TensorI
     throw Error(ExitCode::usage, fmt::format("%{} is not written by the program", declared.name));
   }
   const std::vector<int64_t> shape = known_shape(declared);
-  const Source source = parse_binding(path);
+  const Source source = file_source(path, shape);
   auto expected = std::make_shared<const Storage>(
       load(source, shape, dense_format(static_cast<int>(shape.size()))));
   CheckedTensor one{

@@ -74,10 +74,13 @@ void log_sum_exp(NodeImport& node) {
   const int o = first.operand(x, all_labels(x.rank()));
   const int32_t largest =
       a.none ? first.use(o) : first.reduce(Reduction::max, a.axes, first.use(o));
-  const int32_t infinite = first.apply(Op::isinf, {largest});
-  const int32_t shift = first.apply(Op::where, {infinite, first.constant(0), largest});
-  const View maximum =
-      node.helper("max", first.result(result_labels(x.rank(), kept), shift, x.type));
+  const View top = node.helper("max", first.result(result_labels(x.rank(), kept), largest, x.type));
+  Kernel between = node.kernel();
+  const int t = between.operand(top, all_labels(x.rank()));
+  const int32_t infinite = between.apply(Op::isinf, {between.use(t)});
+  const int32_t zero = between.constant(0);
+  const int32_t shift = between.apply(Op::where, {infinite, zero, between.use(t)});
+  const View maximum = node.helper("shift", between.result(all_labels(x.rank()), shift, x.type));
   Kernel second = node.kernel();
   const int p = second.operand(x, all_labels(x.rank()));
   const int q = second.operand(maximum, all_labels(x.rank()));
