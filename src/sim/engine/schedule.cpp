@@ -1,13 +1,24 @@
 #include "sim/engine/schedule.h"
 
 #include <algorithm>
-#include <system_error>
-#include <thread>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "sim/engine/threads.h"
 
 namespace fuseflow::engine {
 
 namespace {
 constexpr int kBatchesBetweenQuestions = 256;
+constexpr int kSpins = 2000;  // some tens of microseconds
+
+void pause() {
+#ifdef __x86_64__
+  _mm_pause();
+#endif
+}
 }
 
 Schedule::Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes,
@@ -69,25 +80,19 @@ void Schedule::run(int threads, const std::function<bool(int64_t)>& go_on) {
     }
     return;
   }
-  // Plain threads: each lives for the whole run, and the thread sanitizer sees them start and end.
-  std::vector<std::thread> helpers;
-  try {
-    for (int t = 1; t < threads; ++t) helpers.emplace_back([&] { serve(go_on); });
-  } catch (const std::system_error&) {  // no more threads: fewer do the same
-  }
-  serve(go_on);
-  for (std::thread& helper : helpers) helper.join();
+  on_threads(threads, [&] { serve(go_on); });
   if (problem_) std::rethrow_exception(problem_);
 }
 
-/// What each thread does: takes a node, works a batch without the lock, tells the consumers.
+/// What each thread does: takes a node, works a batch without the lock, tells the neighbours.
 void Schedule::serve(const std::function<bool(int64_t)>& go_on) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  lock_soon(lock);
   while (!ended_) {
     EngineNode* node = next();
     if (node == nullptr) {
       if (running_ == 0) break;
-      changed_.wait(lock);
+      wait_for_change(lock);
       continue;
     }
     State& state = states_[place(*node)];
@@ -102,15 +107,44 @@ void Schedule::serve(const std::function<bool(int64_t)>& go_on) {
     } catch (...) {
       problem = std::current_exception();
     }
-    lock.lock();
+    lock_soon(lock);
     state.running = false;
     --running_;
     if (problem && !problem_) problem_ = problem;
     if (problem_ || !finished(*node, worked, tokens, go_on)) ended_ = true;
-    changed_.notify_all();
+    changed();
   }
   ended_ = true;
-  changed_.notify_all();
+  changed();
+}
+
+/// A batch takes some microseconds, the lock is held for a fraction of one: waiting in the kernel for it
+/// would take longer than the wait.
+void Schedule::lock_soon(std::unique_lock<std::mutex>& lock) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (lock.try_lock()) return;
+    pause();
+  }
+  lock.lock();
+}
+
+void Schedule::changed() {
+  changes_.fetch_add(1, std::memory_order_release);
+  if (sleeping_ > 0) changed_.notify_all();
+}
+
+/// Returns, with the lock, when some batch has ended since.
+void Schedule::wait_for_change(std::unique_lock<std::mutex>& lock) {
+  const uint64_t seen = changes_.load(std::memory_order_relaxed);
+  lock.unlock();
+  for (int i = 0; i < kSpins; ++i) {
+    if (changes_.load(std::memory_order_acquire) != seen) return lock_soon(lock);
+    pause();
+  }
+  lock.lock();
+  ++sleeping_;
+  changed_.wait(lock, [&] { return changes_.load(std::memory_order_relaxed) != seen; });
+  --sleeping_;
 }
 
 bool Schedule::finished(const EngineNode& node, bool worked, uint64_t tokens,

@@ -2,6 +2,7 @@
 // this one keeps the tokens that wait between nodes few.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -38,6 +39,9 @@ class Schedule {
 
   EngineNode* next() const;
   void serve(const std::function<bool(int64_t)>& go_on);
+  static void lock_soon(std::unique_lock<std::mutex>& lock);
+  void changed();
+  void wait_for_change(std::unique_lock<std::mutex>& lock);
   void tell_neighbours(const EngineNode& node);
   size_t place(const EngineNode& node) const {
     return static_cast<size_t>(position_[static_cast<size_t>(node.id())]);
@@ -52,6 +56,8 @@ class Schedule {
   // of a run on several threads
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<uint64_t> changes_ = 0;  ///< batches ended; raised under the lock
+  int sleeping_ = 0;
   int running_ = 0;
   bool ended_ = false;
   int batches_ = 0;
