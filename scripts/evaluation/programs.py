@@ -161,7 +161,7 @@ def _attention(t, s, heads, dh, block, q="q", k="k", v="v"):
     t.temp("masked", (heads, s, s), sparse + " fill(-inf)", "facts(below_inf)")
     t.temp("smax", (heads, s), extra="assume(finite)")
     t.temp("sexp", (heads, s, s), sparse, "facts(nonnegative) assume(finite)")
-    t.temp("ssum", (heads, s), extra="assume(finite, nonnegative, nonzero)")
+    t.temp("ssum", (heads, s), extra="fill(1) assume(finite, nonnegative, nonzero)")  # of no block 0
     t.temp("soft", (heads, s, s), sparse, "assume(finite, nonnegative)")
     t.temp("av", (heads, s, dh))
     t.region("qk", f"%qk[h, i, j] = sum(l) %{q}[i, h, l] * %{k}[j, h, l]")
@@ -179,7 +179,7 @@ def attention(s, dh, block):
     t = Text("bigbird")
     for name in "qkv":
         t.tensor("input", name, (s, 1, dh), "dense,dense,dense", f"dense(seed={ord(name)})",
-                 "facts(finite, nonzero)")
+                 "facts(finite)")
     _attention(t, s, 1, dh, block)
     return str(t).replace("temp %av", "result %av"), [["qk", "scale", "masked", "soft", "av"]]
 

@@ -16,9 +16,11 @@ def main():
     parser.add_argument("--tools", required=True, help="directory of the built tools")
     parser.add_argument("--data", default="", help="directory with graphs/NAME.adj.mtx, NAME.x.mtx")
     parser.add_argument("--out", default="out")
+    parser.add_argument("--jobs", type=int, default=0, help="programs at a time (default: cores)")
     parser.add_argument("names", nargs="*", help=", ".join(figures.ALL))
     options = parser.parse_args()
-    h = Harness(options.tier, options.tools, options.data, options.out)
+    h = Harness(options.tier, options.tools, options.data, options.out,
+                options.jobs)
     for name in options.names or figures.ALL:
         if name not in figures.ALL:
             raise SystemExit(f"no figure or table is called {name}; there are {', '.join(figures.ALL)}")
