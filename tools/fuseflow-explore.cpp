@@ -47,6 +47,12 @@ void add_options(CLI::App& app, ExploreOptions& o) {
                  "Most parallel copies of one node; 1: none (default: 64)")
       ->option_text("N")
       ->check(CLI::Range(1, 65536));
+  app.add_option("--blocks", o.search.blocks,
+                 "Sides of dense blocks, a search each, e.g. 1,16 (default: 1, no blocks)")
+      ->option_text("B,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 4096));
   app.add_option("--max-climbs", o.search.space.max_climbs,
                  "Most runs of kernels for which copies are tried (default: 64)")
       ->option_text("N");
@@ -135,6 +141,7 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
   if (!o.best.empty() && result.program) write_output(o.best, print_program(*result.program));
+  for (const std::string& note : result.notes) report(Severity::note, note);
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
   }
@@ -150,7 +157,8 @@ ExitCode explore_main(ExploreOptions& o) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Searches regions, placements, orders and parallel copies for the program of least cycles. "
+      "Searches regions, placements, orders, blocks and parallel copies for the program of least "
+      "cycles. "
       "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};

@@ -41,7 +41,8 @@ std::string row(const Trial& t) {
       t.best ? "yes" : "",
       csv_field(t.note),
       csv_field(copies_text(t.point)),
-      csv_field(t.point.seed)};
+      csv_field(t.point.seed),
+      t.block == 1 ? "" : fmt::format("{}", t.block)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -51,13 +52,13 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
   std::string text =
       "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
       "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
-      "seed\n";
+      "seed,block\n";
   const std::string start =
       fmt::format("1,{},{},", csv_field(kernels.name), csv_field(machine.name));
   for (const Trial& t : result.trials) text += start + row(t);
   const auto total = [&](const char* name, int64_t cycles) {
     if (cycles <= 0) return;
-    text += fmt::format("{}{},0,{},total,,,total,,,{},,,,,,,\n", start, name,
+    text += fmt::format("{}{},0,{},total,,,total,,,{},,,,,,,,\n", start, name,
                         kernels.regions.size() - 1, cycles);
   };
   total("unfused", result.unfused);

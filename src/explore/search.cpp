@@ -1,6 +1,7 @@
 #include "explore/search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
@@ -18,6 +19,7 @@
 #include "explore/seeds.h"
 #include "ir/print.h"
 #include "machine/load.h"
+#include "passes/pass.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 
@@ -25,22 +27,46 @@ namespace fuseflow {
 
 namespace {
 
-constexpr size_t kWave = 8;  ///< points between two decisions about what has to be beaten
+constexpr size_t kWave = 8;          ///< points between two decisions about what has to be beaten
+constexpr size_t kIdsOfClimb = 256;  ///< points that a climb has at most
 constexpr double kEstimateShare = 0.4;  ///< of the time budget
+
+/// What a journal must have been written for.
+std::string identity(const Program& kernels, const Machine& machine, const SearchOptions& options) {
+  const SearchSpace& s = options.space;
+  std::string text = fmt::format(
+      "{}{}{} {} {} {} {} {}", print_program(kernels), print_machine(machine), s.max_kernels,
+      s.max_orders, s.max_placements, s.max_copies, s.max_climbs, fmt::join(options.blocks, " "));
+  for (const Seed& seed : options.seeds) {
+    text += ";" + seed.name;
+    for (const Seed::Part& part : seed.parts) {
+      text += fmt::format(" {}-{} {}", part.first, part.last, part.schedule.order.size());
+    }
+  }
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return fmt::format("{:016x}", hash);
+}
 
 class Search {
  public:
-  Search(const Program& kernels, const Machine& machine, const SearchOptions& options)
+  /// Points are numbered from `first_id`.
+  Search(const Program& kernels, const Machine& machine, const SearchOptions& options,
+         Journal& journal, size_t first_id)
       : kernels_(kernels),
         machine_(machine),
         options_(options),
         seeds_(strategy_seeds(kernels)),
         evaluator_(kernels, machine),
-        journal_(options.journal, identity()),
+        journal_(journal),
+        first_id_(first_id),
         limit_threads_(tbb::global_control::max_allowed_parallelism,
                        static_cast<size_t>(std::max(1, options.threads))) {
     seeds_.insert(seeds_.end(), options.seeds.begin(), options.seeds.end());
   }
+
+  /// The number behind the last that a point may have.
+  size_t end_id() const { return first_id_ + enumerated_ + kernels() * kernels() * kIdsOfClimb; }
 
   SearchResult run() {
     for (Point& point : enumerate_points(kernels_, machine_, options_.space, seeds_)) {
@@ -48,8 +74,10 @@ class Search {
       trial.status = point.refused.empty() ? "" : "refused";
       trial.note = point.refused;
       trial.point = std::move(point);
+      trial.point.id += first_id_;
       out_.trials.push_back(std::move(trial));
     }
+    enumerated_ = out_.trials.size();
     for (size_t i = 0; i < out_.trials.size(); ++i) at(out_.trials[i]).push_back(i);
     known_ = journal_.found();
     for (const std::string& shard : options_.merge) {
@@ -66,23 +94,6 @@ class Search {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  /// What a journal must have been written for.
-  std::string identity() const {
-    const SearchSpace& s = options_.space;
-    std::string text =
-        fmt::format("{}{}{} {} {} {} {}", print_program(kernels_), print_machine(machine_),
-                    s.max_kernels, s.max_orders, s.max_placements, s.max_copies, s.max_climbs);
-    for (const Seed& seed : options_.seeds) {
-      text += ";" + seed.name;
-      for (const Seed::Part& part : seed.parts) {
-        text += fmt::format(" {}-{} {}", part.first, part.last, part.schedule.order.size());
-      }
-    }
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return fmt::format("{:016x}", hash);
-  }
 
   void show(size_t done, size_t all, const std::string& what) const {
     if (options_.progress) options_.progress(done, all, what);
@@ -110,7 +121,7 @@ class Search {
       estimate_run(ids);
       Trial* best = best_estimate(ids);
       if (best != nullptr) {
-        best->result = evaluator_.simulate(*best, 0, &evaluator_.data);
+        best->result = evaluator_.simulate(*best, 0, &evaluator_.data, options_.threads);
         best->status = best->result.status;
         if (best->status == "failed") best->note = best->result.note;
         const bool recorded = known_.count(best->point.id) > 0;
@@ -127,7 +138,7 @@ class Search {
     evaluator.data = evaluator_.data;
     Trial trial;
     trial.point.first = trial.point.last = k;
-    const PointResult result = evaluator.simulate(trial, 0, &evaluator_.data);
+    const PointResult result = evaluator.simulate(trial, 0, &evaluator_.data, options_.threads);
     if (result.status != "simulated") {
       throw Error(ExitCode::unfinished, fmt::format("kernel @{} does not finish: {}",
                                                     kernels_.regions[k].name, result.note));
@@ -249,10 +260,12 @@ class Search {
       }
       show(++done, chosen.size(), "trying parallel copies");
     });
-    for (std::vector<Trial>& some : found) {
-      for (Trial& trial : some) {
-        trial.point.id = out_.trials.size();
-        at(trial).push_back(trial.point.id);
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      // The same number whatever else was tried, for journals and shards.
+      size_t id = first_id_ + enumerated_ + chosen[i] * kIdsOfClimb;
+      for (Trial& trial : found[i]) {
+        trial.point.id = id++;
+        at(trial).push_back(out_.trials.size());
         out_.trials.push_back(std::move(trial));
       }
     }
@@ -350,7 +363,7 @@ class Search {
       const std::vector<size_t>& ids = by_run_.at(slot(first, last));
       const Trial* least = best_estimate(ids);
       const bool needed = least != nullptr && least->estimate == estimates[slot(first, last)];
-      if (needed) result.insert(least->point.id);
+      if (needed) result.insert(static_cast<size_t>(least - out_.trials.data()));
     }
     return {result.begin(), result.end()};
   }
@@ -492,7 +505,9 @@ class Search {
   const SearchOptions& options_;
   std::vector<Seed> seeds_;
   Evaluator evaluator_;
-  Journal journal_;
+  Journal& journal_;
+  const size_t first_id_;
+  size_t enumerated_ = 0;
   tbb::global_control limit_threads_;
   const Clock::time_point start_ = Clock::now();
   std::map<size_t, PointResult> known_;
@@ -502,8 +517,70 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+/// Every dimension that can be has blocks of `side`; nothing if none can be, or what is lowered
+/// from it would not work.
+std::optional<Program> blocked(const Program& kernels, int64_t side, std::string& why) {
+  PassArguments arguments;
+  arguments.add("block-all", fmt::format("{}", side));
+  PassLog log;
+  try {
+    return find_pass("block").run(kernels, arguments, log);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+void add_variant(SearchResult& all, SearchResult found, int64_t side) {
+  const bool better = found.best > 0 && (all.best == 0 || found.best < all.best);
+  for (Trial& t : all.trials) t.best = t.best && !better;
+  for (Trial& t : found.trials) {
+    t.block = side;
+    t.best = t.best && better;
+    all.trials.push_back(std::move(t));
+  }
+  if (side == 1) {
+    all.unfused = found.unfused;
+    all.unfused_copies = found.unfused_copies;
+  }
+  if (better) {
+    all.best = found.best;
+    all.program = std::move(found.program);
+  }
+  all.unfinished.insert(all.unfinished.end(), found.unfinished.begin(), found.unfinished.end());
+}
+
+}  // namespace
+
 SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
-  return Search(kernels, machine, options).run();
+  Journal journal(options.journal, identity(kernels, machine, options));
+  SearchResult all;
+  size_t next_id = 0;
+  for (const int64_t side : options.blocks) {
+    std::string why;
+    const std::optional<Program> program =
+        side == 1 ? std::optional<Program>(kernels) : blocked(kernels, side, why);
+    if (!program) {
+      all.notes.push_back(fmt::format("blocks of {} are not possible: {}", side, why));
+      continue;
+    }
+    try {
+      Search one(*program, machine, options, journal, next_id);
+      SearchResult found = one.run();
+      next_id = one.end_id();
+      add_variant(all, std::move(found), side);
+    } catch (const Error& error) {
+      if (side == 1 || error.code() == ExitCode::internal) throw;
+      all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));
+    }
+  }
+  if (all.trials.empty()) {
+    throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
+  }
+  return all;
 }
 
 }  // namespace fuseflow

@@ -17,6 +17,8 @@ namespace fuseflow {
 struct SearchOptions {
   SearchSpace space;
   std::vector<Seed> seeds;  ///< besides the strategies
+  /// Sides of the blocks that all tensors have, a whole search each; 1: none.
+  std::vector<int64_t> blocks = {1};
   bool exhaustive = false;  ///< nothing is pruned or cut
   int threads = 1;
   double budget_seconds = 0;  ///< 0: no limit; nothing new is simulated after it
@@ -34,6 +36,7 @@ struct SearchResult {
   int64_t best = 0;                     ///< 0: unknown (a shard, or out of time)
   std::optional<Program> program;       ///< the best, not lowered
   std::vector<std::string> unfinished;  ///< seeds that time did not suffice for
+  std::vector<std::string> notes;       ///< what of the space could not be searched
 };
 
 /// `kernels`: one region a kernel. Throws Error(rejected) if no program can be made, naming why.

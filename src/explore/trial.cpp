@@ -34,11 +34,12 @@ RegionEstimate Evaluator::estimate(Trial& trial, const Lowered& lowered) const {
   return found;
 }
 
-PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results) const {
+PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
+                                int threads) const {
   const Lowered lowered = lower(trial.point);
   RunOptions options;
   options.executor = Executor::fast;
-  options.threads = 1;
+  options.threads = threads;
   options.max_cycles = goal;
   options.explain_deadlock = false;
   const RunResult run =

@@ -23,6 +23,7 @@ struct Trial {
   PointResult result;
   std::string note;
   bool best = false;
+  int64_t block = 1;  ///< side of the blocks of its program
   bool open() const { return status.empty(); }
 };
 
@@ -50,7 +51,8 @@ class Evaluator {
 
   /// Runs the point; it has to take fewer cycles than `goal` (0: no goal). Throws Error(internal)
   /// if it takes fewer than its bound. `results`: what it writes, if it is simulated.
-  PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr) const;
+  PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr,
+                       int threads = 1) const;
 
  private:
   const Program& kernels_;

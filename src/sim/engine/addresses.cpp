@@ -43,6 +43,11 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     : burst_bytes_(static_cast<uint64_t>(burst_bytes)) {
   memory_.assign(program.tensors.size(), true);
   for (const TensorId tensor : graph.scratchpad) memory_[static_cast<size_t>(tensor)] = false;
+  // Only what the region touches has a place: so its time does not depend on the other regions.
+  std::vector<bool> used(program.tensors.size(), false);
+  for (const Node& node : graph.nodes) {
+    if (node.tensor >= 0) used[static_cast<size_t>(node.tensor)] = true;
+  }
   uint64_t next = 0;
   const auto place = [&](uint64_t bytes) {
     const uint64_t start = next;
@@ -52,6 +57,10 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     return start;
   };
   for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (!used[t]) {
+      starts_.emplace_back();
+      continue;
+    }
     const Tensor& tensor = program.tensors[t];
     const Storage* stored = t < data.size() ? data[t].get() : nullptr;
     std::vector<uint64_t> starts;
