@@ -7,6 +7,7 @@
 #include <csignal>
 #include <thread>
 
+#include "estimate/estimate.h"
 #include "import/import.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
@@ -37,7 +38,6 @@ struct SimOptions {
   std::string nodes_file;
   std::string streams_file;
   std::string trace_file;
-  Trace trace;
   RunOptions run;
   double max_memory_mib = 0;
   bool verbose = false;
@@ -81,7 +81,7 @@ void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
       ->option_text("FILE");
   app.add_option("--trace", o.trace_file,
-                 "Write a timeline for Perfetto, 1 cycle = 1 us (simulates step by step: slower)")
+                 "Write a timeline for Perfetto, 1 cycle = 1 us")
       ->option_text("FILE");
   o.run.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   app.add_option("--threads", o.run.threads, "Host threads; results do not depend on it")
@@ -123,20 +123,43 @@ std::pair<TensorId, std::string> named_file(const Program& program, const std::s
   return {tensor, text.substr(equals + 1)};
 }
 
+/// Tokens of the whole program by the statistics of its inputs; 0 if that cannot be told.
+double expected_tokens(const Program& program, const TensorData& data, const Machine& machine) {
+  try {
+    return estimate_from_statistics(program, estimate::statistics_of(program, data), machine)
+        .total.tokens;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 /// One line that is redrawn, on a terminal only.
 class Progress {
  public:
-  explicit Progress(size_t regions) : regions_(regions), on_(isatty(STDERR_FILENO) != 0) {}
+  Progress(const Program& program, const TensorData& data, const Machine& machine)
+      : regions_(program.regions.size()), on_(isatty(STDERR_FILENO) != 0) {
+    if (on_) expected_ = expected_tokens(program, data, machine);
+  }
   ~Progress() { clear(); }
-  void region(size_t number) { region_ = number; }
+  void region(size_t number) {
+    region_ = number;
+    tokens_before_ += tokens_;
+    tokens_ = 0;
+  }
   void show(int64_t cycles, int64_t tokens) {
+    tokens_ = tokens;
     const auto now = std::chrono::steady_clock::now();
     if (!on_ || now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.0f s\x1b[K",
-                 region_ + 1, regions_, static_cast<double>(cycles) * 1e-6,
-                 static_cast<double>(tokens) * 1e-6, seconds);
+    const auto done = static_cast<double>(tokens_before_ + tokens);
+    std::string left;
+    if (done > 0 && expected_ > done) {
+      left = fmt::format(", about {:.0f} s left", seconds * (expected_ - done) / done);
+    }
+    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens (%.1f a second), %.0f s%s\x1b[K",
+                 region_ + 1, regions_, static_cast<double>(cycles) * 1e-6, done * 1e-6,
+                 done * 1e-6 / seconds, seconds, left.c_str());
     drawn_ = true;
   }
   void clear() {
@@ -149,6 +172,9 @@ class Progress {
   bool on_;
   bool drawn_ = false;
   size_t region_ = 0;
+  int64_t tokens_before_ = 0;  // of the regions that have ended
+  int64_t tokens_ = 0;
+  double expected_ = 0;  // of the whole program
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = start_;
 };
@@ -184,10 +210,11 @@ void write_dumps(const Program& program, const SimOptions& options, const Progra
   }
 }
 
-void write_figures(const Program& program, const SimOptions& options, const ProgramRun& run) {
+void write_figures(const Program& program, const Machine& machine, const SimOptions& options,
+                   const ProgramRun& run) {
   if (!options.nodes_file.empty()) write_output(options.nodes_file, node_csv(program, run));
   if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
-  if (!options.trace_file.empty()) write_output(options.trace_file, options.trace.json(program));
+  if (!options.trace_file.empty()) write_output(options.trace_file, trace_json(program, machine, run));
 }
 
 void check_option_names(const Program& program, const SimOptions& options) {
@@ -198,20 +225,13 @@ void check_option_names(const Program& program, const SimOptions& options) {
 ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& options) {
   register_onnx_sources();
   TensorData data = load_tensors(program);
-  Progress progress(program.regions.size());
+  Progress progress(program, data, machine);
   std::signal(SIGINT, [](int) { interrupted = true; });
   options.run.cancel = &interrupted;
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
-  if (!options.trace_file.empty()) {
-    options.run.busy_span = [&](NodeId node, int64_t first, int64_t last) {
-      options.trace.add(node, first, last);
-    };
-  }
-  const auto before = [&](size_t region, int64_t start) {
-    progress.region(region);
-    if (!options.trace_file.empty()) options.trace.begin_region(program.regions[region], start);
-  };
+  options.run.trace = !options.trace_file.empty();
+  const auto before = [&](size_t region, int64_t) { progress.region(region); };
   ProgramRun run = run_program(program, std::move(data), machine, options.run, before);
   std::signal(SIGINT, SIG_DFL);
   return run;
@@ -221,13 +241,13 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
                     const ProgramRun& run) {
   assert_invariants(program, run);
   if (run.finish != Finish::done) {
-    write_figures(program, options, run);
+    write_figures(program, machine, options, run);
     report(Severity::error, describe_finish(program, run));
     return ExitCode::unfinished;
   }
   const std::vector<CheckedTensor> checked = run_checks(program, options, run);
   write_dumps(program, options, run);
-  write_figures(program, options, run);
+  write_figures(program, machine, options, run);
   if (options.verbose) {
     std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
   }

@@ -28,6 +28,7 @@ class Run {
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
+    if (options.trace) result_.activity.resize(graph.nodes.size());
     started_ = std::chrono::steady_clock::now();
   }
 
@@ -140,8 +141,9 @@ void Run::make_nodes(int first, int last) {
       run->connect_output(output < 0 ? nullptr : &channels_[static_cast<size_t>(output)]);
     }
     run->start_at(now_);
-    if (options_.busy_span) {
-      run->busy_span = [this, id](int64_t a, int64_t b) { options_.busy_span(id, a, b); };
+    if (options_.trace) {
+      Activity& activity = result_.activity[static_cast<size_t>(id)];
+      run->busy_span = [&activity](int64_t a, int64_t b) { activity.add(a, b); };
     }
     nodes_.push_back(std::move(run));
   }

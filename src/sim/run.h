@@ -13,6 +13,7 @@
 
 #include "ir/program.h"
 #include "machine/machine.h"
+#include "sim/activity.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -53,9 +54,7 @@ struct RunOptions {
   bool explain_deadlock = true;               ///< search for the depths that would free it
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
-  /// Called with every maximal stretch [first, last] of consecutive busy cycles of a node, in
-  /// time order for each node (--trace).
-  std::function<void(NodeId node, int64_t first, int64_t last)> busy_span;
+  bool trace = false;  ///< keep RunResult::activity
 };
 
 /// busy + starved + blocked = cycles of the region, for every node.
@@ -115,6 +114,7 @@ struct RunResult {
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>>
       results;                                     ///< by TensorId, ascending
   std::vector<std::vector<TokenRecord>> recorded;  ///< by StreamId, when asked for
+  std::vector<Activity> activity;                  ///< by NodeId, when asked for (--trace)
   Deadlock deadlock;                               ///< when finish is deadlock
 };
 

@@ -7,8 +7,6 @@
 namespace fuseflow {
 namespace {
 
-constexpr size_t kMostIntervals = 4096;
-
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -58,55 +56,26 @@ void add_slices(std::string& text, const Activity& activity, size_t process, siz
 
 }  // namespace
 
-void Activity::fit(int64_t last) {
-  while (last / interval_ >= static_cast<int64_t>(kMostIntervals)) {
-    for (size_t k = 0; k < busy_.size(); ++k) {
-      const int64_t sum = busy_[k];
-      busy_[k] = 0;
-      busy_[k / 2] += sum;
-    }
-    busy_.resize((busy_.size() + 1) / 2);
-    interval_ *= 2;
-  }
-  const auto needed = static_cast<size_t>(last / interval_) + 1;
-  if (busy_.size() < needed) busy_.resize(needed, 0);
-}
-
-void Activity::add(int64_t first, int64_t last) {
-  fit(last);
-  for (int64_t at = first; at <= last;) {
-    const int64_t end = std::min(last, (at / interval_ + 1) * interval_ - 1);
-    busy_[static_cast<size_t>(at / interval_)] += end - at + 1;
-    at = end + 1;
-  }
-}
-
-void Trace::begin_region(const Region& region, int64_t start) {
-  parts_.push_back({&region, start, std::vector<Activity>(region.graph->nodes.size())});
-}
-
-void Trace::add(NodeId node, int64_t first, int64_t last) {
-  parts_.back().nodes[static_cast<size_t>(node)].add(first, last);
-}
-
-std::string Trace::json(const Program& program) const {
+std::string trace_json(const Program& program, const Machine& machine, const ProgramRun& run) {
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   text +=
       fmt::format("{{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
                   quoted(program.name));
-  for (size_t p = 0; p < parts_.size(); ++p) {
-    const Part& part = parts_[p];
-    const Graph& graph = *part.region->graph;
+  int64_t start = 0;
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    const RunResult& result = run.regions[r];
     text += fmt::format(
-        ",\n{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", p + 1,
-        quoted("@" + part.region->name));
-    for (size_t n = 0; n < part.nodes.size(); ++n) {
+        ",\n{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", r + 1,
+        quoted("@" + region.name));
+    for (size_t n = 0; n < result.activity.size(); ++n) {
       text += fmt::format(
-          ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}"
-          "}}}",
-          p + 1, n, quoted(track_name(program, graph, graph.nodes[n])));
-      add_slices(text, part.nodes[n], p + 1, n, part.start);
+          ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}"
+          "}}",
+          r + 1, n, quoted(track_name(program, *region.graph, region.graph->nodes[n])));
+      add_slices(text, result.activity[n], r + 1, n, start);
     }
+    start += result.cycles + machine.reconfiguration_cycles;
   }
   return text + "\n]}\n";
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/engine/engine.h"
+#include "sim/interpret.h"
 #include "sim_random_graph.h"
 
 namespace fuseflow {
@@ -32,6 +33,11 @@ void expect_same_counts(const RunResult& naive, const RunResult& fast) {
     EXPECT_EQ(a.flops, b.flops) << "node " << n;
     EXPECT_EQ(a.read_bytes, b.read_bytes) << "node " << n;
     EXPECT_EQ(a.write_bytes, b.write_bytes) << "node " << n;
+  }
+  ASSERT_EQ(naive.activity.size(), fast.activity.size());
+  for (size_t n = 0; n < naive.activity.size(); ++n) {
+    EXPECT_EQ(naive.activity[n].interval(), fast.activity[n].interval()) << "node " << n;
+    EXPECT_EQ(naive.activity[n].busy(), fast.activity[n].busy()) << "node " << n;
   }
   for (size_t s = 0; s < naive.streams.size(); ++s) {
     EXPECT_EQ(naive.streams[s].tokens, fast.streams[s].tokens) << "stream " << s;
@@ -64,8 +70,9 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
   machine.fifo_depth = depth;
   RunResult naive;
   RunOptions options;
+  options.trace = true;
   try {
-    naive = random.b.run(machine, Executor::naive);
+    naive = interpret_graph(random.b.program, random.b.graph, random.b.data, machine, options);
   } catch (const Error&) {  // e.g. a result whose coordinates repeat
     EXPECT_THROW(run_fast(random.b.program, random.b.graph, random.b.data, machine, options), Error) << "seed " << seed;
     return;

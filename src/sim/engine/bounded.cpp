@@ -75,6 +75,14 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
 }
 
+void Bounded::note_activity(std::vector<Activity>& activity) {
+  for (Side& side : sides_) {
+    if (side.replay && side.last) {
+      side.replay->activity = &activity[static_cast<size_t>(side.node->id())];
+    }
+  }
+}
+
 Fifo* Bounded::add_memory_fifo(bool write) {
   MemoryPort& port = memory_ports_.emplace_back();
   port = {memory_.get(), static_cast<uint32_t>(memory_ports_.size() - 1), write, {}};
@@ -223,20 +231,6 @@ EngineNode* Bounded::next_to_log(const Schedule& schedule) const {
     }
   }
   return least;
-}
-
-void Bounded::tell_spans(const std::function<void(NodeId, int64_t, int64_t)>& busy_span) {
-  for (Side& side : sides_) {
-    if (!side.replay || !side.last) continue;
-    const NodeId node = side.node->id();
-    side.replay->span = [&busy_span, node](int64_t a, int64_t b) { busy_span(node, a, b); };
-  }
-}
-
-void Bounded::flush_spans() {
-  for (Side& side : sides_) {
-    if (side.replay && side.last) side.replay->flush_span();
-  }
 }
 
 bool Bounded::finished() const {

@@ -29,13 +29,12 @@ class Bounded {
   int64_t load(const std::vector<int64_t>& bytes);
   /// Nodes of a phase, which start at `start`. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
+  /// Of the phase's nodes, by NodeId; before its first step.
+  void note_activity(std::vector<Activity>& activity);
   State advance(const std::function<bool()>& go_on);
   /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
   EngineNode* next_to_log(const Schedule& schedule) const;
   bool finished() const;
-  /// The busy stretches of the phase's nodes are told from now on; and the last of each.
-  void tell_spans(const std::function<void(NodeId, int64_t, int64_t)>& busy_span);
-  void flush_spans();
   int64_t reached() const;  ///< latest step or answer so far, + 1
   void fill(NodeId node, NodeStats& stats) const;
   void fill_peaks(std::vector<StreamStats>& streams) const;

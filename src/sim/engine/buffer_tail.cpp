@@ -42,6 +42,7 @@ void BufferTail::settle(uint32_t n) {
     }
   }
   if (first_ < 0) first_ = real.at(0);
+  if (activity != nullptr) note_busy(*activity, real, n, pace_.interval);
   // The buffer takes its input when it gives its output.
   input_.add(arrivals_.front().at(settled_).later(-input_latency_), real, n);
   if (record != nullptr && !as_given) {

@@ -38,6 +38,7 @@ class BufferTail {
   /// The buffer's counts that depend on the bound.
   void fill(NodeStats& stats) const;
   uint64_t timing_steps() const { return pace_.timing_steps; }
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
   std::vector<TokenRecord>* record = nullptr;  ///< of the stream: its times are put right
 
  private:

@@ -30,6 +30,23 @@ bool never_later(const TimeRef& a, const TimeRef& b, uint32_t n) {
   return true;
 }
 
+void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval) {
+  TimeCursor cursor(steps);
+  for (uint32_t k = 0; k < n;) {
+    const int64_t start = cursor.at(k);
+    const uint32_t count = std::min(n, cursor.piece_end()) - k;
+    if (cursor.step() == interval) {
+      activity.add(start, start + interval * static_cast<int64_t>(count) - 1);
+    } else {
+      for (uint32_t i = k; i < k + count; ++i) {
+        const int64_t t = cursor.at(i);
+        activity.add(t, t + interval - 1);
+      }
+    }
+    k += count;
+  }
+}
+
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
   TimeCursor cursor(ref);
   for (uint32_t k = 0; k < n;) {

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "sim/activity.h"
 #include "sim/engine/times.h"
 
 namespace fuseflow::engine {
@@ -24,6 +25,9 @@ TimeRef step_times_with_credits(Pace& pace, std::span<const TimeRef> arrivals,
 
 /// Whether a[k] <= b[k] for all k < n.
 bool never_later(const TimeRef& a, const TimeRef& b, uint32_t n);
+
+/// Notes the cycles of n steps that last `interval` each.
+void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval);
 
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);

@@ -35,6 +35,7 @@ class Run {
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
+    if (options.trace) result_.activity.resize(graph.nodes.size());
   }
 
   RunResult run() {
@@ -261,6 +262,11 @@ void Run::make_nodes(int first, int last) {
     auto made = make_node(context_, static_cast<NodeId>(n));
     made->tail = tails_[n].get();
     made->credits = credits_[n].get();
+    if (options_.trace && !bounded_) {
+      Activity* activity = &result_.activity[n];
+      // A bounded buffer's real steps are known later.
+      (tails_[n] == nullptr ? made->activity : tails_[n]->activity) = activity;
+    }
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
@@ -295,7 +301,7 @@ void Run::find_demand() {
 /// Times by replay: more steps are worked out only where times wait for them.
 void Run::run_bounded() {
   replay_->start_phase(nodes_, now_);
-  if (options_.busy_span) replay_->tell_spans(options_.busy_span);
+  if (options_.trace) replay_->note_activity(result_.activity);
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
     const Bounded::State state = replay_->advance([&] {
@@ -312,7 +318,6 @@ void Run::run_bounded() {
     break;
   }
   now_ = std::max(now_, replay_->reached());
-  if (options_.busy_span) replay_->flush_spans();
 }
 
 void Run::run_phases(int first, int last) {
@@ -491,9 +496,6 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
                   "blocks cannot be simulated with a memory model yet; use "
                   "--machine-set dram.model=none");
     }
-    return interpret_graph(program, graph, data, machine, options);
-  }
-  if (options.busy_span && machine.dram.model == "none") {
     return interpret_graph(program, graph, data, machine, options);
   }
   const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none" &&

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/credit_times.h"
+
 namespace fuseflow::engine {
 
 EngineNode::EngineNode(const Context& context, NodeId id)
@@ -48,6 +50,11 @@ void EngineNode::count_steps(int64_t n, int64_t first, int64_t busy) {
   stats_.steps += n;
   stats_.last_step = pace_.last;
   stats_.busy += busy;
+}
+
+void EngineNode::count_steps(uint32_t n, const TimeRef& steps) {
+  count_steps(n, steps.at(0));
+  if (activity != nullptr) note_busy(*activity, steps, n, pace_.interval);
 }
 
 uint32_t EngineNode::fetch(size_t side, uint64_t address, uint64_t bytes) {

@@ -65,6 +65,7 @@ class EngineNode {
   /// last side's. A writer has one side, whose outputs are its bursts.
   std::vector<StepLog> before;
   BufferTail* tail = nullptr;  ///< of a bounded buffer, where nothing else is bounded
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
   Credits* credits = nullptr;  ///< the same, where the bound delays consumers
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   RowGate gate;                   ///< a load of what a phase started together writes
@@ -95,6 +96,8 @@ class EngineNode {
   /// Counts `n` steps, the last at pace_.last, the first at `first`, that cost `busy` in all.
   void count_steps(int64_t n, int64_t first, int64_t busy);
   void count_steps(int64_t n, int64_t first) { count_steps(n, first, n * pace_.interval); }
+  /// The same where the steps' times are known; each costs the interval.
+  void count_steps(uint32_t n, const TimeRef& steps);
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
   }

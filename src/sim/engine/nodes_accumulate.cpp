@@ -209,7 +209,7 @@ class AccumulateNode final : public EngineNode {
     refs_.clear();
     for (const TimeRef& arrival : arrivals_) refs_.push_back(arrival.from(from));
     const TimeRef steps = step_times(pace_, refs_, to - from);
-    count_steps(to - from, steps.at(0));
+    count_steps(to - from, steps);
     return steps;
   }
 
@@ -287,6 +287,9 @@ class AccumulateNode final : public EngineNode {
     }
     close(stop, entries > 0, t);
     if (extra == 0) return;
+    if (activity != nullptr && t > pace_.last) {
+      activity->add(pace_.last + pace_.interval, t + pace_.interval - 1);
+    }
     // The step that took the stop was counted with the interval's cost; it costs the drain's.
     pace_.last = t;
     pace_.run_step = kExplicit;

@@ -192,6 +192,7 @@ class AlignNode final : public EngineNode {
   void commit() {
     const int64_t t = std::max(pace_.next(), arrival_);
     if (steps_++ == 0) first_ = t;
+    if (activity != nullptr) activity->add(t, t + pace_.interval - 1);
     pace_.last = t;
     for (size_t i = 0; i < 3; ++i) {
       for (uint32_t k = 0; k < pending_[i]; ++k) takes_[i].append(1, t, 0);

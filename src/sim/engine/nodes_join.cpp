@@ -64,13 +64,12 @@ class JoinNode final : public EngineNode {
   bool work() override {
     if (ended_ || !load()) return false;
     start();
-    const int64_t first = pace_.next();
     merge();
     if (steps_ == 0) return false;
     pace_.last = next_ - pace_.interval;
     pace_.timing_steps += steps_;
     count_steps(steps_, first_step_);
-    static_cast<void>(first);
+    if (activity != nullptr) note_steps();
     finish();
     return true;
   }
@@ -304,6 +303,15 @@ class JoinNode final : public EngineNode {
     crd_[given_] = 0;
     out_times_[given_++] = t;
     ended_ = like.done();
+  }
+
+  /// Every step takes something.
+  void note_steps() {
+    std::vector<int64_t> times;
+    for (const Group& group : groups_) times.insert(times.end(), group.takes, group.takes + group.at);
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    for (const int64_t t : times) activity->add(t, t + pace_.interval - 1);
   }
 
   void finish() {

@@ -48,7 +48,7 @@ class ReduceNode final : public EngineNode {
     arrivals_.assign(1, batch.arrivals);
     if (parent) parent->add_arrivals(n, pace_.next(), arrivals_);
     const TimeRef steps = step_times(pace_, arrivals_, n);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     if (log.wanted) log_steps(batch, parent ? std::span(&*parent, 1) : std::span<Along>(), n);
     if (parent) parent->take(steps, n);
     ports[value_]->take(n, steps);

@@ -53,7 +53,7 @@ class FilterNode final : public EngineNode {
     }
     const Picked picked = pick(batches[0], n);
     const TimeRef steps = step_times(pace_, arrivals, n);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     if (log.wanted) log_steps(picked, n);
     take(0, ports.size(), n, steps);
     if (picked.structure->count == 0) return true;
@@ -140,7 +140,7 @@ class DropNode final : public EngineNode {
     along_ = along;
     pick(batches[0], n, outer, inner);
     const TimeRef steps = step_times(pace_, arrivals, n);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     for (Along& a : along) a.take(steps, n);
     take(outer_, ports.size() - outer_, n, steps);
     give_all(outer, inner, batches, words, steps, n);

@@ -22,7 +22,6 @@ class RootNode final : public EngineNode {
     structure->stops.push_back({1, kDoneLevel, 0});
     auto zeros = allocate_payload(2);
     zeros[0] = zeros[1] = 0;
-    const int64_t first = pace_.next();
     const TimeRef steps = step_times(pace_, {}, 2);
     if (log.wanted) {
       log.add(0, 2, [this](StepType& type) {
@@ -31,7 +30,7 @@ class RootNode final : public EngineNode {
       });
     }
     give(0, structure, {zeros, zeros.get()}, steps);
-    count_steps(2, first);
+    count_steps(2, steps);
     ended_ = true;
     return true;
   }
@@ -314,7 +313,7 @@ class ScanNode final : public EngineNode {
     const bool gated = gate_arrivals(gates_, count_, earliest, {}, gates);
     const TimeRef steps =
         step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
-    count_steps(count_, steps.at(0));
+    count_steps(count_, steps);
     if (!takes_.empty()) {
       ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, pace_.interval));
     }

@@ -38,7 +38,7 @@ class ParallelizeNode final : public EngineNode {
     }
     deal(batches, n);
     const TimeRef steps = step_times(pace_, arrivals, n);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     take(0, ports.size(), n, steps);
     for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], steps, n);
     return true;
@@ -299,7 +299,6 @@ class SerializeNode final : public EngineNode {
 
   void give_token(uint32_t word) {
     now_ = std::max(next_, arrivals_);
-    if (words_.empty()) first_step_ = now_;
     times_.append(1, now_, 0);
     words_.push_back(word);
     next_ = now_ + pace_.interval;
@@ -337,7 +336,8 @@ class SerializeNode final : public EngineNode {
     const auto n = static_cast<uint32_t>(words_.size());
     pace_.last = now_;
     pace_.timing_steps += n;
-    count_steps(n, first_step_);
+    const TimeRef steps{times_.finish(), 0, 0};
+    count_steps(n, steps);
     for (size_t copy = 0; copy < copies_; ++copy) {
       const uint32_t taken = takes_[copy].size();
       if (taken > 0) ports[copy]->take(taken, {takes_[copy].finish(), 0, 0});
@@ -349,7 +349,7 @@ class SerializeNode final : public EngineNode {
       std::copy(words_.begin(), words_.end(), out.get());
       payload = {out, out.get()};
     }
-    give(0, structure_, payload, {times_.finish(), 0, 0});
+    give(0, structure_, payload, steps);
   }
 
   static constexpr uint16_t kNeeded = 1;
@@ -372,7 +372,6 @@ class SerializeNode final : public EngineNode {
   int64_t arrivals_ = 0;
   int64_t next_ = 0;  // the earliest time of the next step
   int64_t now_ = 0;
-  int64_t first_step_ = 0;
 };
 
 }  // namespace

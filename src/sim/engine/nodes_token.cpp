@@ -40,7 +40,7 @@ class TokenNode : public EngineNode {
     const TimeRef steps = credits == nullptr
                               ? step_times(pace_, arrivals_, n)
                               : credits->steps(pace_, arrivals_, n, stats_.blocked);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     if (log.wanted) log_steps(batches_, n);
     if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);
     take(0, ports.size(), n, steps);
@@ -326,7 +326,7 @@ class RepeatNode final : public EngineNode {
     arrivals_.assign(1, batch.arrivals);
     along.add_arrivals(n, pace_.next(), arrivals_);
     const TimeRef steps = step_times(pace_, arrivals_, n);
-    count_steps(n, steps.at(0));
+    count_steps(n, steps);
     if (log.wanted) log_steps(batch, along, n);
     along.take(steps, n);
     for (const Stop& stop : batch.stops) {

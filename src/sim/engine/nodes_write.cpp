@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/engine/along.h"
+#include "sim/engine/credit_times.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -180,10 +181,21 @@ class WriteNode final : public EngineNode {
       steps = follow_fibers();
     }
     count_steps(n_, steps.at(0), busy);
+    if (activity != nullptr) note_elements(steps);
     if (!batch_.stops.empty() && batch_.at(batch_.stops.back()) == n_ - 1) {
       pace_.last -= pace_.interval;  // the next step may happen in the same cycle
     }
     return steps;
+  }
+
+  void note_elements(const TimeRef& steps) {
+    uint32_t k = 0;
+    const auto note = [&](uint32_t end) {
+      if (k < end) note_busy(*activity, steps.from(k), end - k, pace_.interval);
+      k = end + 1;
+    };
+    for (const Stop& stop : batch_.stops) note(batch_.at(stop));
+    note(n_);
   }
 
   /// Fiber by fiber: the step behind a stop may happen in the same cycle.

@@ -111,26 +111,17 @@ bool NodeReplay::step(const StepType& type, int64_t horizon) {
       for (Fifo* fifo : fifos) fifo->give(t);
     }
   }
+  if (activity != nullptr && type.cost > 0) activity->add(t, t + type.cost - 1);
   blocked_ += t - ready;
   if (first_ < 0) first_ = t;
   last_ = t;
   free_at_ = t + type.cost;
-  if (span && type.cost > 0) {
-    if (span_first_ >= 0 && t > span_last_ + 1) flush_span();
-    if (span_first_ < 0) span_first_ = t;
-    span_last_ = t + type.cost - 1;
-  }
   return true;
-}
-
-void NodeReplay::flush_span() {
-  if (span_first_ >= 0) span(span_first_, span_last_);
-  span_first_ = -1;
 }
 
 /// Whether a type's steps can be done by steps(): one token a port at most, no requests, no records.
 bool NodeReplay::simple(const StepType& type) const {
-  if (type.needs.size() > kMostLanes || span) return false;
+  if (type.needs.size() > kMostLanes) return false;
   for (const StepType::Need& need : type.needs) {
     if (need.take > 1) return false;
   }
@@ -262,7 +253,7 @@ bool NodeReplay::advance(int64_t horizon) {
     const int64_t most = possible(type, std::min<int64_t>(run.count, kMostAtOnce));
     if (most == 0) break;
     int64_t n = 0;
-    if (most >= kFewSteps && simple(type)) {
+    if (most >= kFewSteps && activity == nullptr && simple(type)) {
       n = steps(type, most, horizon);
     } else {
       while (n < most && step(type, horizon)) ++n;

@@ -108,8 +108,9 @@ class NodeReplay {
  public:
   std::vector<Fifo*> inputs;                ///< by input; null for an immediate
   std::vector<std::vector<Fifo*>> outputs;  ///< by output: one FIFO a consumer
-  std::function<void(int64_t first, int64_t last)> span;  ///< called with every busy stretch; or null
   std::vector<std::vector<TokenRecord>*> records;  ///< by output: where times are to be kept, or null
+
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
 
   explicit NodeReplay(int64_t start) : free_at_(start) {}
   void fetch(StepLog& log);
@@ -120,8 +121,6 @@ class NodeReplay {
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   size_t backlog() const { return runs_.size() - run_; }
   int64_t last_step() const { return last_; }
-  /// Tells `span` of the last stretch.
-  void flush_span();
   /// Overwrites what depends on times.
   void fill(NodeStats& stats) const;
 
@@ -141,8 +140,6 @@ class NodeReplay {
   int64_t blocked_ = 0;
   int64_t steps_ = 0;
   bool beyond_ = false;
-  int64_t span_first_ = -1;
-  int64_t span_last_ = -1;
 };
 
 }  // namespace fuseflow::engine
