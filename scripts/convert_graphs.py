@@ -38,6 +38,7 @@ class Csr:
 class SafeUnpickler(pickle.Unpickler):
     ALLOWED = {("numpy", "ndarray"), ("numpy", "dtype"), ("numpy.core.multiarray", "_reconstruct"),
                ("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "_reconstruct"),
+               ("_codecs", "encode"),  # how Python 3 writes bytes into old pickles
                ("collections", "defaultdict"), ("collections", "OrderedDict")}
 
     def find_class(self, module, name):
@@ -56,7 +57,7 @@ def unpickle(path):
 def planetoid(folder, name):
     part = lambda kind: os.path.join(folder, f"ind.{name}.{kind}")  # noqa: E731
     allx, tx, graph = unpickle(part("allx")), unpickle(part("tx")), unpickle(part("graph"))
-    test = np.loadtxt(part("test.index"), dtype=int)
+    test = np.loadtxt(part("test.index"), dtype=int, ndmin=1)
     nodes = max(max(graph) + 1, int(test.max()) + 1)
     r1, c1, v1, shape1 = allx.triples()
     r2, c2, v2, _ = tx.triples()

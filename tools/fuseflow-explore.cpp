@@ -64,8 +64,10 @@ void add_options(CLI::App& app, ExploreOptions& o) {
       ->allow_extra_args(false);
   app.add_flag("--exhaustive", o.search.exhaustive,
                "Simulate every point to its end: nothing is pruned by its bound");
-  app.add_option("--budget-seconds", o.search.budget_seconds,
-                 "Simulate nothing new after S seconds")
+  app.add_option(
+         "--budget-seconds", o.search.budget_seconds,
+         "After S seconds simulate nothing new but the regions of seeds (none, layer, full, "
+         "--seed), so that the result is never worse than the best of them")
       ->option_text("S")
       ->check(CLI::PositiveNumber);
   app.add_option("--resume", o.search.journal,

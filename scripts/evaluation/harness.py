@@ -13,7 +13,7 @@ import time
 # Tokens of a point that is still simulated, and of one that the reference evaluates too; seconds for
 # a search. A core simulates about 1e9 tokens a second where streams are dense, 3e8 where sparse.
 TIERS = {
-    "fast": {"tokens": 2.0e8, "reference": 1.0e8, "search": 20},
+    "fast": {"tokens": 2.0e8, "reference": 1.0e8, "search": 8},
     "medium": {"tokens": 8.0e9, "reference": 1.0e9, "search": 120},
     "complete": {"tokens": 6.0e10, "reference": 8.0e9, "search": 240},
 }
