@@ -51,16 +51,24 @@ class ExpressionBuilder {
       node.statement = instance.statement;
       made.push_back(intern(std::move(node)));
     }
-    admit(result_.nodes[made.back()].facts, program_.tensors[statement.result]);
+    admit(result_.nodes[made.back()], program_.tensors[statement.result]);
     result_.of_instance.push_back(made.back());
   }
 
-  /// What is known of a tensor is known of the values that define it.
-  static void admit(Facts& facts, const Tensor& tensor) {
+  /// What is known of a tensor is known of the values that define it. A fill that it excludes never
+  /// occurs (the maximum of a row without entries, where every row has a finite one): the value is
+  /// then there at every coordinate.
+  static void admit(ExprNode& node, const Tensor& tensor) {
     const Facts more = admitted_facts(tensor);
+    Facts& facts = node.facts;
     facts = {facts.finite || more.finite, facts.no_nan || more.no_nan,
              facts.nonnegative || more.nonnegative, facts.nonzero || more.nonzero,
              facts.below_inf || more.below_inf};
+    if (!node.fill || node.kind != Kind::reduce) return;
+    const Facts fill = facts_of_constant(*node.fill);
+    const bool excluded = (facts.finite && !fill.finite) || (facts.no_nan && !fill.no_nan) ||
+                          (facts.nonzero && !fill.nonzero);
+    if (excluded) node.fill.reset();
   }
 
   ExprNode translate(const Expr& expr, const std::vector<Affine>& map,
