@@ -15,10 +15,9 @@ double elements_of(const Tensor& tensor) {
 }
 
 /// Expected length of a fiber of `level`.
-double fiber_length(const Tensor& tensor, int level) {
+double fiber_length(const Tensor& tensor, int level, double entries) {
   const Format& format = tensor.format;
-  const double density =
-      std::min(1.0, estimated_entries(tensor) / std::max(1.0, elements_of(tensor)));
+  const double density = std::min(1.0, entries / std::max(1.0, elements_of(tensor)));
   std::vector<double> positions{1};
   for (int l = 0; l <= level; ++l) {
     const auto extent = static_cast<double>(tensor.shape[format.mode_order[l]].value);
@@ -40,12 +39,24 @@ double fiber_length(const Tensor& tensor, int level) {
 class Lengths {
  public:
   Lengths(const Program& program, const Graph& graph)
-      : program_(program), graph_(graph), count_(graph.streams.size(), 1) {}
-
-  std::vector<double> run() {
-    for (const Node& node : graph_.nodes) visit(node);
-    return std::move(count_);
+      : program_(program), graph_(graph), count_(graph.streams.size(), 1) {
+    for (const Tensor& tensor : program.tensors) entries_.push_back(estimated_entries(tensor));
   }
+
+  void run() {
+    for (const Node& node : graph_.nodes) visit(node);
+  }
+  std::vector<double> elements() && { return std::move(count_); }
+  /// Elements and stops: a stop for each element of the space around, about.
+  std::vector<double> tokens() const {
+    std::vector<double> result;
+    for (size_t s = 0; s < count_.size(); ++s) {
+      const bool nested = !graph_.streams[s].indices.empty();
+      result.push_back(count_[s] + (nested ? fibers_of(static_cast<StreamId>(s)) : 0));
+    }
+    return result;
+  }
+  const std::vector<double>& entries() const { return entries_; }
 
  private:
   double in(const Node& node, size_t i) const {
@@ -63,7 +74,8 @@ class Lengths {
     switch (node.kind) {
       case NodeKind::scan:
         count *= node.tensor < 0 ? extent_of(node.outputs[0])
-                                 : fiber_length(program_.tensors[node.tensor], node.level);
+                                 : fiber_length(program_.tensors[node.tensor], node.level,
+                                                entries_[node.tensor]);
         break;
       case NodeKind::repeat:
         count = in(node, 1);
@@ -80,6 +92,10 @@ class Lengths {
         break;
       case NodeKind::accumulate:
         return accumulate(node);
+      case NodeKind::write_values:
+        // Later phases read what this one writes.
+        entries_[node.tensor] = std::min(entries_[node.tensor], in(node, node.inputs.size() - 1));
+        return;
       case NodeKind::drop:
         for (size_t i = 0; i < node.outputs.size(); ++i) count_[node.outputs[i]] = in(node, i);
         return;
@@ -139,7 +155,30 @@ class Lengths {
   const Program& program_;
   const Graph& graph_;
   std::vector<double> count_;
+  std::vector<double> entries_;  ///< by tensor
 };
+
+bool uses_tensor(NodeKind kind) {
+  return kind == NodeKind::scan || kind == NodeKind::locate || kind == NodeKind::array ||
+         kind == NodeKind::write_level || kind == NodeKind::write_values;
+}
+
+/// Steps of a node: tokens of its longest stream; an accumulator takes and gives in turn.
+double steps_of(const Node& node, const std::vector<double>& tokens) {
+  double in = 0;
+  double out = 0;
+  for (const Input& input : node.inputs) {
+    if (!input.is_immediate()) in = std::max(in, tokens[input.stream]);
+  }
+  for (const StreamId output : node.outputs) out = std::max(out, tokens[output]);
+  return node.kind == NodeKind::accumulate ? in + out : std::max(in, out);
+}
+
+/// Of a phase that starts by rows: whether a node reads rows in the order of its outermost loop.
+bool reads_in_order(const Graph& graph, const Node& node, int first_level_depth) {
+  return node.outputs.empty() || first_level_depth <= 1 ||
+         graph.streams[node.outputs[0]].indices.size() <= 1;
+}
 
 }  // namespace
 
@@ -152,7 +191,59 @@ double estimated_entries(const Tensor& tensor) {
 }
 
 std::vector<double> estimated_elements(const Program& program, const Graph& graph) {
-  return Lengths(program, graph).run();
+  Lengths lengths(program, graph);
+  lengths.run();
+  return std::move(lengths).elements();
+}
+
+GraphCost estimated_cost(const Program& program, const Graph& graph) {
+  Lengths lengths(program, graph);
+  lengths.run();
+  const std::vector<double> tokens = lengths.tokens();
+  const std::vector<int> written = phases_written(graph, program.tensors.size());
+  const auto phases = static_cast<size_t>(graph.phases());
+  std::vector<double> busiest(phases, 0);
+  std::vector<double> starts(phases, 0);
+  std::vector<double> ends(phases, 0);
+  // Loops around the first level of each tensor that the graph reads: 1, if it is walked in order.
+  std::vector<int> depth(program.tensors.size(), 0);
+  std::vector<bool> chip(program.tensors.size(), false);
+  for (const TensorId t : graph.scratchpad) chip[t] = true;
+  GraphCost cost;
+  for (const double count : tokens) cost.tokens += count;
+  double end = 0;       // of all phases so far
+  double together = 0;  // start of the phases that start together
+  int phase = -1;
+  for (const Node& node : graph.nodes) {
+    const auto p = static_cast<size_t>(node.phase);
+    if (node.phase != phase) {
+      if (!graph.starts_by_rows(node.phase)) together = end;
+      starts[p] = together;
+      phase = node.phase;
+      std::fill(depth.begin(), depth.end(), 0);
+    }
+    busiest[p] = std::max(busiest[p], steps_of(node, tokens));
+    if (uses_tensor(node.kind) && node.tensor >= 0) {
+      const bool value = node.kind == NodeKind::array || node.kind == NodeKind::write_values;
+      const bool stored =
+          value || program.tensors[node.tensor].format.levels[node.level] != LevelKind::dense;
+      const StreamId main = node.outputs.empty() ? node.inputs.back().stream : node.outputs[0];
+      if (stored && !chip[node.tensor]) cost.dram_bytes += 4 * tokens[main];
+      const bool reads = !node.outputs.empty();
+      const auto loops = static_cast<int>(graph.streams[main].indices.size());
+      if (reads && node.level == 0) depth[node.tensor] = std::max(depth[node.tensor], loops);
+      if (reads && written[node.tensor] >= 0 && written[node.tensor] < node.phase) {
+        const auto w = static_cast<size_t>(written[node.tensor]);
+        const bool ordered = reads_in_order(graph, node, depth[node.tensor]);
+        starts[p] = std::max(starts[p], ordered ? starts[w] : ends[w]);
+        ends[p] = std::max(ends[p], ends[w]);
+      }
+    }
+    ends[p] = std::max(ends[p], starts[p] + busiest[p]);
+    end = std::max(end, ends[p]);
+  }
+  cost.steps = end;
+  return cost;
 }
 
 std::vector<double> estimated_flops(const Program& program, const Graph& graph) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -149,7 +150,40 @@ Graph lower_region(const Program& program, size_t region, const LowerOptions& op
   return lower_region_traced(program, region, options).graph;
 }
 
+namespace {
+
+bool reads(const Program& program, TensorId tensor) {
+  return std::any_of(program.regions.begin(), program.regions.end(), [&](const Region& region) {
+    if (!region.graph) return false;
+    return std::any_of(region.graph->nodes.begin(), region.graph->nodes.end(),
+                       [&](const Node& node) { return node.tensor == tensor; });
+  });
+}
+
+/// Above a singleton level a coordinate repeats, once for each tuple: a loop over it would visit it so
+/// often. As a compressed level it is there once, with all its tuples below it.
+void convert_tuples(Program& program) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    Tensor& tensor = program.tensors[t];
+    auto& levels = tensor.format.levels;
+    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    const bool tuples = std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
+    if (!given || !tuples || reads(program, static_cast<TensorId>(t))) continue;
+    const std::string before = to_string(tensor.format);
+    std::replace(levels.begin(), levels.end(), LevelKind::singleton, LevelKind::compressed);
+    report(Severity::note,
+           fmt::format("%{} is read as {} instead of {}: the coordinates of tuples repeat, and loops "
+                       "visit each once",
+                       tensor.name, to_string(tensor.format), before));
+  }
+}
+
+}  // namespace
+
 Program lower_program(Program program, const LowerOptions& options) {
+  const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
+                                  [](const Region& region) { return !region.graph; });
+  if (lowers) convert_tuples(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
     try {

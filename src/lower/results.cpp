@@ -47,10 +47,14 @@ class ResultWriter {
   void check_format() const {
     for (const LevelKind level : tensor_.format.levels) {
       if (level == LevelKind::dense || level == LevelKind::compressed) continue;
+      Format nearest = tensor_.format;
+      for (LevelKind& other : nearest.levels) {
+        if (other != LevelKind::dense) other = LevelKind::compressed;
+      }
       throw Error(ExitCode::rejected, tensor_.where,
-                  fmt::format("result %{} has a {} level, expected dense or compressed ones "
-                              "(others can be read, not written)",
-                              tensor_.name, level_name(level)));
+                  fmt::format("result %{} has a {} level, which can be read, not written; expected "
+                              "dense or compressed ones, e.g. {}",
+                              tensor_.name, level_name(level), to_string(nearest)));
     }
   }
 

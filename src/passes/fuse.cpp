@@ -11,7 +11,9 @@
 #include "machine/load.h"
 #include "passes/dependences.h"
 #include "passes/layers.h"
+#include "passes/place_search.h"
 #include "passes/regroup.h"
+#include "resources/resources.h"
 
 namespace fuseflow {
 
@@ -219,6 +221,81 @@ Program place_intermediates(const Program& given, Program program, const Request
   return program;
 }
 
+/// Of `auto`: makes regions of as many kernels, in program order, as fit the machine together.
+class Splitter {
+ public:
+  Splitter(const Program& program, const Request& request) : program_(program), request_(request) {}
+
+  /// The groups, and why the first one that was cut does not fit as a whole.
+  std::vector<Group> run(std::string& why) {
+    const std::vector<Group> kernels = present_groups(program_);
+    std::vector<Group> groups;
+    size_t first = 0;
+    while (first < kernels.size()) {
+      size_t fits = 1;  // a kernel alone is refused by what runs it
+      const size_t all = kernels.size() - first;
+      const std::string whole = too_large(merged(kernels, first, all));
+      if (whole.empty()) fits = all;
+      if (why.empty()) why = whole;
+      for (size_t step = all / 2; fits < all && step > 0; step /= 2) {
+        while (fits + step < all && too_large(merged(kernels, first, fits + step)).empty()) fits += step;
+      }
+      groups.push_back(merged(kernels, first, fits));
+      if (fits < kernels.size()) groups.back().name = fmt::format("part{}", groups.size());
+      first += fits;
+    }
+    return groups;
+  }
+
+ private:
+  static Group merged(const std::vector<Group>& kernels, size_t first, size_t count) {
+    Group group{"full", {}};
+    for (size_t k = first; k < first + count; ++k) {
+      group.statements.insert(group.statements.end(), kernels[k].statements.begin(),
+                              kernels[k].statements.end());
+    }
+    return group;
+  }
+
+  /// Why a region of these statements does not fit, even with its phases in turn.
+  std::string too_large(const Group& group) const {
+    PassLog quiet;
+    std::vector<Group> groups{group};
+    std::vector<Group> rest = present_groups(program_);
+    for (Group& present : rest) {
+      const auto& taken = group.statements;
+      const bool inside = std::find(taken.begin(), taken.end(), present.statements[0]) != taken.end();
+      if (!inside) groups.push_back(std::move(present));
+    }
+    Program program = regroup(program_, std::move(groups), quiet);
+    size_t r = 0;
+    while (program.regions[r].name != group.name) ++r;
+    program = choose_placements(std::move(program), r, request_.placement).program;
+    make_fit(program, r, request_.machine, quiet);
+    const Region& region = program.regions[r];
+    return why_too_large(program, region, lower_region(program, r), request_.machine);
+  }
+
+  const Program& program_;
+  const Request& request_;
+};
+
+/// Whether a machine can be too small for a region at all.
+bool is_limited(const Machine& machine) {
+  return machine.scratchpad.bytes > 0 ||
+         std::any_of(machine.units.begin(), machine.units.end(),
+                     [](const UnitTiming& unit) { return unit.count > 0; });
+}
+
+std::vector<Group> auto_groups(const Program& program, const Request& request, PassLog& log) {
+  std::vector<Group> whole = full_group(program);
+  if (!is_limited(request.machine) || whole.empty()) return whole;
+  std::string why;
+  std::vector<Group> groups = Splitter(program, request).run(why);
+  if (groups.size() > 1) log.note(fmt::format("split into {} regions: {}", groups.size(), why));
+  return groups;
+}
+
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
   const Program program = without_graphs(given, log);
@@ -229,12 +306,18 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
     groups = layer_groups(program);
   } else if (request.strategy == "none") {
     groups = present_groups(program);
+  } else if (request.strategy == "auto") {
+    groups = auto_groups(program, request, log);
   } else {
     groups = full_group(program);
   }
   Program result = regroup(program, std::move(groups), log);
   describe_regions(given, result, arguments.has("verbose"), log);
-  return place_intermediates(given, std::move(result), request, log);
+  result = place_intermediates(given, std::move(result), request, log);
+  if (request.strategy == "auto" && is_limited(request.machine)) {
+    for (size_t r = 0; r < result.regions.size(); ++r) make_fit(result, r, request.machine, log);
+  }
+  return result;
 }
 
 }  // namespace
@@ -247,7 +330,7 @@ Pass fuse_pass() {
        {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
        {"recompute", "bounded|always",
         "Recompute what cannot stream: up to a bound, or whatever it costs"},
-       {"machine", "NAME|FILE", "Whose scratchpad to fill (default: ideal)"},
+       {"machine", "NAME|FILE", "Whose units and scratchpad to fit (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
        {"verbose", "", "Print the values of every region"}},
       run_fuse};

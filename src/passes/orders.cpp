@@ -119,32 +119,10 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
   }
 }
 
-/// What an order costs: the steps of the busiest node of each phase, then all tokens.
-struct Cost {
-  double steps = 0;
-  double tokens = 0;
-  bool operator<(const Cost& other) const {
-    // A gain must be more than rounding, so that equal orders stay as they are.
-    if (steps < 0.999 * other.steps) return true;
-    return steps <= 1.001 * other.steps && tokens < 0.99 * other.tokens;
-  }
-};
-
-Cost estimated_cost(const Program& program, const Graph& graph) {
-  const std::vector<double> elements = estimated_elements(program, graph);
-  std::vector<double> busiest(graph.nodes.empty() ? 0 : graph.nodes.back().phase + 1, 0);
-  Cost cost;
-  for (const double count : elements) cost.tokens += count;
-  for (const Node& node : graph.nodes) {
-    double steps = 0;
-    for (const Input& input : node.inputs) {
-      if (!input.is_immediate()) steps = std::max(steps, elements[input.stream]);
-    }
-    for (const StreamId output : node.outputs) steps = std::max(steps, elements[output]);
-    busiest[node.phase] = std::max(busiest[node.phase], steps);
-  }
-  for (const double steps : busiest) cost.steps += steps;
-  return cost;
+/// A gain must be more than rounding, so that equal orders stay as they are.
+bool cheaper(const GraphCost& a, const GraphCost& b) {
+  if (a.steps < 0.999 * b.steps) return true;
+  return a.steps <= 1.001 * b.steps && a.tokens < 0.99 * b.tokens;
 }
 
 /// Hill climbing over moves of one index, from the default order.
@@ -158,13 +136,13 @@ class OrderSearch {
     program_.regions[region_].graph.reset();
     const RegionIndices indices = region_indices(program_, region_);
     std::vector<int> best = default_order(indices);
-    const std::optional<Cost> first = cost_of(indices, best);
+    const std::optional<GraphCost> first = cost_of(indices, best);
     if (!first) return;  // choose_placements has to come first; lowering will say why
-    Cost cost = *first;
+    GraphCost cost = *first;
     while (improve(indices, best, cost)) {
     }
     const std::string name = quote_if_needed(program_.regions[region_].name);
-    if (!(cost < *first)) {
+    if (!cheaper(cost, *first)) {
       schedule.order.clear();
       log.note(fmt::format("@{}: the default order stays: {}", name, order_text(indices, best)));
       return;
@@ -184,7 +162,7 @@ class OrderSearch {
     return result;
   }
 
-  std::optional<Cost> cost_of(const RegionIndices& indices, const std::vector<int>& order) {
+  std::optional<GraphCost> cost_of(const RegionIndices& indices, const std::vector<int>& order) {
     ++tried_;
     program_.regions[region_].schedule.order = names(indices, order);
     try {
@@ -194,7 +172,7 @@ class OrderSearch {
     }
   }
 
-  bool improve(const RegionIndices& indices, std::vector<int>& best, Cost& cost) {
+  bool improve(const RegionIndices& indices, std::vector<int>& best, GraphCost& cost) {
     for (size_t from = 0; from < best.size(); ++from) {
       for (size_t to = 0; to < best.size(); ++to) {
         if (from == to || tried_ >= kMaxTried) continue;
@@ -202,8 +180,8 @@ class OrderSearch {
         moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
         moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), best[from]);
         if (why_illegal(indices, moved)) continue;
-        const std::optional<Cost> other = cost_of(indices, moved);
-        if (!other || !(*other < cost)) continue;
+        const std::optional<GraphCost> other = cost_of(indices, moved);
+        if (!other || !cheaper(*other, cost)) continue;
         best = moved;
         cost = *other;
         return true;

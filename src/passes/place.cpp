@@ -10,6 +10,7 @@
 #include "lower/placements.h"
 #include "machine/load.h"
 #include "passes/dependences.h"
+#include "passes/place_search.h"
 
 namespace fuseflow {
 
@@ -160,7 +161,9 @@ class Placer {
       PlacementChoice choice = choose_placements(std::move(p_), r, options);
       p_ = std::move(choice.program);
       for (const std::string& note : choice.notes) log_.note(prefix(r) + note);
+      improve_placements(p_, r, machine_, log_);
       place_reused_inputs(r);
+      make_fit(p_, r, machine_, log_);
     }
     d_ = dependences(p_);
   }

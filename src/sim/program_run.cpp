@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace fuseflow {
@@ -25,15 +24,6 @@ std::vector<bool> tensors_read(const Program& program) {
     }
   }
   return read;
-}
-
-int64_t bytes_of(const Tensor& tensor, const Storage* storage) {
-  if (storage != nullptr) return storage->bytes();
-  int64_t elements = 1;  // not known yet: every element present
-  for (const int64_t extent : known_shape(tensor)) {
-    if (__builtin_mul_overflow(elements, extent, &elements)) return INT64_MAX;
-  }
-  return elements * element_bytes(tensor.type);
 }
 
 }  // namespace
@@ -67,40 +57,8 @@ TensorData load_tensors(const Program& program, const LoadOptions& options) {
 }
 
 void check_fits(const Program& program, const Region& region, const Machine& machine) {
-  const Graph& graph = *region.graph;
-  const size_t phases = machine.phases_hold_units_together || graph.nodes.empty()
-                            ? 1
-                            : static_cast<size_t>(graph.nodes.back().phase) + 1;
-  std::vector<std::array<int64_t, kUnitClasses>> used(phases);
-  for (const Node& node : graph.nodes) {
-    // Phases that start together hold their units together.
-    const size_t phase =
-        phases == 1 ? 0 : static_cast<size_t>(graph.last_started_with(node.phase));
-    ++used.at(phase).at(static_cast<size_t>(unit_class(node.kind)));
-  }
-  for (int u = 0; u < kUnitClasses; ++u) {
-    const auto unit = static_cast<UnitClass>(u);
-    const int64_t count = machine.timing(unit).count;
-    for (const auto& phase : used) {
-      const int64_t needed = phase[static_cast<size_t>(u)];
-      if (count == 0 || needed <= count) continue;
-      throw Error(ExitCode::rejected, region.where,
-                  fmt::format("region @{} needs {} {} units, machine {} has {}; split the region, "
-                              "or set units.{}.count",
-                              region.name, needed, unit_class_name(unit), machine.name, count,
-                              unit_class_name(unit)));
-    }
-  }
-  int64_t bytes = 0;
-  for (const TensorId t : graph.scratchpad) {
-    const Tensor& tensor = program.tensors[static_cast<size_t>(t)];
-    if (__builtin_add_overflow(bytes, bytes_of(tensor, nullptr), &bytes)) bytes = INT64_MAX;
-  }
-  if (machine.scratchpad.bytes == 0 || bytes <= machine.scratchpad.bytes) return;
-  throw Error(ExitCode::rejected, region.where,
-              fmt::format("region @{} holds up to {} bytes in the scratchpad, machine {} has {}; "
-                          "place less of it there, or set scratchpad.bytes",
-                          region.name, bytes, machine.name, machine.scratchpad.bytes));
+  const std::string why = why_too_large(program, region, *region.graph, machine);
+  if (!why.empty()) throw Error(ExitCode::rejected, region.where, why);
 }
 
 ProgramRun run_program(const Program& program, TensorData data, const Machine& machine,

@@ -14,6 +14,7 @@
 #include "ir/program.h"
 #include "machine/machine.h"
 #include "sim/activity.h"
+#include "resources/resources.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -123,9 +124,6 @@ struct RunResult {
 /// when data and graph disagree.
 RunResult run_graph(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options);
-
-/// The unit class whose timing a node kind has.
-UnitClass unit_class(NodeKind kind);
 
 /// Latency and interval of a node's steps: its class's, more for steps on blocks
 /// (ir-spec/blocks.md).

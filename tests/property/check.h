@@ -12,7 +12,9 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "bounds.h"
 #include "reference/reference.h"
+#include "resources/resources.h"
 #include "sim/interpret.h"
 #include "tensor/source.h"
 
@@ -91,6 +93,18 @@ inline CheckResult check_program(Program program, Inputs inputs, const CheckOpti
     verify(program);
   } catch (const Error& error) {
     result.failure = fmt::format("the graph is not valid: {}", error.what());
+    return result;
+  }
+  for (const Region& region : program.regions) {
+    const std::string bound = exceeded(program, *region.graph, options.machine);
+    const std::string why = why_too_large(program, region, *region.graph, options.machine);
+    if (bound.empty() != why.empty()) {
+      result.failure = fmt::format("the test counts {}, but: {}", bound.empty() ? "enough" : "too many " + bound, why);
+      return result;
+    }
+    if (bound.empty()) continue;
+    result.refused = true;
+    result.failure = why;
     return result;
   }
   const std::vector<Value> expected = evaluate(program, inputs);

@@ -289,7 +289,7 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   options.lower.mutant = mutant;
   CheckResult result = check_program(program, inputs, options);
   if (!result.failure.empty()) return result;
-  options.machine.fifo_depth = 2 + static_cast<int64_t>(seed % 3);
+  options.machine = bounded_machine(seed);
   result = check_program(program, inputs, options);
   if (!result.failure.empty()) {
     result.failure =

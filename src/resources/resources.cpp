@@ -1,0 +1,138 @@
+#include "resources/resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/limits.h"
+
+namespace fuseflow {
+
+UnitClass unit_class(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::root:
+      return UnitClass::root;
+    case NodeKind::scan:
+      return UnitClass::scan;
+    case NodeKind::locate:
+      return UnitClass::locate;
+    case NodeKind::repeat:
+      return UnitClass::repeat;
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin:
+    case NodeKind::align:
+      return UnitClass::join;
+    case NodeKind::array:
+      return UnitClass::array;
+    case NodeKind::map:
+    case NodeKind::coordinate:
+    case NodeKind::pad:
+      return UnitClass::alu;
+    case NodeKind::reduce:
+      return UnitClass::reduce;
+    case NodeKind::accumulate:
+      return UnitClass::accumulate;
+    case NodeKind::drop:
+    case NodeKind::filter:
+      return UnitClass::filter;
+    case NodeKind::buffer:
+      return UnitClass::buffer;
+    case NodeKind::write_level:
+    case NodeKind::write_values:
+      return UnitClass::write;
+    case NodeKind::parallelize:
+    case NodeKind::serialize:
+    case NodeKind::barrier_:
+      break;
+  }
+  return UnitClass::split;
+}
+
+namespace {
+
+int64_t saturating(uint64_t bytes) {
+  return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX));
+}
+
+int64_t sum(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+/// The most that a tensor can need: values, and the coordinates and positions of stored levels.
+int64_t most_bytes(const Tensor& tensor) {
+  uint64_t places = 1;
+  uint64_t bytes = 0;
+  const auto add = [&](uint64_t more) { bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more; };
+  for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
+    const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
+    const auto extent =
+        static_cast<uint64_t>(std::max<int64_t>(0, tensor.shape[dimension].value));
+    const LevelKind kind = tensor.format.levels[l];
+    if (kind == LevelKind::compressed) add(saturating_product(4, places));
+    if (kind != LevelKind::singleton) places = saturating_product(places, extent);
+    if (tensor.source.nnz && kind != LevelKind::dense) {
+      places = std::min(places, static_cast<uint64_t>(*tensor.source.nnz));
+    }
+    if (kind != LevelKind::dense) add(saturating_product(4, places));
+  }
+  add(saturating_product(static_cast<uint64_t>(element_bytes(tensor.type)), places));
+  return saturating(bytes);
+}
+
+/// Tokens of a buffer; entries of an accumulator, each a value and its coordinates.
+int64_t buffer_bytes(const Node& node) {
+  const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, node.capacity));
+  if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, capacity));
+  if (node.kind != NodeKind::accumulate) return 0;
+  return saturating(saturating_product(static_cast<uint64_t>(4 * (1 + node.order)), capacity));
+}
+
+}  // namespace
+
+Resources region_resources(const Program& program, const Graph& graph, const Machine& machine) {
+  Resources result;
+  const int phases = graph.phases();
+  result.phases.resize(static_cast<size_t>(machine.phases_hold_units_together ? 1 : phases));
+  for (const Node& node : graph.nodes) {
+    const int last = machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase);
+    PhaseResources& phase = result.phases[static_cast<size_t>(last)];
+    ++phase.units[static_cast<size_t>(unit_class(node.kind))];
+    phase.buffer_bytes = sum(phase.buffer_bytes, buffer_bytes(node));
+  }
+  for (const TensorId t : graph.scratchpad) {
+    result.tensor_bytes =
+        sum(result.tensor_bytes, most_bytes(program.tensors[static_cast<size_t>(t)]));
+  }
+  return result;
+}
+
+std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
+                          const Machine& machine) {
+  const Resources needed = region_resources(program, graph, machine);
+  int64_t buffers = 0;
+  for (const PhaseResources& phase : needed.phases) {
+    buffers = std::max(buffers, phase.buffer_bytes);
+    for (int u = 0; u < kUnitClasses; ++u) {
+      const auto unit = static_cast<UnitClass>(u);
+      const int64_t count = machine.timing(unit).count;
+      if (count == 0 || phase.units[static_cast<size_t>(u)] <= count) continue;
+      return fmt::format(
+          "region @{} needs {} {} units, machine {} has {}; split the region{}, or set "
+          "units.{}.count",
+          region.name, phase.units[static_cast<size_t>(u)], unit_class_name(unit), machine.name,
+          count, graph.row_phases.empty() ? "" : ", let its phases take turns (`barriers`)",
+          unit_class_name(unit));
+    }
+  }
+  const int64_t bytes = sum(needed.tensor_bytes, buffers);
+  if (machine.scratchpad.bytes == 0 || bytes <= machine.scratchpad.bytes) return "";
+  return fmt::format(
+      "region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in buffers and "
+      "accumulators), machine {} has {}; place less of it there, split the region, or set "
+      "scratchpad.bytes",
+      region.name, bytes, needed.tensor_bytes, buffers, machine.name, machine.scratchpad.bytes);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,35 @@
+// What a graph takes of a machine: units by class, and bytes on chip (tensors in the scratchpad, buffers,
+// accumulators). Rules: ir-spec/machines.md. Knows graphs and machines, not how either is used.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "machine/machine.h"
+
+namespace fuseflow {
+
+/// The unit class whose timing and count a node kind has.
+UnitClass unit_class(NodeKind kind);
+
+/// What phases that run at the same time take together.
+struct PhaseResources {
+  std::array<int64_t, kUnitClasses> units{};
+  int64_t buffer_bytes = 0;  ///< capacities of buffers and accumulators, 4 bytes a token or entry's part
+};
+
+struct Resources {
+  std::vector<PhaseResources> phases;  ///< one a set of phases that hold their units together
+  int64_t tensor_bytes = 0;            ///< of tensors in the scratchpad, the most that they can need
+};
+
+Resources region_resources(const Program& program, const Graph& graph, const Machine& machine);
+
+/// What does not fit the machine, and what would; empty if all does.
+std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
+                          const Machine& machine);
+
+}  // namespace fuseflow
