@@ -39,7 +39,7 @@ class Search {
     if (!schedule().order.empty()) return;
     std::optional<Tried> best = evaluate();
     if (!best) return;
-    const GraphCost first = best->cost;
+    const double first = default_steps_;
     std::vector<TensorId> stored;
     for (const TensorId candidate : candidates()) {
       const std::vector<UsePlacement> before = schedule().placements;
@@ -53,16 +53,15 @@ class Search {
         schedule().placements = before;
       }
     }
+    if (stored.empty()) return;  // fuseflow-order is for orders alone
     schedule().order = best->order;
     for (const TensorId tensor : stored) {
       log_.note(fmt::format("@{}: %{} is kept in the scratchpad: its consumers start row by row, in "
                             "an order of their own",
                             name(), quote_if_needed(p_.tensors[tensor].name)));
     }
-    if (first.steps > 0 && (!stored.empty() || !best->order.empty())) {
-      log_.note(fmt::format("@{}: about {:.3g} steps instead of {:.3g}; order {}", name(),
-                            best->cost.steps, first.steps, order_text(best->order)));
-    }
+    log_.note(fmt::format("@{}: about {:.3g} steps instead of {:.3g}; order {}", name(),
+                          best->cost.steps, first, order_text(best->order)));
   }
 
  private:
@@ -122,6 +121,7 @@ class Search {
     schedule().order.clear();
     const std::optional<GraphCost> first = cost_of({});
     if (!first) return std::nullopt;
+    if (default_steps_ < 0) default_steps_ = first->steps;
     Tried best{*first, {}};
     const RegionIndices indices = region_indices(p_, region_);
     std::vector<int> order = default_order(indices);
@@ -171,6 +171,7 @@ class Search {
   PassLog& log_;
   LowerOptions lower_;
   size_t lowered_ = 0;
+  double default_steps_ = -1;  ///< as the region came
 };
 
 }  // namespace
