@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   add_filter_options(app, o.filter);
   add_pass_options(app, pass, o.arguments);
   CLI::Option* list = app.add_flag("--list", o.list, "Print legal orders instead of the program");
+  list->disable_flag_override();  // `--list=3` is not `--limit 3`, and would print all of them
   CLI::Option* count =
       app.add_flag("--count", o.count, "Print how many orders are legal, exact up to 128 bits");
   app.add_option("--limit", o.limit, "List at most N orders a region")
