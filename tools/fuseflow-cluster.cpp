@@ -5,11 +5,14 @@
 #include <sstream>
 
 #include "cluster/evaluate.h"
+#include "cluster/lower_plan.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "machine/keys.h"
+#include "machine/load.h"
 #include "support/tool.h"
 
 namespace {
@@ -30,6 +33,7 @@ struct Options {
   int64_t table_up_to = 4096;
   bool measure = false;
   bool evaluate = false;
+  bool program = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -102,7 +106,7 @@ Chain chosen_chain(const Options& o) {
 }
 
 /// Plans for every power of two of rows up to the largest wanted.
-std::vector<TableRow> plan_table(const Chain& chain, const ClusterMachine& machine, int64_t up_to) {
+std::vector<TableRow> plan_table(const Chain& chain, const Machine& machine, int64_t up_to) {
   std::vector<TableRow> rows;
   for (int64_t m = 16; m <= up_to; m *= 2) {
     Chain sized = chain;
@@ -122,7 +126,7 @@ bool names_a_chain(const Options& o) {
 }
 
 /// The chain asked for, or every workload, as rows of the evaluation table.
-ExitCode run_evaluation(const Options& o, const ClusterMachine& machine) {
+ExitCode run_evaluation(const Options& o, const Machine& machine) {
   const bool one = names_a_chain(o);
   const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
   std::string text = evaluation_header();
@@ -138,7 +142,7 @@ ExitCode run_evaluation(const Options& o, const ClusterMachine& machine) {
 
 /// Searches, writes what was asked for, and measures; nothing when it stops before measuring.
 std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain,
-                                       const ClusterMachine& machine) {
+                                       const Machine& machine) {
   SearchOptions options;
   options.top = o.top;
   SearchResult found = search(chain, machine, options);
@@ -169,7 +173,7 @@ std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain,
 
 /// The plan as notes on a region.
 std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
-                                                            const ClusterMachine& machine,
+                                                            const Machine& machine,
                                                             const MeasuredPlan& best) {
   const Plan& p = best.plan.plan;
   const ClusterShape& s = p.shape;
@@ -192,7 +196,7 @@ std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
 }
 
 /// Plans one chain of a program; false when the tool stops after --explain.
-bool plan_found(const Options& o, const ClusterMachine& machine, const FoundChain& found,
+bool plan_found(const Options& o, const Machine& machine, const FoundChain& found,
                 Program& program) {
   const Chain chain = padded(found.chain);
   const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine);
@@ -201,29 +205,36 @@ bool plan_found(const Options& o, const ClusterMachine& machine, const FoundChai
   }
   const std::string label =
       fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
-  if (best->rank == 0) {
-    report(Severity::note, label + ": no plan fits the machine; left as it is");
-  } else if (!check_values(chain, best->plan.plan, machine).passed) {
+  const auto left = [&](const std::string& why) {
+    report(Severity::note, fmt::format("{}: {}; left as it is", label, why));
+    return true;
+  };
+  if (best->rank == 0) return left("no plan fits the machine");
+  const Measured apart = unfused(chain, machine, o.top, true);
+  if (best->measure.measured.cycles >= apart.cycles) {
+    return left(fmt::format("its best plan takes {} cycles, unfused kernels {}",
+                            best->measure.measured.cycles, apart.cycles));
+  }
+  if (!check_values(chain, best->plan.plan, machine).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
-  } else if (!attach_plan(program, found, plan_notes(chain, machine, *best))) {
-    report(Severity::note, label +
-                               ": its statements share regions with others or are scheduled; "
-                               "left as it is");
-  } else {
-    const Measured apart = unfused(chain, machine, o.top, true);
-    report(Severity::note,
-           fmt::format("{}: {} cycles ({} unfused), {} bytes of global memory ({} unfused)", label,
-                       best->measure.measured.cycles, apart.cycles,
-                       best->measure.measured.bytes.global(), apart.bytes.global()));
-    if (o.verbose) {
-      std::fputs(plan_text(chain, machine, *best).c_str(), stderr);
-    }
+  }
+  const RankedPlan& plan = best->plan;
+  if (!attach_plan(program, found, plan_notes(chain, machine, *best),
+                   lower_plan(found.form, chain, plan.plan, plan.analysis))) {
+    return left("its statements share regions with others or are scheduled");
+  }
+  report(Severity::note,
+         fmt::format("{}: {} cycles ({} unfused), {} bytes of global memory ({} unfused)", label,
+                     best->measure.measured.cycles, apart.cycles,
+                     best->measure.measured.bytes.global(), apart.bytes.global()));
+  if (o.verbose) {
+    std::fputs(plan_text(chain, machine, *best).c_str(), stderr);
   }
   return true;
 }
 
 /// The filter: plans every chain of a program. --explain and --plans show the largest chain.
-ExitCode run_filter(const Options& o, const ClusterMachine& machine) {
+ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = parse_program(read_source(o.filter.input));
   std::vector<FoundChain> chains = find_chains(program);
   const auto work = [](const FoundChain& f) {
@@ -248,8 +259,30 @@ ExitCode run_filter(const Options& o, const ClusterMachine& machine) {
   return ExitCode::ok;
 }
 
+/// A machine that clusters can be planned for: the costs divide by these.
+void require_cores(const Machine& machine) {
+  Machine copy = machine;
+  for (const MachineKey& key : machine_keys(copy)) {
+    const bool section = key.name.starts_with("core.") || key.name.starts_with("links.") ||
+                         key.name.starts_with("global.");
+    const auto* const* whole = std::get_if<int64_t*>(&key.field);
+    const auto* const* real = std::get_if<double*>(&key.field);
+    const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
+    if (!section || !zero || key.name.find("latency") != std::string::npos) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("machine {} has no cores to plan for: '{}' is 0, expected a machine "
+                            "such as h100",
+                            machine.name, key.name));
+  }
+}
+
 ExitCode run(const Options& o) {
-  const ClusterMachine machine = load_machine(o.machine, o.machine_set);
+  const Machine machine = load_machine(o.machine, o.machine_set);
+  require_cores(machine);
+  if (o.program) {
+    write_output(o.filter.output, print_program(chain_program(chosen_chain(o))));
+    return ExitCode::ok;
+  }
   if (o.evaluate) {
     return run_evaluation(o, machine);
   }
@@ -302,6 +335,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--measure", o.measure, "With --explain: go on to measure");
   app.add_flag("--evaluate", o.evaluate,
                "Print the evaluation table: the chain given, or all 26 workloads");
+  app.add_flag("--program", o.program,
+               "Print the chain as a program, one kernel an operator, to plan and to simulate");
   app.add_option("--plans", o.plans, "Write the kept plans (CSV)");
   app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop");
   app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")

@@ -7,7 +7,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr std::array kAllDims{Dim::m, Dim::n, Dim::k, Dim::l};
 
 int64_t branches_per_core(const Plan& plan) {
   return plan.way == GatedWay::sequential ? 2 : 1;
@@ -140,7 +139,7 @@ Trips trips_of(const Chain& chain, const Plan& plan) {
 namespace {
 
 Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips& trips,
-                              const ClusterMachine& machine, Holding holding, int64_t stages) {
+                              const Machine& machine, Holding holding, int64_t stages) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
                 l = plan.tile[Dim::l];
   const int64_t element = chain.element_bytes;
@@ -151,8 +150,8 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
       stages * element * (m * k + k * n + n * l) + receive_buffer(plan, m * n, m * l, element);
   need.c_tiles_held = tiles_held(plan, trips, Dim::l, Dim::n);
   need.e_tiles_held = tiles_held(plan, trips, Dim::n, Dim::l);
-  int64_t registers = machine.register_bytes - need.accumulator_bytes;
-  int64_t scratchpad = machine.scratchpad_bytes - need.buffer_bytes;
+  int64_t registers = machine.core.register_bytes - need.accumulator_bytes;
+  int64_t scratchpad = machine.core.scratchpad_bytes - need.buffer_bytes;
   need.accumulators_fit = registers >= 0;
   need.buffers_fit = scratchpad >= 0;
   if (holding == Holding::scratchpad) {
@@ -175,7 +174,7 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
 }  // namespace
 
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
-                     const ClusterMachine& machine, Holding holding) {
+                     const Machine& machine, Holding holding) {
   const Capacity single = capacity_with_stages(chain, plan, trips, machine, holding, 1);
   for (int64_t stages = kStages; stages > 1 && single.fits(); --stages) {
     const Capacity more = capacity_with_stages(chain, plan, trips, machine, holding, stages);
@@ -184,21 +183,6 @@ Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
     }
   }
   return single;
-}
-
-LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
-  registers += other.registers;
-  scratchpad_read += other.scratchpad_read;
-  scratchpad_write += other.scratchpad_write;
-  link += other.link;
-  global_read += other.global_read;
-  global_write += other.global_write;
-  return *this;
-}
-
-LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
-  return {factor * bytes.registers, factor * bytes.scratchpad_read, factor * bytes.scratchpad_write,
-          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write};
 }
 
 namespace {
@@ -241,11 +225,9 @@ void count_products(const Chain& chain, const Plan& plan, const Visits& visits, 
   second.scratchpad_read += visits.second_multiplies * (m * n + n * l) * element;
   first.registers += 2 * kAccumulatorBytes * visits.first_multiplies * m * n;
   second.registers += 2 * kAccumulatorBytes * visits.second_multiplies * m * l;
-  if (chain.bias0) {
-    const int64_t bias = visits.c_tiles * branches_per_core(plan) * n * element;
-    global_load(first, bias);
-    first.scratchpad_read += bias;
-  }
+  const int64_t bias = visits.c_tiles * chain.bias0 * n * element;
+  global_load(first, bias);
+  first.scratchpad_read += bias;
 }
 
 /// Where C and partial E are put and fetched from, each part at its level.
@@ -303,9 +285,10 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
 
 }  // namespace
 
-Analysis analyze(const Chain& chain, const Plan& plan, const ClusterMachine& machine,
+Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
                  Holding holding) {
   Analysis result;
+  result.element_bytes = chain.element_bytes;
   result.trips = trips_of(chain, plan);
   result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
   result.visits = visits_of(plan, result.trips, result.capacity);
@@ -363,27 +346,27 @@ double Cost::bound() const {
 namespace {
 
 /// Cycles of one level each for what one core of a wave does; `global_rate` is in bytes a cycle.
-Cost level_cycles(const LevelBytes& bytes, int64_t flops, int cores, double global_rate,
-                  const ClusterMachine& machine) {
+Cost level_cycles(const LevelBytes& bytes, double matrix_cycles, int cores, double global_rate,
+                  const Machine& machine) {
   Cost cost;
-  cost.registers = static_cast<double>(bytes.registers) / machine.register_bytes_per_cycle;
+  cost.registers = static_cast<double>(bytes.registers) / machine.core.register_bytes_per_cycle;
   cost.scratchpad = static_cast<double>(bytes.scratchpad_read + bytes.scratchpad_write) /
-                    machine.scratchpad_bytes_per_cycle;
+                    machine.core.scratchpad_bytes_per_cycle;
   cost.link = static_cast<double>(bytes.link) / machine.link_bytes_per_cycle(cores);
   cost.global = static_cast<double>(bytes.global()) / global_rate;
-  cost.compute = static_cast<double>(flops) / machine.matrix_flops_per_cycle;
+  cost.compute = matrix_cycles;
   return cost;
 }
 
 /// What a core gets from global memory when `cores_at_work` share it.
-double shared_rate(double cores_at_work, const ClusterMachine& machine) {
-  return std::min(machine.core_port_bytes_per_cycle,
+double shared_rate(double cores_at_work, const Machine& machine) {
+  return std::min(machine.global.core_port_bytes_per_cycle,
                   machine.global_bytes_per_cycle() / cores_at_work);
 }
 
 /// ... when it can have only `in_flight` bytes, in pieces of `piece`, under way at a time.
-double latency_rate(double in_flight, double piece, double rate, const ClusterMachine& machine) {
-  const double round_trip = static_cast<double>(machine.global_latency_cycles) + piece / rate;
+double latency_rate(double in_flight, double piece, double rate, const Machine& machine) {
+  const double round_trip = static_cast<double>(machine.global.latency_cycles) + piece / rate;
   return std::min(rate, in_flight / round_trip);
 }
 
@@ -391,21 +374,22 @@ double latency_rate(double in_flight, double piece, double rate, const ClusterMa
 /// first loads and the last stores, and an exchange of each C tile. A reduce-scatter overlaps the
 /// next E tile only when there is an accumulator for it.
 double phased_cycles(const Analysis& a, const Plan& plan, double cores_at_work,
-                     const ClusterMachine& machine) {
+                     const Machine& machine) {
   const int cores = plan.shape.cores();
   const Extents& t = plan.tile;
   const double rate = shared_rate(cores_at_work, machine);
-  const auto ab = static_cast<double>(2 * t[Dim::k] * (t[Dim::m] + t[Dim::n]));
-  const auto d = static_cast<double>(2 * t[Dim::n] * t[Dim::l]);
+  const auto ab = static_cast<double>(a.element_bytes * t[Dim::k] * (t[Dim::m] + t[Dim::n]));
+  const auto d = static_cast<double>(a.element_bytes * t[Dim::n] * t[Dim::l]);
+  const double matrix = machine.matrix_rate(a.element_bytes);
   const auto stages = static_cast<double>(a.capacity.stages);
-  const Cost first = level_cycles(a.first, a.first_flops, cores,
+  const Cost first = level_cycles(a.first, static_cast<double>(a.first_flops) / matrix, cores,
                                   latency_rate(stages * ab, ab, rate, machine), machine);
-  Cost second = level_cycles(a.second, a.second_flops, cores,
+  Cost second = level_cycles(a.second, static_cast<double>(a.second_flops) / matrix, cores,
                              latency_rate(stages * d, d, rate, machine), machine);
   const auto latency = static_cast<double>(machine.link_latency(cores));
   const auto c_tiles = static_cast<double>(a.visits.c_tiles);
   const auto e_tiles = static_cast<double>(a.visits.e_tiles);
-  double cycles = 2 * static_cast<double>(machine.global_latency_cycles);
+  double cycles = 2 * static_cast<double>(machine.global.latency_cycles);
   cycles += plan.shape.k > 1 ? c_tiles * 2 * latency + first.link : 0;
   const double first_rest =
       std::max({first.registers, first.scratchpad, first.global, first.compute});
@@ -418,21 +402,22 @@ double phased_cycles(const Analysis& a, const Plan& plan, double cores_at_work,
 
 }  // namespace
 
-Cost cost_of(const Analysis& analysis, const Plan& plan, const ClusterMachine& machine) {
+Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine) {
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
   const int64_t clusters = analysis.trips.clusters;
   const int64_t waves = (clusters + at_a_time - 1) / at_a_time;
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
-  Cost cost = level_cycles(analysis.core, analysis.core_flops, cores,
+  const double matrix = machine.matrix_rate(analysis.element_bytes);
+  Cost cost = level_cycles(analysis.core, static_cast<double>(analysis.core_flops) / matrix, cores,
                            shared_rate(cores_at_work, machine), machine);
   cost.waves = waves;
   for (double* level :
        {&cost.registers, &cost.scratchpad, &cost.link, &cost.global, &cost.compute}) {
     *level *= times;
   }
-  cost.occupancy = cores_at_work / static_cast<double>(machine.cores);
+  cost.occupancy = cores_at_work / static_cast<double>(machine.core.count);
   cost.phased = times * phased_cycles(analysis, plan, cores_at_work, machine);
   return cost;
 }

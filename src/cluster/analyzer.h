@@ -8,14 +8,13 @@
 
 #include "cluster/chain.h"
 #include "cluster/geometry.h"
-#include "cluster/machine.h"
 #include "cluster/schedule.h"
+#include "machine/machine.h"
+#include "sim/tiles/expand.h"
 
 namespace fuseflow::cluster {
 
-inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
-inline constexpr int64_t kStages = 4;            ///< most copies of a tile buffer
-inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
+inline constexpr int64_t kStages = 4;  ///< most copies of a tile buffer
 
 /// One point of the search space.
 struct Plan {
@@ -68,21 +67,7 @@ enum class Holding : uint8_t {
 };
 
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
-                     const ClusterMachine& machine, Holding holding = Holding::linked);
-
-/// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
-struct LevelBytes {
-  int64_t registers = 0;
-  int64_t scratchpad_read = 0;
-  int64_t scratchpad_write = 0;
-  int64_t link = 0;
-  int64_t global_read = 0;
-  int64_t global_write = 0;
-  int64_t global() const { return global_read + global_write; }
-  LevelBytes& operator+=(const LevelBytes& other);
-  bool operator==(const LevelBytes&) const = default;
-};
-LevelBytes operator*(int64_t factor, const LevelBytes& bytes);
+                     const Machine& machine, Holding holding = Holding::linked);
 
 /// Visits of each tensor's tiles by one core of one cluster; the factors behind the volumes.
 struct Visits {
@@ -105,8 +90,9 @@ struct Analysis {
   LevelBytes second;  ///< the part of `core` that uses C
   LevelBytes total;   ///< the whole machine
   int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
+  int64_t element_bytes = 2;
 };
-Analysis analyze(const Chain& chain, const Plan& plan, const ClusterMachine& machine,
+Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
                  Holding holding = Holding::linked);
 
 /// Why a plan cannot run although it is a candidate; empty when it can. Tiles must divide, the two
@@ -125,7 +111,7 @@ struct Cost {
   double memory() const;  ///< the largest of the four levels
   double bound() const;   ///< ... and the matrix units
 };
-Cost cost_of(const Analysis& analysis, const Plan& plan, const ClusterMachine& machine);
+Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine);
 
 /// "MLK/N cls 1,2,8,8 blk 128,256,64,128 way none".
 std::string describe(const Plan& plan);

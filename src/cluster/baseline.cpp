@@ -19,7 +19,7 @@ constexpr int64_t kMapTilesInFlight = 16;
 /// Adds nodes to a graph of a one-core block.
 class BlockBuilder {
  public:
-  int32_t add(TileNode node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
+  int32_t add(TileOp node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
     node.first_operand = static_cast<int32_t>(graph_.edges.size());
     for (const int32_t operand : operands) {
       if (operand != kNone) {
@@ -36,18 +36,18 @@ class BlockBuilder {
     return static_cast<int32_t>(graph_.nodes.size()) - 1;
   }
 
-  int32_t load(int64_t elements, int element_bytes, int32_t order) {
-    TileNode node;
-    node.kind = TileKind::load;
+  int32_t load(int64_t elements, int64_t element_bytes, int32_t order) {
+    TileOp node;
+    node.kind = TileOpKind::load;
     node.bytes.global_read = elements * element_bytes;
     node.bytes.scratchpad_write = node.bytes.global_read;
     return add(node, {}, order);
   }
 
-  TileGraph take() { return std::move(graph_); }
+  TileOps take() { return std::move(graph_); }
 
  private:
-  TileGraph graph_;
+  TileOps graph_;
 };
 
 /// A tile buffer of a block with `stages` copies.
@@ -62,7 +62,7 @@ class ProductBuilder {
  public:
   ProductBuilder(const ProductSize& size, const ProductPlan& plan) : size_(size), plan_(plan) {}
 
-  TileGraph build() {
+  TileOps build() {
     for (int64_t im = 0; im < plan_.steps_m; ++im) {
       for (int64_t in = 0; in < plan_.steps_n; ++in) {
         output(im, in);
@@ -78,8 +78,8 @@ class ProductBuilder {
     for (int64_t ik = 0; ik < steps_k; ++ik) {
       const int32_t x = tile(x_, im * steps_k + ik, plan_.m * plan_.k);
       const int32_t w = tile(w_, in * steps_k + ik, plan_.k * plan_.n);
-      TileNode product;
-      product.kind = TileKind::multiply;
+      TileOp product;
+      product.kind = TileOpKind::multiply;
       product.flops = 2 * plan_.m * plan_.n * plan_.k;
       product.bytes.scratchpad_read = (plan_.m * plan_.k + plan_.k * plan_.n) * size_.element_bytes;
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
@@ -88,8 +88,8 @@ class ProductBuilder {
       x_.last_use[static_cast<size_t>(x_.loaded % plan_.stages)] = accumulator;
       w_.last_use[static_cast<size_t>(w_.loaded % plan_.stages)] = accumulator;
     }
-    TileNode store;
-    store.kind = TileKind::store;
+    TileOp store;
+    store.kind = TileOpKind::store;
     store.late = true;
     store.bytes.global_write =
         plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
@@ -122,10 +122,10 @@ int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
 }
 
 Measured measure_product(const ProductSize& size, const ProductPlan& plan,
-                         const ClusterMachine& machine) {
-  const TileGraph graph = ProductBuilder(size, plan).build();
+                         const Machine& machine) {
+  const TileOps graph = ProductBuilder(size, plan).build();
   const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
-  return time_launch(machine, {&graph}, which);
+  return time_launch(machine, {&graph}, which, {size.element_bytes, nullptr, {}});
 }
 
 struct RankedProduct {
@@ -143,7 +143,7 @@ struct RankedProduct {
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
 /// matrix units, times the waves.
 RankedProduct cost_product(const ProductSize& size, const ProductPlan& p,
-                           const ClusterMachine& machine) {
+                           const Machine& machine) {
   const int64_t steps_k = size.k / (p.k * p.split_k);
   const int64_t tiles = p.steps_m * p.steps_n;
   const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
@@ -153,33 +153,33 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p,
   const int64_t stored =
       tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
   const int64_t blocks = blocks_of(size, p);
-  const auto waves = static_cast<double>((blocks + machine.cores - 1) / machine.cores);
+  const auto waves = static_cast<double>((blocks + machine.core.count - 1) / machine.core.count);
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
   ranked.plan = p;
   ranked.global = static_cast<double>(blocks) * block_bytes;
   const double at_work =
-      std::min<double>(static_cast<double>(blocks), static_cast<double>(machine.cores));
+      std::min<double>(static_cast<double>(blocks), static_cast<double>(machine.core.count));
   const double shared =
-      std::min(machine.core_port_bytes_per_cycle, machine.global_bytes_per_cycle() / at_work);
+      std::min(machine.global.core_port_bytes_per_cycle, machine.global_bytes_per_cycle() / at_work);
   const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
   const double rate = std::min(
       shared, static_cast<double>(p.stages) * step_bytes /
-                  (static_cast<double>(machine.global_latency_cycles) + step_bytes / shared));
+                  (static_cast<double>(machine.global.latency_cycles) + step_bytes / shared));
   const double global =
-      waves * (block_bytes / rate + 2 * static_cast<double>(machine.global_latency_cycles));
+      waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
   const double operands = static_cast<double>(
       tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
   const double flops = static_cast<double>(2 * tiles * steps_k * p.m * p.n * p.k);
-  ranked.bound = std::max({global, waves * operands / machine.scratchpad_bytes_per_cycle,
-                           waves * flops / machine.matrix_flops_per_cycle});
+  ranked.bound = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
+                           waves * flops / machine.matrix_rate(size.element_bytes)});
   ranked.tiles = blocks * tiles * steps_k;
   return ranked;
 }
 
 /// Every tile, walk and split that fits a core.
 template <typename Visit>
-void for_each_product(const ProductSize& size, const ClusterMachine& machine, const Visit& visit) {
+void for_each_product(const ProductSize& size, const Machine& machine, const Visit& visit) {
   constexpr std::array<int64_t, 5> kFactors{1, 2, 4, 8, 16};
   ProductPlan p;
   for (const int64_t m : tile_sizes(size.m)) {
@@ -187,11 +187,11 @@ void for_each_product(const ProductSize& size, const ClusterMachine& machine, co
       for (const int64_t k : tile_sizes(size.k)) {
         p.m = m, p.n = n, p.k = k;
         const int64_t buffer = (m * k + k * n) * size.element_bytes;
-        if (m * n * kAccumulatorBytes > machine.register_bytes ||
-            buffer > machine.scratchpad_bytes) {
+        if (m * n * kAccumulatorBytes > machine.core.register_bytes ||
+            buffer > machine.core.scratchpad_bytes) {
           continue;
         }
-        p.stages = std::min(kStages, machine.scratchpad_bytes / buffer);
+        p.stages = std::min(kStages, machine.core.scratchpad_bytes / buffer);
         for (const int64_t steps : kFactors) {
           for (const bool along_n : {false, true}) {
             p.steps_m = along_n ? 1 : steps;
@@ -211,7 +211,7 @@ void for_each_product(const ProductSize& size, const ClusterMachine& machine, co
 }
 
 /// A block's share of an elementwise kernel.
-TileGraph map_graph(int64_t elements, int inputs, int element_bytes) {
+TileOps map_graph(int64_t elements, int inputs, int64_t element_bytes) {
   BlockBuilder block;
   std::vector<int32_t> stores;
   for (int64_t begin = 0; begin < elements; begin += kMapTileElements) {
@@ -220,13 +220,13 @@ TileGraph map_graph(int64_t elements, int inputs, int element_bytes) {
     const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
     const int32_t x = block.load(count, element_bytes, order);
     const int32_t y = inputs > 1 ? block.load(count, element_bytes, order) : kNone;
-    TileNode map;
-    map.kind = TileKind::map;
+    TileOp map;
+    map.kind = TileOpKind::map;
     map.bytes.scratchpad_read = count * element_bytes * inputs;
     map.bytes.scratchpad_write = count * element_bytes;
     const int32_t mapped = block.add(map, {x, y});
-    TileNode store;
-    store.kind = TileKind::store;
+    TileOp store;
+    store.kind = TileOpKind::store;
     store.bytes.scratchpad_read = store.bytes.global_write = count * element_bytes;
     stores.push_back(block.add(store, {mapped}));
   }
@@ -235,7 +235,7 @@ TileGraph map_graph(int64_t elements, int inputs, int element_bytes) {
 
 }  // namespace
 
-Measured best_product(const ProductSize& size, const ClusterMachine& machine, int top) {
+Measured best_product(const ProductSize& size, const Machine& machine, int top) {
   std::vector<RankedProduct> all;
   for_each_product(size, machine, [&](const ProductPlan& plan) {
     all.push_back(cost_product(size, plan, machine));
@@ -257,25 +257,25 @@ Measured best_product(const ProductSize& size, const ClusterMachine& machine, in
   return best;
 }
 
-Measured elementwise(int64_t elements, int inputs, int element_bytes,
-                     const ClusterMachine& machine) {
-  const int64_t share = std::max<int64_t>((elements + machine.cores - 1) / machine.cores, 1);
+Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
+                     const Machine& machine) {
+  const int64_t share = std::max<int64_t>((elements + machine.core.count - 1) / machine.core.count, 1);
   const int64_t whole = elements / share;
-  const TileGraph full = map_graph(share, inputs, element_bytes);
-  const TileGraph rest = map_graph(elements - whole * share, inputs, element_bytes);
+  const TileOps full = map_graph(share, inputs, element_bytes);
+  const TileOps rest = map_graph(elements - whole * share, inputs, element_bytes);
   std::vector<uint8_t> which(static_cast<size_t>(whole), 0);
   if (elements > whole * share) {
     which.push_back(1);
   }
-  return time_launch(machine, {&full, &rest}, which);
+  return time_launch(machine, {&full, &rest}, which, {element_bytes, nullptr, {}});
 }
 
-Measured unfused(const Chain& chain, const ClusterMachine& machine, int top,
+Measured unfused(const Chain& chain, const Machine& machine, int top,
                  bool separate_activation) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
-  const int bytes = chain.element_bytes;
-  ProductSize first{m, n, k, chain.bias0, false, bytes};
+  const int64_t bytes = chain.element_bytes;
+  ProductSize first{m, n, k, chain.bias0 > 0, false, bytes};
   Measured total = best_product(first, machine, top);
   if (chain.gated()) {
     first.gate = !separate_activation;

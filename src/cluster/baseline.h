@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cluster/chain.h"
-#include "cluster/machine.h"
-#include "cluster/tile_timing.h"
+#include "machine/machine.h"
+#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
@@ -21,20 +21,20 @@ struct ProductSize {
   int64_t m = 1, n = 1, k = 1;
   bool bias = false;
   bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
-  int element_bytes = 2;
+  int64_t element_bytes = 2;
 };
 
 /// The kernel with the best measured time among the `top` best by the cost model.
-Measured best_product(const ProductSize& size, const ClusterMachine& machine, int top);
+Measured best_product(const ProductSize& size, const Machine& machine, int top);
 
 /// An elementwise kernel over `elements`: reads `inputs` tensors, writes one.
-Measured elementwise(int64_t elements, int inputs, int element_bytes,
-                     const ClusterMachine& machine);
+Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
+                     const Machine& machine);
 
 /// Kernels of a chain. `separate_activation`: activation, gate multiply and residual are kernels
 /// of their own (one kernel an operator); else they are folded into the products' stores, which
 /// then read what they need there.
-Measured unfused(const Chain& chain, const ClusterMachine& machine, int top,
+Measured unfused(const Chain& chain, const Machine& machine, int top,
                  bool separate_activation);
 
 }  // namespace fuseflow::cluster

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "support/error.h"
@@ -46,10 +47,6 @@ int64_t padded_extent(int64_t size) {
 }
 
 }  // namespace
-
-char letter_of(Dim dim) {
-  return "MNKL"[index_of(dim)];
-}
 
 Activation parse_activation(std::string_view name) {
   std::vector<std::string> names;
@@ -144,6 +141,9 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
   Chain chain = gemm_chain(side * side, out1, channels * kernel1 * kernel1, out2, Activation::relu);
   chain.name = fmt::format("conv_{}x{}_{}_{}_{}", channels, side, out1, out2, kernel1);
   chain.kind = ChainKind::conv;
+  chain.channels = channels;
+  chain.side = side;
+  chain.kernel = kernel1;
   return chain;
 }
 

@@ -2,29 +2,14 @@
 // workloads of the evaluation. Nothing about machines, plans or the IR belongs here.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "graph/cluster_shape.h"
+
 namespace fuseflow::cluster {
-
-/// The four loop dimensions of C[M,N] = A[M,K] B[K,N]; E[M,L] = act(C)[M,N] D[N,L].
-enum class Dim : uint8_t { m, n, k, l };
-inline constexpr int kDims = 4;
-inline constexpr int index_of(Dim dim) {
-  return static_cast<int>(dim);
-}
-char letter_of(Dim dim);
-
-/// One number a dimension, in the order M, N, K, L.
-struct Extents {
-  std::array<int64_t, kDims> value{1, 1, 1, 1};
-  int64_t& operator[](Dim dim) { return value[static_cast<size_t>(dim)]; }
-  int64_t operator[](Dim dim) const { return value[static_cast<size_t>(dim)]; }
-  bool operator==(const Extents&) const = default;
-};
 
 enum class ChainKind { gemm, gated, conv };
 enum class Activation { none, relu, gelu, silu, sigmoid, tanh, other };
@@ -43,14 +28,16 @@ struct Chain {
   ChainKind kind = ChainKind::gemm;
   Extents size;
   Activation activation = Activation::relu;
-  bool bias0 = false;     ///< a vector of N added to C before the activation
+  int bias0 = 0;          ///< vectors over N that C takes (a bias; two of a gated chain)
   bool bias1 = false;     ///< a vector of L added to E
   bool residual = false;  ///< an MxL tensor added to E
-  int element_bytes = 2;
+  int64_t element_bytes = 2;
+  /// Of a convolution chain, when known: channels in, height = width, kernel of the first.
+  int64_t channels = 0, side = 0, kernel = 1;
 
   bool gated() const { return kind == ChainKind::gated; }
   /// C is linear in A and B, so that K may be split where the partial sums meet only in E.
-  bool linear() const { return activation == Activation::none && !gated() && !bias0; }
+  bool linear() const { return activation == Activation::none && !gated() && bias0 == 0; }
 };
 
 /// Throws Error(usage) unless every extent is in 1 ... 2^24.

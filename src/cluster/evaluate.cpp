@@ -5,21 +5,24 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cluster/tile_values.h"
+#include "cluster/lower_plan.h"
+#include "cluster/recognize.h"
+#include "sim/check.h"
+#include "sim/program_run.h"
 
 namespace fuseflow::cluster {
 namespace {
 
 constexpr double kTolerance = 1e-4;
 
-MeasuredPlan best_of(const Chain& chain, const ClusterMachine& machine, int top, Holding holding) {
+MeasuredPlan best_of(const Chain& chain, const Machine& machine, int top, Holding holding) {
   SearchOptions options;
   options.top = top;
   options.holding = holding;
   return measure_best(chain, search(chain, machine, options).best, machine);
 }
 
-int64_t median_random_cycles(const Chain& chain, const ClusterMachine& machine, int plans,
+int64_t median_random_cycles(const Chain& chain, const Machine& machine, int plans,
                              Holding holding) {
   std::vector<ScaledMeasure> measures;
   measure_best(chain, random_plans(chain, machine, {plans, 1, holding}), machine, &measures);
@@ -45,29 +48,33 @@ std::string optional_plan(const MeasuredPlan& plan) {
 
 }  // namespace
 
-ValueCheck check_values(const Chain& chain, const Plan& plan, const ClusterMachine& machine) {
+ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& machine) {
   Plan small = plan;
   Chain part = chain;
+  part.channels = 0;  // as im2col: the dimensions are shortened apart
   small.tile.value = {16, 16, 16, 16};
   for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
     const bool whole_k = dim == Dim::k && plan.way == GatedWay::split;
     const int64_t steps = dim == Dim::k && !plan.schedule.temporal(Dim::k) ? 1 : 2;
     part.size[dim] = 16 * steps * (whole_k ? 1 : plan.shape.along(dim));
   }
-  const ChainData data = make_data(part, 1, 0.125F);
-  const std::vector<float> got = evaluate_graph(part, small, analyze(part, small, machine), data);
-  const std::vector<double> want = reference_e(part, data);
-  ValueCheck check;
-  double largest = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    largest = std::max(largest, std::abs(want[i]));
-    check.max_abs_error = std::max(check.max_abs_error, std::abs(got[i] - want[i]));
-  }
-  check.passed = check.max_abs_error <= kTolerance * largest;
-  return check;
+  return check_plan_values(part, small, machine);
 }
 
-Evaluation evaluate(const Chain& padded_chain, const ClusterMachine& machine, int top) {
+ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine) {
+  Program program = chain_program(chain);
+  const FoundChain found = find_chains(program).at(0);
+  const Analysis analysis = analyze(chain, plan, machine);
+  attach_plan(program, found, {}, lower_plan(found.form, chain, plan, analysis));
+  Machine roomy = machine;  // values do not depend on it
+  roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
+  const ProgramRun run = run_program(program, load_tensors(program), roomy, {});
+  const TensorId e = found.form.store.tensor;
+  const auto checked = check_reference(program, run.data, {e}, kTolerance, 1);
+  return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
+}
+
+Evaluation evaluate(const Chain& padded_chain, const Machine& machine, int top) {
   Evaluation result;
   result.chain = padded_chain;
   result.unfused = unfused(padded_chain, machine, top, true);
@@ -93,7 +100,7 @@ std::string evaluation_header() {
          "cycles,fused_global_ratio,fused_speedup\n";
 }
 
-std::string evaluation_row(const Evaluation& e, const ClusterMachine& machine) {
+std::string evaluation_row(const Evaluation& e, const Machine& machine) {
   const Measured& best = e.linked.measure.measured;
   const Measured& single = e.one_core.measure.measured;
   const bool alone = e.one_core.rank > 0 && (e.linked.rank == 0 || single.cycles < best.cycles);

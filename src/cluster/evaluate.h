@@ -10,13 +10,17 @@
 
 namespace fuseflow::cluster {
 
-/// The plan's schedule, shape and way with tiles of 16 and two steps a dimension, evaluated and
-/// compared with the definition of the chain.
+/// The plan's schedule, shape and way with tiles of 16 and two steps a dimension, simulated and
+/// compared with the reference.
 struct ValueCheck {
   bool passed = false;
   double max_abs_error = 0;
 };
-ValueCheck check_values(const Chain& chain, const Plan& plan, const ClusterMachine& machine);
+ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& machine);
+
+/// The plan of this very chain (its own program, seeded operands), simulated and compared with the
+/// reference.
+ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine);
 
 struct Evaluation {
   Chain chain;              ///< padded
@@ -31,9 +35,9 @@ struct Evaluation {
 };
 
 /// `top` plans of each search are measured. A scratchpad_only or one_core of rank 0 does not fit.
-Evaluation evaluate(const Chain& padded_chain, const ClusterMachine& machine, int top);
+Evaluation evaluate(const Chain& padded_chain, const Machine& machine, int top);
 
 std::string evaluation_header();
-std::string evaluation_row(const Evaluation& evaluation, const ClusterMachine& machine);
+std::string evaluation_row(const Evaluation& evaluation, const Machine& machine);
 
 }  // namespace fuseflow::cluster

@@ -2,28 +2,26 @@
 
 #include <algorithm>
 
+#include "cluster/lower_plan.h"
+
 namespace fuseflow::cluster {
 
 Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                      const ClusterMachine& machine) {
-  const TileGraph first = build_graph(chain, plan, analysis, true);
-  const std::vector<ClusterAt> clusters = clusters_of(plan, analysis.trips);
-  const bool epilogue = chain.bias1 || chain.residual;
-  TileGraph other;
-  std::vector<const TileGraph*> graphs{&first};
-  if (epilogue) {
-    other = build_graph(chain, plan, analysis, false);
-    graphs.push_back(&other);
-  }
-  std::vector<uint8_t> which;
-  which.reserve(clusters.size());
-  for (const ClusterAt& at : clusters) {
-    which.push_back(epilogue && (at[Dim::n] != 0 || at[Dim::k] != 0) ? 1 : 0);
-  }
-  return time_launch(machine, graphs, which);
+                      const Machine& machine) {
+  return time_tiles(plan_graph(chain, plan, analysis), machine);
 }
 
 namespace {
+
+/// Tile operations of one cluster, about.
+int64_t graph_size(const Plan& plan, const Analysis& analysis) {
+  const Visits& v = analysis.visits;
+  const ClusterShape& shape = plan.shape;
+  const int64_t each = v.a_loads + v.b_loads + v.d_loads + v.first_multiplies +
+                       2 * v.second_multiplies + v.c_tiles * (shape.k > 1 ? 6 : 3) + v.e_tiles * 5 +
+                       2 * v.e_respills;
+  return each * shape.cores();
+}
 
 /// Halves the dimension with the most steps that may be halved; false when none is left.
 bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) {
@@ -43,7 +41,7 @@ bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) 
 }  // namespace
 
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const ClusterMachine& machine, int64_t most_nodes) {
+                             const Machine& machine, int64_t most_nodes) {
   Chain smaller = chain;
   Analysis reduced = analysis;
   ScaledMeasure result;
@@ -63,7 +61,7 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
 }
 
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const ClusterMachine& machine, std::vector<ScaledMeasure>* all) {
+                          const Machine& machine, std::vector<ScaledMeasure>* all) {
   MeasuredPlan best;
   for (size_t i = 0; i < plans.size(); ++i) {
     const ScaledMeasure measure =

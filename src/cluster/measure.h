@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "cluster/search.h"
-#include "cluster/tile_timing.h"
+#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
 /// Times one plan in full.
 Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                      const ClusterMachine& machine);
+                      const Machine& machine);
 
 /// A measurement that may stand for a larger one: `scale` 1 is full; else loops were shortened by
 /// this factor in all and cycles, bytes and FLOPs multiplied by it.
@@ -21,7 +21,7 @@ struct ScaledMeasure {
   int64_t scale = 1;
 };
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const ClusterMachine& machine, int64_t most_nodes);
+                             const Machine& machine, int64_t most_nodes);
 
 /// Tile nodes of a plan (all clusters) up to which it is measured in full.
 inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
@@ -35,6 +35,6 @@ struct MeasuredPlan {
 /// Measures every plan; the fastest, the earlier one of two equal. `all`, when given, receives one
 /// measure a plan.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const ClusterMachine& machine, std::vector<ScaledMeasure>* all = nullptr);
+                          const Machine& machine, std::vector<ScaledMeasure>* all = nullptr);
 
 }  // namespace fuseflow::cluster

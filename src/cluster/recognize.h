@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/chain.h"
+#include "cluster/form.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {
@@ -14,17 +15,18 @@ namespace fuseflow::cluster {
 struct FoundChain {
   Chain chain;
   std::vector<TensorId> statements;
+  ChainForm form;
 };
 
 /// Chains of the program in program order; no statement is in two of them. A chain needs dense
-/// tensors of known shape, a C that nothing else uses, and for a gated chain two products of the
-/// same A.
+/// tensors of known shape and one element size, a C that nothing else uses, and for a gated chain
+/// two products of the same A.
 std::vector<FoundChain> find_chains(const Program& program);
 
-/// Puts the statements of a chain into one region (where E's region was), with `plan` on it. False,
-/// and nothing changed, when one of its regions is lowered, has a schedule, or computes other
-/// things too (unless all of the chain is in one region already).
+/// Puts the statements of a chain into one region (where E's region was), with `plan` and the plan's
+/// graph on it. False, and nothing changed, when one of its regions is lowered, has a schedule, or
+/// computes other things too.
 bool attach_plan(Program& program, const FoundChain& found,
-                 const std::vector<std::pair<std::string, std::string>>& plan);
+                 const std::vector<std::pair<std::string, std::string>>& plan, Graph graph);
 
 }  // namespace fuseflow::cluster

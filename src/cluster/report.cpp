@@ -40,7 +40,7 @@ std::string explain_csv(const Counts& counts) {
   return text;
 }
 
-std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
+std::string plans_csv(const Chain& chain, const Machine& machine,
                       const std::vector<RankedPlan>& plans,
                       const std::vector<ScaledMeasure>& measured) {
   std::string text =
@@ -55,7 +55,7 @@ std::string plans_csv(const Chain& chain, const ClusterMachine& machine,
   return text;
 }
 
-std::string table_csv(const Chain& chain, const ClusterMachine& machine,
+std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows) {
   std::string text = fmt::format("schema,chain,machine,m_up_to,{}\n", kPlanColumns);
   for (const TableRow& row : rows) {
@@ -65,7 +65,7 @@ std::string table_csv(const Chain& chain, const ClusterMachine& machine,
   return text;
 }
 
-std::string plan_text(const Chain& chain, const ClusterMachine& machine, const MeasuredPlan& best) {
+std::string plan_text(const Chain& chain, const Machine& machine, const MeasuredPlan& best) {
   const RankedPlan& ranked = best.plan;
   const Plan& p = ranked.plan;
   const Analysis& a = ranked.analysis;

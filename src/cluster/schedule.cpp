@@ -8,7 +8,6 @@ namespace fuseflow::cluster {
 namespace {
 
 constexpr int kMostTemporalLoops = 3;
-constexpr std::array kAllDims{Dim::m, Dim::n, Dim::k, Dim::l};
 
 void extend(const LoopSchedule& prefix, int loops, std::vector<LoopSchedule>& out) {
   if (prefix.loops() == loops) {

@@ -70,7 +70,7 @@ class TopPlans {
 /// The walk over what rules 1 to 4 leave, applying rule 5 and costing.
 class Walk {
  public:
-  Walk(const Chain& chain, const ClusterMachine& machine, const SearchOptions& options)
+  Walk(const Chain& chain, const Machine& machine, const SearchOptions& options)
       : chain_(chain), machine_(machine), options_(options), top_(options.top) {
     if (chain.gated()) {
       ways_ = {GatedWay::split, GatedWay::sequential};
@@ -164,7 +164,7 @@ class Walk {
   }
 
   const Chain& chain_;
-  const ClusterMachine& machine_;
+  const Machine& machine_;
   const SearchOptions& options_;
   TopPlans top_;
   std::vector<GatedWay> ways_;
@@ -233,7 +233,7 @@ std::vector<ClusterShape> shapes_for(Holding holding) {
 
 }  // namespace
 
-SearchResult search(const Chain& chain, const ClusterMachine& machine,
+SearchResult search(const Chain& chain, const Machine& machine,
                     const SearchOptions& options) {
   SearchResult result;
   result.counts = closed_counts(chain);
@@ -245,7 +245,7 @@ SearchResult search(const Chain& chain, const ClusterMachine& machine,
   return result;
 }
 
-std::vector<RankedPlan> random_plans(const Chain& chain, const ClusterMachine& machine,
+std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
                                      const SampleOptions& options) {
   SearchOptions all;
   all.holding = options.holding;

@@ -46,11 +46,11 @@ struct SearchResult {
 };
 
 /// `count` plans drawn from the executable ones with equal probability (reservoir sampling).
-std::vector<RankedPlan> random_plans(const Chain& chain, const ClusterMachine& machine,
+std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
                                      const SampleOptions& options);
 
 /// Searches the space of a chain whose extents have been padded.
-SearchResult search(const Chain& chain, const ClusterMachine& machine,
+SearchResult search(const Chain& chain, const Machine& machine,
                     const SearchOptions& options);
 
 }  // namespace fuseflow::cluster

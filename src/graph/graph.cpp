@@ -35,6 +35,14 @@ constexpr std::array<NodeKindInfo, kKinds> kInfos = {{
     {.name = "parallelize", .split = true},
     {.name = "serialize", .split = true},
     {.name = "pad", .init = true},
+    {.name = "tile_load", .tensor = true, .capacity = true, .subscripts = true, .branch = true},
+    {.name = "tile_multiply", .capacity = true, .branch = true, .held = true},
+    {.name = "exchange"},
+    {.name = "gather"},
+    {.name = "tile_hold", .held = true},
+    {.name = "shuffle"},
+    {.name = "reduce_scatter"},
+    {.name = "tile_store", .tensor = true, .subscripts = true},
 }};
 
 }  // namespace

@@ -3,12 +3,15 @@
 // each node in ir-spec/nodes.md and ir-spec/timing.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "graph/cluster_shape.h"
 #include "ops/op.h"
 
 namespace fuseflow {
@@ -55,10 +58,43 @@ enum class NodeKind : uint8_t {
               ///< with their fibers, back in the order in which they were dealt out
   pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
               ///< elements beyond the size of the loops whose coordinates are given are `init`
-  barrier_,   ///< number of kinds
+  // Tile nodes: a dense chain on the cores of linked clusters. They stand in graphs with
+  // Graph::tiles only (graph/tiles.h, ir-spec/cluster.md), one node for what every core does.
+  tile_load,       ///< T[subscripts] -> val: each core's tiles from global memory
+  tile_multiply,   ///< (val, val) -> val: tile products on the matrix unit, summed over the dimension
+                   ///< that both have and the result lacks
+  exchange,        ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
+                   ///< sums (or, one branch a core, both branches) of its share of rows
+  gather,          ///< (val) -> val: the shares of a group back to all of it
+  tile_hold,       ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
+  shuffle,         ///< (val) -> val: the C tiles of a shuffle group round a ring
+  reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
+  tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
+  barrier_,        ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
+
+/// One of the loops that a dimension of tiles is made of.
+struct TileDigit {
+  std::string name;
+  int64_t extent = 1;
+  bool operator==(const TileDigit&) const = default;
+};
+
+/// Where an element of a tile is in one dimension of a tensor: offset + sum of coefficient * digit.
+/// Digits are numbered over all dimensions of the graph, in their order.
+struct TileSubscript {
+  std::vector<std::pair<int, int64_t>> terms;
+  int64_t offset = 0;
+};
+
+/// A graph of tiles: its four indices are m, n, k, l in this order.
+struct TileMapping {
+  std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
+  GatedWay way = GatedWay::none;
+  int64_t element_bytes = 2;  ///< of every tensor; partial sums have 4
+};
 
 /// A loop of the graph. Two streams are in the same *space* if they were opened by the same node;
 /// graph/verify.h computes spaces, names alone do not tell.
@@ -68,6 +104,10 @@ struct GraphIndex {
   int64_t block = 1;   ///< elements in a block
   int64_t size = -1;   ///< elements in all, where there are blocks (the last may be cut); else -1
   int64_t elements() const { return size < 0 ? extent : size; }
+  /// Graphs of tiles: blocks (cores) of a cluster along this dimension, and the loops of the
+  /// statements that it stands for, the slowest first.
+  int cluster = 1;
+  std::vector<TileDigit> digits = {};
 };
 
 struct Stream {
@@ -108,8 +148,15 @@ struct Node {
   int64_t stride = 1;
   std::vector<int64_t> strides;  ///< one a further coordinate input of locate
   std::vector<int> contract;  ///< map mul: loops of the block summed over inside (a matrix product)
-  int64_t capacity = 0;       ///< buffer: tokens; accumulate: entries (worst case); 0 = unbounded
-  int phase = 0;         ///< nodes of phase p+1 start after phase p has ended, but see row_phases
+  /// buffer: tokens; accumulate: entries (worst case); 0 = unbounded. tile_load: tiles that the
+  /// buffer has room for; tile_multiply: accumulators
+  int64_t capacity = 0;
+  int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
+  std::vector<TileSubscript> subscripts = {};  ///< tile_load, tile_store: one a tensor dimension
+  int branch = -1;  ///< tile_load, tile_multiply: only on the cores of this branch of a split chain
+  /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
+  /// its scratchpad, linked scratchpads and global memory
+  std::array<int64_t, 4> held{};
 };
 
 struct Graph {
@@ -120,6 +167,7 @@ struct Graph {
   /// Tensors held in the scratchpad while the graph runs (their scan/locate/array/write nodes are
   /// scratchpad loads and stores); every other tensor is in memory.
   std::vector<TensorId> scratchpad;
+  std::optional<TileMapping> tiles;  ///< this is a graph of tiles
   /// Phases that start together with the phase before them, ascending: a load of a tensor that an
   /// earlier one of them writes (to the scratchpad) waits for the row it needs, not for the phase.
   std::vector<int> row_phases;
@@ -147,6 +195,9 @@ struct NodeKindInfo {
   bool stride = false;
   bool capacity = false;
   bool split = false;  ///< contiguous, and serialize's order as an attribute
+  bool subscripts = false;
+  bool branch = false;
+  bool held = false;
 };
 const NodeKindInfo& node_kind_info(NodeKind kind);
 const char* node_kind_name(NodeKind kind);

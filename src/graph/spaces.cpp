@@ -92,6 +92,14 @@ class Typing {
         return serialize();
       case NodeKind::pad:
         return pad();
+      case NodeKind::tile_load:  // graphs of tiles have rules of their own (graph/tiles.h)
+      case NodeKind::tile_multiply:
+      case NodeKind::exchange:
+      case NodeKind::gather:
+      case NodeKind::tile_hold:
+      case NodeKind::shuffle:
+      case NodeKind::reduce_scatter:
+      case NodeKind::tile_store:
       case NodeKind::barrier_:
         return;
     }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "graph/blocks.h"
+#include "graph/tiles.h"
 
 namespace fuseflow {
 
@@ -34,7 +35,12 @@ class Verifier {
       phase = std::max(phase, next);
     }
     check_row_phases();
+    const auto tile_node = [](const Node& node) { return node.kind >= NodeKind::tile_load; };
+    if (!g_.tiles && std::any_of(g_.nodes.begin(), g_.nodes.end(), tile_node)) {
+      fail(-1, "tile nodes need a line of tiles, e.g. `tiles [m, l, k] bytes=2`");
+    }
     if (!sound_) return;
+    if (g_.tiles) return check_tiles();
     const GraphError report = [this](NodeId n, std::string message) {
       sound_ = false;
       error_(n, std::move(message));
@@ -48,6 +54,23 @@ class Verifier {
   void fail(NodeId n, const std::string& message) {
     sound_ = false;
     error_(n, n < 0 ? message : fmt::format("{}: {}", node_text(g_, tensors_, n), message));
+  }
+
+  void check_tiles() {
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& node = g_.nodes[n];
+      if (!node_kind_info(node.kind).subscripts) continue;
+      const Format& format = tensors_[node.tensor].format;
+      if (static_cast<int>(node.subscripts.size()) != format.rank() || !format.all_dense()) {
+        fail(n, fmt::format("expected a subscript for each of the {} dimensions of a dense tensor",
+                            format.rank()));
+      }
+    }
+    if (!sound_) return;
+    verify_tiles(g_, [this](NodeId n, std::string message) {
+      sound_ = false;
+      error_(n, std::move(message));
+    });
   }
 
   bool valid_stream(StreamId s) const {
@@ -71,6 +94,9 @@ class Verifier {
     for (const GraphIndex& index : g_.indices) {
       if (!indices.insert(index.name).second) {
         fail(-1, fmt::format("graph index {} is defined twice", index.name));
+      }
+      if (!g_.tiles && !index.digits.empty()) {
+        fail(-1, fmt::format("graph index {} has digits, which need a line of tiles", index.name));
       }
       if (index.extent < 0)
         fail(-1, fmt::format("graph index {} has a negative extent", index.name));

@@ -79,6 +79,17 @@ Style style_of(NodeKind kind) {
     case NodeKind::parallelize:
     case NodeKind::serialize:
       return {"#d9d2e9", "splits and merges"};
+    case NodeKind::tile_load:
+    case NodeKind::tile_store:
+      return {"#d9ead3", "moves tiles"};
+    case NodeKind::tile_multiply:
+      return {"#f4cccc", "multiplies tiles"};
+    case NodeKind::exchange:
+    case NodeKind::gather:
+    case NodeKind::shuffle:
+    case NodeKind::reduce_scatter:
+    case NodeKind::tile_hold:
+      return {"#d9d2e9", "links"};
     case NodeKind::barrier_:
       break;
   }
@@ -253,7 +264,8 @@ class DotPrinter {
       edges_.push_back(fmt::format("n{}_{} -> n{}_{} [{}];", r, stream.producer, r, n, attributes));
     }
     if (node.tensor < 0) return;
-    const bool writes = node.kind == NodeKind::write_level || node.kind == NodeKind::write_values;
+    const bool writes = node.kind == NodeKind::write_level || node.kind == NodeKind::write_values ||
+                        node.kind == NodeKind::tile_store;
     const std::string tensor = tensor_node(node.tensor);
     const std::string self = fmt::format("n{}_{}", r, n);
     edges_.push_back(fmt::format("{} -> {} [color=\"#999999\", arrowhead=none];",

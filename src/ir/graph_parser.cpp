@@ -39,10 +39,11 @@ class GraphParser {
     if (c_.at("scratchpad")) return parse_scratchpad();
     if (c_.at("index")) return parse_index();
     if (c_.at("phase")) return parse_phase();
+    if (c_.at("tiles")) return parse_tiles();
     if (c_.peek().kind == TokenKind::identifier) {
-      c_.unknown(c_.peek(), "item of a graph", {"scratchpad", "index", "phase"});
+      c_.unknown(c_.peek(), "item of a graph", {"scratchpad", "index", "tiles", "phase"});
     }
-    c_.unexpected("'scratchpad', 'index', 'phase' or '}'", "phase { ... }");
+    c_.unexpected("'scratchpad', 'index', 'tiles', 'phase' or '}'", "phase { ... }");
   }
 
   void recover() {
@@ -70,6 +71,7 @@ class GraphParser {
     c_.expect(":", "index i: 34");
     index.extent = c_.expect_integer_in(0, INT64_MAX, "an extent", "index i: 34");
     if (c_.at("block")) parse_index_blocks(index);
+    if (c_.at("cluster")) parse_digits(index);
     if (!index_ids_.emplace(index.name, static_cast<int>(g_.indices.size())).second) {
       c_.fail(token, fmt::format("graph index {} is defined twice", index.name));
     }
@@ -86,10 +88,101 @@ class GraphParser {
     c_.expect("=", example);
     index.size = c_.expect_integer_in(0, INT64_MAX, "elements in all", example);
     const int64_t blocks = index.size / index.block + (index.size % index.block != 0 ? 1 : 0);
-    if (index.extent != blocks) {
+    // Dimensions of tiles are padded to what a cluster covers.
+    if (index.extent != blocks && !(c_.at("cluster") && index.extent > blocks)) {
       c_.fail(token, fmt::format("index {} has {} blocks, expected {}: {} elements by {}",
                                  index.name, index.extent, blocks, index.size, index.block));
     }
+  }
+
+  /// `cluster=2 digits=[h:28, w:28]`
+  void parse_digits(GraphIndex& index) {
+    const char* const example = "index m: 14 block=64 size=784 cluster=2 digits=[h:28, w:28]";
+    c_.next();
+    c_.expect("=", example);
+    index.cluster = static_cast<int>(
+        c_.expect_integer_in(1, kLargestCluster, "blocks of a cluster", example));
+    c_.expect("digits", example);
+    c_.expect("=", example);
+    c_.expect("[", example);
+    do {
+      const Token token = c_.peek();
+      TileDigit digit;
+      digit.name = c_.expect_name("a digit's name", example);
+      c_.expect(":", example);
+      digit.extent = c_.expect_integer_in(1, INT32_MAX, "an extent", example);
+      if (!digit_ids_.emplace(digit.name, static_cast<int>(digit_ids_.size())).second) {
+        c_.fail(token, fmt::format("digit {} is defined twice", digit.name));
+      }
+      index.digits.push_back(std::move(digit));
+    } while (c_.accept(","));
+    c_.expect("]", example);
+  }
+
+  /// `tiles [m, l, k] bytes=2 way=split`
+  void parse_tiles() {
+    const char* const example = "tiles [m, l, k] bytes=2";
+    const Token token = c_.next();
+    if (g_.tiles) c_.fail(token, "the graph has two lines of tiles, expected one");
+    TileMapping tiles;
+    if (c_.at("[") && c_.peek(1).is("]")) {
+      c_.next();
+      c_.next();
+    } else {
+      for (const int index : parse_index_list(example)) {
+        if (index >= kDims) c_.fail(token, "tiles have the dimensions m, n, k, l");
+        tiles.loops.push_back(static_cast<Dim>(index));
+      }
+    }
+    if (!c_.accept("bytes")) c_.unexpected("'bytes'", example);
+    c_.expect("=", example);
+    tiles.element_bytes = c_.expect_integer_in(1, 8, "bytes of an element", example);
+    if (c_.accept("way")) {
+      c_.expect("=", example);
+      const Token way = c_.peek();
+      const std::string name = c_.expect_name("split or sequential", example);
+      if (name != "split" && name != "sequential") c_.unknown(way, "way", {"split", "sequential"});
+      tiles.way = name == "split" ? GatedWay::split : GatedWay::sequential;
+    }
+    g_.tiles = std::move(tiles);
+  }
+
+  /// `[0, 2*c, h + kh - 1]` over the digits.
+  void parse_subscripts(Node& node) {
+    const char* const example = "tile_load %x[0, c, h + kh - 1]";
+    c_.expect("[", example);
+    if (c_.accept("]")) return;
+    do {
+      node.subscripts.push_back(parse_subscript(example));
+    } while (c_.accept(","));
+    c_.expect("]", example);
+  }
+
+  TileSubscript parse_subscript(const char* example) {
+    constexpr int64_t kMost = int64_t{1} << 31;
+    TileSubscript subscript;
+    do {
+      int64_t factor = 1;
+      bool number = false;
+      if (c_.peek().kind == TokenKind::number || c_.at("-")) {
+        factor = c_.expect_integer_in(-kMost, kMost, "a number", example);
+        number = true;
+      }
+      if (number && !c_.accept("*")) {
+        subscript.offset += factor;
+        continue;
+      }
+      const Token token = c_.peek();
+      const std::string name = c_.expect_name("a digit", example);
+      const auto found = digit_ids_.find(name);
+      if (found == digit_ids_.end()) {
+        std::vector<std::string> known;
+        for (const auto& [digit, id] : digit_ids_) known.push_back(digit);
+        c_.unknown(token, "digit", known);
+      }
+      subscript.terms.emplace_back(found->second, factor);
+    } while (c_.accept("+") || c_.at("-"));
+    return subscript;
   }
 
   /// `[i, k]`
@@ -206,6 +299,7 @@ class GraphParser {
     }
     const bool counter = node.kind == NodeKind::scan && c_.at("(");
     if (info.tensor && !counter) parse_tensor(node, info.level);
+    if (info.subscripts) parse_subscripts(node);
   }
 
   void parse_op(Node& node) {
@@ -309,6 +403,10 @@ class GraphParser {
         node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
       } else if (node.kind == NodeKind::map && token.is("contract")) {
         node.contract = parse_index_list("contract=[k]");
+      } else if (info.branch && token.is("branch")) {
+        node.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
+      } else if (info.held && token.is("held")) {
+        parse_held(node);
       } else if (info.split && token.is("split")) {
         parse_split(node);
       } else if (node.kind == NodeKind::serialize && token.is("inner")) {
@@ -329,6 +427,17 @@ class GraphParser {
     c_.expect("]", "strides=[2, 1]");
   }
 
+  /// held=[1024, 0, 0, 0]: bytes in registers, scratchpad, linked scratchpads, global memory.
+  void parse_held(Node& node) {
+    const char* const example = "held=[1024, 0, 0, 0]";
+    c_.expect("[", example);
+    for (size_t level = 0; level < node.held.size(); ++level) {
+      if (level > 0) c_.expect(",", example);
+      node.held[level] = c_.expect_integer_in(0, int64_t{1} << 50, "bytes", example);
+    }
+    c_.expect("]", example);
+  }
+
   /// split=contiguous, or split=cyclic (the default).
   void parse_split(Node& node) {
     const Token token = c_.peek();
@@ -347,6 +456,8 @@ class GraphParser {
     if (info.name == "map") known.emplace_back("contract");
     if (info.split) known.emplace_back("split");
     if (info.split && info.name == "serialize") known.emplace_back("inner");
+    if (info.branch) known.emplace_back("branch");
+    if (info.held) known.emplace_back("held");
     if (known.empty()) {
       c_.fail(token, fmt::format("unknown attribute {}; {} has no attributes", describe(token),
                                  info.name));
@@ -366,6 +477,7 @@ class GraphParser {
   const TensorNames& names_;
   Graph g_;
   std::map<std::string, int, std::less<>> index_ids_;
+  std::map<std::string, int, std::less<>> digit_ids_;  ///< of the dimensions of tiles
   std::map<std::string, StreamId, std::less<>> stream_ids_;
   std::vector<Location> places_;  ///< of each node
   Location begin_;

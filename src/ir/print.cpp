@@ -185,8 +185,10 @@ class GraphPrinter {
     for (const GraphIndex& index : g_.indices) {
       const std::string blocks =
           index.size < 0 ? "" : fmt::format(" block={} size={}", index.block, index.size);
-      line(1, fmt::format("index {}: {}{}", quote_if_needed(index.name), index.extent, blocks));
+      line(1, fmt::format("index {}: {}{}{}", quote_if_needed(index.name), index.extent, blocks,
+                          digits(index)));
     }
+    if (g_.tiles) line(1, tiles(*g_.tiles));
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
       if (n == 0 || g_.nodes[n].phase != g_.nodes[n - 1].phase) {
         if (n > 0) line(1, "}");
@@ -221,6 +223,51 @@ class GraphPrinter {
                        fmt::join(indices, ","), index_list(g_.streams[s].block));
   }
 
+  /// " cluster=2 digits=[h:28, w:28]" of a dimension of tiles.
+  static std::string digits(const GraphIndex& index) {
+    if (index.digits.empty()) return "";
+    std::vector<std::string> parts;
+    for (const TileDigit& digit : index.digits) {
+      parts.push_back(fmt::format("{}:{}", quote_if_needed(digit.name), digit.extent));
+    }
+    return fmt::format(" cluster={} digits=[{}]", index.cluster, fmt::join(parts, ", "));
+  }
+
+  std::string tiles(const TileMapping& tiles) const {
+    std::vector<std::string> loops;
+    for (const Dim dim : tiles.loops) {
+      loops.push_back(quote_if_needed(g_.indices[static_cast<size_t>(index_of(dim))].name));
+    }
+    const std::string way =
+        tiles.way == GatedWay::none ? "" : fmt::format(" way={}", name_of(tiles.way));
+    return fmt::format("tiles [{}] bytes={}{}", fmt::join(loops, ", "), tiles.element_bytes, way);
+  }
+
+  /// "[0, c, h + kh - 1]": affine in the digits of the graph's dimensions.
+  std::string subscripts(const Node& node) const {
+    std::vector<std::string> names;
+    for (const GraphIndex& index : g_.indices) {
+      for (const TileDigit& digit : index.digits) names.push_back(quote_if_needed(digit.name));
+    }
+    std::vector<std::string> parts;
+    for (const TileSubscript& subscript : node.subscripts) {
+      std::string text;
+      for (const auto& [digit, coefficient] : subscript.terms) {
+        const std::string& name = names.at(static_cast<size_t>(digit));
+        if (!text.empty()) text += " + ";
+        text += coefficient == 1 ? name : fmt::format("{}*{}", coefficient, name);
+      }
+      if (text.empty() || subscript.offset != 0) {
+        const int64_t size = subscript.offset < 0 ? -subscript.offset : subscript.offset;
+        text += text.empty() ? (subscript.offset < 0 ? "-" : "")
+                             : (subscript.offset < 0 ? " - " : " + ");
+        text += std::to_string(size);
+      }
+      parts.push_back(text);
+    }
+    return fmt::format("[{}]", fmt::join(parts, ", "));
+  }
+
   std::string inputs(const Node& node) const {
     std::string text;
     size_t group = 0;
@@ -251,6 +298,7 @@ class GraphPrinter {
     const bool tensor = info.tensor && node.tensor >= 0;
     if (tensor) text += " " + tensor_text(program_, node.tensor);
     if (tensor && info.level) text += fmt::format(".{}", node.level);
+    if (info.subscripts) text += subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
     if (info.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
     if (info.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);
@@ -260,6 +308,10 @@ class GraphPrinter {
     if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
     if (info.split && node.order != 0) text += fmt::format(" inner={}", node.order);
     if (info.split && node.contiguous) text += " split=contiguous";
+    if (info.branch && node.branch >= 0) text += fmt::format(" branch={}", node.branch);
+    if (info.held && node.held != std::array<int64_t, 4>{}) {
+      text += fmt::format(" held=[{}]", fmt::join(node.held, ", "));
+    }
     return text;
   }
 

@@ -17,9 +17,9 @@ bool contains(const std::vector<int>& list, int x) {
 }
 
 /// Collects what every access says of the indices it uses.
-class Extents {
+class LoopExtents {
  public:
-  Extents(const Program& program, const Region& region, const RegionIndices& indices)
+  LoopExtents(const Program& program, const Region& region, const RegionIndices& indices)
       : program_(program),
         region_(region),
         indices_(indices),
@@ -311,7 +311,7 @@ int region_index(const RegionIndices& indices, const std::string& name) {
 
 std::vector<int64_t> block_extents(const Program& program, const Region& region,
                                    const RegionIndices& indices) {
-  return Extents(program, region, indices).run();
+  return LoopExtents(program, region, indices).run();
 }
 
 void block_graph(Graph& graph, const Program& program, const Region& region,

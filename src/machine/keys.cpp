@@ -1,6 +1,36 @@
 #include "machine/keys.h"
 
+#include <string>
+
 namespace fuseflow {
+namespace {
+
+/// The sections `core`, `links` and `global` of a machine of cores.
+void add_core_keys(Machine& m, std::vector<MachineKey>& keys) {
+  keys.push_back({"core.count", &m.core.count});
+  keys.push_back({"core.matrix_flops_per_cycle", &m.core.matrix_flops_per_cycle});
+  keys.push_back({"core.register_bytes", &m.core.register_bytes});
+  keys.push_back({"core.register_bytes_per_cycle", &m.core.register_bytes_per_cycle});
+  keys.push_back({"core.scratchpad_bytes", &m.core.scratchpad_bytes});
+  keys.push_back({"core.scratchpad_bytes_per_cycle", &m.core.scratchpad_bytes_per_cycle});
+  keys.push_back({"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles});
+  keys.push_back({"core.matrix_latency_cycles", &m.core.matrix_latency_cycles});
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    keys.push_back({"links.bandwidth_gigabytes_per_second." + std::to_string(kClusterSizes[i]),
+                    &m.links.bandwidth_gigabytes_per_second[i]});
+  }
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    keys.push_back({"links.latency_cycles." + std::to_string(kClusterSizes[i]),
+                    &m.links.latency_cycles[i]});
+  }
+  keys.push_back(
+      {"global.bandwidth_gigabytes_per_second", &m.global.bandwidth_gigabytes_per_second});
+  keys.push_back({"global.latency_cycles", &m.global.latency_cycles});
+  keys.push_back({"global.channels", &m.global.channels, 1});
+  keys.push_back({"global.core_port_bytes_per_cycle", &m.global.core_port_bytes_per_cycle});
+}
+
+}  // namespace
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys = {
@@ -63,6 +93,7 @@ std::vector<MachineKey> machine_keys(Machine& m) {
   keys.push_back({"dram.timing.four_activations_ps", &t.four_activations_ps, 1});
   keys.push_back({"dram.timing.refresh_interval_ps", &t.refresh_interval_ps, 1});
   keys.push_back({"dram.timing.refresh_ps", &t.refresh_ps, 1});
+  add_core_keys(m, keys);
   return keys;
 }
 

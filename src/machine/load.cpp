@@ -15,9 +15,6 @@
 namespace fuseflow {
 namespace {
 
-// What the planner of dense chains reads (cluster/machine.h); not the simulator's.
-const std::vector<std::string> kForeignSections = {"core", "links", "global"};
-
 // No machine has a constant near this; it keeps sums of times far from overflow.
 constexpr int64_t kLargestNumber = int64_t{1} << 50;
 
@@ -91,10 +88,6 @@ class Reader {
   void read(const toml::table& table, const std::string& prefix) {
     for (const auto& [name, value] : table) {
       const std::string key = prefix + std::string(name.str());
-      const bool foreign =
-          prefix.empty() && std::find(kForeignSections.begin(), kForeignSections.end(), key) !=
-                                kForeignSections.end();
-      if (foreign && value.is_table()) continue;
       if (const toml::table* section = value.as_table()) {
         read(*section, key + ".");
       } else {

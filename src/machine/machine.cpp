@@ -1,5 +1,9 @@
 #include "machine/machine.h"
 
+#include <fmt/format.h>
+
+#include "support/error.h"
+
 namespace fuseflow {
 
 std::string_view unit_class_name(UnitClass unit) {
@@ -7,6 +11,26 @@ std::string_view unit_class_name(UnitClass unit) {
       "root",   "scan",       "locate", "repeat", "join",  "array", "alu",
       "reduce", "accumulate", "filter", "buffer", "write", "split"};
   return kNames[static_cast<size_t>(unit)];
+}
+
+namespace {
+
+size_t cluster_size_index(int cores) {
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    if (kClusterSizes[i] == cores) return i;
+  }
+  throw Error(ExitCode::internal, fmt::format("no links for a cluster of {} cores", cores));
+}
+
+}  // namespace
+
+double Machine::link_bytes_per_cycle(int cores) const {
+  const double all = links.bandwidth_gigabytes_per_second[cluster_size_index(cores)];
+  return core.count == 0 ? 0 : all / clock_gigahertz / static_cast<double>(core.count);
+}
+
+int64_t Machine::link_latency(int cores) const {
+  return links.latency_cycles[cluster_size_index(cores)];
 }
 
 }  // namespace fuseflow

@@ -94,6 +94,35 @@ struct BlockTiming {
   int64_t reduce_latency_cycles_per_element = 0;
 };
 
+/// Cores with linked scratchpads, which run tile graphs (ir-spec/cluster.md). 0 means unlimited or
+/// free everywhere: a machine without cores runs them all at a time, an operation a cycle.
+struct CoreModel {
+  int64_t count = 0;
+  double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes; of 4 half as many
+  int64_t register_bytes = 0;
+  double register_bytes_per_cycle = 0;
+  int64_t scratchpad_bytes = 0;
+  double scratchpad_bytes_per_cycle = 0;  ///< reads and writes together
+  int64_t scratchpad_latency_cycles = 0;
+  int64_t matrix_latency_cycles = 0;
+};
+
+/// Cluster sizes that a machine has link figures for.
+inline constexpr std::array<int, 5> kClusterSizes{1, 2, 4, 8, 16};
+
+struct LinkModel {
+  std::array<double, 5> bandwidth_gigabytes_per_second{};  ///< of all cores, by cluster size
+  std::array<int64_t, 5> latency_cycles{};
+};
+
+/// Global memory as cores see it: consecutive channels, a port a core.
+struct GlobalModel {
+  double bandwidth_gigabytes_per_second = 0;
+  int64_t latency_cycles = 0;
+  int64_t channels = 1;
+  double core_port_bytes_per_cycle = 0;
+};
+
 struct Machine {
   std::string name = "ideal";
   std::string description;
@@ -106,6 +135,22 @@ struct Machine {
   BlockTiming block;
   ScratchpadModel scratchpad;
   DramModel dram;
+  CoreModel core;
+  LinkModel links;
+  GlobalModel global;
+
+  double global_bytes_per_cycle() const {
+    return global.bandwidth_gigabytes_per_second / clock_gigahertz;
+  }
+  /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
+  double link_bytes_per_cycle(int cores) const;
+  int64_t link_latency(int cores) const;
+  /// FLOPs a cycle of a core's matrix unit on elements of so many bytes.
+  double matrix_rate(int64_t element_bytes) const {
+    return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
+  }
+  /// Clusters of `cores` that run at a time.
+  int64_t concurrent_clusters(int64_t cores) const { return core.count / cores; }
 
   const UnitTiming& timing(UnitClass unit) const { return units[static_cast<size_t>(unit)]; }
   UnitTiming& timing(UnitClass unit) { return units[static_cast<size_t>(unit)]; }

@@ -43,6 +43,14 @@ UnitClass unit_class(NodeKind kind) {
       return UnitClass::write;
     case NodeKind::parallelize:
     case NodeKind::serialize:
+    case NodeKind::tile_load:  // of cores, not of the machine's units
+    case NodeKind::tile_multiply:
+    case NodeKind::exchange:
+    case NodeKind::gather:
+    case NodeKind::tile_hold:
+    case NodeKind::shuffle:
+    case NodeKind::reduce_scatter:
+    case NodeKind::tile_store:
     case NodeKind::barrier_:
       break;
   }

@@ -33,11 +33,11 @@ struct Row {
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.name),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.name),
                      field(machine.name), field(row.region), c.cycles, c.flops, c.dram_read_bytes,
                      c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
                      c.link_bytes, c.tokens, c.peak_fifo_tokens, row.checked ? "yes" : "no",
-                     row.checked ? fmt::format("{:.6g}", row.error) : "");
+                     row.checked ? fmt::format("{:.6g}", row.error) : "", c.register_bytes);
 }
 
 void add_counts(RunResult& sum, const RunResult& part) {
@@ -47,6 +47,7 @@ void add_counts(RunResult& sum, const RunResult& part) {
   sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
   sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
   sum.link_bytes += part.link_bytes;
+  sum.register_bytes += part.register_bytes;
   sum.tokens += part.tokens;
   sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
 }
@@ -136,7 +137,7 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error\n";
+      "max_abs_error,register_bytes\n";
   Row total{.region = "total", .counts = {}};
   for (size_t r = 0; r < run.regions.size(); ++r) {
     Row row{.region = program.regions[r].name, .counts = run.regions[r]};

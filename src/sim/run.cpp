@@ -4,11 +4,13 @@
 
 #include "sim/engine/engine.h"
 #include "sim/interpret.h"
+#include "sim/tiles/run.h"
 
 namespace fuseflow {
 
 RunResult run_graph(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
+  if (graph.tiles) return run_tiles(program, graph, data, machine, options);
   RunResult result = options.executor == Executor::fast
                          ? run_fast(program, graph, data, machine, options)
                          : interpret_graph(program, graph, data, machine, options);

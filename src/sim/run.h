@@ -107,6 +107,7 @@ struct RunResult {
   int64_t scratchpad_read_bytes = 0;
   int64_t scratchpad_write_bytes = 0;
   int64_t link_bytes = 0;
+  int64_t register_bytes = 0;  ///< accumulators and tiles kept in registers (graphs of tiles)
   int64_t tokens = 0;
   int64_t peak_fifo_tokens = 0;   ///< largest peak of a stream
   int64_t timing_operations = 0;  ///< how often the executor worked out a time (a run counts once)

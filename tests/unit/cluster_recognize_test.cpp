@@ -4,8 +4,10 @@
 
 #include <sstream>
 
+#include "cluster/lower_plan.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "machine/load.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -40,6 +42,16 @@ Program program(const std::string& regions) {
   return parse_program({"test", text + regions});
 }
 
+/// Any plan of the chain.
+Graph graph_of(const FoundChain& found) {
+  Plan plan;
+  plan.schedule = LoopSchedule::parse("LK");
+  plan.shape = {1, 2, 1, 2};
+  plan.tile.value = {16, 16, 16, 16};
+  const Machine machine = load_machine("h100");
+  return lower_plan(found.form, found.chain, plan, analyze(found.chain, plan, machine));
+}
+
 TEST(Recognize, AnFfnWithBiasesActivationAndResidual) {
   Program p = program(R"(
 temp %v: f32[16, 64] dense,dense
@@ -56,12 +68,12 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   EXPECT_EQ(chain.kind, ChainKind::gemm);
   EXPECT_EQ(chain.activation, Activation::gelu);
   EXPECT_TRUE(chain.bias0 && chain.bias1 && chain.residual);
-  ASSERT_TRUE(attach_plan(p, found[0], {{"cluster", "1,2,1,1"}}));
+  ASSERT_TRUE(attach_plan(p, found[0], {{"cluster", "1,2,1,2"}}, graph_of(found[0])));
   ASSERT_EQ(p.regions.size(), 2U);
   EXPECT_EQ(p.regions[0].name, "v");  // the sparse product stays as it is
   EXPECT_EQ(p.regions[1].statements.size(), 4U);
   const std::string text = print_program(p);
-  EXPECT_NE(text.find("plan cluster = \"1,2,1,1\""), std::string::npos);
+  EXPECT_NE(text.find("plan cluster = \"1,2,1,2\""), std::string::npos);
   EXPECT_EQ(print_program(parse_program({"again", text})), text);
 }
 
@@ -156,7 +168,7 @@ region @b {
   const std::string before = print_program(p);
   const auto found = find_chains(p);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_FALSE(attach_plan(p, found[0], {{"cluster", "x"}}));
+  EXPECT_FALSE(attach_plan(p, found[0], {{"cluster", "x"}}, Graph{}));
   EXPECT_EQ(print_program(p), before);
 }
 

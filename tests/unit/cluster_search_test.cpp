@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cluster/report.h"
+#include "machine/load.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -57,7 +58,7 @@ TEST(Search, PruningTableOfGpt67b) {
 }
 
 TEST(Search, BestPlansAreOrderedExecutableAndRepeatable) {
-  const ClusterMachine machine = load_machine("h100", {});
+  const Machine machine = load_machine("h100", {});
   for (const char* name : {"G1", "G10", "S8", "C1", "C4"}) {
     const Chain chain = padded(workload(name));
     const SearchResult found = search(chain, machine, {});

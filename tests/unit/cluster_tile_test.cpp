@@ -1,43 +1,29 @@
-// Plans lowered to tile graphs: their values against the plain definition, and the bytes that the
+// Plans lowered to graphs of tiles: their values against the reference, and the bytes that the
 // simulator counts against the analyzer's formulas, over many shapes, schedules and spills.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "cluster/evaluate.h"
 #include "cluster/measure.h"
-#include "cluster/tile_values.h"
+#include "machine/load.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-ClusterMachine machine() {
+Machine machine() {
   return load_machine("h100", {});
 }
 
-void expect_values(const Chain& chain, const Plan& plan, const Analysis& analysis) {
-  const bool exact = chain.activation == Activation::relu || chain.activation == Activation::none;
-  const ChainData data = make_data(chain, 7, exact ? 1.0F : 0.125F);
-  const std::vector<float> got = evaluate_graph(chain, plan, analysis, data);
-  const std::vector<double> want = reference_e(chain, data);
-  double largest = 0, worst = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    largest = std::max(largest, std::abs(want[i]));
-    worst = std::max(worst, std::abs(static_cast<double>(got[i]) - want[i]));
-  }
-  EXPECT_GT(largest, 0) << describe(plan);
-  EXPECT_LE(worst, exact ? 0 : 1e-4 * largest) << describe(plan);
-}
-
-void expect_plan(const Chain& chain, const Plan& plan, const ClusterMachine& on) {
+void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
   const Analysis analysis = analyze(chain, plan, on);
   ASSERT_EQ(obstacle_of(chain, plan, analysis.trips), Obstacle::none) << describe(plan);
   const Measured measured = measure_plan(chain, plan, analysis, on);
   EXPECT_EQ(measured.bytes, analysis.total) << describe(plan);
   EXPECT_EQ(measured.flops, analysis.core_flops * analysis.trips.clusters * plan.shape.cores());
   EXPECT_GE(static_cast<double>(measured.cycles),
-            static_cast<double>(analysis.core_flops) / on.matrix_flops_per_cycle);
-  expect_values(chain, plan, analysis);
+            static_cast<double>(analysis.core_flops) / on.core.matrix_flops_per_cycle);
+  EXPECT_TRUE(check_plan_values(chain, plan, on).passed) << describe(plan);
 }
 
 const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1, 2},
@@ -94,7 +80,8 @@ TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
         }
         Plan plan = plan_of(schedule, shape, way);
         Chain chain = sized(plan, true, Activation::silu);
-        chain.bias0 = chain.bias1 = chain.residual = true;
+        chain.bias0 = 2;
+        chain.bias1 = chain.residual = true;
         cover_k(chain, plan);
         expect_plan(chain, plan, machine());
       }
@@ -109,12 +96,13 @@ TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
     for (const ClusterShape& shape : kShapes) {
       Plan plan = plan_of(LoopSchedule::parse(loops), shape, GatedWay::none);
       Chain chain = sized(plan, false, Activation::relu);
-      chain.bias0 = chain.residual = true;
+      chain.bias0 = 1;
+      chain.residual = true;
       cover_k(chain, plan);
       for (const int64_t scratchpad : {9000, 3700}) {
-        ClusterMachine small = machine();
-        small.register_bytes = 2048 + 300;
-        small.scratchpad_bytes = scratchpad;
+        Machine small = machine();
+        small.core.register_bytes = 2048 + 300;
+        small.core.scratchpad_bytes = scratchpad;
         expect_plan(chain, plan, small);
         const Capacity held = capacity_of(chain, plan, trips_of(chain, plan), small);
         c_seen.scratchpad += held.c.scratchpad;
@@ -140,8 +128,8 @@ TEST(TileGraphs, LinearChainsMaySplitKOverClusters) {
 }
 
 TEST(TileGraphs, MoreClustersThanRunAtATimeTakeWaves) {
-  ClusterMachine two = machine();
-  two.cores = 4;
+  Machine two = machine();
+  two.core.count = 4;
   Plan plan = plan_of(LoopSchedule::parse("LK"), {1, 2, 1, 1}, GatedWay::none);
   const Chain chain = sized(plan, false, Activation::relu);
   const Analysis analysis = analyze(chain, plan, two);

@@ -1,13 +1,14 @@
-#include "cluster/tile_graph.h"
+#include "sim/tiles/expand.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "support/error.h"
 
-namespace fuseflow::cluster {
+namespace fuseflow {
 namespace {
 
 constexpr int64_t kMostNodes = int64_t{1} << 22;
@@ -15,11 +16,24 @@ constexpr int32_t kNone = -1;
 
 /// One tile buffer of a core: which tile it has and who used each of its copies last.
 struct TileBuffer {
-  int64_t resident = -1;
+  std::tuple<int32_t, int32_t, int32_t> resident{-1, -1, -1};  ///< node, row, column
   int32_t node = kNone;
   int64_t loaded = 0;
-  std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
+  std::array<int32_t, kMostTileCopies> last_use = [] {
+    std::array<int32_t, kMostTileCopies> none{};
+    none.fill(kNone);
+    return none;
+  }();
 };
+
+/// Bytes of one tensor of one core by level.
+struct Placed {
+  int64_t registers = 0, scratchpad = 0, links = 0, global = 0;
+};
+
+Placed placement_of(const std::array<int64_t, 4>& held) {
+  return {held[0], held[1], held[2], held[3]};
+}
 
 struct CoreState {
   TileBuffer a, b, d;
@@ -37,23 +51,32 @@ struct CoreState {
 /// Walks the loops of one cluster and emits the nodes of all its cores.
 class Builder {
  public:
-  Builder(const Chain& chain, const Plan& plan, const Analysis& analysis, bool epilogue)
-      : chain_(chain), plan_(plan), analysis_(analysis), epilogue_(epilogue) {
-    m_ = plan.tile[Dim::m];
-    n_ = plan.tile[Dim::n];
-    k_ = plan.tile[Dim::k];
-    l_ = plan.tile[Dim::l];
-    sent_ = communicate(plan.shape, plan.way, m_ * n_, m_ * l_);
-    graph_.cores = plan.shape.cores();
+  Builder(const Graph& graph, bool epilogue)
+      : source_(graph),
+        roles_(tile_roles(graph)),
+        geometry_(tile_geometry(graph)),
+        shape_(geometry_.shape),
+        way_(graph.tiles->way),
+        element_(graph.tiles->element_bytes),
+        epilogue_(epilogue) {
+    m_ = geometry_.tile[Dim::m];
+    n_ = geometry_.tile[Dim::n];
+    k_ = geometry_.tile[Dim::k];
+    l_ = geometry_.tile[Dim::l];
+    sent_ = communicate(shape_, way_, m_ * n_, m_ * l_);
+    c_placed_ = placement_of(source(roles_.hold).held);
+    e_placed_ = placement_of(source(roles_.second).held);
+    stages_ = source(roles_.a).capacity;
+    graph_.cores = shape_.cores();
     cores_.resize(static_cast<size_t>(graph_.cores));
     for (CoreState& core : cores_) {
-      core.c_held.assign(static_cast<size_t>(analysis.capacity.c_tiles_held), kNone);
+      core.c_held.assign(static_cast<size_t>(geometry_.c_tiles_held), kNone);
       core.c_uses.resize(core.c_held.size());
-      core.e_held.assign(static_cast<size_t>(analysis.capacity.e_tiles_held), kNone);
+      core.e_held.assign(static_cast<size_t>(geometry_.e_tiles_held), kNone);
     }
   }
 
-  TileGraph build() {
+  TileOps build() {
     loop(0);
     return std::move(graph_);
   }
@@ -62,11 +85,12 @@ class Builder {
   // --- loops -------------------------------------------------------------------------------
 
   void loop(int depth) {
-    if (depth == plan_.schedule.loops()) {
+    const std::vector<Dim>& loops = source_.tiles->loops;
+    if (depth == static_cast<int>(loops.size())) {
       step();
       return;
     }
-    const Dim dim = plan_.schedule.loop(depth);
+    const Dim dim = loops[static_cast<size_t>(depth)];
     if (dim == Dim::k) {  // runs inside the first product
       loop(depth + 1);
       return;
@@ -77,7 +101,7 @@ class Builder {
     at_[dim] = 0;
   }
 
-  const Extents& trips() const { return analysis_.trips.temporal; }
+  const Extents& trips() const { return geometry_.temporal; }
 
   void step() {
     if (at_[Dim::l] == 0) {
@@ -87,9 +111,15 @@ class Builder {
     const bool last_n = at_[Dim::n] == trips()[Dim::n] - 1;
     if (last_n) {
       finish_e();
-    } else if (analysis_.capacity.e_tiles_held > 1) {
+    } else if (geometry_.e_tiles_held > 1) {
       spill_e();
     }
+  }
+
+  const Node& source(NodeId node) const { return source_.nodes[static_cast<size_t>(node)]; }
+
+  bool inside(Dim dim, Dim of) const {
+    return tile_loop_depth(*source_.tiles, dim) > tile_loop_depth(*source_.tiles, of);
   }
 
   /// Position of the current tile among those held for reuse over `reuse`.
@@ -99,7 +129,7 @@ class Builder {
     }
     int64_t at = 0;
     for (const Dim dim : {Dim::m, other}) {
-      if (plan_.schedule.inside(dim, reuse)) {
+      if (inside(dim, reuse)) {
         at = at * trips()[dim] + at_[dim];
       }
     }
@@ -109,24 +139,24 @@ class Builder {
   // --- cores -------------------------------------------------------------------------------
 
   int core_at(int im, int in, int ik) const {
-    return (im * plan_.shape.n + in) * plan_.shape.k + ik;
+    return (im * shape_.n + in) * shape_.k + ik;
   }
-  int m_of(int core) const { return core / (plan_.shape.n * plan_.shape.k); }
-  int n_of(int core) const { return core / plan_.shape.k % plan_.shape.n; }
-  int k_of(int core) const { return core % plan_.shape.k; }
-  int in_group(int core) const { return n_of(core) % plan_.shape.shuffle(); }
-  int group(int core) const { return n_of(core) / plan_.shape.shuffle(); }
-  int l_of(int core) const { return in_group(core) * plan_.shape.k + k_of(core); }
+  int m_of(int core) const { return core / (shape_.n * shape_.k); }
+  int n_of(int core) const { return core / shape_.k % shape_.n; }
+  int k_of(int core) const { return core % shape_.k; }
+  int in_group(int core) const { return n_of(core) % shape_.shuffle(); }
+  int group(int core) const { return n_of(core) / shape_.shuffle(); }
+  int l_of(int core) const { return in_group(core) * shape_.k + k_of(core); }
   CoreState& state(int core) { return cores_[static_cast<size_t>(core)]; }
 
   int64_t offset(Dim dim, int64_t block) const {
-    return (at_[dim] * plan_.shape.along(dim) + block) * plan_.tile[dim];
+    return (at_[dim] * shape_.along(dim) + block) * geometry_.tile[dim];
   }
   int64_t row_m(int core) const { return offset(Dim::m, m_of(core)); }
 
   // --- nodes -------------------------------------------------------------------------------
 
-  int32_t add(TileNode node, std::initializer_list<int32_t> operands,
+  int32_t add(TileOp node, std::initializer_list<int32_t> operands,
               const std::vector<int32_t>& more = {}, const std::vector<int32_t>& order = {}) {
     if (static_cast<int64_t>(graph_.nodes.size()) >= kMostNodes) {
       throw Error(ExitCode::unfinished,
@@ -152,39 +182,39 @@ class Builder {
     }
   }
 
-  static TileNode node(TileKind kind, int core, int64_t rows, int64_t cols) {
-    TileNode result;
+  static TileOp node(TileOpKind kind, NodeId of, int core, int64_t rows, int64_t cols) {
+    TileOp result;
     result.kind = kind;
+    result.node = of;
     result.core = static_cast<uint8_t>(core);
     result.rows = static_cast<int32_t>(rows);
     result.cols = static_cast<int32_t>(cols);
     return result;
   }
 
-  static void link(TileNode& sender, int64_t bytes) {
+  static void link(TileOp& sender, int64_t bytes) {
     sender.bytes.link += bytes;
     sender.bytes.scratchpad_read += bytes;
     sender.bytes.scratchpad_write += bytes;
   }
 
-  TileNode load_node(TileTensor tensor, int core, int64_t row, int64_t col, int64_t rows,
+  TileOp load_node(NodeId of, int core, int64_t row, int64_t col, int64_t rows,
                      int64_t cols) const {
-    TileNode result = node(TileKind::load, core, rows, cols);
-    result.tensor = tensor;
+    TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
-    result.bytes.global_read = rows * cols * chain_.element_bytes;
+    result.bytes.global_read = rows * cols * element_;
     result.bytes.scratchpad_write = result.bytes.global_read;
     return result;
   }
 
   /// The tile in `buffer`, loading it when another is there.
-  int32_t buffered(TileBuffer& buffer, TileNode load) {
-    const int64_t key = ((int64_t{load.branch} << 60) | (int64_t{load.row} << 30)) + load.col;
+  int32_t buffered(TileBuffer& buffer, TileOp load) {
+    const std::tuple key(load.node, load.row, load.col);
     if (buffer.resident == key) {
       return buffer.node;
     }
-    const auto copy = static_cast<size_t>(++buffer.loaded % analysis_.capacity.stages);
+    const auto copy = static_cast<size_t>(++buffer.loaded % stages_);
     buffer.resident = key;
     buffer.node = add(load, {}, {}, {buffer.last_use[copy]});
     buffer.last_use[copy] = buffer.node;
@@ -192,7 +222,7 @@ class Builder {
   }
 
   void used(TileBuffer& buffer, int32_t by) {
-    buffer.last_use[static_cast<size_t>(buffer.loaded % analysis_.capacity.stages)] = by;
+    buffer.last_use[static_cast<size_t>(buffer.loaded % stages_)] = by;
   }
 
   // --- the first product -------------------------------------------------------------------
@@ -200,13 +230,13 @@ class Builder {
   void make_c() {
     std::vector<std::vector<int32_t>> partial(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      const bool both = plan_.way == GatedWay::sequential;
+      const bool both = way_ == GatedWay::sequential;
       for (int branch = 0; branch < (both ? 2 : 1); ++branch) {
-        const int which = plan_.way == GatedWay::split ? k_of(core) : branch;
+        const int which = way_ == GatedWay::split ? k_of(core) : branch;
         partial[static_cast<size_t>(core)].push_back(accumulate_c(core, which));
       }
     }
-    if (plan_.shape.k == 1) {
+    if (shape_.k == 1) {
       for (int core = 0; core < graph_.cores; ++core) {
         auto operands = partial[static_cast<size_t>(core)];
         append_bias(core, operands);
@@ -219,18 +249,19 @@ class Builder {
 
   int32_t accumulate_c(int core, int branch) {
     CoreState& s = state(core);
-    const int64_t k_block = plan_.way == GatedWay::split ? 0 : k_of(core);
-    const int64_t k_blocks = plan_.way == GatedWay::split ? 1 : plan_.shape.k;
+    const int64_t k_block = way_ == GatedWay::split ? 0 : k_of(core);
+    const int64_t k_blocks = way_ == GatedWay::split ? 1 : shape_.k;
     int32_t accumulator = kNone;
     for (int64_t step = 0; step < trips()[Dim::k]; ++step) {
       const int64_t at_k = (step * k_blocks + k_block) * k_;
-      const int32_t a = buffered(s.a, load_node(TileTensor::a, core, row_m(core), at_k, m_, k_));
-      TileNode b_load = load_node(TileTensor::b, core, at_k, offset(Dim::n, n_of(core)), k_, n_);
-      b_load.branch = static_cast<uint8_t>(branch);
+      const int32_t a = buffered(s.a, load_node(roles_.a, core, row_m(core), at_k, m_, k_));
+      const auto of = static_cast<size_t>(branch);
+      const TileOp b_load =
+          load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
       const int32_t b = buffered(s.b, b_load);
-      TileNode product = node(TileKind::multiply, core, m_, n_);
+      TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
       product.flops = 2 * m_ * n_ * k_;
-      product.bytes.scratchpad_read = (m_ * k_ + k_ * n_) * chain_.element_bytes;
+      product.bytes.scratchpad_read = (m_ * k_ + k_ * n_) * element_;
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
       const int32_t before = accumulator == kNone ? s.c_accumulator_free : kNone;
       accumulator = add(product, {a, b, accumulator}, {}, {before});
@@ -240,13 +271,10 @@ class Builder {
     return accumulator;
   }
 
+  /// The vectors over N that the maps of C take.
   void append_bias(int core, std::vector<int32_t>& operands) {
-    if (!chain_.bias0) {
-      return;
-    }
-    for (int branch = 0; branch < (plan_.way == GatedWay::sequential ? 2 : 1); ++branch) {
-      TileNode bias = load_node(TileTensor::bias0, core, 0, offset(Dim::n, n_of(core)), 1, n_);
-      bias.branch = static_cast<uint8_t>(plan_.way == GatedWay::split ? k_of(core) : branch);
+    for (const NodeId of : roles_.first_loads) {
+      TileOp bias = load_node(of, core, 0, offset(Dim::n, n_of(core)), 1, n_);
       bias.bytes.scratchpad_read = bias.bytes.global_read;
       operands.push_back(add(bias, {}));
     }
@@ -257,10 +285,7 @@ class Builder {
     std::vector<std::vector<int32_t>> own(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
       own[static_cast<size_t>(core)] = partial[static_cast<size_t>(core)];
-      if (plan_.way == GatedWay::split) {
-        append_bias(core, own[static_cast<size_t>(core)]);
-      }
-      TileNode send = node(TileKind::send, core, m_, n_);
+      TileOp send = node(TileOpKind::send, roles_.exchange, core, m_, n_);
       send.late = true;
       link(send, sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -268,20 +293,20 @@ class Builder {
       sends.push_back(add(send, {}, own[static_cast<size_t>(core)], free));
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      TileNode sum = node(TileKind::sum, core, m_ / plan_.shape.k, n_);
+      TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
+      sum.row = static_cast<int32_t>(row_m(core) + k_of(core) * (m_ / shape_.k));
+      sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
       sum.part = static_cast<uint8_t>(k_of(core));
-      sum.parts = static_cast<uint8_t>(plan_.shape.k);
+      sum.parts = static_cast<uint8_t>(shape_.k);
       std::vector<int32_t> operands = group_nodes(core, sends);
-      if (plan_.way != GatedWay::split) {  // once a sum, not once a partial
-        append_bias(core, operands);
-      }
+      append_bias(core, operands);
       sums.push_back(add(sum, {}, operands));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       state(core).exchanged = sums[static_cast<size_t>(core)];
       state(core).c_accumulator_free = sums[static_cast<size_t>(core)];
-      TileNode gather = node(TileKind::send, core, m_ / plan_.shape.k, n_);
-      link(gather, sent_.exchange_gather * chain_.element_bytes);
+      TileOp gather = node(TileOpKind::send, roles_.gather, core, m_ / shape_.k, n_);
+      link(gather, sent_.exchange_gather * element_);
       gathers.push_back(add(gather, {sums[static_cast<size_t>(core)]}));
     }
     for (int core = 0; core < graph_.cores; ++core) {
@@ -291,7 +316,7 @@ class Builder {
 
   template <typename Visit>
   void for_peers(int core, const Visit& visit) {
-    for (int ik = 0; ik < plan_.shape.k; ++ik) {
+    for (int ik = 0; ik < shape_.k; ++ik) {
       if (ik != k_of(core)) {
         visit(core_at(m_of(core), n_of(core), ik));
       }
@@ -300,14 +325,14 @@ class Builder {
 
   std::vector<int32_t> group_nodes(int core, const std::vector<int32_t>& nodes) const {
     std::vector<int32_t> result;
-    for (int ik = 0; ik < plan_.shape.k; ++ik) {
+    for (int ik = 0; ik < shape_.k; ++ik) {
       result.push_back(nodes[static_cast<size_t>(core_at(m_of(core), n_of(core), ik))]);
     }
     return result;
   }
 
   /// Bytes of the held tile `slot` of `bytes` bytes that each level keeps.
-  static Placement part_of(const Placement& whole, size_t slot, int64_t bytes) {
+  static Placed part_of(const Placed& whole, size_t slot, int64_t bytes) {
     int64_t from = static_cast<int64_t>(slot) * bytes;
     int64_t left = bytes;
     const auto take = [&](int64_t level) {
@@ -316,7 +341,7 @@ class Builder {
       left -= taken;
       return taken;
     };
-    Placement part;
+    Placed part;
     part.registers = take(whole.registers);
     part.scratchpad = take(whole.scratchpad);
     part.links = take(whole.links);
@@ -324,17 +349,19 @@ class Builder {
     return part;
   }
 
-  Placement c_part() const {
-    return part_of(analysis_.capacity.c, slot(Dim::l, Dim::n), m_ * n_ * chain_.element_bytes);
+  Placed c_part() const {
+    return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_);
   }
 
   int32_t finish_c(int core, const std::vector<int32_t>& operands, bool activates) {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
-    TileNode put = node(TileKind::finish, core, m_, n_);
+    TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
+    put.row = static_cast<int32_t>(row_m(core));
+    put.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
     put.late = activates;
-    put.parts = static_cast<uint8_t>(plan_.shape.k);
-    const Placement part = c_part();
+    put.parts = static_cast<uint8_t>(shape_.k);
+    const Placed part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
     put.bytes.global_write = part.global;
@@ -349,11 +376,11 @@ class Builder {
   int32_t own_slice(int core) {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
-    const Placement part = c_part();
+    const Placed part = c_part();
     if (part.links == 0 && part.global == 0) {
       return s.c_held[at];
     }
-    TileNode fetch = node(TileKind::fetch, core, m_, n_);
+    TileOp fetch = node(TileOpKind::fetch, roles_.hold, core, m_, n_);
     link(fetch, part.links);
     fetch.bytes.global_read = part.global;
     fetch.bytes.scratchpad_write += part.global;
@@ -369,7 +396,7 @@ class Builder {
       slices[static_cast<size_t>(core)] = own_slice(core);
       multiply_e(core, slices[static_cast<size_t>(core)], 0);
     }
-    for (int round = 1; round < plan_.shape.shuffle(); ++round) {
+    for (int round = 1; round < shape_.shuffle(); ++round) {
       std::vector<int32_t> next(cores_.size());
       for (int core = 0; core < graph_.cores; ++core) {
         next[static_cast<size_t>(core)] = pass_on(core, slices, round);
@@ -379,17 +406,17 @@ class Builder {
       }
       slices = next;
     }
-    received_ += plan_.shape.shuffle() - 1;
+    received_ += shape_.shuffle() - 1;
   }
 
   /// Core receives, from the next one of its ring, the slice that one had in the round before.
   int32_t pass_on(int core, const std::vector<int32_t>& slices, int round) {
-    const int ring = plan_.shape.shuffle();
+    const int ring = shape_.shuffle();
     const int from_n = group(core) * ring + (in_group(core) + 1) % ring;
     const int from = core_at(m_of(core), from_n, k_of(core));
     std::vector<int32_t>& slot_users = ring_slot(core, round);
-    TileNode send = node(TileKind::send, from, m_, n_);
-    link(send, m_ * n_ * chain_.element_bytes);
+    TileOp send = node(TileOpKind::send, roles_.shuffle, from, m_, n_);
+    link(send, m_ * n_ * element_);
     const int32_t sent = add(send, {slices[static_cast<size_t>(from)]}, {}, slot_users);
     slot_users.clear();
     slice_users(from, round - 1).push_back(sent);
@@ -409,14 +436,14 @@ class Builder {
   void multiply_e(int core, int32_t slice, int round) {
     CoreState& s = state(core);
     const int64_t slice_n =
-        group(core) * plan_.shape.shuffle() + (in_group(core) + round) % plan_.shape.shuffle();
-    const int32_t d = buffered(s.d, load_node(TileTensor::d, core, offset(Dim::n, slice_n),
+        group(core) * shape_.shuffle() + (in_group(core) + round) % shape_.shuffle();
+    const int32_t d = buffered(s.d, load_node(roles_.d, core, offset(Dim::n, slice_n),
                                               offset(Dim::l, l_of(core)), n_, l_));
-    TileNode product = node(TileKind::multiply, core, m_, l_);
+    TileOp product = node(TileOpKind::multiply, roles_.second, core, m_, l_);
     const int64_t in_registers = round == 0 ? c_part().registers : 0;
     product.flops = 2 * m_ * n_ * l_;
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
-    product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * chain_.element_bytes - in_registers;
+    product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * element_ - in_registers;
     const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free[0] : kNone;
     s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {}, {free});
     used(s.d, s.e_accumulator);
@@ -425,12 +452,12 @@ class Builder {
 
   // --- partial and finished E --------------------------------------------------------------
 
-  TileNode e_moved(TileKind kind, int core) const {
-    const Placement part =
-        part_of(analysis_.capacity.e, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
-    TileNode result = node(kind, core, m_, l_);
+  TileOp e_moved(TileOpKind kind, int core) const {
+    const Placed part =
+        part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
+    TileOp result = node(kind, roles_.second, core, m_, l_);
     result.bytes.registers = part.registers;
-    if (kind == TileKind::spill) {
+    if (kind == TileOpKind::spill) {
       result.late = true;
       result.bytes.scratchpad_write = part.scratchpad;
       result.bytes.global_write = part.global;
@@ -442,14 +469,14 @@ class Builder {
   }
 
   void begin_e() {
-    if (analysis_.capacity.e_tiles_held == 1) {
+    if (geometry_.e_tiles_held == 1) {
       return;  // the accumulator keeps it, or it begins empty
     }
     for (int core = 0; core < graph_.cores; ++core) {
       CoreState& s = state(core);
       s.e_accumulator = kNone;
       if (at_[Dim::n] > 0) {
-        s.e_accumulator = add(e_moved(TileKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]}, {},
+        s.e_accumulator = add(e_moved(TileOpKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]}, {},
                               {s.e_accumulator_free[0]});
       }
     }
@@ -458,7 +485,7 @@ class Builder {
   void spill_e() {
     for (int core = 0; core < graph_.cores; ++core) {
       CoreState& s = state(core);
-      const int32_t put = add(e_moved(TileKind::spill, core), {s.e_accumulator});
+      const int32_t put = add(e_moved(TileOpKind::spill, core), {s.e_accumulator});
       s.e_held[slot(Dim::n, Dim::l)] = put;
       release_e(s, put);
       s.e_accumulator = kNone;
@@ -467,7 +494,7 @@ class Builder {
 
   /// `by` is the last to read the accumulator in use; with two, the next E tile takes the other.
   void release_e(CoreState& s, int32_t by) {
-    if (analysis_.capacity.e_accumulators == 2) {
+    if (source(roles_.second).capacity == 2) {
       std::swap(s.e_accumulator_free[0], s.e_accumulator_free[1]);
       s.e_accumulator_free[1] = by;
     } else {
@@ -476,7 +503,7 @@ class Builder {
   }
 
   void finish_e() {
-    const int share_count = plan_.shape.reduce();
+    const int share_count = shape_.reduce();
     std::vector<int32_t> finished(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
       finished[static_cast<size_t>(core)] = state(core).e_accumulator;
@@ -494,7 +521,7 @@ class Builder {
   void reduce_scatter(std::vector<int32_t>& finished) {
     std::vector<int32_t> sends(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      TileNode send = node(TileKind::send, core, m_, l_);
+      TileOp send = node(TileOpKind::send, roles_.scatter, core, m_, l_);
       send.late = true;
       link(send, sent_.reduce_scatter * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -504,9 +531,9 @@ class Builder {
       sends[static_cast<size_t>(core)] = add(send, {finished[static_cast<size_t>(core)]}, {}, free);
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      TileNode sum = node(TileKind::reduce, core, m_ / plan_.shape.reduce(), l_);
+      TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
       sum.part = static_cast<uint8_t>(group(core));
-      sum.parts = static_cast<uint8_t>(plan_.shape.reduce());
+      sum.parts = static_cast<uint8_t>(shape_.reduce());
       std::vector<int32_t> operands;
       for (const int peer : reduce_group(core)) {
         operands.push_back(sends[static_cast<size_t>(peer)]);
@@ -521,65 +548,66 @@ class Builder {
   /// Cores with the same (M, L) tile, by group: they hold different partial sums of it.
   std::vector<int> reduce_group(int core) const {
     std::vector<int> cores;
-    for (int g = 0; g < plan_.shape.reduce(); ++g) {
-      cores.push_back(core_at(m_of(core), g * plan_.shape.shuffle() + in_group(core), k_of(core)));
+    for (int g = 0; g < shape_.reduce(); ++g) {
+      cores.push_back(core_at(m_of(core), g * shape_.shuffle() + in_group(core), k_of(core)));
     }
     return cores;
   }
 
   int32_t store_e(int core, int32_t tile) {
-    const int64_t rows = m_ / plan_.shape.reduce();
+    const int64_t rows = m_ / shape_.reduce();
     const int64_t row = row_m(core) + group(core) * rows;
     const int64_t col = offset(Dim::l, l_of(core));
     std::vector<int32_t> extra;
-    if (epilogue_ && chain_.bias1) {
-      extra.push_back(epilogue_load(TileTensor::bias1, core, 0, col, 1));
+    for (const NodeId of : epilogue_ ? roles_.last_loads : std::vector<NodeId>{}) {
+      const Stream& given = source_.streams[static_cast<size_t>(source(of).outputs[0])];
+      const bool row_of_l = given.block.size() == 1;
+      extra.push_back(epilogue_load(of, core, row_of_l ? 0 : row, col, row_of_l ? 1 : rows));
     }
-    if (epilogue_ && chain_.residual) {
-      extra.push_back(epilogue_load(TileTensor::residual, core, row, col, rows));
-    }
-    TileNode store = node(TileKind::store, core, rows, l_);
-    store.tensor = TileTensor::e;
+    TileOp store = node(TileOpKind::store, roles_.store, core, rows, l_);
     store.row = static_cast<int32_t>(row);
     store.col = static_cast<int32_t>(col);
-    store.late = plan_.shape.reduce() == 1;
-    const Trips& t = analysis_.trips;
-    const bool shared = t.all[Dim::n] != t.temporal[Dim::n] || t.all[Dim::k] != t.temporal[Dim::k];
-    store.bytes.global_write = rows * l_ * (shared ? kAccumulatorBytes : chain_.element_bytes);
+    store.late = shape_.reduce() == 1;
+    const bool shared = geometry_.sharers() > 1;
+    store.bytes.global_write = rows * l_ * (shared ? kAccumulatorBytes : element_);
     store.bytes.scratchpad_write = store.bytes.global_write;
     store.bytes.scratchpad_read = store.bytes.global_write;
     return add(store, {tile}, extra);
   }
 
-  int32_t epilogue_load(TileTensor tensor, int core, int64_t row, int64_t col, int64_t rows) {
-    TileNode load = load_node(tensor, core, row, col, rows, l_);
+  int32_t epilogue_load(NodeId of, int core, int64_t row, int64_t col, int64_t rows) {
+    TileOp load = load_node(of, core, row, col, rows, l_);
     load.bytes.scratchpad_read = load.bytes.global_read;
     return add(load, {});
   }
 
-  const Chain& chain_;
-  const Plan& plan_;
-  const Analysis& analysis_;
-  bool epilogue_;
+  const Graph& source_;
+  const TileRoles roles_;
+  const TileGeometry geometry_;
+  const ClusterShape shape_;
+  const GatedWay way_;
+  const int64_t element_;
+  const bool epilogue_;
+  Placed c_placed_, e_placed_;
+  int64_t stages_ = 1;
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;
   Extents at_{{0, 0, 0, 0}};
-  TileGraph graph_;
+  TileOps graph_;
   std::vector<CoreState> cores_;
   int64_t received_ = 0;  ///< slices that every core has received so far
 };
 
 }  // namespace
 
-std::vector<ClusterAt> clusters_of(const Plan& plan, const Trips& trips) {
+std::vector<ClusterAt> clusters_of(const Graph& graph) {
+  const TileGeometry geometry = tile_geometry(graph);
   std::vector<ClusterAt> clusters{ClusterAt{{0, 0, 0, 0}}};
-  for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
-    if (plan.schedule.temporal(dim)) {
-      continue;
-    }
+  for (const Dim dim : kAllDims) {
+    if (tile_loop_depth(*graph.tiles, dim) >= 0) continue;
     std::vector<ClusterAt> longer;
     for (const ClusterAt& at : clusters) {
-      for (int64_t step = 0; step < trips.all[dim]; ++step) {
+      for (int64_t step = 0; step < geometry.steps[dim]; ++step) {
         longer.push_back(at);
         longer.back()[dim] = step;
       }
@@ -589,22 +617,27 @@ std::vector<ClusterAt> clusters_of(const Plan& plan, const Trips& trips) {
   return clusters;
 }
 
-int64_t graph_size(const Plan& plan, const Analysis& analysis) {
-  const Visits& v = analysis.visits;
-  const ClusterShape& shape = plan.shape;
-  const int64_t each = v.a_loads + v.b_loads + v.d_loads + v.first_multiplies +
-                       2 * v.second_multiplies + v.c_tiles * (shape.k > 1 ? 6 : 3) + v.e_tiles * 5 +
-                       2 * v.e_respills;
-  return each * shape.cores();
+bool adds_epilogue(const ClusterAt& at) {
+  return at[Dim::n] == 0 && at[Dim::k] == 0;
 }
 
-TileGraph build_graph(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                      bool epilogue) {
-  if (obstacle_of(chain, plan, analysis.trips) != Obstacle::none) {
-    throw Error(ExitCode::internal,
-                fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
-  }
-  return Builder(chain, plan, analysis, epilogue).build();
+TileOps expand_tiles(const Graph& graph, bool epilogue) {
+  return Builder(graph, epilogue).build();
 }
 
-}  // namespace fuseflow::cluster
+LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
+  registers += other.registers;
+  scratchpad_read += other.scratchpad_read;
+  scratchpad_write += other.scratchpad_write;
+  link += other.link;
+  global_read += other.global_read;
+  global_write += other.global_write;
+  return *this;
+}
+
+LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
+  return {factor * bytes.registers, factor * bytes.scratchpad_read, factor * bytes.scratchpad_write,
+          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write};
+}
+
+}  // namespace fuseflow

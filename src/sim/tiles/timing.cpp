@@ -1,21 +1,24 @@
-#include "cluster/tile_timing.h"
+#include "sim/tiles/timing.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <queue>
+#include <tuple>
 
 #include "support/error.h"
 
-namespace fuseflow::cluster {
+namespace fuseflow {
 namespace {
 
-constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide bytes
+constexpr int64_t kEventsBetweenChecks = 1 << 14;
 constexpr int64_t kChannelPieceBytes = 512;
 constexpr int32_t kStagesOfANode = 4;  ///< read from afar, links, own core, write afar
 
+/// A rate of 0 is free.
 int64_t ticks_for(double amount, double per_cycle) {
+  if (per_cycle <= 0) return 0;
   return static_cast<int64_t>(std::ceil(amount * static_cast<double>(kTicks) / per_cycle));
 }
 
@@ -23,12 +26,12 @@ int64_t ticks_for(double amount, double per_cycle) {
 struct Successors {
   std::vector<int32_t> first, nodes, waits;
 
-  explicit Successors(const TileGraph& graph) {
+  explicit Successors(const TileOps& graph) {
     const size_t count = graph.nodes.size();
     first.assign(count + 1, 0);
     waits.assign(count, 0);
     for (size_t i = 0; i < count; ++i) {
-      const TileNode& node = graph.nodes[i];
+      const TileOp& node = graph.nodes[i];
       waits[i] = node.operands + node.orders;
       for (int32_t e = 0; e < waits[i]; ++e) {
         ++first[static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]) + 1];
@@ -40,7 +43,7 @@ struct Successors {
     nodes.resize(static_cast<size_t>(first[count]));
     std::vector<int32_t> next(first.begin(), first.end() - 1);
     for (size_t i = 0; i < count; ++i) {
-      const TileNode& node = graph.nodes[i];
+      const TileOp& node = graph.nodes[i];
       for (int32_t e = 0; e < waits[i]; ++e) {
         const auto from =
             static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]);
@@ -68,18 +71,22 @@ struct CoreClock {
 
 class Launch {
  public:
-  Launch(const ClusterMachine& machine, const std::vector<const TileGraph*>& graphs,
-         const std::vector<uint8_t>& which)
+  Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
+         const std::vector<uint8_t>& which, const LaunchOptions& options)
       : machine_(machine),
         graphs_(graphs),
         which_(which),
-        channels_(static_cast<size_t>(std::min<int64_t>(machine.global_channels, 4096)), 0) {
-    for (const TileGraph* graph : graphs) {
+        options_(options),
+        matrix_rate_(machine.matrix_rate(options.element_bytes)),
+        channels_(static_cast<size_t>(std::min<int64_t>(machine.global.channels, 4096)), 0) {
+    for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
     }
     const int cores = graphs.front()->cores;
+    const auto clusters = static_cast<int64_t>(which.size());
     slots_ = static_cast<int32_t>(
-        std::min<int64_t>(machine.concurrent_clusters(cores), static_cast<int64_t>(which.size())));
+        machine.core.count == 0 ? clusters
+                                : std::min(machine.concurrent_clusters(cores), clusters));
     if (slots_ < 1) {
       throw Error(ExitCode::rejected, fmt::format("a cluster of {} cores does not fit machine {}",
                                                   cores, machine.name));
@@ -87,6 +94,7 @@ class Launch {
     cores_per_cluster_ = cores;
     cores_.resize(static_cast<size_t>(slots_) * static_cast<size_t>(cores));
     waits_.resize(static_cast<size_t>(slots_));
+    begun_.resize(static_cast<size_t>(slots_));
     left_.resize(static_cast<size_t>(slots_));
     link_rate_ = machine.link_bytes_per_cycle(cores);
     link_latency_ = machine.link_latency(cores) * kTicks;
@@ -96,8 +104,14 @@ class Launch {
     for (int32_t cluster = 0; cluster < slots_; ++cluster) {
       start(cluster, 0);
     }
-    while (!events_.empty()) {
+    for (int64_t served = 1; !events_.empty(); ++served) {
       const Event event = events_.top();
+      if (served % kEventsBetweenChecks == 0 && options_.go_on &&
+          !options_.go_on(event.time / kTicks)) {
+        result_.finished = false;
+        end_ = std::max(end_, event.time);
+        break;
+      }
       events_.pop();
       advance(event);
     }
@@ -107,7 +121,7 @@ class Launch {
   }
 
  private:
-  const TileGraph& graph_of(int32_t cluster) const {
+  const TileOps& graph_of(int32_t cluster) const {
     return *graphs_[which_[static_cast<size_t>(cluster)]];
   }
   const Successors& successors_of(int32_t cluster) const {
@@ -118,6 +132,7 @@ class Launch {
   void start(int32_t cluster, int64_t time) {
     const size_t slot = slot_of(cluster);
     waits_[slot] = successors_of(cluster).waits;
+    if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
     for (size_t node = 0; node < waits_[slot].size(); ++node) {
       if (waits_[slot][node] == 0) {
@@ -131,13 +146,13 @@ class Launch {
 
   void ready(int32_t cluster, int32_t node, int64_t time) {
     const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
-    events_.push({time + (late ? machine_.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+    events_.push({time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
   }
 
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
   /// that every resource is asked in the order of time.
   void advance(const Event& event) {
-    const TileNode& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
+    const TileOp& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
     CoreClock& core =
         cores_[slot_of(event.cluster) * static_cast<size_t>(cores_per_cluster_) + node.core];
     int64_t time = event.time;
@@ -148,6 +163,7 @@ class Launch {
         events_.push({free, event.cluster, event.node, stage});
         return;
       }
+      begin(event, time);
       time = serve(node, core, stage, time, event);
       ++stage;
     }
@@ -158,15 +174,35 @@ class Launch {
     }
   }
 
+  void begin(const Event& event, int64_t time) {
+    if (options_.nodes == nullptr) return;
+    int64_t& begun = begun_[slot_of(event.cluster)][static_cast<size_t>(event.node)];
+    if (begun < 0) begun = time;
+  }
+
+  /// Operations end in the order of time, so stretches merge at the end of the list.
+  void account(int32_t cluster, int32_t op, const TileOp& done, int64_t time) {
+    if (options_.nodes == nullptr || done.node < 0) return;
+    TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
+    ++node.operations;
+    node.bytes += done.bytes;
+    int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
+    while (!node.busy.empty() && node.busy.back().second >= first) {
+      first = std::min(first, node.busy.back().first);
+      node.busy.pop_back();
+    }
+    node.busy.emplace_back(first, time);
+  }
+
   /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
   /// what they are asked in the order of time.
-  static int64_t free_at(const TileNode& node, const CoreClock& core, int32_t stage) {
+  static int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) {
     const bool port =
         (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
     return port ? core.port : stage == 2 && node.flops > 0 ? core.matrix : 0;
   }
 
-  int64_t serve(const TileNode& node, CoreClock& core, int32_t stage, int64_t time,
+  int64_t serve(const TileOp& node, CoreClock& core, int32_t stage, int64_t time,
                 const Event& event) {
     switch (stage) {
       case 0:
@@ -185,7 +221,8 @@ class Launch {
   /// Pieces of a transfer go to consecutive channels from one that the node's number selects; it
   /// arrives when its last piece has and the core's port has passed it all.
   int64_t global(CoreClock& core, int64_t bytes, int64_t time, const Event& event) {
-    core.port = time + ticks_for(static_cast<double>(bytes), machine_.core_port_bytes_per_cycle);
+    core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
+                                                  machine_.global.core_port_bytes_per_cycle));
     const auto channels = static_cast<int64_t>(channels_.size());
     const int64_t pieces =
         std::clamp<int64_t>((bytes + kChannelPieceBytes - 1) / kChannelPieceBytes, 1, channels);
@@ -199,7 +236,7 @@ class Launch {
       free = std::max(free, time) + service;
       last = std::max(last, free);
     }
-    return last + machine_.global_latency_cycles * kTicks;
+    return last + machine_.global.latency_cycles * kTicks;
   }
 
   int64_t over_link(CoreClock& core, int64_t bytes, int64_t time) const {
@@ -210,30 +247,31 @@ class Launch {
 
   /// The scratchpad serves reads and writes one after the other; a tile product holds the matrix
   /// unit until its arithmetic, its operands and its accumulator are through.
-  int64_t on_core(const TileNode& node, CoreClock& core, int64_t time) {
+  int64_t on_core(const TileOp& node, CoreClock& core, int64_t time) {
     const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
     int64_t end = time;
     if (bytes > 0) {
       core.scratchpad = std::max(time, core.scratchpad) +
-                        ticks_for(static_cast<double>(bytes), machine_.scratchpad_bytes_per_cycle);
+                        ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
       end = std::max(end, core.scratchpad);
     }
     if (node.bytes.registers > 0) {
       end = std::max(end, time + ticks_for(static_cast<double>(node.bytes.registers),
-                                           machine_.register_bytes_per_cycle));
+                                           machine_.core.register_bytes_per_cycle));
     }
     if (node.flops > 0) {
-      end = std::max(
-          end, time + ticks_for(static_cast<double>(node.flops), machine_.matrix_flops_per_cycle));
+      end = std::max({end, time + kTicks,
+                      time + ticks_for(static_cast<double>(node.flops), matrix_rate_)});
       core.matrix = end;
       matrix_busy_ += end - time;
       return end;
     }
-    return bytes > 0 ? end + machine_.scratchpad_latency_cycles * kTicks : end;
+    return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
   }
 
   void finished(int32_t cluster, int32_t node, int64_t time) {
-    const TileNode& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    account(cluster, node, done, time);
     result_.bytes += done.bytes;
     result_.flops += done.flops;
     ++result_.nodes;
@@ -259,13 +297,16 @@ class Launch {
     }
   }
 
-  const ClusterMachine& machine_;
-  const std::vector<const TileGraph*>& graphs_;
+  const Machine& machine_;
+  const std::vector<const TileOps*>& graphs_;
   const std::vector<uint8_t>& which_;
+  const LaunchOptions& options_;
+  const double matrix_rate_;
   std::vector<Successors> successors_;
   std::vector<int64_t> channels_;
   std::vector<CoreClock> cores_;
   std::vector<std::vector<int32_t>> waits_;
+  std::vector<std::vector<int64_t>> begun_;  ///< by slot and operation, for the nodes' times
   std::vector<int64_t> left_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   int32_t slots_ = 0;
@@ -288,9 +329,23 @@ Measured& Measured::operator+=(const Measured& next) {
   return *this;
 }
 
-Measured time_launch(const ClusterMachine& machine, const std::vector<const TileGraph*>& graphs,
-                     const std::vector<uint8_t>& which) {
-  return Launch(machine, graphs, which).run();
+Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
+                     const std::vector<uint8_t>& which, const LaunchOptions& options) {
+  return Launch(machine, graphs, which, options).run();
 }
 
-}  // namespace fuseflow::cluster
+Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options) {
+  const bool epilogue = !tile_roles(graph).last_loads.empty();
+  const TileOps first = expand_tiles(graph, true);
+  const TileOps other = epilogue ? expand_tiles(graph, false) : TileOps{};
+  std::vector<uint8_t> which;
+  for (const ClusterAt& at : clusters_of(graph)) {
+    which.push_back(epilogue && !adds_epilogue(at) ? 1 : 0);
+  }
+  std::vector<const TileOps*> graphs{&first};
+  if (epilogue) graphs.push_back(&other);
+  options.element_bytes = graph.tiles->element_bytes;
+  return time_launch(machine, graphs, which, options);
+}
+
+}  // namespace fuseflow

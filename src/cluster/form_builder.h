@@ -1,0 +1,79 @@
+// Builds the form of a chain that ends in a given statement, or says that there is none. The part of
+// recognition that reads expressions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "cluster/form.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// What a form was made of.
+struct BuiltForm {
+  ChainForm form;
+  std::set<TensorId> members;  ///< tensors whose statements belong to the chain
+  std::multiset<Op> ops;       ///< between the products, additions left out
+  bool windows = false;        ///< A is read through windows: a convolution
+  int first_loads = 0;         ///< vectors over N
+  int last_vectors = 0, last_tensors = 0;
+};
+
+class FormBuilder {
+ public:
+  /// `statement_of`: the statement that computes a tensor and may belong to a chain, or null.
+  FormBuilder(const Program& program,
+              std::function<const Statement*(TensorId)> statement_of)
+      : program_(program), statement_of_(std::move(statement_of)) {}
+
+  /// The chain whose second product is in the statement of `e`, followed by the sums of `tail`
+  /// (each the only user of the one before; the last gives the result).
+  std::optional<BuiltForm> build(const Statement& e, const std::vector<const Statement*>& tail);
+
+ private:
+  struct Refused {};
+  using Affine = TileSubscript;
+  using Binding = std::map<IndexId, Affine>;
+  struct Product {
+    const Statement* statement = nullptr;
+    int32_t left = -1, right = -1;
+    std::vector<IndexId> over;
+    Binding binding;
+  };
+
+  BuiltForm build_all(const Statement& e, const std::vector<const Statement*>& tail);
+  int64_t extent_of_index(const Statement& s, IndexId index) const;
+  int new_digit(const Statement& s, IndexId index, Dim dim);
+  Binding bind_results(const Statement& s, const std::vector<Affine>& subscripts) const;
+  FormAccess access_of(const Expr& node, const Binding& binding) const;
+  std::set<int> digits_of(const FormAccess& access) const;
+  bool only(const std::set<int>& digits, std::initializer_list<Dim> dims) const;
+  void require_dense(TensorId tensor) const;
+  static std::optional<Product> product_of(const Statement& s, const Expr& node,
+                                           const Binding& binding);
+
+  int32_t last_tree(const Statement& s, int32_t at, const Binding& binding);
+  void second_product();
+  bool try_second(const Expr& c, const Expr& d);
+  int32_t first_tree(const Statement& s, int32_t at, const Binding& binding);
+  int32_t first_access(const Statement& s, const Expr& node, const Binding& binding);
+  int32_t first_product(const Product& product);
+  bool try_first(const Product& product, const Expr& a, const Expr& b,
+                 const std::vector<int>& order);
+  static int32_t add(std::vector<FormNode>& nodes, FormNode node);
+  void check_element_bytes();
+
+  const Program& program_;
+  std::function<const Statement*(TensorId)> statement_of_;
+  BuiltForm built_;
+  std::set<TensorId> tail_tensors_;  ///< E and what sums follow it
+  std::optional<Product> second_;
+  std::map<TensorId, int32_t> made_;  ///< C's nodes by the tensor they compute
+  std::vector<int> k_digits_;
+  std::set<int> n_digits_;
+};
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,54 @@
+// Graphs of tiles: dense chains C = A B, E = f(C) D on the cores of linked clusters. What each node
+// is for, the sizes that follow from the text, and the rules. Meaning: ir-spec/cluster.md. Nothing
+// of machines, plans' costs or execution.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fuseflow {
+
+/// The nodes of a graph of tiles by what they do for the chain; -1 where there is none.
+struct TileRoles {
+  int branches = 1;  ///< first products: 2 in a gated chain
+  NodeId a = -1, d = -1;
+  std::array<NodeId, 2> b{-1, -1}, product{-1, -1};
+  NodeId exchange = -1, gather = -1, hold = -1, shuffle = -1, second = -1, scatter = -1, store = -1;
+  std::vector<NodeId> first_loads, first_maps;  ///< between the products: vectors over N, maps
+  std::vector<NodeId> last_loads, last_maps;    ///< after them: vectors over L, tensors of E's size
+};
+
+/// Sizes of a graph of tiles.
+struct TileGeometry {
+  ClusterShape shape;
+  Extents size;      ///< elements
+  Extents padded;    ///< ... with the padding
+  Extents tile;      ///< of one block
+  Extents steps;     ///< of a cluster along each dimension
+  Extents temporal;  ///< ... those walked in time; 1 where the dimension is spread over clusters
+  int64_t clusters = 1;
+  int64_t c_tiles_held = 1, e_tiles_held = 1;  ///< alive at a time in a core
+  /// Clusters that share the same range of E and add to it in memory.
+  int64_t sharers() const {
+    return steps[Dim::n] / temporal[Dim::n] * (steps[Dim::k] / temporal[Dim::k]);
+  }
+};
+
+/// Both need a graph that verify_tiles accepts.
+TileRoles tile_roles(const Graph& graph);
+TileGeometry tile_geometry(const Graph& graph);
+
+/// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.
+int tile_loop_depth(const TileMapping& tiles, Dim dim);
+
+/// Reports what is not a graph of tiles of this form: one hold, one second product, one store, the
+/// communication that the cluster's shape needs and no other, held bytes that are those of the tiles
+/// alive. Ids must be valid.
+void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error);
+
+}  // namespace fuseflow

@@ -1,0 +1,81 @@
+// A graph of tiles unrolled: one operation for each tile that a node of the graph handles on one
+// core of one cluster, with edges for the tiles that flow (operands) and for the space they need
+// (order). Every cluster runs the same operations at its own coordinates. Timing is in timing.h,
+// values in values.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/tiles.h"
+
+namespace fuseflow {
+
+inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
+inline constexpr int64_t kMostTileCopies = 16;   ///< of a tile buffer
+inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
+
+/// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
+struct LevelBytes {
+  int64_t registers = 0;
+  int64_t scratchpad_read = 0;
+  int64_t scratchpad_write = 0;
+  int64_t link = 0;
+  int64_t global_read = 0;
+  int64_t global_write = 0;
+  int64_t global() const { return global_read + global_write; }
+  LevelBytes& operator+=(const LevelBytes& other);
+  bool operator==(const LevelBytes&) const = default;
+};
+LevelBytes operator*(int64_t factor, const LevelBytes& bytes);
+
+enum class TileOpKind : uint8_t {
+  load,      ///< a tile from global memory
+  multiply,  ///< acc (+)= left * right on the matrix unit
+  send,      ///< tiles over the links to the other cores of a group
+  sum,       ///< exchange: this core's rows of C, summed over the group, and mapped
+  finish,    ///< a whole C tile put where it is held (mapped here when nothing was exchanged)
+  fetch,     ///< held C brought back from linked scratchpads or global memory
+  spill,     ///< a partial E tile put where it is held
+  refill,    ///< ... and fetched again
+  reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
+  store,     ///< E to global memory (added there when clusters share it)
+  map,       ///< an elementwise kernel on one tile (unfused programs)
+};
+
+/// Row and column are element offsets of the tile in its dimensions, for the cluster at the origin.
+struct TileOp {
+  TileOpKind kind = TileOpKind::load;
+  uint8_t core = 0;
+  uint8_t part = 0;    ///< this core's share of a summed tile
+  uint8_t parts = 1;   ///< shares of a summed tile
+  bool late = false;   ///< waits for the matrix unit's pipeline to drain
+  int32_t node = -1;   ///< of the graph
+  int32_t row = 0, col = 0;
+  int32_t rows = 0, cols = 0;
+  LevelBytes bytes;
+  int64_t flops = 0;
+  int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
+  int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
+};
+
+struct TileOps {
+  std::vector<TileOp> nodes;  ///< in a topological order
+  std::vector<int32_t> edges;
+  int cores = 1;
+};
+
+/// The cluster's coordinates: how many steps it is away from the origin along spatial dimensions.
+using ClusterAt = Extents;
+
+/// Clusters of a graph, M outermost and L innermost.
+std::vector<ClusterAt> clusters_of(const Graph& graph);
+
+/// Whether the cluster adds what follows the second product (bias, residual): the first of those
+/// that share a range of E does.
+bool adds_epilogue(const ClusterAt& at);
+
+/// The operations of one cluster. Throws Error(unfinished) above 2^22.
+TileOps expand_tiles(const Graph& graph, bool epilogue);
+
+}  // namespace fuseflow

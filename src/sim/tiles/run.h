@@ -1,0 +1,14 @@
+// Runs a region whose graph is one of tiles: timing, values and counts, as run_graph gives them for
+// every graph.
+#pragma once
+
+#include "sim/run.h"
+
+namespace fuseflow {
+
+/// As run_graph. Throws Error(rejected) when a core cannot hold what the graph keeps on it, or a
+/// cluster has more cores than the machine.
+RunResult run_tiles(const Program& program, const Graph& graph, const TensorData& data,
+                    const Machine& machine, const RunOptions& options);
+
+}  // namespace fuseflow

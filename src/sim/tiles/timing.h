@@ -1,0 +1,52 @@
+// Exact timing of tile operations on a machine of cores: an event simulation with resources that
+// serve in the order of simulated time (ties by cluster, then operation). Counts the bytes that the
+// operations move. Rules: ir-spec/cluster.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "machine/machine.h"
+#include "sim/tiles/expand.h"
+
+namespace fuseflow {
+
+/// What the operations of one node of the graph did, over all cores and clusters.
+struct TileNodeTime {
+  int64_t operations = 0;
+  LevelBytes bytes;
+  /// Maximal stretches [first, end) of time, in ticks, in which an operation was under way.
+  std::vector<std::pair<int64_t, int64_t>> busy;
+};
+
+/// What one launch (a kernel) took.
+struct Measured {
+  int64_t cycles = 0;
+  LevelBytes bytes;
+  int64_t flops = 0;  ///< of the matrix units
+  int64_t nodes = 0;
+  int64_t matrix_busy_cycles = 0;              ///< summed over cores
+  bool finished = true;                        ///< false: `go_on` said no
+  Measured& operator+=(const Measured& next);  ///< `next` runs after this one
+};
+
+inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide
+
+struct LaunchOptions {
+  int64_t element_bytes = 2;
+  std::vector<TileNodeTime>* nodes = nullptr;  ///< by NodeId of the graph; sized by the caller
+  std::function<bool(int64_t cycles)> go_on;   ///< asked now and then
+};
+
+/// Clusters of one launch: operations `graphs[which[c]]` for cluster c. Cluster c waits until
+/// cluster c - (clusters at a time) has ended; within a cluster every operation runs when its
+/// operands and its space are there.
+Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
+                     const std::vector<uint8_t>& which, const LaunchOptions& options = {});
+
+/// A graph of tiles as one launch.
+Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options = {});
+
+}  // namespace fuseflow
