@@ -210,7 +210,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
     return true;
   };
   if (best->rank == 0) return left("no plan fits the machine");
-  const Measured apart = unfused(chain, machine, o.top, true);
+  const Measured apart = unfused(chain, machine, o.top, Kernels::separate);
   if (best->measure.measured.cycles >= apart.cycles) {
     return left(fmt::format("its best plan takes {} cycles, unfused kernels {}",
                             best->measure.measured.cycles, apart.cycles));

@@ -1,5 +1,6 @@
 """The figures and tables: each function measures, compares with the published numbers and writes
 out/NAME.csv and out/NAME.svg."""
+import chains
 import programs
 import published
 from harness import bytes_of, rows
@@ -356,4 +357,4 @@ def count(h, name, mode):
 
 ALL = {"fig12": figure_12, "fig14": figure_14, "fig15": figure_15, "fig16": figure_16,
        "fig17": figure_17, "fig18": figure_18, "table3": table_3, "table4": table_4,
-       "search": search}
+       "search": search, "chains": chains.workloads, "chains_pruning": chains.pruning}

@@ -2,7 +2,7 @@
 
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
-from models import (attention, autoencoder, bigbird, conv, encoder, gat, gcn, gemm, gnn, gpt,
+from models import (attention, autoencoder, bigbird, chain, conv, encoder, gat, gcn, gemm, gnn, gpt,
                     gpt3, llama, message_passing, sage, storage, transformer)
 
 FAMILIES = {
@@ -18,6 +18,7 @@ FAMILIES = {
     "llama": llama,
     "encoder": encoder,
     "gemm": gemm,
+    "chain": chain,
     "conv": conv,
     "gnn": gnn,
     "transformer": transformer,

@@ -270,30 +270,79 @@ Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
   return time_launch(machine, {&full, &rest}, which, {element_bytes, nullptr, {}});
 }
 
-Measured unfused(const Chain& chain, const Machine& machine, int top,
-                 bool separate_activation) {
+namespace {
+
+/// The largest tile of at most `most` that divides.
+int64_t fixed_tile(int64_t size, int64_t most) {
+  int64_t tile = 16;
+  while (tile * 2 <= most && size % (tile * 2) == 0) tile *= 2;
+  return tile;
+}
+
+Measured fixed_product(const ProductSize& size, const Machine& machine) {
+  ProductPlan plan;
+  plan.m = fixed_tile(size.m, 128);
+  plan.n = fixed_tile(size.n, 128);
+  plan.k = fixed_tile(size.k, 64);
+  plan.stages = kStages;
+  return measure_product(size, plan, machine);
+}
+
+/// Launches one after the other.
+class Launches {
+ public:
+  explicit Launches(const Machine& machine) : machine_(machine) {}
+  void add(const Measured& kernel) {
+    if (kernels_++ > 0) total_.cycles += machine_.reconfiguration_cycles;
+    total_ += kernel;
+  }
+  const Measured& total() const { return total_; }
+
+ private:
+  const Machine& machine_;
+  Measured total_;
+  int kernels_ = 0;
+};
+
+}  // namespace
+
+Measured unfused(const Chain& chain, const Machine& machine, int top, Kernels kernels) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
   const int64_t bytes = chain.element_bytes;
+  const auto product = [&](const ProductSize& size) {
+    return kernels == Kernels::fixed ? fixed_product(size, machine)
+                                     : best_product(size, machine, top);
+  };
+  Launches all(machine);
   ProductSize first{m, n, k, chain.bias0 > 0, false, bytes};
-  Measured total = best_product(first, machine, top);
+  all.add(product(first));
   if (chain.gated()) {
-    first.gate = !separate_activation;
-    total += best_product(first, machine, top);
+    first.gate = kernels == Kernels::folded;
+    all.add(product(first));
   }
-  if (separate_activation) {
-    if (chain.activation != Activation::none) {
-      total += elementwise(m * n, 1, bytes, machine);
-    }
-    if (chain.gated()) {
-      total += elementwise(m * n, 2, bytes, machine);
-    }
+  if (kernels != Kernels::folded) {
+    if (chain.activation != Activation::none) all.add(elementwise(m * n, 1, bytes, machine));
+    if (chain.gated()) all.add(elementwise(m * n, 2, bytes, machine));
   }
-  total += best_product({m, l, n, chain.bias1, false, bytes}, machine, top);
-  if (chain.residual) {
-    total += elementwise(m * l, 2, bytes, machine);
+  all.add(product({m, l, n, chain.bias1, false, bytes}));
+  if (chain.residual) all.add(elementwise(m * l, 2, bytes, machine));
+  return all.total();
+}
+
+int64_t least_bytes(const Chain& chain, bool fused) {
+  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
+                l = chain.size[Dim::l];
+  const int64_t branches = chain.gated() ? 2 : 1;
+  int64_t elements = m * k + branches * k * n + n * l + m * l + chain.bias0 * n +
+                     (chain.bias1 ? l : 0) + (chain.residual ? m * l : 0);
+  if (!fused) {
+    elements += (branches - 1) * m * k + branches * m * n + m * n;  // A again; C out and in
+    if (chain.activation != Activation::none) elements += 2 * m * n;
+    if (chain.gated()) elements += 3 * m * n;
+    if (chain.residual) elements += 2 * m * l;
   }
-  return total;
+  return elements * chain.element_bytes;
 }
 
 }  // namespace fuseflow::cluster

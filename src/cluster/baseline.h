@@ -31,10 +31,19 @@ Measured best_product(const ProductSize& size, const Machine& machine, int top);
 Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
                      const Machine& machine);
 
-/// Kernels of a chain. `separate_activation`: activation, gate multiply and residual are kernels
-/// of their own (one kernel an operator); else they are folded into the products' stores, which
-/// then read what they need there.
-Measured unfused(const Chain& chain, const Machine& machine, int top,
-                 bool separate_activation);
+/// What the unfused program is made of.
+enum class Kernels : uint8_t {
+  separate,  ///< one kernel an operator: activation, gate multiply and residual apart
+  folded,    ///< elementwise operators in the products' stores, which then read what they need
+  fixed,     ///< as separate, products not tuned: tiles of 128 x 128 x 64 (less where they do not
+             ///< divide), one a block, K not split
+};
+
+/// The kernels of a chain one after the other, with the machine's reconfiguration_cycles between.
+Measured unfused(const Chain& chain, const Machine& machine, int top, Kernels kernels);
+
+/// Bytes of global memory that nothing can save: every operand read and every result written once,
+/// by one kernel an operator or by one kernel for all.
+int64_t least_bytes(const Chain& chain, bool fused);
 
 }  // namespace fuseflow::cluster

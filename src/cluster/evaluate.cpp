@@ -77,8 +77,9 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
 Evaluation evaluate(const Chain& padded_chain, const Machine& machine, int top) {
   Evaluation result;
   result.chain = padded_chain;
-  result.unfused = unfused(padded_chain, machine, top, true);
-  result.unfused_folded = unfused(padded_chain, machine, top, false);
+  result.unfused = unfused(padded_chain, machine, top, Kernels::separate);
+  result.unfused_folded = unfused(padded_chain, machine, top, Kernels::folded);
+  result.unfused_fixed = unfused(padded_chain, machine, top, Kernels::fixed);
   result.scratchpad_only = best_of(padded_chain, machine, top, Holding::scratchpad);
   result.one_core = best_of(padded_chain, machine, top, Holding::one_core);
   result.analyzer_cycles = median_random_cycles(padded_chain, machine, top, Holding::one_core);
@@ -97,7 +98,8 @@ std::string evaluation_header() {
          "random_cycles,"
          "linked,linked_global_bytes,linked_cycles,linked_link_bytes,global_ratio,speedup,"
          "folded_speedup,rank,plan,simulation,scale,checked,max_abs_error,fused_global_bytes,fused_"
-         "cycles,fused_global_ratio,fused_speedup\n";
+         "cycles,fused_global_ratio,fused_speedup,fixed_global_bytes,fixed_cycles,"
+         "fixed_global_ratio,fixed_speedup,unfused_least_bytes,fused_least_bytes,chosen\n";
 }
 
 std::string evaluation_row(const Evaluation& e, const Machine& machine) {
@@ -109,7 +111,7 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
   std::replace(plan.begin(), plan.end(), ',', 'x');
   return fmt::format(
       "1,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
-      "{:.3g},{},{},{:.3f},{:.3f}\n",
+      "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{}\n",
       e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m], e.chain.size[Dim::n],
       e.chain.size[Dim::k], e.chain.size[Dim::l], e.unfused.bytes.global(), e.unfused.cycles,
       e.unfused_folded.bytes.global(), e.unfused_folded.cycles, optional_plan(e.scratchpad_only),
@@ -118,7 +120,12 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
       ratio(e.unfused.cycles, best.cycles), ratio(e.unfused_folded.cycles, best.cycles),
       e.linked.rank, plan, e.linked.measure.scale == 1 ? "full" : "reduced", e.linked.measure.scale,
       e.values.passed ? "yes" : "no", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
-      ratio(e.unfused.bytes.global(), fused.bytes.global()), ratio(e.unfused.cycles, fused.cycles));
+      ratio(e.unfused.bytes.global(), fused.bytes.global()), ratio(e.unfused.cycles, fused.cycles),
+      e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
+      ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
+      ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(e.chain, false),
+      least_bytes(e.chain, true),
+      fused.cycles >= e.unfused.cycles ? "unfused" : alone ? "one_core" : "linked");
 }
 
 }  // namespace fuseflow::cluster

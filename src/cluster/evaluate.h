@@ -26,6 +26,7 @@ struct Evaluation {
   Chain chain;              ///< padded
   Measured unfused;         ///< one kernel an operator
   Measured unfused_folded;  ///< elementwise operators folded into the products
+  Measured unfused_fixed;   ///< one kernel an operator, products in tiles of 128 x 128 x 64
   MeasuredPlan scratchpad_only;
   MeasuredPlan one_core;        ///< the search over clusters of one core, without links
   MeasuredPlan linked;          ///< the search over linked clusters

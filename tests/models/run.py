@@ -3,7 +3,8 @@
 
 A case is NAME.onnx with NAME/case.txt (its --bind and --expect options). For each fusion strategy:
 fuseflow-import | fuseflow-fuse --strategy=S | fuseflow-sim --check --expect. A case fails unless the
-pipe ends with status 0. gaps.txt lists what is known to fail and why; a listed case that passes is a
+pipe ends with status 0. The strategy `cluster` is fuseflow-cluster in the place of fuseflow-fuse, on the
+machine h100; cases named chain_* must be planned. gaps.txt lists what is known to fail and why; a listed case that passes is a
 failure too, so that the list stays true.
 """
 
@@ -47,10 +48,14 @@ def run_case(arguments, name, strategy):
     models = pathlib.Path(arguments.models)
     bind, expect = read_options(models / name / "case.txt")
     tools = pathlib.Path(arguments.tools)
+    middle = [tools / "fuseflow-fuse", f"--strategy={strategy}"]
+    machine = []
+    if strategy == "cluster":
+        middle, machine = [tools / "fuseflow-cluster"], ["--machine", "h100"]
     stages = [
         [tools / "fuseflow-import", f"{name}.onnx", *bind],
-        [tools / "fuseflow-fuse", f"--strategy={strategy}"],
-        [tools / "fuseflow-sim", "--check", *expect, *arguments.sim],
+        middle,
+        [tools / "fuseflow-sim", "--check", *machine, *expect, *arguments.sim],
     ]
     text = b""
     for stage in stages:
@@ -63,6 +68,8 @@ def run_case(arguments, name, strategy):
             error = done.stderr.decode(errors="replace").strip().splitlines()
             return False, f"{stage[0].name}: status {done.returncode}: {' | '.join(error[-3:])}"
         text = done.stdout
+        if stage[0].name == "fuseflow-cluster" and name.startswith("chain_") and b"tiles [" not in text:
+            return False, "no chain was planned"
     return True, text.decode().strip().splitlines()[-1]
 
 
@@ -70,7 +77,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", required=True, help="folder of the built tools")
     parser.add_argument("--models", default=str(ROOT / "testdata" / "models"))
-    parser.add_argument("--strategy", action="append", help="none, layer, full or auto; repeatable")
+    parser.add_argument("--strategy", action="append", help="none, layer, full, auto or cluster; repeatable")
     parser.add_argument("--filter", default="*", help="pattern of case names")
     parser.add_argument("--gaps", default=str(pathlib.Path(__file__).with_name("gaps.txt")))
     parser.add_argument("--jobs", type=int, default=2)
