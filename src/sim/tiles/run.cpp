@@ -203,15 +203,16 @@ class Counts {
   int64_t c_tiles_ = 0, e_tiles_ = 0, uses_ = 0, c_elements_ = 0, e_elements_ = 0, sharers_ = 1;
 };
 
-void report_spans(const std::vector<TileNodeTime>& times, const RunOptions& options) {
-  if (!options.busy_span) return;
+/// When each node was busy, for --trace.
+void trace_nodes(const std::vector<TileNodeTime>& times, RunResult& result) {
+  result.activity.resize(times.size());
   for (size_t n = 0; n < times.size(); ++n) {
     int64_t free = 0;
     for (const auto& [first, end] : times[n].busy) {
       const int64_t begin = std::max(free, first / kTicks);
       const int64_t last = std::max<int64_t>(end - 1, first) / kTicks;
       if (last < begin) continue;
-      options.busy_span(static_cast<NodeId>(n), begin, last);
+      result.activity[n].add(begin, last);
       free = last + 1;
     }
   }
@@ -240,7 +241,7 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   result.nodes.resize(graph.nodes.size());
   result.streams.resize(graph.streams.size());
   Counts(graph, times, result).fill();
-  report_spans(times, options);
+  if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
   if (result.finish != Finish::done) return result;
