@@ -83,7 +83,48 @@ std::string tensor_of(const Program& program, const Node& node) {
   throw Error(ExitCode::internal, fmt::format("region @{}: {}", region.name, what));
 }
 
-void assert_region(const Program& program, const Region& region, const RunResult& result) {
+/// Whether a stream of references visits every position of `tensor` down to `level`: scans alone, from the
+/// root, of all of each level.
+bool visits_all(const Graph& graph, StreamId stream, TensorId tensor, int level,
+                const Storage& storage) {
+  const Node& node = graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
+  if (level < 0) return node.kind == NodeKind::root;
+  if (node.kind != NodeKind::scan || node.tensor != tensor || node.level != level ||
+      node.offset != 0 || node.outputs.size() < 2 || node.outputs[1] != stream) {
+    return false;
+  }
+  const auto& loops = graph.streams[static_cast<size_t>(node.outputs[0])].indices;
+  const int64_t extent = graph.indices[static_cast<size_t>(loops.back())].extent;
+  return storage.levels[static_cast<size_t>(level)].extent <= extent &&
+         visits_all(graph, node.inputs[0].stream, tensor, level - 1, storage);
+}
+
+/// Compulsory traffic: what visits all of a tensor reads all of it, what is written is written whole.
+void assert_compulsory(const Program& program, const Region& region, const RunResult& result,
+                       const TensorData& data) {
+  int64_t written = 0;
+  for (const auto& [tensor, storage] : result.results) {
+    written += written_bytes(program, tensor, -1, *storage);
+  }
+  if (result.dram_write_bytes + result.scratchpad_write_bytes < written) {
+    broken(region, "less was written than the results hold");
+  }
+  const Graph& graph = *region.graph;
+  for (size_t n = 0; n < graph.nodes.size() && result.finish == Finish::done; ++n) {
+    const Node& node = graph.nodes[n];
+    const Storage* storage = node.kind == NodeKind::array ? data.find(node.tensor) : nullptr;
+    if (storage == nullptr || node.inputs.empty()) continue;
+    const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+    const int last = static_cast<int>(storage->levels.size()) - 1;
+    if (!visits_all(graph, node.inputs[0].stream, node.tensor, last, *storage)) continue;
+    if (result.nodes[n].read_bytes < storage->stored() * element_bytes(tensor.type)) {
+      broken(region, fmt::format("node {} visits all of %{} and read {} bytes", n, tensor.name,
+                                 result.nodes[n].read_bytes));
+    }
+  }
+}
+
+void assert_region(const Region& region, const RunResult& result) {
   int64_t given = 0;
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     const NodeStats& s = result.nodes[n];
@@ -105,13 +146,6 @@ void assert_region(const Program& program, const Region& region, const RunResult
   if (given != result.tokens) {
     broken(region, fmt::format("{} tokens given, {} counted", given, result.tokens));
   }
-  int64_t compulsory = 0;
-  for (const auto& [tensor, storage] : result.results) {
-    compulsory += written_bytes(program, tensor, -1, *storage);
-  }
-  if (result.dram_write_bytes + result.scratchpad_write_bytes < compulsory) {
-    broken(region, "less was written than the results hold");
-  }
 }
 
 std::string roofline(const Machine& machine, const RunResult& result) {
@@ -128,7 +162,8 @@ std::string roofline(const Machine& machine, const RunResult& result) {
 
 void assert_invariants(const Program& program, const ProgramRun& run) {
   for (size_t r = 0; r < run.regions.size(); ++r) {
-    assert_region(program, program.regions[r], run.regions[r]);
+    assert_region(program.regions[r], run.regions[r]);
+    assert_compulsory(program, program.regions[r], run.regions[r], run.data);
   }
 }
 
@@ -223,7 +258,22 @@ std::string bottleneck_summary(const Program& program, const Machine& machine,
         share * static_cast<double>(critical->blocked), roofline(machine, result));
   }
   int64_t tokens = 0;
-  for (const RunResult& result : run.regions) tokens += result.tokens;
+  int64_t requests = 0;
+  int64_t hits = 0;
+  for (const RunResult& result : run.regions) {
+    tokens += result.tokens;
+    requests += result.memory_requests;
+    hits += result.memory_row_hits;
+  }
+  if (requests > 0) {
+    text += fmt::format("memory served {} requests ({:.3f} million a second of host time)", requests,
+                        static_cast<double>(requests) / std::max(run.seconds, 1e-9) * 1e-6);
+    if (machine.dram.model == "banked") {
+      text += fmt::format(", {:.1f}% of them in open rows",
+                          100.0 * static_cast<double>(hits) / static_cast<double>(requests));
+    }
+    text += "\n";
+  }
   text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
                       total_cycles(run, machine), tokens, run.seconds,
                       static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6);

@@ -110,6 +110,8 @@ struct RunResult {
   int64_t register_bytes = 0;  ///< accumulators and tiles kept in registers (graphs of tiles)
   int64_t tokens = 0;
   int64_t peak_fifo_tokens = 0;   ///< largest peak of a stream
+  int64_t memory_requests = 0;    ///< bursts that the memory model served
+  int64_t memory_row_hits = 0;    ///< of those, to an open row (dram.model=banked)
   int64_t timing_operations = 0;  ///< how often the executor worked out a time (a run counts once)
   std::vector<NodeStats> nodes;   ///< by NodeId
   std::vector<StreamStats> streams;  ///< by StreamId

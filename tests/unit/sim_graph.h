@@ -118,6 +118,14 @@ class GraphBuilder {
     last().order = order;
     return out;
   }
+  /// A stream for each of `copies`.
+  std::vector<StreamId> parallelize(StreamId x, size_t copies) {
+    return add(NodeKind::parallelize, {x},
+               std::vector<std::pair<StreamKind, std::vector<int>>>(copies, {kind(x), indices(x)}));
+  }
+  StreamId serialize(const std::vector<StreamId>& copies) {
+    return add(NodeKind::serialize, copies, {{kind(copies[0]), indices(copies[0])}})[0];
+  }
   StreamId align(StreamId to, StreamId from, StreamId x) {
     return add(NodeKind::align, {to, from, x}, {{kind(x), indices(x)}})[0];
   }

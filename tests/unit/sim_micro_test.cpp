@@ -377,6 +377,27 @@ struct Copy {
   }
 };
 
+TEST_P(Micro, ParallelizeAndSerialize) {
+  // root 0@0 D@1; scan of 4 elements 0@1 1@2 2@3 3@4; the stop (D arrived at 2) S0@5, D@6
+  // parallelize takes them at 2 3 4 5, S0 at 6, D at 7; fiber 0 starts with copy 0
+  // serialize: heads 0 (arrives 3) of copy 0, 1 (4) of copy 1, 2 (5), 3 (6); both stops arrive at 7: S0@7, D@8
+  // array 4 5 6 7, S0@8 D@9; reduce gives the sum at 9, D@10; write value@10, D@11: cycles = 12
+  GraphBuilder b;
+  const TensorId a = b.input("a", {4}, "dense", {1, 2, 3, 4});
+  const TensorId y = b.output("y", {}, "scalar");
+  const StreamId root = b.root();
+  const auto [crd, ref] = b.scan(a, 0, root, b.index("i", 4));
+  const auto copies = b.parallelize(ref, 2);
+  const StreamId whole = b.serialize(copies);
+  b.write_values(y, {b.reduce(root, b.array(a, whole))});
+  const RunResult r = run(b);
+  EXPECT_EQ(show(b.graph, r, copies[0]), "0@2 2@4 S0@6 D@7");
+  EXPECT_EQ(show(b.graph, r, copies[1]), "1@3 3@5 S0@6 D@7");
+  EXPECT_EQ(show(b.graph, r, whole), "0@3 1@4 2@5 3@6 S0@7 D@8");
+  EXPECT_EQ(r.cycles, 12);
+  EXPECT_EQ(scalar(r), 10);
+}
+
 TEST_P(Micro, LatencyAndInterval) {
   // Loads take 5 cycles and start every 2: scan 1 2 3 4 5 6; array 2 4 6 8 10 12, arriving 5 later
   // write 7 9 11 13, S0 15, D 17. cycles = 18

@@ -38,6 +38,7 @@ class Bounded {
   int64_t reached() const;  ///< latest step or answer so far, + 1
   void fill(NodeId node, NodeStats& stats) const;
   void fill_peaks(std::vector<StreamStats>& streams) const;
+  MemoryStats memory_stats() const { return memory_ ? memory_->stats() : MemoryStats{}; }
 
  private:
   /// A node's replay, or one side of a node that reads memory (EngineNode::before).

@@ -442,7 +442,12 @@ void Run::summarize() {
     StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[0].stream)];
     stats.peak = std::max(stats.peak, tails_[n]->input_peak());
   }
-  if (replay_) replay_->fill_peaks(result_.streams);
+  if (replay_) {
+    replay_->fill_peaks(result_.streams);
+    const MemoryStats memory = replay_->memory_stats();
+    result_.memory_requests = memory.reads + memory.writes;
+    result_.memory_row_hits = memory.row_hits;
+  }
   finish_counts(program_, graph_, data_, result_);
 }
 
