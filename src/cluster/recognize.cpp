@@ -147,7 +147,7 @@ class Finder {
 bool scheduled(const Region& region) {
   const Schedule& s = region.schedule;
   return region.graph.has_value() || !s.order.empty() || !s.placements.empty() ||
-         !s.parallel.empty() || !s.blocks.empty();
+         !s.parallel.empty();
 }
 
 }  // namespace

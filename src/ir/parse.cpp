@@ -21,7 +21,7 @@ constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense =
 const std::vector<std::string> kTopWords = {"program", "dim",    "input", "const",
                                             "temp",    "result", "region"};
 const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
-                                               "block", "plan",  "graph", "barriers"};
+                                               "plan",  "graph", "barriers"};
 
 bool is_one_of(const Token& token, const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(),
@@ -264,8 +264,6 @@ class ProgramParser {
       parse_place(region.schedule);
     } else if (token.is("parallel")) {
       parse_parallel(region.schedule);
-    } else if (token.is("block")) {
-      parse_block(region.schedule);
     } else if (token.is("barriers")) {
       c_.next();
       region.schedule.barriers = true;
@@ -307,20 +305,6 @@ class ProgramParser {
     parallel.factor = c_.expect_integer_in(1, 1 << 20, "a number of copies", "parallel i = 4");
     parallel.contiguous = c_.accept("contiguous");
     schedule.parallel.push_back(std::move(parallel));
-  }
-
-  void parse_block(Schedule& schedule) {
-    c_.next();
-    Block block;
-    block.tensor = resolve_tensor(c_, names_, c_.next());
-    c_.expect("=", "block %w = [16, 16]");
-    c_.expect("[", "block %w = [16, 16]");
-    do {
-      block.extents.push_back(
-          c_.expect_integer_in(1, 1 << 20, "a block extent", "block %w = [16, 16]"));
-    } while (c_.accept(","));
-    c_.expect("]", "block %w = [16, 16]");
-    schedule.blocks.push_back(std::move(block));
   }
 
   void parse_plan(Region& region) {

@@ -337,10 +337,6 @@ std::string print_schedule(const Program& program, const Schedule& schedule) {
     text += fmt::format("  parallel {} = {}{}\n", quote_if_needed(parallel.index), parallel.factor,
                         parallel.contiguous ? " contiguous" : "");
   }
-  for (const Block& block : schedule.blocks) {
-    text += fmt::format("  block {} = [{}]\n", tensor_text(program, block.tensor),
-                        fmt::join(block.extents, ", "));
-  }
   if (schedule.barriers) text += "  barriers\n";
   return text;
 }

@@ -101,16 +101,10 @@ struct Parallel {
   bool contiguous = false;  ///< split by coordinate range instead of round robin
 };
 
-struct Block {
-  TensorId tensor = -1;
-  std::vector<int64_t> extents;  ///< one per dimension, 1 where unblocked
-};
-
 struct Schedule {
   std::vector<std::string> order;  ///< region indices, outermost first; empty: the default order
   std::vector<UsePlacement> placements;
   std::vector<Parallel> parallel;
-  std::vector<Block> blocks;
   bool barriers = false;  ///< phases wait for the end of those before, also where rows would do
 };
 

@@ -108,8 +108,10 @@ class Verifier {
                                        : "a `place` line in a region (this one is computed)"));
     }
     const Facts fill = closed(facts_of_constant(t.fill));
-    // A tensor without absent entries has its fill only outside its extents, which readers add.
-    const bool absent = !t.format.all_dense();
+    // A tensor without absent entries has its fill only outside its extents: readers add it there, and
+    // nothing takes in the padding of blocks.
+    const bool absent = std::any_of(t.format.levels.begin(), t.format.levels.end(),
+                                    [](LevelKind kind) { return kind != LevelKind::dense; });
     if (absent && (!satisfies(fill, closed(t.facts)) || !satisfies(fill, closed(t.assumed)))) {
       error(t.where,
             fmt::format("the fill {} of %{} contradicts its facts, expected facts that hold of "
@@ -220,7 +222,6 @@ class Verifier {
                                         region.name, parallel.index, parallel.factor));
       }
     }
-    for (const Block& block : schedule.blocks) check_block(region, block);
   }
 
   bool check_placement(const Region& region, int r, const UsePlacement& use) {
@@ -257,23 +258,6 @@ class Verifier {
                       region.name, name(use.tensor), placement_name(use.placement)));
     }
     return true;
-  }
-
-  void check_block(const Region& region, const Block& block) {
-    if (!valid(block.tensor)) {
-      return error(region.where, fmt::format("region @{} blocks an unknown tensor", region.name));
-    }
-    if (block.extents.size() != p_.tensors[block.tensor].shape.size()) {
-      error(region.where, fmt::format("region @{} blocks {} by {} extents, expected {} (its rank)",
-                                      region.name, name(block.tensor), block.extents.size(),
-                                      p_.tensors[block.tensor].shape.size()));
-    }
-    for (const int64_t extent : block.extents) {
-      if (extent < 1) {
-        error(region.where, fmt::format("region @{} blocks {} by {}, expected at least 1",
-                                        region.name, name(block.tensor), extent));
-      }
-    }
   }
 
   void check_graph(const Region& region) {

@@ -108,11 +108,15 @@ class Blocker {
     new_.indices = graph.indices;
     new_.scratchpad = graph.scratchpad;
     new_.row_phases = graph.row_phases;
+    BlockRules old_rules(old_, tensors);
     for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
+      for (size_t port = 0; port < graph.nodes[n].outputs.size(); ++port) {
+        static_cast<void>(old_rules.output(n, port));
+      }
       for (const Input& input : graph.nodes[n].inputs) {
         if (!input.is_immediate()) consumers_[input.stream].push_back(n);
       }
-      find_written(graph.nodes[n]);
+      find_written(graph.nodes[n], old_rules);
     }
   }
 
@@ -142,7 +146,7 @@ class Blocker {
   }
 
   /// Which loop each level of a written tensor gets its coordinates from.
-  void find_written(const Node& node) {
+  void find_written(const Node& node, const BlockRules& old_rules) {
     if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) return;
     const int rank = tensors_[node.tensor].format.rank();
     std::vector<int>& loops = written_[node.tensor];
@@ -151,8 +155,9 @@ class Blocker {
     const size_t count = node.inputs.size() - (values ? 1 : 0);
     const int last = values ? rank - 1 : node.level;
     for (size_t i = 0; i < count; ++i) {
-      const std::vector<int>& around = old_.streams[node.inputs[i].stream].indices;
-      loops[last - static_cast<int>(count - 1 - i)] = around.back();
+      // The loop that the coordinate counts: it may have been repeated into inner ones.
+      const std::vector<int>& counted = old_rules.loops_of(node.inputs[i].stream);
+      loops[last - static_cast<int>(count - 1 - i)] = counted.empty() ? -1 : counted.back();
     }
   }
 

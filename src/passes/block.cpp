@@ -209,7 +209,6 @@ void set_blocks(Program& program, const Dimensions& dimensions,
     check_format(tensor.format, tensor.format.rank());
   }
   for (Region& region : program.regions) {
-    region.schedule.blocks.clear();
     if (!region.statements.empty()) region.graph.reset();
   }
 }
@@ -229,7 +228,8 @@ Program run_block(const Program& given, const PassArguments& arguments, PassLog&
           if (blocks.emplace(found, 1).second)
             log.note("not blocked: " + dimensions.obstacle(found));
         } else {
-          blocks.emplace(found, given.tensors[t].shape[d].value == 1 ? 1 : all);
+          // A block larger than what it holds would be padding for the most part.
+          blocks.emplace(found, given.tensors[t].shape[d].value < all ? 1 : all);
         }
       }
     }
@@ -256,7 +256,7 @@ Pass block_pass() {
   return {"block",
           "Store and stream tensors in dense blocks; every operator works on blocks",
           {{"block", "TENSOR=BxC", "Blocks of a tensor, an extent a dimension; repeatable", true},
-           {"block-all", "B", "Block every dimension that can be by B"}},
+           {"block-all", "B", "Block every dimension of at least B elements that can be, by B"}},
           run_block};
 }
 

@@ -184,11 +184,6 @@ class Regrouper {
       std::vector<UsePlacement>& kept = to.schedule.placements;
       if (applies && std::none_of(kept.begin(), kept.end(), same)) kept.push_back(use);
     }
-    for (const Block& block : from.schedule.blocks) {
-      const auto same = [&](const Block& other) { return other.tensor == block.tensor; };
-      std::vector<Block>& kept = to.schedule.blocks;
-      if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(block);
-    }
     for (const auto& entry : from.plan) to.plan.push_back(entry);
   }
 

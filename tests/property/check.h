@@ -13,6 +13,7 @@
 #include "ir/verify.h"
 #include "lower/lower.h"
 #include "bounds.h"
+#include "same_run.h"
 #include "reference/reference.h"
 #include "resources/resources.h"
 #include "sim/interpret.h"
@@ -116,9 +117,10 @@ inline CheckResult check_program(Program program, Inputs inputs, const CheckOpti
       RunOptions fast;
       fast.executor = Executor::fast;
       const RunResult other = run_graph(program, *region.graph, data, options.machine, fast);
-      if (other.cycles != run.cycles || other.finish != run.finish) {
-        result.failure = fmt::format("running {}: {} cycles, but {} by the fast executor",
-                                     region.name, run.cycles, other.cycles);
+      const std::string differs = difference(run, other);
+      if (!differs.empty()) {
+        result.failure =
+            fmt::format("running {}: the executors differ: {}", region.name, differs);
         return result;
       }
     } catch (const Error& error) {

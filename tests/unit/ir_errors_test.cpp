@@ -127,7 +127,6 @@ TEST(ParseError, Schedules) {
                  "expected memory or scratchpad");
   expect_message(statement_error("place %x = memory\n  %y[i] = sum(j) %a[i, j]"),
                  "neither defines nor uses");
-  expect_message(statement_error("block %a = [2]\n  %y[i] = sum(j) %a[i, j]"), "expected 2 (its rank)");
   expect_message(statement_error("parallel i = 0\n  %y[i] = sum(j) %a[i, j]"), "out of range");
 }
 

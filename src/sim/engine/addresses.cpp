@@ -67,7 +67,9 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     uint64_t parents = 1;
     for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
       const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
-      const auto extent = static_cast<uint64_t>(std::max<int64_t>(0, tensor.shape[dimension].value));
+      const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[dimension];
+      const auto extent = static_cast<uint64_t>(
+          std::max<int64_t>(0, (tensor.shape[dimension].value + block - 1) / block));
       const LevelKind kind = tensor.format.levels[l];
       const Room room =
           room_of(stored == nullptr ? nullptr : &stored->levels[l], kind, extent, parents);
@@ -76,7 +78,9 @@ Addresses::Addresses(const Program& program, const Graph& graph,
       parents = most_of(kind, extent, parents);
     }
     const auto element = static_cast<uint64_t>(element_bytes(tensor.type));
-    const uint64_t count = stored != nullptr ? stored->values.size() : parents;
+    const auto volume = static_cast<uint64_t>(tensor.format.block_volume());
+    const uint64_t count =
+        stored != nullptr ? stored->values.size() : saturating_product(volume, parents);
     starts.push_back(place(saturating_product(element, count)));
     starts_.push_back(std::move(starts));
   }

@@ -41,6 +41,8 @@ class Along {
 
   /// Adds the arrivals that the steps of the last walk wait for, if any can bind.
   void add_arrivals(uint32_t n, int64_t earliest, std::vector<TimeRef>& arrivals) const;
+  /// Outer tokens that the last walk has read, at most.
+  uint32_t tokens() const { return static_cast<uint32_t>(takes_.size()) + 1; }
   /// What the step of the s-th stop of the batch takes: bit 0 the payload, bit 1 a stop or done.
   uint32_t taken_at(size_t s) const { return flags_[s]; }
   /// Takes what the first n inner tokens take, at the times of their steps.

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "graph/blocks.h"
 #include "sim/engine/node.h"
 #include "sim/engine/bounded.h"
 #include "sim/engine/schedule.h"
@@ -22,6 +23,12 @@ namespace {
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
 constexpr int64_t kSweepsBetweenChecks = 4096;
+constexpr int64_t kValuesOfWeight = 16;  // a block of so many is worth a plain token
+
+bool has_blocks(const Graph& graph) {
+  return std::any_of(graph.streams.begin(), graph.streams.end(),
+                     [](const Stream& stream) { return !stream.block.empty(); });
+}
 
 class Run {
  public:
@@ -29,8 +36,8 @@ class Run {
       const RunOptions& options, const EngineTuning& tuning, bool bounded,
       std::vector<bool> strict = {})
       : program_(program), graph_(graph), machine_(machine), options_(options),
-        data_(data.storage), tuning_(tuning), bounded_(bounded),
-        strict_(std::move(strict)), started_(std::chrono::steady_clock::now()) {
+        data_(data.storage), pool_(has_blocks(graph) ? new BlockPool : nullptr), tuning_(tuning),
+        bounded_(bounded), strict_(std::move(strict)), started_(std::chrono::steady_clock::now()) {
     data_.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
@@ -86,6 +93,7 @@ class Run {
 
   void connect();
   void connect_buffer(size_t n);
+  void set_blocks(size_t stream, const Node& producer);
   void find_twins(size_t n);
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
@@ -103,10 +111,12 @@ class Run {
   const Machine& machine_;
   const RunOptions& options_;
   std::vector<std::shared_ptr<const Storage>> data_;
+  std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
   const bool bounded_;  // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
-  Context context_{program_, graph_, machine_, data_, nullptr, nullptr, false, tuning_.chunk};
+  Context context_{program_, graph_, machine_, data_, nullptr, pool_.get(), nullptr, false,
+                   tuning_.chunk};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
@@ -123,12 +133,26 @@ class Run {
   std::chrono::steady_clock::time_point started_;
 };
 
+/// Streams of blocks: their names are looked up in the pool, and those that a node makes weigh more.
+void Run::set_blocks(size_t stream, const Node& producer) {
+  const std::vector<int>& block = graph_.streams[stream].block;
+  if (block.empty()) return;
+  Output& output = outputs_[stream];
+  output.pool = pool_.get();
+  output.volume = block_volume(graph_, block);
+  const NodeKind kind = producer.kind;
+  const bool makes = kind == NodeKind::map || kind == NodeKind::reduce || kind == NodeKind::pad ||
+                     kind == NodeKind::accumulate || kind == NodeKind::coordinate;
+  if (makes) output.weight = std::max<int64_t>(1, output.volume / kValuesOfWeight);
+}
+
 void Run::connect() {
   outputs_ = std::vector<Output>(graph_.streams.size());
   for (size_t s = 0; s < outputs_.size(); ++s) {
     const Node& producer = graph_.nodes[static_cast<size_t>(graph_.streams[s].producer)];
     outputs_[s].stream = static_cast<StreamId>(s);
     outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
+    set_blocks(s, producer);
     if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
   }
   ports_.resize(graph_.nodes.size());
@@ -140,6 +164,7 @@ void Run::connect() {
       Port& port = *ports_[n].back();
       Output& output = outputs_[static_cast<size_t>(input.stream)];
       port.latency = output.latency;
+      port.blocks = output.pool != nullptr;
       port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
       port.consumer = static_cast<int>(n);
       port.measured = !bounded_;
@@ -370,7 +395,8 @@ bool Run::check_limits() {
       for (const Port* port : output.ports) waiting += port->waiting();
     }
     // 12 bytes hold a token's payload and time.
-    if (options_.max_memory_bytes > 0 && waiting * 12 > options_.max_memory_bytes) {
+    const int64_t blocks = pool_ == nullptr ? 0 : pool_->bytes();
+    if (options_.max_memory_bytes > 0 && waiting * 12 + blocks > options_.max_memory_bytes) {
       result_.finish = Finish::max_memory;
     }
     if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);
@@ -465,14 +491,6 @@ void keep_freed_memory() {
 #endif
 }
 
-/// Blocks are the naive executor's: a graph with blocks has few tokens for the work it does.
-bool has_blocks(const Graph& graph) {
-  return std::any_of(graph.streams.begin(), graph.streams.end(),
-                     [](const Stream& stream) { return !stream.block.empty(); }) ||
-         std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.kind == NodeKind::pad; });
-}
-
 /// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are found, mostly
 /// soon after the start, and the run is begun again with these.
 RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
@@ -495,14 +513,6 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
   keep_freed_memory();
-  if (has_blocks(graph)) {
-    if (machine.dram.model != "none") {
-      throw Error(ExitCode::rejected,
-                  "blocks cannot be simulated with a memory model yet; use "
-                  "--machine-set dram.model=none");
-    }
-    return interpret_graph(program, graph, data, machine, options);
-  }
   const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none" &&
                             graph.row_phases.empty();
   RunResult result = only_buffers

@@ -25,7 +25,7 @@ int64_t EngineNode::backlog() const {
   int64_t most = 0;
   for (const Output* output : outputs) {
     if (output == nullptr) continue;
-    for (const Port* port : output->ports) most = std::max(most, port->waiting());
+    for (const Port* port : output->ports) most = std::max(most, port->waiting() * output->weight);
   }
   return most;
 }
@@ -42,6 +42,26 @@ void EngineNode::take(size_t first, size_t count, uint32_t n, const TimeRef& tim
   for (size_t i = first; i < first + count; ++i) {
     if (ports[i]) ports[i]->take(n, times);
   }
+}
+
+Payload EngineNode::keeping(Payload payload, const Port& from, uint32_t tokens) const {
+  if (!from.blocks || payload.data == nullptr) return payload;
+  std::vector<std::shared_ptr<const void>> keepers;
+  from.keepers(tokens, keepers);
+  return keeping(std::move(payload), std::move(keepers));
+}
+
+Payload EngineNode::keeping(Payload payload,
+                            std::vector<std::shared_ptr<const void>> keepers) const {
+  keepers.push_back(std::move(payload.keep));
+  payload.keep = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(keepers));
+  return payload;
+}
+
+uint32_t EngineNode::constant_block(float value, int64_t volume) {
+  constants_.push_back(std::make_unique<float[]>(static_cast<size_t>(volume)));
+  std::fill_n(constants_.back().get(), volume, value);
+  return context_.blocks->name(constants_.back().get(), 1, volume);
 }
 
 void EngineNode::count_steps(int64_t n, int64_t first, int64_t busy) {
@@ -115,7 +135,7 @@ void EngineNode::check_like(const Batch& a, const Batch& b) const {
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
-  for (const Maker maker : {&make_source_node, &make_token_node, &make_join_node,
+  for (const Maker maker : {&make_source_node, &make_block_node, &make_token_node, &make_join_node,
                             &make_reduce_node, &make_select_node, &make_split_node,
                             &make_write_node}) {
     if (auto node = maker(context, id)) return node;

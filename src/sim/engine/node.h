@@ -21,6 +21,7 @@ struct Context {
   const Machine& machine;
   const std::vector<std::shared_ptr<const Storage>>& data;
   const Addresses* addresses = nullptr;  ///< null: memory takes no time
+  BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< a run that finds them out
   uint32_t chunk = 8192;  ///< tokens a node gives at a time, about
@@ -93,6 +94,15 @@ class EngineNode {
   bool connected(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->connected();
   }
+  /// A payload made of those of the next `tokens` tokens of the port, which must not be taken yet: where
+  /// they name blocks, it keeps those too.
+  Payload keeping(Payload payload, const Port& from, uint32_t tokens) const;
+  Payload keeping(Payload payload, std::vector<std::shared_ptr<const void>> keepers) const;
+  /// The name of a block full of one value, good as long as the node.
+  uint32_t constant_block(float value, int64_t volume);
+  bool blocked(StreamId stream) const {
+    return stream >= 0 && !context_.graph.streams[static_cast<size_t>(stream)].block.empty();
+  }
   /// Counts `n` steps, the last at pace_.last, the first at `first`, that cost `busy` in all.
   void count_steps(int64_t n, int64_t first, int64_t busy);
   void count_steps(int64_t n, int64_t first) { count_steps(n, first, n * pace_.interval); }
@@ -131,11 +141,15 @@ class EngineNode {
   NodeStats stats_;
   bool ended_ = false;
   std::vector<uint64_t> last_burst_;  ///< by side
+
+ private:
+  std::vector<std::unique_ptr<float[]>> constants_;
 };
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
 // By kind; null if the kind is another file's.
 std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);

@@ -6,6 +6,7 @@
 
 #include "sim/engine/along.h"
 #include "sim/engine/credit_times.h"
+#include "sim/engine/block_entries.h"
 #include "sim/engine/entries.h"
 #include "sim/engine/node.h"
 
@@ -52,7 +53,8 @@ class AccumulateNode final : public EngineNode {
         order_(static_cast<size_t>(node_.order)),
         value_(node_.inputs.size() - 1),
         drain_(context.machine.accumulate_drain_interval_cycles),
-        entries_(node_.reduction, start_value(), key_space()) {
+        entries_(node_.reduction, start_value(), key_space()),
+        blocks_(context, node_, start_value()) {
     given_.resize(order_ + 1);
   }
 
@@ -67,6 +69,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j <= order_; ++j) {
       given_[j].restart(std::min(drain_, pace_.interval), reads_output(j));
     }
+    blocks_.start_batch();
     run();
     give_all();
     return true;
@@ -217,13 +220,21 @@ class AccumulateNode final : public EngineNode {
     if (first >= last) return;
     stop_code_ = StepCodes::elements();
     log_step(0, last - first);
-    stats_.flops += last - first;
     const float* values = batch_.payload.values();
     uint64_t base = 0;
     if (order_ > 1) {
       while (fibers_[fiber_].last <= first) ++fiber_;
       base = fibers_[fiber_].base;
     }
+    if (blocks_.blocked()) {
+      stats_.flops += (last - first) * blocks_.volume();
+      const auto* names = batch_.payload.words();
+      for (uint32_t k = first; k < last; ++k) {
+        blocks_.add(base + coordinates_.words()[k], names == nullptr ? nullptr : names + k);
+      }
+      return;
+    }
+    stats_.flops += last - first;
     entries_.add_many(base, coordinates_.words() + first, values == nullptr ? nullptr : values + first,
                       last - first);
   }
@@ -261,7 +272,7 @@ class AccumulateNode final : public EngineNode {
     int64_t entries = 0;
     int64_t extra = 0;  // steps behind the first
     uint64_t previous = 0;
-    entries_.drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t n) {
+    drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t n) {
       for (uint32_t k = 0; k < n;) {
         size_t old = 0;
         if (entries > 0 && order_ > 1) {
@@ -307,6 +318,11 @@ class AccumulateNode final : public EngineNode {
       b /= extents_[j];
     }
     return same;
+  }
+
+  template <typename Visit>
+  void drain(Visit&& visit) {
+    blocks_.blocked() ? blocks_.drain(visit) : entries_.drain(visit);
   }
 
   /// n entries of one inner fiber; the first `old` coordinates are those of the entry before.
@@ -358,7 +374,8 @@ class AccumulateNode final : public EngineNode {
       Given& given = given_[j];
       if (given.structure->count == 0) continue;
       auto words = std::make_shared<decltype(given.words)>(std::move(given.words));
-      const Payload payload{words, given.payloads ? words->data() : nullptr};
+      Payload payload{words, given.payloads ? words->data() : nullptr};
+      if (j == order_ && !blocks_.keepers().empty()) payload = keeping(payload, blocks_.keepers());
       give(j, StructureRef(std::move(given.structure)), payload,
                       {given.times.finish(), 0, 0});
     }
@@ -369,6 +386,7 @@ class AccumulateNode final : public EngineNode {
   const int64_t drain_;
   std::vector<uint64_t> extents_;  // of the kept coordinates
   Entries entries_;
+  BlockEntries blocks_;  // of values that are blocks
   std::vector<Given> given_;
   // the batch at hand
   uint32_t n_ = 0;

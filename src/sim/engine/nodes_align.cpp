@@ -224,13 +224,14 @@ class AlignNode final : public EngineNode {
   void finish() {
     pace_.timing_steps += steps_;
     count_steps(steps_, first_);
+    auto words = std::make_shared<std::vector<uint32_t>>(std::move(payload_));
+    payload_ = {};
+    const Payload payload =
+        keeping({words, reads_output(0) ? words->data() : nullptr}, *ports[2], taken_[2]);
     for (size_t i = 0; i < 3; ++i) {
       if (taken_[i] > 0) ports[i]->take(taken_[i], {takes_[i].finish(), 0, 0});
     }
     if (structure_->count == 0) return;
-    auto words = std::make_shared<std::vector<uint32_t>>(std::move(payload_));
-    payload_ = {};
-    const Payload payload{words, reads_output(0) ? words->data() : nullptr};
     give(0, StructureRef(std::move(structure_)), payload, {times_.finish(), 0, 0});
   }
 

@@ -1,7 +1,9 @@
 // Engine: intersect, unite, leftjoin. Two groups are merged without branches on coordinates.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
+#include "graph/blocks.h"
 #include "sim/engine/along.h"
 #include "sim/engine/node.h"
 
@@ -345,17 +347,30 @@ class JoinNode final : public EngineNode {
       const uint32_t* in = group.batches[input].payload.words();
       const StreamId stream = node_.inputs[group.first + input].stream;
       const bool value = context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
-      const uint32_t pad = value ? bits_of(node_.init) : kAbsent;
+      const uint32_t pad = !value            ? kAbsent
+                           : blocked(stream) ? pad_block(stream)
+                                             : bits_of(node_.init);
       const uint32_t* source = group.source.data();
       for (uint32_t k = 0; k < given_; ++k) {
         out[k] = source[k] == kAbsent ? pad : in[source[k]];
       }
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
     }
-    give(output, structure, {out, out.get()}, steps);
+    const Port& port = *ports[group.first + input];
+    give(output, structure, keeping({out, out.get()}, port, group.at), steps);
+  }
+
+  /// The name of the block that stands for an absent one.
+  uint32_t pad_block(StreamId stream) {
+    const int64_t volume =
+        block_volume(context_.graph, context_.graph.streams[static_cast<size_t>(stream)].block);
+    const auto [pad, fresh] = pads_.try_emplace(volume, 0);
+    if (fresh) pad->second = constant_block(node_.init, volume);
+    return pad->second;
   }
 
   std::vector<Group> groups_;
+  std::map<int64_t, uint32_t> pads_;  // by volume
   // the batch at hand
   uint32_t capacity_ = 0;
   bool bound_ = false;  // arrivals can delay steps

@@ -1,8 +1,10 @@
 // Engine: reduce. One result a fiber, summed strictly in stream order.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "sim/engine/along.h"
+#include "sim/engine/block_kernels.h"
 #include "sim/engine/kernels.h"
 #include "sim/engine/node.h"
 
@@ -24,8 +26,9 @@ float fold(Reduction reduction, float value, const float* in, uint32_t n) {
 class ReduceNode final : public EngineNode {
  public:
   ReduceNode(const Context& context, NodeId id)
-      : EngineNode(context, id), value_(node_.inputs.size() - 1) {
+      : EngineNode(context, id), value_(node_.inputs.size() - 1), blocks_(context.graph, node_) {
     running_ = start_value();
+    sums_.assign(static_cast<size_t>(blocks_.out_volume()), running_);
   }
   bool reads(size_t input) const override { return input == value_ && reads_output(0); }
 
@@ -53,8 +56,10 @@ class ReduceNode final : public EngineNode {
     if (parent) parent->take(steps, n);
     ports[value_]->take(n, steps);
     if (structure_->count > 0) {
+      Payload payload{payload_, payload_.get()};
+      if (!slabs_.empty()) payload = keeping(payload, slabs_);
       const TimeRef times = sample(steps, given_at_, n, pace_.interval);
-      give(0, StructureRef(std::move(structure_)), {payload_, payload_.get()}, times);
+      give(0, StructureRef(std::move(structure_)), payload, times);
     }
     return true;
   }
@@ -88,6 +93,7 @@ class ReduceNode final : public EngineNode {
   void reduce(const Batch& batch, uint32_t n) {
     structure_ = new_structure();
     given_at_.clear();
+    slabs_.clear();
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();
     uint32_t k = 0;
@@ -115,7 +121,7 @@ class ReduceNode final : public EngineNode {
   uint32_t equal_fibers(const Batch& batch, uint32_t n, uint32_t k, size_t s) const {
     const bool sum = node_.reduction == Reduction::sum || node_.reduction == Reduction::mean;
     const uint32_t length = batch.at(batch.stops[s]) - k;
-    if (!sum || number_ != 0 || length < 4 || batch.payload.data == nullptr) return 1;
+    if (!sum || blocks_.blocked() || number_ != 0 || length < 4 || batch.payload.data == nullptr) return 1;
     uint32_t fibers = 1;
     uint32_t at = k + length;
     while (fibers < kMostTogether && s + fibers < batch.stops.size()) {
@@ -142,9 +148,36 @@ class ReduceNode final : public EngineNode {
 
   void add(const float* values, uint32_t first, uint32_t last) {
     if (first == last) return;
+    if (blocks_.blocked()) return add_blocks(values, first, last);
     if (values != nullptr) running_ = fold(node_.reduction, running_, values + first, last - first);
     number_ += last - first;
     stats_.flops += last - first;
+  }
+
+  void add_blocks(const float* values, uint32_t first, uint32_t last) {
+    const auto* names = reinterpret_cast<const uint32_t*>(values);
+    for (uint32_t k = first; names != nullptr && k < last; ++k) {
+      blocks_.add(sums_.data(), context_.blocks->block(names[k], blocks_.in_volume()));
+    }
+    stats_.flops += (last - first) * blocks_.in_volume();
+  }
+
+  /// The payload of a fiber's result over blocks: a number or a block's name.
+  uint32_t block_result() {
+    uint32_t word = 0;
+    if (!blocks_.out_blocked()) {
+      std::memcpy(&word, sums_.data(), sizeof(word));
+    } else {
+      if (slab_ == nullptr || used_ == slab_->count()) {
+        slab_ = context_.blocks->make(BlockPool::blocks_of(blocks_.out_volume()), blocks_.out_volume());
+        used_ = 0;
+      }
+      if (slabs_.empty() || slabs_.back() != slab_) slabs_.push_back(slab_);
+      std::copy(sums_.begin(), sums_.end(), slab_->block(used_));
+      word = slab_->name(used_++);
+    }
+    std::fill(sums_.begin(), sums_.end(), start_value());
+    return word;
   }
 
   void end_fiber(const Stop& stop, uint32_t at) {
@@ -153,7 +186,11 @@ class ReduceNode final : public EngineNode {
       return give_stop(kDoneLevel, 0, at);
     }
     const bool closes = stop.closes();
-    if (closes) {
+    if (closes && blocks_.blocked()) {
+      if (payload_) payload_[structure_->count] = block_result();
+      ++structure_->count;
+      given_at_.push_back(at);
+    } else if (closes) {
       float result = number_ == 0 ? node_.init : running_;
       if (node_.reduction == Reduction::mean && number_ > 0) result /= static_cast<float>(number_);
       if (payload_) reinterpret_cast<float*>(payload_.get())[structure_->count] = result;
@@ -178,6 +215,11 @@ class ReduceNode final : public EngineNode {
   const size_t value_;  // the input of values; an input before it is the parent
   float running_ = 0;
   int64_t number_ = 0;  // values in the current fiber
+  const BlockFold blocks_;
+  std::vector<float> sums_;          // over blocks: what running_ is for numbers
+  std::shared_ptr<BlockSlab> slab_;  // results go here
+  uint32_t used_ = 0;                // blocks of it
+  std::vector<std::shared_ptr<const void>> slabs_;  // those of the batch at hand
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> payload_;
   std::vector<uint32_t> given_at_;  // by output token: the step that gives it

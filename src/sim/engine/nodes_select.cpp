@@ -1,6 +1,8 @@
 // Engine: filter and drop, which give some of their tokens only.
 #include <algorithm>
+#include <cstring>
 
+#include "graph/blocks.h"
 #include "sim/engine/along.h"
 #include "sim/engine/node.h"
 
@@ -38,7 +40,11 @@ struct Picked {
 /// Inputs: values, then the streams that are filtered by them. Outputs: the latter.
 class FilterNode final : public EngineNode {
  public:
-  using EngineNode::EngineNode;
+  FilterNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        volume_(block_volume(
+            context.graph,
+            context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)].block)) {}
   bool reads(size_t input) const override { return input == 0 || reads_output(input - 1); }
 
   bool work() override {
@@ -55,13 +61,15 @@ class FilterNode final : public EngineNode {
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps);
     if (log.wanted) log_steps(picked, n);
+    std::vector<Payload> given;
+    for (size_t i = 1; i < ports.size(); ++i) {
+      const uint32_t* words = reads_output(i - 1) ? batches[i].payload.words() : nullptr;
+      given.push_back(keeping(picked.gather(words), *ports[i], n));
+    }
     take(0, ports.size(), n, steps);
     if (picked.structure->count == 0) return true;
     const TimeRef times = sample(steps, picked.at, n, pace_.interval);
-    for (size_t i = 1; i < ports.size(); ++i) {
-      const uint32_t* words = reads_output(i - 1) ? batches[i].payload.words() : nullptr;
-      give(i - 1, picked.structure, picked.gather(words), times);
-    }
+    for (size_t i = 1; i < ports.size(); ++i) give(i - 1, picked.structure, given[i - 1], times);
     return true;
   }
 
@@ -83,13 +91,23 @@ class FilterNode final : public EngineNode {
     add(false, n - k);
   }
 
+  /// A block is dropped if all of its elements are the value.
+  bool differs(const float* value) const {
+    if (!ports[0]->blocks) return !same_value(*value, node_.init);
+    uint32_t name = 0;
+    std::memcpy(&name, value, sizeof(name));
+    const float* elements = context_.blocks->block(name, volume_);
+    return std::any_of(elements, elements + volume_,
+                       [&](float element) { return !same_value(element, node_.init); });
+  }
+
   Picked pick(const Batch& batch, uint32_t n) {
     Picked picked;
     const float* values = batch.payload.values();
     uint32_t k = 0;
     const auto elements = [&](uint32_t last) {
       for (; k < last; ++k) {
-        if (!same_value(values[k], node_.init)) picked.payload(k, k);
+        if (differs(values + k)) picked.payload(k, k);
       }
     };
     for (const Stop& stop : batch.stops) {
@@ -100,6 +118,8 @@ class FilterNode final : public EngineNode {
     elements(n);
     return picked;
   }
+
+  const int64_t volume_;  // of the values filtered by
 };
 
 /// Inputs: outer streams (groups[0] of them), then inner ones; outputs likewise.
@@ -141,9 +161,10 @@ class DropNode final : public EngineNode {
     pick(batches[0], n, outer, inner);
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps);
+    const std::vector<Payload> given = gather(outer, inner, batches, words, along, n);
     for (Along& a : along) a.take(steps, n);
     take(outer_, ports.size() - outer_, n, steps);
-    give_all(outer, inner, batches, words, steps, n);
+    give_all(outer, inner, given, steps, n);
     return true;
   }
 
@@ -205,20 +226,29 @@ class DropNode final : public EngineNode {
     in_fiber_ = false;
   }
 
-  void give_all(const Picked& outer, const Picked& inner, const std::vector<Batch>& batches,
-            const std::vector<std::vector<uint32_t>>& words, const TimeRef& steps, uint32_t n) {
-    if (outer.structure->count > 0) {
-      const TimeRef times = sample(steps, outer.at, n, pace_.interval);
-      for (size_t i = 0; i < outer_; ++i) {
-        const uint32_t* in = reads_output(i) ? words[i].data() : nullptr;
-        give(i, outer.structure, outer.gather(in), times);
-      }
+  std::vector<Payload> gather(const Picked& outer, const Picked& inner,
+                              const std::vector<Batch>& batches,
+                              const std::vector<std::vector<uint32_t>>& words,
+                              const std::vector<Along>& along, uint32_t n) const {
+    std::vector<Payload> given;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const bool is_outer = i < outer_;
+      const uint32_t* in = is_outer ? words[i].data() : batches[i - outer_].payload.words();
+      if (!reads_output(i)) in = nullptr;
+      given.push_back(keeping((is_outer ? outer : inner).gather(in), *ports[i],
+                              is_outer ? along[i].tokens() : n));
     }
-    if (inner.structure->count == 0) return;
-    const TimeRef times = sample(steps, inner.at, n, pace_.interval);
-    for (size_t i = outer_; i < ports.size(); ++i) {
-      const uint32_t* in = reads_output(i) ? batches[i - outer_].payload.words() : nullptr;
-      give(i, inner.structure, inner.gather(in), times);
+    return given;
+  }
+
+  void give_all(const Picked& outer, const Picked& inner, const std::vector<Payload>& given,
+                const TimeRef& steps, uint32_t n) {
+    for (const Picked* picked : {&outer, &inner}) {
+      if (picked->structure->count == 0) continue;
+      const TimeRef times = sample(steps, picked->at, n, pace_.interval);
+      const size_t first = picked == &outer ? 0 : outer_;
+      const size_t last = picked == &outer ? outer_ : ports.size();
+      for (size_t i = first; i < last; ++i) give(i, picked->structure, given[i], times);
     }
   }
 

@@ -39,8 +39,8 @@ class ParallelizeNode final : public EngineNode {
     deal(batches, n);
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps);
-    take(0, ports.size(), n, steps);
     for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], steps, n);
+    take(0, ports.size(), n, steps);
     return true;
   }
 
@@ -103,7 +103,7 @@ class ParallelizeNode final : public EngineNode {
       auto out = allocate_payload(part.at.size());
       for (size_t k = 0; k < part.at.size(); ++k) out[k] = words[part.at[k]];
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
-      payload = {out, out.get()};
+      payload = keeping({out, out.get()}, *ports[0], n);
     }
     give(p, structure, payload, sample(steps, part.at, n, pace_.interval));
   }
@@ -338,8 +338,10 @@ class SerializeNode final : public EngineNode {
     pace_.timing_steps += n;
     const TimeRef steps{times_.finish(), 0, 0};
     count_steps(n, steps);
+    std::vector<std::shared_ptr<const void>> keepers;
     for (size_t copy = 0; copy < copies_; ++copy) {
       const uint32_t taken = takes_[copy].size();
+      if (ports[copy]->blocks) ports[copy]->keepers(taken, keepers);
       if (taken > 0) ports[copy]->take(taken, {takes_[copy].finish(), 0, 0});
     }
     structure_->count = n;
@@ -348,6 +350,7 @@ class SerializeNode final : public EngineNode {
       auto out = allocate_payload(n);
       std::copy(words_.begin(), words_.end(), out.get());
       payload = {out, out.get()};
+      if (!keepers.empty()) payload = keeping(payload, std::move(keepers));
     }
     give(0, structure_, payload, steps);
   }

@@ -8,93 +8,11 @@
 #include "sim/engine/along.h"
 #include "sim/engine/kernels.h"
 #include "sim/engine/level_reader.h"
-#include "sim/engine/node.h"
+#include "sim/engine/token_node.h"
 #include "sim/level_view.h"
 
 namespace fuseflow::engine {
 namespace {
-
-/// All inputs and the output are of one space.
-class TokenNode : public EngineNode {
- public:
-  using EngineNode::EngineNode;
-  bool reads(size_t) const override { return true; }
-
-  bool work() final {
-    uint32_t n = ready(0, ports.size());
-    if (credits != nullptr) n = static_cast<uint32_t>(std::min<int64_t>(n, credits->room()));
-    if (n == 0 || ended_) return false;
-    batches_.clear();
-    arrivals_.clear();
-    for (const auto& port : ports) {
-      if (port == nullptr) continue;
-      batches_.push_back(port->batch(n));
-      arrivals_.push_back(batches_.back().arrivals);
-      if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
-    }
-    const Batch& like = batches_.front();
-    Payload payload;
-    const auto elements = static_cast<int64_t>(n - like.stops.size());
-    if (reads_output(0)) payload = make_payload(like, n);
-    count(batches_, elements);
-    const TimeRef steps = credits == nullptr
-                              ? step_times(pace_, arrivals_, n)
-                              : credits->steps(pace_, arrivals_, n, stats_.blocked);
-    count_steps(n, steps);
-    if (log.wanted) log_steps(batches_, n);
-    if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);
-    take(0, ports.size(), n, steps);
-    give_like(0, like, n, std::move(payload), steps);
-    ended_ = !like.stops.empty() && like.stops.back().done();
-    return true;
-  }
-
- protected:
-  /// The output's payloads are the first input's: nothing is computed.
-  virtual bool passes() const { return false; }
-  /// Payloads of n tokens; those at stops may be anything.
-  virtual void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) = 0;
-  /// Flops and bytes of a batch with `elements` payloads.
-  virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
-
-  /// The steps of a batch, where FIFOs are bounded.
-  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { log_plain(n); }
-  /// The references that are looked up wait for their rows.
-  template <typename Looks>
-  void log_gated(const Batch& references, uint32_t n, Looks&& looks) {
-    const uint32_t* refs = references.payload.words();
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      if (stop < references.stops.size() && references.at(references.stops[stop]) == k) {
-        ++stop;
-      } else if (looks(k)) {
-        wait_for_row(refs[k]);
-      }
-      log_plain(1);
-    }
-  }
-  void log_plain(uint32_t n) {
-    log.add(0, n, [this](StepType& type) {
-      for (size_t i = 0; i < ports.size(); ++i) {
-        if (ports[i] != nullptr) type.need(i, 1, 1);
-      }
-      type.give(0);
-      type.cost = pace_.interval;
-    });
-  }
-
- private:
-  Payload make_payload(const Batch& like, uint32_t n) {
-    if (passes()) return like.payload;
-    const auto payload = allocate_payload(n);
-    compute(batches_, payload.get(), n);
-    for (const Stop& stop : like.stops) payload[like.at(stop)] = 0;
-    return {payload, payload.get()};
-  }
-
-  std::vector<Batch> batches_;
-  std::vector<TimeRef> arrivals_;
-};
 
 class MapNode final : public TokenNode {
  public:
@@ -127,10 +45,6 @@ class ArrayNode final : public TokenNode {
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
         storage_(context.storage(node_.tensor)) {
     if (storage_ == nullptr) missing_data(tensor_.name);
-    if (!tensor_.format.block.empty()) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("the simulator cannot load the blocks of %{} yet", tensor_.name));
-    }
     if (timed_memory()) make_sides(2);
   }
 
@@ -292,7 +206,10 @@ class PassNode final : public TokenNode {
   bool reads(size_t) const override { return reads_output(0); }
 
  protected:
-  bool passes() const override { return node_.kind == NodeKind::buffer; }
+  Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (node_.kind == NodeKind::buffer) return inputs[0].payload;
+    return TokenNode::make_payload(inputs, n);
+  }
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* in = inputs[0].payload.words();
     auto* numbers = reinterpret_cast<float*>(out);
@@ -328,6 +245,7 @@ class RepeatNode final : public EngineNode {
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps);
     if (log.wanted) log_steps(batch, along, n);
+    const Payload kept = keeping({payload, payload.get()}, *ports[0], along.tokens());
     along.take(steps, n);
     for (const Stop& stop : batch.stops) {
       if (batch.at(stop) >= n) break;
@@ -335,7 +253,7 @@ class RepeatNode final : public EngineNode {
       ended_ = stop.done();
     }
     signal.take(n, steps);
-    give_like(0, batch, n, {payload, payload.get()}, steps);
+    give_like(0, batch, n, kept, steps);
     return true;
   }
 

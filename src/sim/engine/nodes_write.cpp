@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/engine/along.h"
 #include "sim/engine/credit_times.h"
@@ -16,16 +17,14 @@ class WriteNode final : public EngineNode {
       : EngineNode(context, id),
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
         level_(node_.kind == NodeKind::write_level),
-        main_(node_.inputs.size() - 1) {
-    if (!tensor_.format.block.empty()) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("the simulator cannot write the blocks of %{} yet", tensor_.name));
-    }
+        main_(node_.inputs.size() - 1),
+        volume_(static_cast<size_t>(tensor_.format.block_volume())) {
     const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
     first_dense_ = below - std::min(below, main_);
     for (size_t l = first_dense_; l < below; ++l) {
       const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
-      extents_.push_back(tensor_.shape[dimension].value);
+      const int64_t block = tensor_.format.block.empty() ? 1 : tensor_.format.block[dimension];
+      extents_.push_back((tensor_.shape[dimension].value + block - 1) / block);
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     coordinates_.resize(main_);
@@ -139,6 +138,7 @@ class WriteNode final : public EngineNode {
         ++next_given_[g];
       }
     }
+    if (timed_ && counts[0] > 1) return log_block(code, counts[0]);
     code |= (counts[0] | (counts[1] << 4)) << StepCodes::kOwnShift;
     log.add(code, count, [&](StepType& type) {
       StepCodes(like_, outer_ports_).needs(code, type);
@@ -147,15 +147,31 @@ class WriteNode final : public EngineNode {
     });
   }
 
+  /// A block that begins several bursts: a step for each.
+  void log_block(uint32_t code, uint32_t count) {
+    const auto add = [&](uint32_t taken, uint32_t steps, int64_t cost) {
+      const auto known = block_costs_.try_emplace(cost, block_costs_.size() << 8).first;
+      const uint32_t own = kBlockSteps << StepCodes::kOwnShift;
+      log.add(taken | static_cast<uint32_t>(known->second) | own, steps, [&](StepType& type) {
+        StepCodes(like_, outer_ports_).needs(taken, type);
+        type.give(0);
+        type.cost = cost;
+      });
+    };
+    add(code, 1, 1);
+    add(StepCodes::kNothingTaken, count - 2, 1);
+    add(StepCodes::kNothingTaken, 1, std::max<int64_t>(1, pace_.interval - (count - 1)));
+  }
+
   /// Memory: bytes written in the step of token `at`. A burst is requested when the next one begins, or
   /// at done.
   void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
     const uint64_t size = context_.addresses->burst_bytes();
-    const uint64_t burst = address / size;
-    (void)bytes;  // elements are aligned: none crosses a burst
-    if (burst == last_burst_[output]) return;
-    end_burst(output, at);
-    last_burst_[output] = burst;
+    for (uint64_t burst = address / size; burst <= (address + bytes - 1) / size; ++burst) {
+      if (burst == last_burst_[output]) continue;
+      end_burst(output, at);
+      last_burst_[output] = burst;
+    }
   }
 
   void end_burst(size_t output, uint32_t at) {
@@ -275,6 +291,7 @@ class WriteNode final : public EngineNode {
       }
       return;
     }
+    if (ports[main_]->blocks) return place_blocks(batch_.payload.words(), first, last);
     const float* values = batch_.payload.values();
     if (main_ == 0) {
       for (uint32_t k = first; timed_ && k < last; ++k) {
@@ -302,12 +319,29 @@ class WriteNode final : public EngineNode {
     }
   }
 
+  void place_blocks(const uint32_t* names, uint32_t first, uint32_t last) {
+    for (uint32_t k = first; k < last; ++k) {
+      for (size_t i = 0; i < main_; ++i) {
+        if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
+      }
+      const size_t position = main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume_;
+      if (position + volume_ > written_.values.size()) {
+        written_.values.resize(position + volume_, tensor_.fill);
+      }
+      std::copy_n(context_.blocks->block(names[k], static_cast<int64_t>(volume_)), volume_,
+                  written_.values.begin() + static_cast<int64_t>(position));
+      if (timed_) put_value(position, k);
+      const auto places = static_cast<int64_t>(position / volume_) + 1;
+      if (depth(main_) <= 1) row_event(k, places);
+    }
+  }
+
   uint64_t coordinates_start() const {
     return context_.addresses->level(node_.tensor, node_.level, Addresses::coordinates);
   }
   void put_value(size_t position, uint32_t at) {
     const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
-    put(0, context_.addresses->values(node_.tensor) + bytes * position, bytes, at);
+    put(0, context_.addresses->values(node_.tensor) + bytes * position, bytes * volume_, at);
   }
 
   int64_t place() const {
@@ -348,7 +382,7 @@ class WriteNode final : public EngineNode {
   int64_t complete_after(const Stop& stop) const {
     const int loops = depth(main_);
     if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;
-    if (main_ == 0) return static_cast<int64_t>(written_.values.size());
+    if (main_ == 0) return static_cast<int64_t>(written_.values.size() / volume_);
     int64_t row = 1;  // places below an element of the outermost of the dense levels
     for (size_t i = first_dense_ == 0 ? 1 : 0; i < main_; ++i) row *= extents_[i];
     if (first_dense_ > 0) return above_ * row;
@@ -370,6 +404,7 @@ class WriteNode final : public EngineNode {
   const Tensor& tensor_;
   const bool level_;
   const size_t main_;  // the input written; those before it are coordinates
+  const size_t volume_;  // of the tensor's blocks
   size_t first_dense_ = 0;
   std::vector<int64_t> extents_;  // of the dense levels whose coordinates are given
   std::vector<int64_t> coordinates_;
@@ -392,6 +427,8 @@ class WriteNode final : public EngineNode {
   bool timed_ = false;    // memory takes time
   bool signals_ = false;  // its rows are waited for: output 0 of its steps
   int64_t complete_ = 0;  // as of the last event
+  static constexpr uint32_t kBlockSteps = 0xC0;
+  std::map<int64_t, size_t> block_costs_;  // of steps that write bursts of one block: their codes
 };
 
 }  // namespace

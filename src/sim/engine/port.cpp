@@ -41,6 +41,16 @@ Batch Port::batch(uint32_t n) const {
           s.payload.from(used_), s.arrivals.from(used_)};
 }
 
+void Port::keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const {
+  uint32_t skipped = used_;
+  for (const Segment& segment : segments_) {
+    if (n == 0) return;
+    into.push_back(segment.payload.keep);
+    n -= std::min(n, segment.count - skipped);
+    skipped = 0;
+  }
+}
+
 void Port::take(uint32_t n, TimeRef times) {
   while (n > 0) {
     const Segment& s = segments_.front();
@@ -109,6 +119,7 @@ void Output::keep(const Segment& segment, const TimeRef& times) {
       ++s;
     } else if (segment.payload.data != nullptr) {
       token.payload = segment.payload.words()[k];
+      if (pool != nullptr) __builtin_memcpy(&token.payload, pool->block(token.payload, volume), 4);
     }
     record->push_back(token);
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/engine/block_pool.h"
 #include "sim/engine/buffer_tail.h"
 #include "sim/engine/credits.h"
 #include "sim/engine/occupancy.h"
@@ -34,6 +35,7 @@ class Port {
   int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
   int producer = -1;     ///< node
   int consumer = -1;     ///< node
+  bool blocks = false;   ///< payloads are names of blocks, which somebody must keep
   bool measured = true;  ///< false: another port has the same times; see `like`
   const Port* like = nullptr;
   BufferTail* tail = nullptr;  ///< the producer is a bounded buffer, which measures for the port
@@ -45,6 +47,8 @@ class Port {
   /// Tokens of the first segment that are still here; 0 if there are none.
   uint32_t ready();
   Batch batch(uint32_t n) const;  ///< the next n tokens, n <= ready()
+  /// Adds what keeps the payloads of the next n tokens.
+  void keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const;
   /// Drops the next n tokens (of one or more segments), which were taken at these times.
   void take(uint32_t n, TimeRef times);
 
@@ -120,6 +124,9 @@ class Output {
   std::vector<Port*> ports;
   bool payload_read = false;  ///< some consumer reads the payloads
   int64_t latency = 1;
+  int64_t weight = 1;  ///< how many plain tokens one of these is worth in host memory
+  const BlockPool* pool = nullptr;  ///< set if payloads are names of blocks
+  int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
 

@@ -35,8 +35,8 @@ inline std::shared_ptr<Structure> new_structure() {
   return std::allocate_shared<Structure>(PoolAllocator<Structure>());
 }
 
-/// Payloads by token (coordinates, references: uint32_t; values: float); 0 at stops. Null where no
-/// consumer reads them.
+/// Payloads by token (coordinates, references: uint32_t; values: float; blocks: their names in the
+/// BlockPool, kept too); 0 at stops. Null where no consumer reads them.
 struct Payload {
   std::shared_ptr<const void> keep;
   const void* data = nullptr;
