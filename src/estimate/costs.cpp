@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "estimate/memory_time.h"
+#include "graph/blocks.h"
+#include "sim/run.h"
 #include "tensor/format.h"
 
 namespace fuseflow::estimate {
@@ -15,7 +18,7 @@ bool is_writer(NodeKind kind) {
 class Costing {
  public:
   Costing(const Structure& s, const Counts& counts, const Machine& machine)
-      : s_(s), graph_(*s.graph), counts_(counts), machine_(machine) {}
+      : s_(s), graph_(*s.graph), counts_(counts), machine_(machine), memory_(machine) {}
 
   RegionCost run(const std::vector<double>& stored_bytes) {
     out_.nodes.resize(graph_.nodes.size());
@@ -55,8 +58,7 @@ class Costing {
   // --- steps
 
   void time(const Node& node, NodeId id, NodeCost& cost) const {
-    const auto interval =
-        static_cast<double>(machine_.timing(unit_class(node.kind)).interval_cycles);
+    const auto interval = static_cast<double>(node_timing(machine_, graph_, node).interval_cycles);
     double extra = 0;  // steps at another cost: cycles, uncertain in a lower bound if they vary
     cost.steps = steps(node, id);
     cost.busy = cost.steps * interval;
@@ -135,10 +137,12 @@ class Costing {
   double flops(const Node& node) const {
     switch (node.kind) {
       case NodeKind::map:
-        return operands(node).elements * op_info(node.op).flops;
+        return operands(node).elements * map_flops(node);
       case NodeKind::reduce:
       case NodeKind::accumulate: {
-        const double values = input(node, node.inputs.size() - 1).elements;
+        const Stream& taken = graph_.streams[static_cast<size_t>(node.inputs.back().stream)];
+        const double values = input(node, node.inputs.size() - 1).elements *
+                              static_cast<double>(block_volume(graph_, taken.block));
         if (node.reduction != Reduction::mean) return values;
         const StreamId value = node.inputs[node.inputs.size() - 1].stream;
         return values + (node.kind == NodeKind::accumulate ? in_space(node.outputs.back()).elements
@@ -147,6 +151,14 @@ class Costing {
       default:
         return 0;
     }
+  }
+
+  /// Of one payload: a block counts all of its elements (ir-spec/blocks.md).
+  double map_flops(const Node& node) const {
+    const std::vector<int>& block = graph_.streams[static_cast<size_t>(node.outputs[0])].block;
+    const auto volume = static_cast<double>(block_volume(graph_, block));
+    const auto summed = static_cast<double>(block_volume(graph_, node.contract));
+    return volume * (op_info(node.op).flops * summed + summed - 1);
   }
 
   const Tensor& tensor(const Node& node) const {
@@ -205,6 +217,7 @@ class Costing {
     }
     for (size_t t = 0; t < load.size(); ++t) {
       if (!load[t]) continue;
+      loaded_ += stored_bytes[t];
       out_.dram_read_bytes += stored_bytes[t];
       out_.scratchpad_write_bytes += stored_bytes[t];
     }
@@ -213,7 +226,7 @@ class Costing {
   // --- cycles
 
   double latency(const Node& node) const {
-    return static_cast<double>(machine_.timing(unit_class(node.kind)).latency_cycles);
+    return static_cast<double>(node_timing(machine_, graph_, node).latency_cycles);
   }
 
   /// Steps until the first output, beyond the latency: a reduction's first fiber, a flush.
@@ -223,6 +236,12 @@ class Costing {
     const StreamId ending = node.kind == NodeKind::reduce ? last : node.inputs[1].stream;
     const double fibers = std::max(1.0, in_space(ending).nonempty);
     return std::max(0.0, cost.busy / fibers - 1);
+  }
+
+  /// Cycles that a node's first result waits for memory.
+  double first_wait(size_t n) const {
+    const bool waits = in_memory(graph_.nodes[n]) && out_.nodes[n].read_bytes > 0;
+    return waits ? memory_.latency : 0;
   }
 
   void cycles() {
@@ -247,6 +266,7 @@ class Costing {
       const auto p = static_cast<size_t>(graph_.nodes[i].phase);
       estimate[p] = std::max(estimate[p], throttled(static_cast<NodeId>(i), head_));
     }
+    if (memory_.timed) wait_for_memory(estimate);
     double longest = -1;
     for (size_t i = 0; i < n; ++i) {
       if (out_.nodes[i].busy > longest) {
@@ -261,6 +281,54 @@ class Costing {
       out_.cycles += *std::max_element(estimate.begin() + first, estimate.begin() + end);
       out_.bound += *std::max_element(bound.begin() + first, bound.begin() + end);
       p = static_cast<int>(end) - 1;
+    }
+  }
+
+  /// Whether a node's accesses go to a memory that takes time.
+  bool in_memory(const Node& node) const {
+    if (!memory_.timed || node.tensor < 0) return false;
+    const std::vector<TensorId>& chip = graph_.scratchpad;
+    return std::find(chip.begin(), chip.end(), node.tensor) == chip.end();
+  }
+
+  /// Bursts that a node asks for: its bytes in a row, but a new one where it jumps.
+  double bursts(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const NodeCost& cost = out_.nodes[n];
+    const NodeCount& count = counts_.node[n];
+    if (is_writer(node.kind)) return memory_.bursts(cost.write_bytes, 1);
+    if (node.kind == NodeKind::locate) return memory_.bursts(cost.read_bytes, count.present);
+    if (node.kind != NodeKind::array) {
+      return memory_.bursts(cost.read_bytes, count.present - count.successors);
+    }
+    const StreamId ref = node.inputs[0].stream;
+    const Column column = s_.canonical[static_cast<size_t>(ref)];
+    const bool made_here = s_.column(column).kind == ColumnInfo::Kind::stream &&
+                           s_.home(column) == s_.space_of(ref) &&
+                           s_.node(graph_.streams[static_cast<size_t>(column)].producer).kind ==
+                               NodeKind::scan;
+    const double runs = s_.sequential(column) ? 1
+                        : made_here           ? in_space(ref).nonempty
+                                              : count.present;
+    return memory_.bursts(cost.read_bytes, runs);
+  }
+
+  /// Channels serve all ports of a phase; a port waits for its own bursts; inputs of the scratchpad
+  /// are streamed in before the first phase.
+  void wait_for_memory(std::vector<double>& estimate) const {
+    std::vector<double> all(estimate.size(), 0);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!in_memory(graph_.nodes[i])) continue;
+      const auto p = static_cast<size_t>(graph_.nodes[i].phase);
+      const double asked = bursts(i);
+      all[p] += asked;
+      estimate[p] = std::max(estimate[p], head_[i] + memory_.of_port(asked) + memory_.latency);
+    }
+    for (size_t p = 0; p < estimate.size(); ++p) {
+      estimate[p] = std::max(estimate[p], memory_.of_channels(all[p]) + memory_.latency);
+    }
+    if (loaded_ > 0 && !estimate.empty()) {
+      estimate[0] += memory_.of_port(memory_.bursts(loaded_, 1)) + memory_.latency;
     }
   }
 
@@ -305,7 +373,7 @@ class Costing {
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
         if (graph_.nodes[p].phase != node.phase) continue;
         double at = head[p] + latency(graph_.nodes[p]);
-        if (!least) at += fill(graph_.nodes[p], out_.nodes[p]);
+        if (!least) at += fill(graph_.nodes[p], out_.nodes[p]) + first_wait(p);
         head[i] = first ? at : least ? std::min(head[i], at) : std::max(head[i], at);
         first = false;
       }
@@ -325,6 +393,8 @@ class Costing {
   const Graph& graph_;
   const Counts& counts_;
   const Machine& machine_;
+  const MemoryTime memory_;
+  double loaded_ = 0;  ///< bytes of the scratchpad's inputs
   RegionCost out_;
   std::vector<double> head_;  ///< estimated time before each node's first step
 };

@@ -240,8 +240,7 @@ class ExactCounter {
     for (int l = 0; l < t.format.rank(); ++l) {
       Level level;
       level.kind = t.format.levels[static_cast<size_t>(l)];
-      level.extent =
-          storage->shape[static_cast<size_t>(t.format.mode_order[static_cast<size_t>(l)])];
+      level.extent = Relations::extent(t, l);
       if (level.kind == LevelKind::dense) {
         positions *= static_cast<size_t>(level.extent);
       } else {
@@ -297,8 +296,8 @@ class ExactCounter {
                                     [&](const Written& w) { return w.tensor == node.tensor; });
     if (found == written_.end()) {
       count.stored = 1;
-      for (const int64_t extent : known_shape(tensor(node.tensor))) {
-        count.stored *= static_cast<double>(extent);
+      for (int l = 0; l < tensor(node.tensor).format.rank(); ++l) {
+        count.stored *= static_cast<double>(Relations::extent(tensor(node.tensor), l));
       }
       return;
     }

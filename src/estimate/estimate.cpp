@@ -18,8 +18,11 @@ using estimate::RegionCost;
 double stored_bytes(const Tensor& tensor, const Storage* storage) {
   const auto value = static_cast<double>(element_bytes(tensor.type));
   if (storage == nullptr) {
-    double elements = 1;
-    for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+    auto elements = static_cast<double>(tensor.format.block_volume());
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[d];
+      elements *= static_cast<double>((tensor.shape[d].value + block - 1) / block);
+    }
     return elements * value;
   }
   const double last =
@@ -87,13 +90,6 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
 
 const Graph& graph_of(const Region& region) {
   if (!region.graph) throw Error(ExitCode::internal, "region @" + region.name + " has no graph");
-  for (const Stream& stream : region.graph->streams) {
-    if (stream.block.empty()) continue;
-    throw Error(ExitCode::rejected, region.where,
-                "region @" + region.name +
-                    " works on blocks, which cannot be estimated yet; "
-                    "simulate it (fuseflow-sim)");
-  }
   return *region.graph;
 }
 
@@ -165,7 +161,10 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
 TensorData load_patterns(const Program& program) {
   Program sparse = program;  // the loader takes inputs and constants that are read
   for (Tensor& tensor : sparse.tensors) {
-    if (tensor.format.all_dense()) tensor.role = Role::temporary;
+    const std::vector<LevelKind>& levels = tensor.format.levels;
+    const bool dense = std::all_of(levels.begin(), levels.end(),
+                                   [](LevelKind kind) { return kind == LevelKind::dense; });
+    if (dense) tensor.role = Role::temporary;
   }
   return load_tensors(sparse);
 }

@@ -62,17 +62,19 @@ Relations::Relations(const Program& program, const Graph& graph, const TensorDat
 
 Relations::~Relations() = default;
 
+int64_t Relations::extent(const Tensor& tensor, int l) {
+  const auto d = static_cast<size_t>(tensor.format.mode_order[static_cast<size_t>(l)]);
+  const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[d];
+  return (tensor.shape[d].value + block - 1) / block;
+}
+
 const LevelLists& Relations::level(TensorId tensor, int l) {
   const auto found = levels_.find({tensor, l});
   if (found != levels_.end()) return *found->second;
   auto entry = std::make_unique<LevelLists>();
   const Tensor& t = program_.tensors[static_cast<size_t>(tensor)];
-  const auto d = static_cast<size_t>(t.format.mode_order[static_cast<size_t>(l)]);
   entry->kind = t.format.levels[static_cast<size_t>(l)];
-  entry->extent = t.shape[d].value;
-  if (!t.format.block.empty()) {
-    entry->extent = (entry->extent + t.format.block[d] - 1) / t.format.block[d];
-  }
+  entry->extent = extent(t, l);
   const auto keep = [&]() -> const LevelLists& {
     return *levels_.emplace(std::pair(tensor, l), std::move(entry)).first->second;
   };

@@ -89,6 +89,8 @@ class Relations {
   /// Computed fibers of a space (Opening::computed).
   const DerivedFibers& derived(int space);
   const LevelLists& level(TensorId tensor, int level);
+  /// Coordinates of a storage level: of blocks, where the tensor has them.
+  static int64_t extent(const Tensor& tensor, int level);
   static Table slice(const Table& table, size_t first, size_t last);
 
  private:
