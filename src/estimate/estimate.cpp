@@ -140,6 +140,16 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
   return count_region(program, region, data, machine, marks).estimate;
 }
 
+RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
+                                    std::vector<bool>& uncertain, const Machine& machine) {
+  Counted counted = count_region(program, region, data, machine, uncertain);
+  for (const estimate::Written& written : counted.written) {
+    data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
+    uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
+  }
+  return std::move(counted.estimate);
+}
+
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
                                    const Machine& machine) {
   ProgramEstimate result;
@@ -147,12 +157,7 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
   known.storage.resize(program.tensors.size());
   std::vector<bool> uncertain(program.tensors.size(), false);
   for (const Region& region : program.regions) {
-    Counted counted = count_region(program, region, known, machine, uncertain);
-    for (const estimate::Written& written : counted.written) {
-      known.storage[static_cast<size_t>(written.tensor)] = written.pattern;
-      uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
-    }
-    result.regions.push_back(std::move(counted.estimate));
+    result.regions.push_back(estimate_region_into(program, region, known, uncertain, machine));
   }
   finish_total(result, machine);
   return result;

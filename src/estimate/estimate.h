@@ -43,6 +43,10 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
 RegionEstimate estimate_region(const Program& program, const Region& region, const TensorData& data,
                                const Machine& machine, const std::vector<bool>& uncertain = {});
 
+/// The same, and puts the patterns that the region writes into `data` and `uncertain`.
+RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
+                                    std::vector<bool>& uncertain, const Machine& machine);
+
 /// Loads the inputs and constants that have levels which are not dense; values of the others do not
 /// matter to an estimate. Errors as load_tensors.
 TensorData load_patterns(const Program& program);

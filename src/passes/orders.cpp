@@ -15,7 +15,7 @@ namespace fuseflow {
 namespace {
 
 /// Most orders that `--auto` lowers for a region.
-constexpr int kMaxTried = 200;
+constexpr size_t kMostTried = 200;
 
 bool reaches(const PartialOrder& partial, int from, int to) {
   // `from` stands before `to` if it is found going back from `to`.
@@ -125,36 +125,34 @@ bool cheaper(const GraphCost& a, const GraphCost& b) {
   return a.steps <= 1.001 * b.steps && a.tokens < 0.99 * b.tokens;
 }
 
-/// Hill climbing over moves of one index, from the default order.
+/// Looks at all orders where they are few, else climbs from the default order over moves of one index. Expected stream
+/// lengths tell the most promising ones, the cost model (where there is one) chooses among these.
 class OrderSearch {
  public:
-  OrderSearch(Program& program, size_t region) : program_(program), region_(region) {}
+  OrderSearch(Program& program, size_t region, CostModel* costs)
+      : program_(program), region_(region), model_(costs) {}
 
   void run(PassLog& log) {
     Schedule& schedule = program_.regions[region_].schedule;
     schedule.order.clear();
     program_.regions[region_].graph.reset();
-    const RegionIndices indices = region_indices(program_, region_);
-    std::vector<int> best = default_order(indices);
-    const std::optional<GraphCost> first = cost_of(indices, best);
-    if (!first) return;  // choose_placements has to come first; lowering will say why
-    GraphCost cost = *first;
-    while (improve(indices, best, cost)) {
-    }
-    const std::string name = quote_if_needed(program_.regions[region_].name);
-    if (!cheaper(cost, *first)) {
-      schedule.order.clear();
-      log.note(fmt::format("@{}: the default order stays: {}", name, order_text(indices, best)));
-      return;
-    }
-    schedule.order = names(indices, best);
-    log.note(
-        fmt::format("@{}: order {} (about {:.3g} steps; the default order has {:.3g}; {} orders "
-                    "tried)",
-                    name, order_text(indices, best), cost.steps, first->steps, tried_));
+    const RegionOrders orders = region_orders(program_, region_, Constraints::scheduled);
+    const RegionIndices& indices = orders.indices;
+    const std::vector<int> first = default_order(indices);
+    if (!try_order(indices, first)) return;  // placements have to come first; lowering will say why
+    if (!try_all(orders)) climb(indices, first);
+    const size_t best = choose(indices);
+    report(indices, best, log);
+    schedule.order = best == 0 ? std::vector<std::string>{} : names(indices, tried_[best].order);
   }
 
  private:
+  struct Tried {
+    std::vector<int> order;
+    GraphCost cost;
+    double cycles = -1;  ///< by the model
+  };
+
   static std::vector<std::string> names(const RegionIndices& indices,
                                         const std::vector<int>& order) {
     std::vector<std::string> result;
@@ -162,26 +160,50 @@ class OrderSearch {
     return result;
   }
 
-  std::optional<GraphCost> cost_of(const RegionIndices& indices, const std::vector<int>& order) {
-    ++tried_;
+  /// Null if it cannot be lowered: not every legal order can with the placements given.
+  const GraphCost* try_order(const RegionIndices& indices, const std::vector<int>& order) {
+    ++seen_;
     program_.regions[region_].schedule.order = names(indices, order);
     try {
-      return estimated_cost(program_, lower_region(program_, region_));
+      const GraphCost cost = estimated_cost(program_, lower_region(program_, region_));
+      tried_.push_back({order, cost});
+      return &tried_.back().cost;
     } catch (const Error&) {
-      return std::nullopt;  // not every legal order can be lowered with the placements given
+      return nullptr;
+    }
+  }
+
+  /// Whether there are so few orders that all have been tried.
+  bool try_all(const RegionOrders& orders) {
+    std::vector<std::vector<int>> all;
+    const bool few = for_each_sort(orders.partial, [&](const std::vector<int>& order) {
+      all.push_back(order);
+      return all.size() <= kMostTried;
+    });
+    if (!few || all.size() > kMostTried) return false;
+    const std::vector<int> first = tried_[0].order;
+    for (const std::vector<int>& order : all) {
+      if (order != first && !why_illegal(orders.indices, order)) try_order(orders.indices, order);
+    }
+    return true;
+  }
+
+  void climb(const RegionIndices& indices, std::vector<int> best) {
+    GraphCost cost = tried_[0].cost;
+    while (improve(indices, best, cost)) {
     }
   }
 
   bool improve(const RegionIndices& indices, std::vector<int>& best, GraphCost& cost) {
     for (size_t from = 0; from < best.size(); ++from) {
       for (size_t to = 0; to < best.size(); ++to) {
-        if (from == to || tried_ >= kMaxTried) continue;
+        if (from == to || seen_ >= kMostTried) continue;
         std::vector<int> moved = best;
         moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
         moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), best[from]);
         if (why_illegal(indices, moved)) continue;
-        const std::optional<GraphCost> other = cost_of(indices, moved);
-        if (!other || !cheaper(*other, cost)) continue;
+        const GraphCost* other = try_order(indices, moved);
+        if (other == nullptr || !cheaper(*other, cost)) continue;
         best = moved;
         cost = *other;
         return true;
@@ -190,16 +212,81 @@ class OrderSearch {
     return false;
   }
 
+  /// The best of what was tried, by its position; 0, the default, unless another is better.
+  size_t choose(const RegionIndices& indices) {
+    std::vector<size_t> promising(tried_.size());
+    for (size_t t = 0; t < promising.size(); ++t) promising[t] = t;
+    std::stable_sort(promising.begin(), promising.end(), [&](size_t a, size_t b) {
+      return tried_[a].cost.steps < tried_[b].cost.steps;
+    });
+    if (model_ != nullptr && ask_model(indices, promising)) return best_by_cycles();
+    size_t best = 0;
+    for (size_t t = 1; t < tried_.size(); ++t) {
+      if (cheaper(tried_[t].cost, tried_[best].cost)) best = t;
+    }
+    return best;
+  }
+
+  /// The default, and of the others as many of the most promising as the model can be asked for.
+  bool ask_model(const RegionIndices& indices, const std::vector<size_t>& promising) {
+    if (!ask(indices, tried_[0])) return false;
+    double tokens = 0;
+    size_t asked = 0;
+    for (const size_t t : promising) {
+      tokens += tried_[t].cost.tokens;
+      if (t == 0 || (asked >= kFewestAsked && tokens > kMostTokens)) continue;
+      ask(indices, tried_[t]);
+      ++asked;
+    }
+    return true;
+  }
+
+  bool ask(const RegionIndices& indices, Tried& tried) {
+    program_.regions[region_].schedule.order = names(indices, tried.order);
+    const Graph graph = lower_region(program_, region_);
+    tried.cycles = model_->cycles(program_, region_, graph).value_or(-1);
+    return tried.cycles >= 0;
+  }
+
+  size_t best_by_cycles() const {
+    size_t best = 0;
+    for (size_t t = 1; t < tried_.size(); ++t) {
+      if (tried_[t].cycles >= 0 && tried_[t].cycles < 0.999 * tried_[best].cycles) best = t;
+    }
+    return best;
+  }
+
+  void report(const RegionIndices& indices, size_t best, PassLog& log) const {
+    const std::string name = quote_if_needed(program_.regions[region_].name);
+    if (best == 0) {
+      log.note(fmt::format("@{}: the default order stays: {}", name,
+                           order_text(indices, tried_[0].order)));
+      return;
+    }
+    const Tried& chosen = tried_[best];
+    const bool by_model = chosen.cycles >= 0;
+    log.note(fmt::format("@{}: order {} (about {:.3g} {}; the default order has {:.3g}; {} orders "
+                         "tried)",
+                         name, order_text(indices, chosen.order),
+                         by_model ? chosen.cycles : chosen.cost.steps, by_model ? "cycles" : "steps",
+                         by_model ? tried_[0].cycles : tried_[0].cost.steps, seen_));
+  }
+
+  static constexpr size_t kFewestAsked = 16;
+  static constexpr double kMostTokens = 2e7;  ///< of all orders that the model is asked for beyond these
+
   Program& program_;
   size_t region_;
-  int tried_ = 0;
+  CostModel* model_;
+  size_t seen_ = 0;
+  std::vector<Tried> tried_;  ///< the default first
 };
 
 Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
   if (arguments.has("auto")) {
     for (size_t r = 0; r < program.regions.size(); ++r) {
-      if (!program.regions[r].statements.empty()) OrderSearch(program, r).run(log);
+      if (!program.regions[r].statements.empty()) OrderSearch(program, r, arguments.costs).run(log);
     }
   }
   for (const std::string& text : arguments.all("order")) {

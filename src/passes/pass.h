@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "passes/cost_model.h"
 
 namespace fuseflow {
 
@@ -29,6 +30,8 @@ class PassArguments {
   /// The last value given, or `fallback`.
   std::string get(std::string_view name, std::string_view fallback = "") const;
   const std::vector<std::string>& all(std::string_view name) const;
+  /// What `--auto` goes by; null: expected stream lengths.
+  CostModel* costs = nullptr;
 
  private:
   std::map<std::string, std::vector<std::string>> values_;
