@@ -69,6 +69,10 @@ DerivedFibers Deriver::run() {
     case NodeKind::drop:
       drop();
       break;
+    case NodeKind::serialize:
+      out_.counts_only = false;
+      merge();
+      break;
     default:
       throw Error(ExitCode::internal, "estimate: a node opens fibers it should not");
   }

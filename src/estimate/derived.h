@@ -51,6 +51,13 @@ class Deriver {
   void accumulate_tuples();
   void add_tuples(std::vector<std::vector<uint32_t>>& tuples);
 
+  void merge();
+  Column outside(Column c, size_t p) const;
+  Table inside(const Table& keys, const Columns& columns, size_t p,
+               std::vector<size_t>& rows) const;
+  void take_fiber(size_t p, size_t r, const std::vector<std::vector<Range>>& fibers,
+                  const std::vector<Expansion>& elements);
+
   void filter();
   void split();
   void drop();

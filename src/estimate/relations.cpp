@@ -121,13 +121,10 @@ Columns Relations::fiber_key(int space) {
     case Opening::root:
     case Opening::counted:
       return {};
-    case Opening::merged:
-      throw Error(ExitCode::rejected,
-                  "the estimate does not follow coordinates that parallel copies merged (into a "
-                  "compressed result or another loop); simulate this program instead");
     case Opening::scanned:
       return {s_.canonical[static_cast<size_t>(s_.node(info.opener).inputs[0].stream)]};
     case Opening::computed:
+    case Opening::merged:
       return derived(space).key;
     case Opening::moved: {
       Columns key;
@@ -258,7 +255,6 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
   const SpaceInfo& info = s_.info(space);
   switch (info.opening) {
     case Opening::root:
-    case Opening::merged:
       break;
     case Opening::counted:
       return std::vector<Range>(parent.rows(),
@@ -266,6 +262,7 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
     case Opening::scanned:
       return scan_ranges(s_.node(info.opener), info.extent, parent);
     case Opening::computed:
+    case Opening::merged:
       return derived_ranges(space, parent);
     case Opening::moved: {
       std::vector<Range> result =
@@ -391,7 +388,8 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   }
   std::vector<uint32_t> out;
   out.reserve(offsets.back());
-  const bool computed = s_.info(space).opening == Opening::computed;
+  const bool computed = s_.info(space).opening == Opening::computed ||
+                        s_.info(space).opening == Opening::merged;
   if (computed) {
     const DerivedFibers& derived_fibers = derived(space);
     const auto payload = derived_fibers.payload.find(column);

@@ -52,6 +52,8 @@ struct DerivedFibers {
   int64_t extent = 0;
   std::map<Column, std::vector<uint32_t>> payload;  ///< by column of the space, by position
   std::vector<double> met;                          ///< joins: coordinates met, by row
+  std::vector<uint32_t> copy;           ///< merged: which parallel copy an element comes from
+  std::vector<uint32_t> copy_position;  ///< and its position there
 };
 
 /// Elements of fibers below the rows of a table, fiber after fiber.

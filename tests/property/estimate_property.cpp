@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "estimate/estimate.h"
+#include "lower/region_indices.h"
 #include "recipe.h"
 
 namespace fuseflow::testing {
@@ -62,12 +63,29 @@ void compare_region(uint64_t seed, const Program& program, const Region& region,
         run.dram_write_bytes + run.scratchpad_write_bytes, 0);
 }
 
+/// Parallel copies of one loop of each region, where that is possible.
+void add_copies(Program& program, uint64_t seed) {
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const RegionIndices indices = region_indices(program, r);
+    if (indices.indices.empty()) continue;
+    Region& region = program.regions[r];
+    const std::string& name = indices.indices[(seed / 3) % indices.indices.size()].name;
+    region.schedule.parallel = {{name, 2 + static_cast<int64_t>(seed % 4), seed % 2 == 0}};
+    try {
+      lower_region(program, r);
+    } catch (const Error&) {
+      region.schedule.parallel.clear();
+    }
+  }
+}
+
 void try_program(uint64_t seed, Tally& tally) {
   Recipe recipe = generate_recipe(seed);
   Program program = recipe.program;
   ++tally.programs;
   try {
     for (size_t r = 0; r < program.regions.size(); ++r) shuffle_order(program, r, seed + r);
+    if (seed % 3 == 0) add_copies(program, seed);
     program = lower_program(std::move(program));
   } catch (const Error&) {
     ++tally.refused;

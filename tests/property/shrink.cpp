@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "lower/placements.h"
+#include "lower/region_indices.h"
+#include "passes/pass.h"
 #include "tensor/random.h"
 
 namespace fuseflow::testing {
@@ -265,6 +267,46 @@ void relax(Program& program, size_t region) {
 
 }  // namespace
 
+namespace {
+
+/// Now and then, blocks for all dimensions that can have them.
+void add_blocks(Program& program, uint64_t seed) {
+  Random random(seed, 83);
+  if (random.uniform() < 0.8) return;
+  PassArguments arguments;
+  arguments.add("block-all", std::to_string(2 + random.below(2)));
+  PassLog log;
+  try {
+    Program blocked = find_pass("block").run(program, arguments, log);
+    for (size_t r = 0; r < blocked.regions.size(); ++r) lower_region(blocked, r);
+    program = std::move(blocked);
+  } catch (const Error&) {
+    return;
+  }
+}
+
+/// Now and then, parallel copies of one or two loops.
+void add_copies(Program& program, size_t region, uint64_t seed) {
+  Random random(seed + region, 84);
+  if (random.uniform() < 0.6) return;
+  const RegionIndices indices = region_indices(program, region);
+  const size_t entries = 1 + random.below(2);
+  for (size_t e = 0; e < entries && !indices.indices.empty(); ++e) {
+    std::vector<Parallel>& parallel = program.regions[region].schedule.parallel;
+    const std::string& name = indices.indices[random.below(indices.indices.size())].name;
+    const Parallel entry{name, 2 + static_cast<int64_t>(random.below(4)), random.uniform() < 0.5};
+    if (!parallel.empty() && parallel[0].index == name) continue;
+    parallel.push_back(entry);
+    try {
+      lower_region(program, region);
+    } catch (const Error&) {
+      program.regions[region].schedule.parallel.pop_back();
+    }
+  }
+}
+
+}  // namespace
+
 Program schedule_recipe(const Recipe& recipe, uint64_t seed) {
   Program program = recipe.program;
   Random random(seed, 79);
@@ -279,6 +321,8 @@ Program schedule_recipe(const Recipe& recipe, uint64_t seed) {
       program = before;
     }
   }
+  add_blocks(program, seed);
+  for (size_t r = 0; r < program.regions.size(); ++r) add_copies(program, r, seed);
   return program;
 }
 

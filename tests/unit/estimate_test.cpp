@@ -98,6 +98,50 @@ TEST(Estimate, EmptyTensor) {
       "region @y {\n %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
 }
 
+const char* const kBlocks =
+    "input %a: f32[22, 17] dense,compressed[4x5] = uniform(density=0.2, seed=1)\n"
+    "input %w: f32[17, 9] dense,dense[5x3] = uniform(density=1, seed=2)\n"
+    "temp %m: f32[22] dense[4]\ntemp %t: f32[22, 9] dense,dense[4x3]\n"
+    "result %y: f32[22, 9] dense,dense[4x3]\nresult %z: f32[22, 17] dense,compressed[4x5]\n"
+    "region @z {\n  %z[i, k] = 2 * %a[i, k]\n}\n"
+    "region @y {\n  %t[i, j] = sum(k) %z[i, k] * %w[k, j]\n  %m[i] = max(j) %t[i, j]\n"
+    "  %y[i, j] = exp(%t[i, j] - %m[i])\n}\n";
+
+TEST(Estimate, Blocks) {
+  Machine machine;
+  machine.block = {2, 1, 1, 1, 1, 2, 2};
+  expect_near_simulation(kBlocks);
+  expect_near_simulation(kBlocks, machine);
+}
+
+TEST(Estimate, ABoundHoldsAlsoWhereMemoryTakesTime) {
+  Machine machine;
+  for (const char* model : {"fixed", "banked"}) {
+    machine.dram.model = model;
+    expect_near_simulation(kBlocks, machine);
+    expect_near_simulation(std::string(kGraph) + kFeatures +
+                               "result %y: f32[60, 20] dense,compressed\n"
+                               "region @y {\n %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n",
+                           machine);
+  }
+}
+
+TEST(Estimate, WhatParallelCopiesGiveMerges) {
+  for (const char* parallel : {"parallel i = 3 contiguous", "parallel i = 3", "parallel i = 64",
+                               "parallel i = 2\n parallel j = 2"}) {
+    expect_near_simulation(std::string(kGraph) + kFeatures +
+                           "result %y: f32[60, 20] dense,compressed\nregion @y {\n " + parallel +
+                           "\n %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
+    expect_near_simulation(std::string(kGraph) +
+                           "input %b: f32[60, 60] dense,compressed facts(finite) = "
+                           "uniform(shape=[60,60],density=0.1,seed=7)\n"
+                           "temp %t: f32[60, 60] dense,compressed\n"
+                           "result %y: f32[60, 60] dense,dense\n"
+                           "region @t {\n " + parallel + "\n %t[i, j] = %a[i, j] * %b[i, j]\n}\n"
+                           "region @y {\n %y[i, k] = sum(j) %t[i, j] * %a[j, k]\n}\n");
+  }
+}
+
 TEST(Estimate, StatisticsComeNear) {
   const Program program = lowered(
       "input %a: f32[400, 400] dense,compressed facts(finite) = "
