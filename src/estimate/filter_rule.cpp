@@ -46,6 +46,19 @@ void FilterRule::collect(StreamId value, int depth) {
   }
 }
 
+/// A stored entry: of a truth value the other one than the fill. Blocks hold entries that equal it, too.
+Operand FilterRule::entry(const Tensor& tensor, Operand unknown) {
+  const std::vector<LevelKind>& levels = tensor.format.levels;
+  const bool listed = std::any_of(levels.begin(), levels.end(),
+                                  [](LevelKind kind) { return kind != LevelKind::dense; });
+  const bool plain = listed && tensor.format.block.empty();
+  if (plain && tensor.type == ElementType::boolean && (tensor.fill == 0 || tensor.fill == 1)) {
+    return {1 - tensor.fill, facts_of_constant(1 - tensor.fill)};
+  }
+  unknown.facts.nonzero = tensor.fill == 0 && tensor.format.block.empty();
+  return unknown;
+}
+
 Operand FilterRule::evaluate(StreamId value, uint32_t absent, int depth) const {
   Operand unknown;
   unknown.facts.finite = unknown.facts.no_nan = unknown.facts.below_inf = true;
@@ -63,10 +76,11 @@ Operand FilterRule::evaluate(StreamId value, uint32_t absent, int depth) const {
   if (node.kind == NodeKind::array) {
     const Column c = s_.canonical[static_cast<size_t>(node.inputs[0].stream)];
     const auto found = std::find(references_.begin(), references_.end(), c);
+    const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
     if (found != references_.end() && ((absent >> (found - references_.begin())) & 1U) != 0) {
-      const float fill = s_.program->tensors[static_cast<size_t>(node.tensor)].fill;
-      return {fill, facts_of_constant(fill)};
+      return {tensor.fill, facts_of_constant(tensor.fill)};
     }
+    return entry(tensor, unknown);
   }
   return unknown;
 }

@@ -24,6 +24,7 @@ class FilterRule {
   void collect(StreamId value, int depth);
   Operand evaluate(StreamId value, uint32_t absent, int depth) const;
   StreamId source(StreamId value) const;
+  static Operand entry(const Tensor& tensor, Operand unknown);
 
   const Structure& s_;
   std::vector<Column> references_;

@@ -102,6 +102,8 @@ void try_program(uint64_t seed, Tally& tally) {
       try {
         if (estimate_region(program, region, data, machine).tokens > 1e6) return;
       } catch (const Error& error) {
+        tally.refused += error.code() == ExitCode::rejected ? 1 : 0;
+        if (error.code() == ExitCode::rejected) return;
         expect(false, error.what(), seed, region, program, tally);
         return;
       }

@@ -1,5 +1,6 @@
 #include "shrink.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "lower/placements.h"
@@ -334,6 +335,10 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   CheckResult result = check_program(program, inputs, options);
   if (!result.failure.empty()) return result;
   options.machine = bounded_machine(seed);
+  // Copies wait for each other's turns: how much an element can hold is not bounded by lowering.
+  const bool copies = std::any_of(program.regions.begin(), program.regions.end(),
+                                  [](const Region& r) { return !r.schedule.parallel.empty(); });
+  if (copies && options.machine.fifo_depth > 0) options.machine.fifo_depth += 256;
   result = check_program(program, inputs, options);
   if (!result.failure.empty()) {
     result.failure =
