@@ -338,7 +338,12 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   // Copies wait for each other's turns: how much an element can hold is not bounded by lowering.
   const bool copies = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& r) { return !r.schedule.parallel.empty(); });
-  if (copies && options.machine.fifo_depth > 0) options.machine.fifo_depth += 256;
+  const bool blocks = std::any_of(program.tensors.begin(), program.tensors.end(),
+                                  [](const Tensor& t) { return !t.format.block.empty(); });
+  if (copies || blocks) {
+    options.machine = Machine{};
+    options.machine.fifo_depth = 256;
+  }
   result = check_program(program, inputs, options);
   if (!result.failure.empty()) {
     result.failure =
