@@ -212,7 +212,9 @@ std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 /// neither short fibers nor fibers that are all heavy at one end load some copies more than others.
 inline int64_t first_copy(uint64_t fiber, int64_t copies) {
   uint32_t reversed = 0;
-  for (int bit = 0; bit < 32; ++bit) reversed |= ((fiber >> bit) & 1U) << (31 - bit);
+  for (int bit = 0; bit < 32; ++bit) {
+    reversed |= static_cast<uint32_t>((fiber >> bit) & 1U) << (31 - bit);
+  }
   return static_cast<int64_t>((uint64_t{reversed} * static_cast<uint64_t>(copies)) >> 32);
 }
 
