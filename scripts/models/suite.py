@@ -3,7 +3,7 @@
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
 from models import (attention, autoencoder, bigbird, chain, conv, encoder, gat, gcn, gemm, gnn, gpt,
-                    gpt3, llama, message_passing, sage, storage, transformer)
+                    gpt3, llama, message_passing, sage, storage, transformer, wild)
 
 FAMILIES = {
     "gcn": gcn,
@@ -22,6 +22,7 @@ FAMILIES = {
     "conv": conv,
     "gnn": gnn,
     "transformer": transformer,
+    "wild": wild,
 }
 
 # Families of full-size models: never checked in.
@@ -79,6 +80,11 @@ EXTRA = [
     ("gnn", "gin", ["op16_nofold"]),
     ("transformer", "bert", ["op16_nofold", "dynamic"]),
     ("transformer", "einsum", ["op16_nofold"]),
+    ("wild", "padded", ["op16_nofold", "dynamic"]),
+    ("wild", "padded_left", ["op16_nofold"]),
+    ("wild", "gat_heads", ["op16_nofold"]),
+    ("wild", "alibi", ["op16_nofold"]),
+    ("wild", "rotated", ["op14_nofold"]),
 ]
 
 # Cases with a name of their own: name -> (family, variant, options).

@@ -21,6 +21,7 @@ namespace fuseflow {
 inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
 inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
+inline constexpr int64_t kMaxSparseSteps = int64_t{1} << 24;  ///< if a sparse constant is read
 
 /// Row-major values. Floating types are kept as f32, integers and booleans as i64.
 struct HostTensor {
@@ -29,7 +30,7 @@ struct HostTensor {
   Buffer<float> floats;
   std::vector<int64_t> ints;
   /// Sparse: `floats` holds the values at these row-major positions (ascending), all others are 0.
-  /// Only made by host_sparse, for matrices that select; operators see dense tensors.
+  /// Made by host_sparse, for matrices that select and for large sparse initializers.
   std::vector<int64_t> positions;
   bool sparse = false;
 

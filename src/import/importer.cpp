@@ -105,6 +105,10 @@ HostPtr Importer::host(const View& value) const {
       evaluation_steps(value) > kMaxFoldedSteps) {
     return nullptr;
   }
+  const bool sparse = std::any_of(value.nodes.begin(), value.nodes.end(), [&](const Expr& node) {
+    return node.kind == Expr::Kind::access && constant(node.tensor)->sparse;
+  });
+  if (sparse && evaluation_steps(value) > kMaxSparseSteps) return nullptr;
   const Expr* access = value.plain_access();
   if (access != nullptr) {  // the whole of a constant as it stands
     const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
@@ -465,6 +469,10 @@ std::optional<double> Importer::density(const std::string& name, float fill) con
   if (data == nullptr) return found->second.density;
   if (data->size() == 0) return 1.0;
   int64_t present = 0;
+  if (data->sparse) {
+    present = fill == 0 ? static_cast<int64_t>(data->positions.size()) : data->size();
+    return static_cast<double>(present) / static_cast<double>(data->size());
+  }
   for (int64_t i = 0; i < data->size(); ++i) present += data->as_float(i) != fill;
   return static_cast<double>(present) / static_cast<double>(data->size());
 }

@@ -317,6 +317,10 @@ HostPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
   return tensor;
 }
 
+/// Sparse constants of up to this size are as good dense: folding is faster, and the threshold of
+/// density decides how they are stored. Larger ones stay sparse.
+constexpr int64_t kMaxDensified = int64_t{1} << 22;
+
 HostPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext& context) {
   const HostPtr values = convert_tensor(proto.values(), context);
   const HostPtr indices = convert_tensor(proto.indices(), context);
@@ -332,13 +336,15 @@ HostPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext
     reject(context, fmt::format("sparse tensor '{}' has {} values but {} indices", name, entries,
                                 indices->size()));
   }
-  if (size > kMaxFoldedElements) {
+  const bool keep = !tensor->integral() && size > kMaxDensified;
+  if (!keep && size > kMaxFoldedElements) {
     reject(context,
            fmt::format("sparse tensor '{}' has {} elements, more than {}; bind it from a file "
                        "as an input instead",
                        name, size, kMaxFoldedElements));
   }
-  std::vector<float> floats(tensor->integral() ? 0 : static_cast<size_t>(size));
+  std::vector<std::pair<int64_t, float>> kept;
+  std::vector<float> floats(tensor->integral() || keep ? 0 : static_cast<size_t>(size));
   tensor->ints.resize(tensor->integral() ? static_cast<size_t>(size) : 0);
   for (int64_t e = 0; e < entries; ++e) {
     int64_t at = linear ? indices->ints[static_cast<size_t>(e)] : 0;
@@ -353,8 +359,15 @@ HostPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext
     }
     if (tensor->integral())
       tensor->ints[static_cast<size_t>(at)] = values->ints[static_cast<size_t>(e)];
+    else if (keep)
+      kept.emplace_back(at, values->floats[static_cast<size_t>(e)]);
     else
       floats[static_cast<size_t>(at)] = values->floats[static_cast<size_t>(e)];
+  }
+  if (keep) {
+    HostPtr sparse = host_sparse(std::move(kept), tensor->shape, tensor->type);
+    if (static_cast<int64_t>(sparse->positions.size()) == entries) return sparse;
+    reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
   }
   if (!tensor->integral()) tensor->floats = Buffer<float>(std::move(floats));
   return tensor;

@@ -161,6 +161,13 @@ TEST(ImportHostile, ValuesTooLargeToCount) {
   }
 }
 
+TEST(ImportHostile, AveragesOverTooManyPositions) {
+  const auto model = model_of(
+      "g (float[1,1,2,3] x) => (float[1,1,N,M] y) { y = AveragePool <kernel_shape = [2, 2], "
+      "pads = [100000, 100000, 100000, 100000], count_include_pad = 1>(x) }");
+  rejection([&] { import_model(model, {{"x", "uniform(shape=[1,1,2,3],density=1,seed=1)"}}); });
+}
+
 TEST(ImportHostile, ExternalDataOutsideTheFolder) {
   auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }");
   auto* w = model.mutable_graph()->add_initializer();
@@ -193,6 +200,30 @@ TEST(ImportHostile, ShapesThatDisagree) {
               "4");
   const auto product = model_of("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, x) }");
   expect_part(rejection([&] { import_model(product, kX); }), "do not multiply");
+}
+
+TEST(ImportHostile, LargeSparseInitializersStaySparse) {
+  constexpr int64_t kRows = 100'000'000;
+  auto model = model_of("g (float[2,3] x) => (float[N,3] y) { y = MatMul(w, x) }");
+  auto* w = model.mutable_graph()->add_sparse_initializer();
+  w->mutable_values()->set_name("w");
+  w->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  w->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  for (auto* t : {w->mutable_values(), w->mutable_indices()}) t->add_dims(2);
+  w->mutable_indices()->add_int64_data(1);
+  w->mutable_indices()->add_int64_data(2 * kRows - 2);
+  w->mutable_values()->add_float_data(5);
+  w->mutable_values()->add_float_data(7);
+  w->add_dims(kRows);
+  w->add_dims(2);
+  const Program program = import_model(model, kX);
+  const Tensor& tensor = program.tensors[static_cast<size_t>(find_tensor(program, "w"))];
+  EXPECT_EQ(to_string(tensor.format), "dense,compressed");
+  EXPECT_EQ(tensor.source.nnz, 2);
+  w->mutable_indices()->set_int64_data(1, 1);
+  expect_part(rejection([&] { import_model(model, kX); }), "several values for one entry");
+  w->mutable_indices()->set_int64_data(1, 2 * kRows);
+  expect_part(rejection([&] { import_model(model, kX); }), "outside its shape");
 }
 
 TEST(ImportHostile, NanWeightsAreNotSparse) {

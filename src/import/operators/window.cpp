@@ -194,8 +194,19 @@ void conv(NodeImport& node) {
   node.define_reshaped(0, result, shape);
 }
 
+/// How many of the kernel's steps along dimension d, from output position o, are in [low, high).
+int64_t steps_inside(const Window& w, size_t d, int64_t o, int64_t low, int64_t high) {
+  const int64_t first = o * w.strides[d] - w.begin[d];
+  const int64_t step = w.dilations[d];
+  const int64_t before = low > first ? (low - first + step - 1) / step : 0;
+  const int64_t until = high > first ? (high - first + step - 1) / step : 0;
+  return std::max<int64_t>(0, std::min(until, w.kernel[d]) - before);
+}
+
 /// Pads beyond which an average counts nothing, as a divisor by output position.
 View window_counts(NodeImport& node, const View& x, const Window& w, bool include_pads) {
+  if (element_count(w.output) > kMaxFoldedElements)
+    node.reject("the result has too many positions to count what each averages");
   std::vector<float> counts = {1};
   for (size_t d = 0; d < w.rank(); ++d) {
     const int64_t extent = x.extent(static_cast<int>(d) + 2);
@@ -203,14 +214,8 @@ View window_counts(NodeImport& node, const View& x, const Window& w, bool includ
     const int64_t high = include_pads ? extent + w.end[d] : extent;
     std::vector<float> next;
     for (const float above : counts) {
-      for (int64_t o = 0; o < w.output[d]; ++o) {
-        int64_t inside_count = 0;
-        for (int64_t i = 0; i < w.kernel[d]; ++i) {
-          const int64_t at = o * w.strides[d] + i * w.dilations[d] - w.begin[d];
-          inside_count += at >= low && at < high;
-        }
-        next.push_back(above * static_cast<float>(inside_count));
-      }
+      for (int64_t o = 0; o < w.output[d]; ++o)
+        next.push_back(above * static_cast<float>(steps_inside(w, d, o, low, high)));
     }
     counts = std::move(next);
   }
