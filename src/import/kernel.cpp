@@ -19,6 +19,10 @@ std::vector<int64_t> atom_extents(const View& value, size_t dim) {
 }  // namespace
 
 int Kernel::operand(const View& value, std::vector<int> labels) {
+  if (labels.size() != static_cast<size_t>(value.rank())) {
+    throw Error(ExitCode::rejected, fmt::format("{}: an operand has rank {}, expected rank {}",
+                                                what_, value.rank(), labels.size()));
+  }
   operands_.push_back({value, std::move(labels)});
   return static_cast<int>(operands_.size()) - 1;
 }

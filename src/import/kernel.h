@@ -17,7 +17,8 @@ class Kernel {
   explicit Kernel(std::string what) : what_(std::move(what)) {}
 
   /// Declares an operand; labels[d] is the label of its dimension d. An extent of 1 broadcasts.
-  /// All operands are declared before the first node is made.
+  /// All operands are declared before the first node is made. Throws when there is not one label a
+  /// dimension: what the operator's definition fixes, a model need not keep to.
   int operand(const View& value, std::vector<int> labels);
   /// Declares an operand that broadcasts from the right to labels 0 .. rank-1.
   int broadcast(const View& value, int rank);

@@ -226,6 +226,19 @@ TEST(ImportHostile, LargeSparseInitializersStaySparse) {
   expect_part(rejection([&] { import_model(model, kX); }), "outside its shape");
 }
 
+TEST(ImportHostile, OperandsOfOtherRanksThanTheOperators) {
+  const auto model = model_of(
+      "g (float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float v) => (float[2,3,4,5] y) {"
+      " y = BatchNormalization(x, s, b, m, v) }");
+  const std::map<std::string, std::string> binds = {
+      {"x", "uniform(shape=[2,3,4,5],density=1,seed=1)"},
+      {"s", "uniform(shape=[3],density=1,seed=1)"},
+      {"b", "uniform(shape=[3],density=1,seed=1)"},
+      {"m", "uniform(shape=[3],density=1,seed=1)"},
+      {"v", "uniform(shape=[],density=1,seed=1)"}};
+  expect_part(rejection([&] { import_model(model, binds); }), "rank 0, expected rank 1");
+}
+
 TEST(ImportHostile, NanWeightsAreNotSparse) {
   auto model = model_of("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, w) }");
   auto* w = model.mutable_graph()->add_initializer();
