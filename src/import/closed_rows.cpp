@@ -8,6 +8,7 @@
 
 #include "import/finite_masks.h"
 #include "import/masks.h"
+#include "import/survey.h"
 
 namespace fuseflow {
 

@@ -1,8 +1,9 @@
 // Tensors whose values the importer knows: initializers, folded constants, bound integer inputs.
-// Data only; operators on them are the same index expressions as everywhere (see evaluate.h).
+// Data only: what their values are like is in survey.h; operators on them are the same index expressions as everywhere (see evaluate.h).
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,14 @@ inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
 inline constexpr int64_t kMaxSparseSteps = int64_t{1} << 24;  ///< if a sparse constant is read
 
+/// What one pass over all stored values tells; of none: no extremes, every fact. NaN is neither least nor largest.
+struct Survey {
+  float least = std::numeric_limits<float>::infinity();
+  float largest = -std::numeric_limits<float>::infinity();
+  int64_t zeros = 0;
+  bool nan = false;
+};
+
 /// Row-major values. Floating types are kept as f32, integers and booleans as i64.
 struct HostTensor {
   ElementType type = ElementType::f32;
@@ -33,6 +42,8 @@ struct HostTensor {
   /// Made by host_sparse, for matrices that select and for large sparse initializers.
   std::vector<int64_t> positions;
   bool sparse = false;
+  /// What survey_of() found (see survey.h), so that large weights are read once. Of a constant only.
+  mutable std::optional<Survey> surveyed;
 
   bool integral() const { return is_integral(type); }
   int64_t size() const {
@@ -60,19 +71,5 @@ HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape);
 /// up.
 HostPtr host_sparse(std::vector<std::pair<int64_t, float>> entries, std::vector<int64_t> shape,
                     ElementType type);
-
-/// Facts that hold for every element (no elements: every fact).
-Facts facts_of(const HostTensor& tensor);
-
-/// What absent entries of a constant should mean. `wanted` (the value that masks) and -inf or a
-/// large negative number (an additive mask) come first, if the density is at most `threshold`: only
-/// they carry sparsity on. Else 0, or for booleans what most elements are.
-struct FillChoice {
-  float fill = 0;
-  double density = 1;
-  int64_t present = 0;
-  bool mask = false;  ///< the fill is what masks
-};
-FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold);
 
 }  // namespace fuseflow

@@ -12,6 +12,7 @@
 #include "import/indices.h"
 #include "import/registry.h"
 #include "import/settle.h"
+#include "import/survey.h"
 #include "support/error.h"
 
 namespace fuseflow {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "import/masks.h"
+#include "import/survey.h"
 #include "ir/sparsity.h"
 #include "support/error.h"
 
