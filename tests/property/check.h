@@ -1,5 +1,5 @@
-// Lowers every region of a program, verifies and runs the graphs, and compares every stored tensor
-// with the reference. Shared by the unit tests of lowering and the property test.
+// Lowers every region of a program, verifies and runs the graphs, compares every stored tensor with the
+// reference, and asserts the invariants of the reports. Shared by the unit tests of lowering and the property test.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,6 +17,8 @@
 #include "reference/reference.h"
 #include "resources/resources.h"
 #include "sim/interpret.h"
+#include "sim/program_run.h"
+#include "sim/report.h"
 #include "tensor/source.h"
 
 namespace fuseflow::testing {
@@ -27,6 +29,7 @@ struct CheckOptions {
   LowerOptions lower;
   Machine machine;
   double tolerance = 0;
+  int threads = 1;  ///< of the fast executor
 };
 
 /// Result of a check: empty is a pass.
@@ -79,81 +82,125 @@ inline std::string untidy(const Storage& storage) {
   return "";
 }
 
-inline CheckResult check_program(Program program, Inputs inputs, const CheckOptions& options = {}) {
+/// A check of one program, step by step; the first step that fails says so in `result`.
+class Check {
+ public:
+  Check(Program program, Inputs inputs, const CheckOptions& options)
+      : program_(std::move(program)), options_(options) {
+    run_.data.storage = std::move(inputs);
+  }
+
   CheckResult result;
-  try {
-    program = lower_program(std::move(program), options.lower);
-  } catch (const Error& error) {
-    result.refused = error.code() == ExitCode::rejected;
-    result.failure = fmt::format("lowering: {}", error.what());
-    return result;
-  }
-  const Inputs known = load_inputs(program);  // lowering may have added copies of inputs
-  for (size_t t = inputs.size(); t < known.size(); ++t) inputs.push_back(known[t]);
-  try {
-    verify(program);
-  } catch (const Error& error) {
-    result.failure = fmt::format("the graph is not valid: {}", error.what());
-    return result;
-  }
-  for (const Region& region : program.regions) {
-    const std::string bound = exceeded(program, *region.graph, options.machine);
-    const std::string why = why_too_large(program, region, *region.graph, options.machine);
-    if (bound.empty() != why.empty()) {
-      result.failure = fmt::format("the test counts {}, but: {}", bound.empty() ? "enough" : "too many " + bound, why);
-      return result;
+
+  void all() {
+    if (!lowers() || !fits()) return;
+    expected_ = evaluate(program_, run_.data.storage);
+    for (const Region& region : program_.regions) {
+      if (!runs(region) || !stores()) return;
     }
-    if (bound.empty()) continue;
-    result.refused = true;
-    result.failure = why;
-    return result;
-  }
-  const std::vector<Value> expected = evaluate(program, inputs);
-  TensorData data{inputs};
-  for (const Region& region : program.regions) {
-    RunResult run;
     try {
-      run = interpret_graph(program, *region.graph, data, options.machine, {});
+      assert_invariants(program_, run_);
+    } catch (const Error& error) {
+      fail("{}", error.what());
+    }
+  }
+
+ private:
+  template <typename... Parts>
+  bool fail(fmt::format_string<Parts...> text, Parts&&... parts) {
+    result.failure = fmt::format(text, std::forward<Parts>(parts)...);
+    return false;
+  }
+
+  bool lowers() {
+    try {
+      program_ = lower_program(std::move(program_), options_.lower);
+    } catch (const Error& error) {
+      result.refused = error.code() == ExitCode::rejected;
+      return fail("lowering: {}", error.what());
+    }
+    const Inputs known = load_inputs(program_);  // lowering may have added copies of inputs
+    auto& inputs = run_.data.storage;
+    for (size_t t = inputs.size(); t < known.size(); ++t) inputs.push_back(known[t]);
+    try {
+      verify(program_);
+    } catch (const Error& error) {
+      return fail("the graph is not valid: {}", error.what());
+    }
+    return true;
+  }
+
+  /// The test counts units by itself: who refuses what fits is wrong too.
+  bool fits() {
+    for (const Region& region : program_.regions) {
+      const std::string bound = exceeded(program_, *region.graph, options_.machine);
+      const std::string why = why_too_large(program_, region, *region.graph, options_.machine);
+      if (bound.empty() != why.empty()) {
+        return fail("the test counts {}, but: {}", bound.empty() ? "enough" : "too many " + bound, why);
+      }
+      if (bound.empty()) continue;
+      result.refused = true;
+      return fail("{}", why);
+    }
+    return true;
+  }
+
+  /// Both executors agree, whatever the number of threads, and the run ends.
+  bool runs(const Region& region) {
+    RunResult& run = run_.regions.emplace_back();
+    try {
+      run = interpret_graph(program_, *region.graph, run_.data, options_.machine, {});
       RunOptions fast;
       fast.executor = Executor::fast;
-      const RunResult other = run_graph(program, *region.graph, data, options.machine, fast);
+      fast.threads = options_.threads;
+      const RunResult other =
+          run_graph(program_, *region.graph, run_.data, options_.machine, fast);
       const std::string differs = difference(run, other);
       if (!differs.empty()) {
-        result.failure =
-            fmt::format("running {}: the executors differ: {}", region.name, differs);
-        return result;
+        return fail("running {}: the executors differ: {}", region.name, differs);
       }
     } catch (const Error& error) {
-      result.failure = fmt::format("running {}: {}", region.name, error.what());
-      return result;
-    }
-    if (run.finish != Finish::done) {
-      result.failure = fmt::format("running {}: did not end:", region.name);
-      for (const Wait& wait : run.deadlock.waits) {
-        const char* kind = node_kind_name(region.graph->nodes[wait.node].kind);
-        const std::string stream = wait.on < 0 ? "" : region.graph->streams[wait.on].name;
-        result.failure += fmt::format(" node {} ({}) waits for ${} {};", wait.node, kind, stream,
-                                      wait.full ? "to be emptied" : "to be filled");
-      }
-      return result;
+      return fail("running {}: {}", region.name, error.what());
     }
     result.cycles += run.cycles;
     result.flops += run.flops;
-    for (const auto& [tensor, storage] : run.results) {
-      data.storage[tensor] = storage;
-      const std::string wrong = untidy(*storage);
-      if (!wrong.empty()) {
-        result.failure = fmt::format("%{} {}", program.tensors[tensor].name, wrong);
-        return result;
-      }
-      const Value actual = value_of(storage);
-      if (compare(actual, expected[tensor]).passes(options.tolerance)) continue;
-      result.failure = fmt::format("%{} {}", program.tensors[tensor].name,
-                                   first_difference(actual, expected[tensor]));
-      return result;
-    }
+    return run.finish == Finish::done || fail("{}", waits_of(region, run));
   }
-  return result;
+
+  static std::string waits_of(const Region& region, const RunResult& run) {
+    std::string text = fmt::format("running {}: did not end:", region.name);
+    for (const Wait& wait : run.deadlock.waits) {
+      const char* kind = node_kind_name(region.graph->nodes[wait.node].kind);
+      const std::string stream = wait.on < 0 ? "" : region.graph->streams[wait.on].name;
+      text += fmt::format(" node {} ({}) waits for ${} {};", wait.node, kind, stream,
+                          wait.full ? "to be emptied" : "to be filled");
+    }
+    return text;
+  }
+
+  bool stores() {
+    for (const auto& [tensor, storage] : run_.regions.back().results) {
+      run_.data.storage[tensor] = storage;
+      const std::string& name = program_.tensors[tensor].name;
+      const std::string wrong = untidy(*storage);
+      if (!wrong.empty()) return fail("%{} {}", name, wrong);
+      const Value actual = value_of(storage);
+      if (compare(actual, expected_[tensor]).passes(options_.tolerance)) continue;
+      return fail("%{} {}", name, first_difference(actual, expected_[tensor]));
+    }
+    return true;
+  }
+
+  Program program_;
+  const CheckOptions& options_;
+  ProgramRun run_;
+  std::vector<Value> expected_;
+};
+
+inline CheckResult check_program(Program program, Inputs inputs, const CheckOptions& options = {}) {
+  Check check(std::move(program), std::move(inputs), options);
+  check.all();
+  return std::move(check.result);
 }
 
 }  // namespace fuseflow::testing

@@ -332,6 +332,7 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   const Inputs inputs = inputs_of(program);
   CheckOptions options;
   options.lower.mutant = mutant;
+  options.threads = 1 << (seed % 4);
   CheckResult result = check_program(program, inputs, options);
   if (!result.failure.empty()) return result;
   options.machine = bounded_machine(seed);
