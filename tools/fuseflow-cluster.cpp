@@ -12,7 +12,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/keys.h"
-#include "machine/load.h"
+#include "machine_options.h"
 #include "support/tool.h"
 
 namespace {
@@ -24,8 +24,7 @@ struct Options {
   std::string workload, gemm, gated, conv;
   int64_t rows = 0;
   bool bias = false, residual = false;
-  std::string machine = "h100";
-  std::vector<std::string> machine_set;
+  MachineOptions machine{"h100", {}};
   int top = 11;
   std::string explain, plans, table;
   FilterOptions filter;
@@ -277,7 +276,7 @@ void require_cores(const Machine& machine) {
 }
 
 ExitCode run(const Options& o) {
-  const Machine machine = load_machine(o.machine, o.machine_set);
+  const Machine machine = o.machine.load();
   require_cores(machine);
   if (o.program) {
     write_output(o.filter.output, print_program(chain_program(chosen_chain(o))));
@@ -315,30 +314,35 @@ ExitCode run(const Options& o) {
 
 void declare(CLI::App& app, Options& o) {
   auto* chain = app.add_option_group("chain", "what to plan (one of)");
-  chain->add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8");
-  chain->add_option("--gemm-chain", o.gemm, "M,N,K,L[,activation]: E = act(A[MxK] B) D");
-  chain->add_option("--gated-ffn", o.gated,
-                    "M,N,K[,activation]: E = (act(A Bg) * (A Bu)) D, L = K");
+  chain->add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8")
+      ->option_text("NAME");
+  chain->add_option("--gemm-chain", o.gemm, "E = F(A[MxK] B) D with activation F")
+      ->option_text("M,N,K,L[,F]");
+  chain->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
+      ->option_text("M,N,K[,F]");
   chain->add_option("--conv-chain", o.conv,
-                    "channels,side,out1,out2,kernel1,kernel2[,activation], as im2col");
+                    "Channels, side, outputs and kernels of two convolutions, as im2col")
+      ->option_text("C,S,O1,O2,K1,K2[,F]");
   chain->require_option(0, 1);
   app.add_option("--rows", o.rows, "Replace M of the chain")->check(CLI::PositiveNumber);
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
-  app.add_option("--machine", o.machine, "Machine preset or TOML file")->capture_default_str();
-  app.add_option("--machine-set", o.machine_set, "key=value, overrides the machine");
+  add_machine_options(app, o.machine);
   app.add_option("--top", o.top, "Plans kept by cost, of linked clusters and of single cores each")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option("--explain", o.explain,
-                 "Write the candidates left by each pruning rule (CSV) and stop before measuring");
+                 "Write the candidates left by each pruning rule (CSV) and stop before measuring")
+      ->option_text("FILE");
   app.add_flag("--measure", o.measure, "With --explain: go on to measure");
   app.add_flag("--evaluate", o.evaluate,
                "Print the evaluation table: the chain given, or all 26 workloads");
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
-  app.add_option("--plans", o.plans, "Write the kept plans (CSV)");
-  app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop");
+  app.add_option("--plans", o.plans, "Write the kept plans (CSV)")
+      ->option_text("FILE");
+  app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop")
+      ->option_text("FILE");
   app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")
       ->check(CLI::Range(16, 1 << 20))
       ->capture_default_str();

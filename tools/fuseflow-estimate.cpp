@@ -3,7 +3,7 @@
 #include "import/import.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
-#include "machine/load.h"
+#include "machine_options.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -11,25 +11,20 @@ namespace {
 
 struct EstimateOptions {
   FilterOptions filter;
-  std::string machine = "ideal";
-  std::vector<std::string> machine_settings;
+  MachineOptions machine;
   bool statistics = false;
 };
 
 void add_options(CLI::App& app, EstimateOptions& o) {
   add_filter_options(app, o.filter);
-  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
-      ->option_text("NAME|FILE");
-  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_machine_options(app, o.machine);
   app.add_flag("--statistics", o.statistics,
                "Use only statistics of the tensors (density, entries and longest fiber of each "
                "level), not their entries");
 }
 
 ExitCode estimate_main(const EstimateOptions& o) {
-  const Machine machine = load_machine(o.machine, o.machine_settings);
+  const Machine machine = o.machine.load();
   const Program program = lower_program(parse_program(read_source(o.filter.input)));
   ProgramEstimate result;
   if (o.statistics) {

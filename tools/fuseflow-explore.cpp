@@ -10,7 +10,7 @@
 #include "import/import.h"
 #include "ir/parse.h"
 #include "ir/print.h"
-#include "machine/load.h"
+#include "machine_options.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -18,8 +18,7 @@ namespace {
 
 struct ExploreOptions {
   FilterOptions filter;
-  std::string machine = "ideal";
-  std::vector<std::string> machine_settings;
+  MachineOptions machine;
   std::string best;
   std::string shard;
   std::vector<std::string> seeds;
@@ -28,11 +27,7 @@ struct ExploreOptions {
 
 void add_options(CLI::App& app, ExploreOptions& o) {
   add_filter_options(app, o.filter);
-  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
-      ->option_text("NAME|FILE");
-  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_machine_options(app, o.machine);
   app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
@@ -129,7 +124,7 @@ ExitCode explore_main(ExploreOptions& o) {
   if (!o.best.empty() && o.search.shards > 1) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
-  const Machine machine = load_machine(o.machine, o.machine_settings);
+  const Machine machine = o.machine.load();
   const Program kernels = parse_program(read_source(o.filter.input));
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);

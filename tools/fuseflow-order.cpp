@@ -4,7 +4,7 @@
 #include "estimate/pass_costs.h"
 #include "import/import.h"
 #include "ir/names.h"
-#include "machine/load.h"
+#include "machine_options.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
 
@@ -20,8 +20,7 @@ struct Options {
   bool concordant = false;
   int64_t limit = 0;
   std::vector<std::string> regions;
-  std::string machine = "ideal";
-  std::vector<std::string> machine_settings;
+  MachineOptions machine;
 
   Constraints constraints() const {
     if (free) return Constraints::free;
@@ -114,16 +113,12 @@ int run(int argc, char** argv) {
                "List or count only orders that walk every tensor as it is stored")
       ->excludes(free);
   list->excludes(count);
-  app.add_option("--machine", o.machine, "--auto: preset or TOML file (default: ideal)")
-      ->option_text("NAME|FILE");
-  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_machine_options(app, o.machine, "--auto:");
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     const Program program = parse_program(read_source(o.filter.input));
     PassLog log;
-    EstimatedCosts costs(load_machine(o.machine, o.machine_settings));
+    EstimatedCosts costs(o.machine.load());
     o.arguments.costs = &costs;
     const Program result = pass.run(program, o.arguments, log);
     verify(result);

@@ -12,6 +12,7 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine/load.h"
+#include "machine_options.h"
 #include "sim/check.h"
 #include "sim/program_run.h"
 #include "sim/report.h"
@@ -27,8 +28,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 struct SimOptions {
   FilterOptions filter;
-  std::string machine = "ideal";
-  std::vector<std::string> machine_settings;
+  MachineOptions machine;
   bool list_machines = false;
   bool print_machine = false;
   bool check = false;
@@ -59,11 +59,7 @@ CLI::Validator number_from(double least, bool included) {
 
 void add_options(CLI::App& app, SimOptions& o) {
   add_filter_options(app, o.filter);
-  app.add_option("--machine", o.machine, "Preset or TOML file (default: ideal)")
-      ->option_text("NAME|FILE");
-  app.add_option("--machine-set", o.machine_settings, "Set a constant of the machine (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_machine_options(app, o.machine);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
   app.add_flag("--print-machine", o.print_machine, "Print the machine as TOML and exit");
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
@@ -266,7 +262,7 @@ ExitCode run_sim(SimOptions& options) {
     write_output(options.filter.output, list_machines());
     return ExitCode::ok;
   }
-  const Machine machine = load_machine(options.machine, options.machine_settings);
+  const Machine machine = options.machine.load();
   if (options.print_machine) {
     write_output(options.filter.output, print_machine(machine));
     return ExitCode::ok;

@@ -1,0 +1,31 @@
+// The options that say which machine a tool works for, the same in every tool that needs one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "machine/load.h"
+
+namespace fuseflow {
+
+struct MachineOptions {
+  std::string name = "ideal";         ///< preset or TOML file
+  std::vector<std::string> settings;  ///< KEY=VALUE, later ones win
+
+  /// Throws what load_machine() throws.
+  Machine load() const { return load_machine(name, settings); }
+};
+
+/// `used_by`: the option that the machine is for, with a colon, where it is not for the whole tool.
+inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::string& used_by = "") {
+  const std::string article = used_by.empty() ? "Preset" : used_by + " preset";
+  app.add_option("--machine", o.name, article + " or TOML file (default: " + o.name + ")")
+      ->option_text("NAME|FILE");
+  app.add_option("--machine-set", o.settings, "Set a constant of the machine (repeatable)")
+      ->option_text("KEY=VALUE")
+      ->allow_extra_args(false);  // else it would take the input file, too
+}
+
+}  // namespace fuseflow
