@@ -122,7 +122,6 @@ class Relations {
                                        const std::vector<size_t>& offsets);
   std::vector<Range> scan_ranges(const Node& node, int64_t loop, const Table& parent);
   std::vector<Range> derived_ranges(int space, const Table& parent);
-  Columns moved_columns(int space) const;
   Table before_move(int space, const Table& parent, const Columns& origin_columns);
   /// An align that made the move; null if a drop did.
   const Node* aligner(int move) const;

@@ -176,7 +176,7 @@ class TileVerifier {
   void check_nodes() {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& at = node(n);
-      const bool of_tiles = at.kind >= NodeKind::tile_load || at.kind == NodeKind::map;
+      const bool of_tiles = is_tile_node(at.kind) || at.kind == NodeKind::map;
       if (!of_tiles) fail(n, "cannot stand in a graph of tiles");
       const size_t outputs = at.kind == NodeKind::tile_store  ? 0
                              : at.kind == NodeKind::exchange ? at.inputs.size()

@@ -35,7 +35,7 @@ class Verifier {
       phase = std::max(phase, next);
     }
     check_row_phases();
-    const auto tile_node = [](const Node& node) { return node.kind >= NodeKind::tile_load; };
+    const auto tile_node = [](const Node& node) { return is_tile_node(node.kind); };
     if (!g_.tiles && std::any_of(g_.nodes.begin(), g_.nodes.end(), tile_node)) {
       fail(-1, "tile nodes need a line of tiles, e.g. `tiles [m, l, k] bytes=2`");
     }
