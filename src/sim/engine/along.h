@@ -2,6 +2,7 @@
 // places only: which tokens they wait for, and when those are taken.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "sim/engine/port.h"
@@ -15,7 +16,12 @@ struct Gate {
   int64_t time;
 };
 
-/// The gates as arrival times of n steps; false if no gate can delay a step (all are passed before
+/// Adds one; steps are in order, so a gate behind a later one is as late.
+inline void add_gate(std::vector<Gate>& gates, uint32_t at, int64_t time) {
+  gates.push_back({at, gates.empty() ? time : std::max(gates.back().time, time)});
+}
+
+/// The gates (ascending in step and time) as arrival times of n steps; false if no gate can delay a step (all are passed before
 /// `earliest`, or before the arrivals of `beside`, whose tokens the same steps need).
 bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
                    std::span<const TimeRef> beside, TimeRef& arrivals);

@@ -57,9 +57,7 @@ class Run {
     }
     for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
       const int last = graph_.last_started_with(phase);
-      context_.rows = nullptr;
-      if (last > phase) find_rows(phase, last);
-      run_phases(phase, last);
+      run_together(phase, last);
       phase = last;
     }
     summarize();
@@ -95,6 +93,9 @@ class Run {
   void connect_buffer(size_t n);
   void set_blocks(size_t stream, const Node& producer);
   void find_twins(size_t n);
+  void run_together(int first, int last);
+  void run_in_turn(int first, int last);
+  void keep_rows();
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
   void find_demand();
@@ -129,7 +130,9 @@ class Run {
   std::unique_ptr<Schedule> schedule_;
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
-  int64_t now_ = 0;  // largest step time so far + 1
+  bool data_only_ = false;  // a run that finds rows: times are not asked for
+  int64_t start_ = 0;  // of the current phase
+  int64_t now_ = 0;    // largest step time so far + 1
   std::chrono::steady_clock::time_point started_;
 };
 
@@ -174,7 +177,7 @@ void Run::connect() {
   }
   tails_.resize(graph_.nodes.size());
   credits_.resize(graph_.nodes.size());
-  if (bounded_ || context_.collects_rows) return;
+  if (bounded_ || data_only_) return;
   for (size_t n = 0; n < graph_.nodes.size(); ++n) connect_buffer(n);
 }
 
@@ -250,6 +253,46 @@ void Run::find_twins(size_t n) {
   }
 }
 
+/// Phases that start together.
+void Run::run_together(int first, int last) {
+  start_ = now_;
+  context_.rows = nullptr;
+  if (!bounded_) return run_in_turn(first, last);
+  if (last > first) find_rows(first, last);
+  run_phases(first, last);
+}
+
+/// One phase after the other, though they start together: nothing holds a phase up but the rows of earlier ones,
+/// whose times are known by then.
+void Run::run_in_turn(int first, int last) {
+  rows_.clear();
+  if (last > first) context_.rows = &rows_;
+  context_.collects_rows = last > first;
+  const auto before = static_cast<std::ptrdiff_t>(result_.results.size());
+  for (int phase = first; phase <= last && result_.finish == Finish::done; ++phase) {
+    run_phases(phase, phase);
+    keep_rows();
+  }
+  context_.collects_rows = false;
+  // As of phases that end together: by tensor.
+  std::sort(result_.results.begin() + before, result_.results.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+/// Of the scratchpad tensors that the phase has written.
+void Run::keep_rows() {
+  const auto& chip = graph_.scratchpad;
+  for (const auto& node : nodes_) {
+    const TensorId tensor = node->node().tensor;
+    if (node->written() == nullptr || std::find(chip.begin(), chip.end(), tensor) == chip.end()) {
+      continue;
+    }
+    const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
+    node->events.writer = node->id();
+    rows_[{tensor, level}] = std::move(node->events);
+  }
+}
+
 /// What phases that start together write, one after the other: data does not depend on time.
 void Run::find_rows(int first, int last) {
   const Machine unbounded;
@@ -258,21 +301,10 @@ void Run::find_rows(int first, int last) {
   options.cancel = options_.cancel;
   options.max_memory_bytes = options_.max_memory_bytes;
   Run data(program_, graph_, {data_}, unbounded, options, tuning_, false);
-  data.context_.collects_rows = true;
+  data.data_only_ = true;
   data.connect();
-  rows_.clear();
-  for (int phase = first; phase <= last && data.result_.finish == Finish::done; ++phase) {
-    data.run_phases(phase, phase);
-    for (const auto& node : data.nodes_) {
-      const auto& chip = graph_.scratchpad;
-      if (node->written() == nullptr ||
-          std::find(chip.begin(), chip.end(), node->node().tensor) == chip.end()) {
-        continue;
-      }
-      const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
-      rows_[{node->node().tensor, level}] = {node->id(), std::move(node->complete)};
-    }
-  }
+  data.run_in_turn(first, last);
+  rows_ = std::move(data.rows_);
   result_.finish = data.result_.finish;
   data_ = std::move(data.data_);
   context_.rows = &rows_;
@@ -296,7 +328,7 @@ void Run::make_nodes(int first, int last) {
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
     }
-    made->start_at(now_);
+    made->start_at(start_);
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
@@ -325,7 +357,7 @@ void Run::find_demand() {
 
 /// Times by replay: more steps are worked out only where times wait for them.
 void Run::run_bounded() {
-  replay_->start_phase(nodes_, now_);
+  replay_->start_phase(nodes_, start_);
   if (options_.trace) replay_->note_activity(result_.activity);
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
@@ -513,8 +545,7 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
   keep_freed_memory();
-  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none" &&
-                            graph.row_phases.empty();
+  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
   RunResult result = only_buffers
                          ? run_with_buffers(program, graph, data, machine, options, tuning)
                          : engine::Run(program, graph, data, machine, options, tuning, true).run();

@@ -23,7 +23,7 @@ struct Context {
   const Addresses* addresses = nullptr;  ///< null: memory takes no time
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
-  bool collects_rows = false;            ///< a run that finds them out
+  bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 8192;  ///< tokens a node gives at a time, about
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
@@ -70,7 +70,7 @@ class EngineNode {
   Credits* credits = nullptr;  ///< the same, where the bound delays consumers
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   RowGate gate;                   ///< a load of what a phase started together writes
-  std::vector<int64_t> complete;  ///< a writer's events, where they are collected
+  WrittenRows events;             ///< of a writer, where they are collected
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
 
@@ -126,10 +126,6 @@ class EngineNode {
   /// A step of side `side` that takes one token and `taken` bursts of the side before (the first side: a
   /// token of every input), and gives one token and `given` bursts (the last side: to all outputs).
   void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
-  /// The next logged step waits until a fiber (value) is stored.
-  void wait_for_row(uint32_t reference) {
-    if (gate.writer() >= 0 && reference != kAbsent && log.wanted) log.gate(gate.wait_for(reference));
-  }
   [[noreturn]] void disagree(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).
   void check_like(const Batch& a, const Batch& b) const;

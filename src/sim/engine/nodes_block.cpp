@@ -136,7 +136,7 @@ class BlockArrayNode final : public TokenNode {
 
   /// Memory: a block is requested and taken burst by burst, a step each (ir-spec/memory.md).
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) return log_gated(inputs[0], n, [](uint32_t) { return true; });
+    if (gate.writer() >= 0) return log_gated(inputs, n);
     if (before.empty()) return log_plain(n);
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);

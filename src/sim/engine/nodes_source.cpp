@@ -106,19 +106,26 @@ class ScanNode final : public EngineNode {
       takes_.push_back(count_);
       in = ahead;
       count_reads();
-      wait_for_row(reference_);
+      wait_for_row();
       give_stop(in, true);
       return true;
     }
-    gates_.push_back({count_, in.arrival()});
+    add_gate(gates_, count_, in.arrival());
     takes_.push_back(count_);
     in.advance();
     open_ = true;
     count_reads();
-    wait_for_row(reference_);
+    wait_for_row();
     if (before.empty()) log_steps(1, 1, 1);
     give_elements(before.empty() ? 1 : 0);
     return true;
+  }
+
+  /// The step of the fiber's first token waits until the fiber is stored.
+  void wait_for_row() {
+    if (gate.writer() < 0 || reference_ == kAbsent) return;
+    if (log.wanted) return log.gate(gate.wait_for(reference_));
+    add_gate(gates_, count_, gate.arrival(reference_));
   }
 
   void enter(uint32_t reference) {
@@ -275,7 +282,7 @@ class ScanNode final : public EngineNode {
   void give_stop(PortCursor& in, bool empty = false) {
     open_ = false;
     const uint32_t reference = empty ? 1 : 0;
-    gates_.push_back({count_, in.arrival()});
+    add_gate(gates_, count_, in.arrival());
     if (in.is_payload() || in.stop().done()) {
       log_stop(1 + reference, reference, false);
       put_stop(0, 1);
@@ -290,7 +297,7 @@ class ScanNode final : public EngineNode {
 
   void pass_stop(PortCursor& in) {
     const Stop stop = in.stop();
-    gates_.push_back({count_, in.arrival()});
+    add_gate(gates_, count_, in.arrival());
     takes_.push_back(count_);
     in.advance();
     ended_ = stop.done();

@@ -78,7 +78,7 @@ class ArrayNode final : public TokenNode {
   }
 
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) return log_gated(inputs[0], n, [](uint32_t) { return true; });
+    if (gate.writer() >= 0) return log_gated(inputs, n);
     if (before.empty()) return log_plain(n);
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);
@@ -126,11 +126,11 @@ class LocateNode final : public TokenNode {
   }
 
  protected:
+  bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {
+    return level_.in_range(subscript(inputs, k));
+  }
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) {
-      return log_gated(inputs[0], n,
-                       [&](uint32_t k) { return level_.in_range(subscript(inputs, k)); });
-    }
+    if (gate.writer() >= 0) return log_gated(inputs, n);
     if (before.empty()) return log_plain(n);
     const uint32_t* refs = inputs[0].payload.words();
     size_t stop = 0;

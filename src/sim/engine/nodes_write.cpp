@@ -32,7 +32,7 @@ class WriteNode final : public EngineNode {
     const auto key = std::pair(node_.tensor, level_ ? node_.level : -1);
     signals_ = context_.rows != nullptr && context_.rows->count(key) > 0;
     if (signals_) given_.resize(1);
-    timed_ = timed_memory() && !context_.collects_rows;
+    timed_ = timed_memory();
     if (!timed_ || signals_) return;
     bursts.resize(2);
     given_.resize(2);
@@ -46,8 +46,10 @@ class WriteNode final : public EngineNode {
   bool work() override {
     if (ended_ || !load()) return false;
     for (auto& given : given_) given.clear();
+    row_tokens_.clear();
     store();
     const TimeRef steps = follow();
+    note_rows(steps);
     if (log.wanted) log_steps();
     for (Along& along : along_) along.take(steps, n_);
     for (const size_t i : like_) ports[i]->take(n_, steps);
@@ -397,8 +399,15 @@ class WriteNode final : public EngineNode {
     if (signals_) {
       given_[0].push_back(at);
     } else {
-      complete.push_back(count);
+      events.complete.push_back(count);
+      row_tokens_.push_back(at);
     }
+  }
+  void note_rows(const TimeRef& steps) {
+    const int64_t latency =
+        node_timing(context_.machine, context_.graph, node_).latency_cycles;
+    TimeCursor cursor(steps);
+    for (const uint32_t at : row_tokens_) events.arrives.push_back(cursor.at(at) + latency);
   }
 
   const Tensor& tensor_;
@@ -424,6 +433,7 @@ class WriteNode final : public EngineNode {
   std::vector<std::vector<uint32_t>> given_;
   std::vector<size_t> next_given_;
   std::vector<size_t> outer_ports_;
+  std::vector<uint32_t> row_tokens_;  // of the batch, at which rows become complete
   bool timed_ = false;    // memory takes time
   bool signals_ = false;  // its rows are waited for: output 0 of its steps
   int64_t complete_ = 0;  // as of the last event

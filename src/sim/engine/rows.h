@@ -1,6 +1,7 @@
 // Rows of tensors that one phase writes while another reads them: what is complete after each of the
-// writer's events, found out before times are, and which events a load has to wait for. Rules:
-// ir-spec/timing.md.
+// writer's events, and which events a load has to wait for. Where FIFOs are bounded they are found out before times
+// are, and the load takes a token for each event; else the earlier phase is worked out first, times and all, and a
+// load sees when each event reaches it. Rules: ir-spec/timing.md.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace fuseflow::engine {
 struct WrittenRows {
   NodeId writer = -1;
   std::vector<int64_t> complete;  ///< fibers (values) from the first on that are complete, ascending
+  std::vector<int64_t> arrives;   ///< by event: the earliest step of a load that waits for it
 };
 
 /// By tensor and level (-1: its values).
@@ -37,6 +39,11 @@ class RowGate {
     passed_ += events;
     complete_ = *at;
     return events;
+  }
+  /// The earliest step that may use a fiber (value); INT64_MIN if it had been waited for already.
+  int64_t arrival(int64_t reference) {
+    if (wait_for(reference) == 0) return INT64_MIN;
+    return rows_->arrives[static_cast<size_t>(passed_) - 1];
   }
   NodeId writer() const { return rows_ == nullptr ? -1 : rows_->writer; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/engine/along.h"
 #include "sim/engine/credit_times.h"
 #include "sim/engine/node.h"
 
@@ -28,6 +29,7 @@ class TokenNode : public EngineNode {
       arrivals_.push_back(batches_.back().arrivals);
       if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
     }
+    if (gate.writer() >= 0 && !log.wanted) add_rows(n);
     const Batch& like = batches_.front();
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
@@ -59,16 +61,17 @@ class TokenNode : public EngineNode {
 
   /// The steps of a batch, where FIFOs are bounded.
   virtual void log_steps(const std::vector<Batch>&, uint32_t n) { log_plain(n); }
-  /// The references that are looked up wait for their rows.
-  template <typename Looks>
-  void log_gated(const Batch& references, uint32_t n, Looks&& looks) {
+  /// Whether payload k of a load's references (input 0) is looked up: then it waits for its row.
+  virtual bool looks_up(const std::vector<Batch>&, uint32_t) { return true; }
+  void log_gated(const std::vector<Batch>& inputs, uint32_t n) {
+    const Batch& references = inputs.front();
     const uint32_t* refs = references.payload.words();
     size_t stop = 0;
     for (uint32_t k = 0; k < n; ++k) {
       if (stop < references.stops.size() && references.at(references.stops[stop]) == k) {
         ++stop;
-      } else if (looks(k)) {
-        wait_for_row(refs[k]);
+      } else if (looks_up(inputs, k)) {
+        if (refs[k] != kAbsent) log.gate(gate.wait_for(refs[k]));
       }
       log_plain(1);
     }
@@ -86,8 +89,29 @@ class TokenNode : public EngineNode {
   uint32_t most_ = UINT32_MAX;  ///< tokens of a batch
 
  private:
+  /// When the rows of the next n references arrive.
+  void add_rows(uint32_t n) {
+    gates_.clear();
+    const Batch& references = batches_.front();
+    const uint32_t* refs = references.payload.words();
+    uint32_t k = 0;
+    const auto fiber = [&](uint32_t end) {
+      for (; k < end; ++k) {
+        if (refs[k] == kAbsent || !looks_up(batches_, k)) continue;
+        const int64_t arrival = gate.arrival(refs[k]);
+        if (arrival > pace_.next()) add_gate(gates_, k, arrival);
+      }
+      ++k;
+    };
+    for (const Stop& stop : references.stops) fiber(references.at(stop));
+    fiber(n);
+    TimeRef rows;
+    if (gate_arrivals(gates_, n, pace_.next(), {}, rows)) arrivals_.push_back(std::move(rows));
+  }
+
   std::vector<Batch> batches_;
   std::vector<TimeRef> arrivals_;
+  std::vector<Gate> gates_;
 };
 
 }  // namespace fuseflow::engine
