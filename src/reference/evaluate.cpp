@@ -303,20 +303,34 @@ class StatementEvaluator {
     return view_of(contract(domain_, free, node.over, views, scale, options_.threads), domain_);
   }
 
+  /// The sparse factor that takes the least work: its entries times the loops that it does not bind, the others being
+  /// spelled out. One that is too large for that comes first.
   int32_t choose_driver(const std::vector<int32_t>& factors) const {
     int32_t best = -1;
+    std::pair<bool, double> least;
     for (const int32_t factor : factors) {
-      const Expr& node = statement_.nodes[factor];
-      if (node.kind != Expr::Kind::access) continue;
-      const Storage* storage = values_[node.tensor].sparse.get();
-      const bool plain = std::all_of(node.subscripts.begin(), node.subscripts.end(),
-                                     [](const Subscript& s) { return s.is_plain(); });
-      if (storage == nullptr || storage->fill != 0 || !plain) continue;
-      if (best < 0 || storage->stored() < values_[statement_.nodes[best].tensor].sparse->stored()) {
-        best = factor;
+      if (!can_drive(statement_.nodes[factor])) continue;
+      const Value& value = values_[statement_.nodes[factor].tensor];
+      double work = static_cast<double>(value.sparse->stored());
+      const std::vector<IndexId> bound = free_indices(factor);
+      for (size_t i = 0; i < domain_.extent.size(); ++i) {
+        const bool binds = std::find(bound.begin(), bound.end(), static_cast<IndexId>(i)) != bound.end();
+        if (!binds) work *= static_cast<double>(domain_.extent[i]);
       }
+      const std::pair<bool, double> rank{value.elements() <= options_.max_elements, work};
+      if (best >= 0 && rank >= least) continue;
+      best = factor;
+      least = rank;
     }
     return best;
+  }
+
+  bool can_drive(const Expr& node) const {
+    if (node.kind != Expr::Kind::access) return false;
+    const Storage* storage = values_[node.tensor].sparse.get();
+    return storage != nullptr && storage->fill == 0 &&
+           std::all_of(node.subscripts.begin(), node.subscripts.end(),
+                       [](const Subscript& s) { return s.is_plain(); });
   }
 
   bool all_finite(const View& view, int32_t position) const {

@@ -98,6 +98,24 @@ region @y {
   EXPECT_EQ(last(run(text)), last(run(text, {.threads = 1, .max_elements = 5, .on_result = {}})));
 }
 
+TEST(Reference, ASparseFactorTooLargeToSpellOutDrives) {
+  // %g has 16 elements, %x 8, which is all that may be spelled out; once %g has fewer entries, once %x.
+  const std::string text = R"(
+input %g: f32[4, 4] dense,compressed = values(0,0,2,0,0,0,0,0,1,0,0,0,0,0,0,0)
+input %x: f32[4, 2] dense,compressed = values(1,2, 3,0, 0,5, 6,7)
+result %y: f32[4, 2] dense,dense
+region @y {
+  %y[i, f] = sum(k) %g[i, k] * %x[k, f]
+})";
+  const std::vector<float> expected = {0, 10, 0, 0, 1, 2, 0, 0};
+  EXPECT_EQ(last(run(text)), expected);
+  EXPECT_EQ(last(run(text, {.threads = 1, .max_elements = 8, .on_result = {}})), expected);
+  std::string other = text;  // now the entries are in %g
+  other.replace(other.find("0,0,2,0,0,0,0,0,1,0,0,0,0,0,0,0"), 31, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
+  const std::vector<float> sums = {10, 14, 10, 14, 10, 14, 10, 14};
+  EXPECT_EQ(last(run(other, {.threads = 1, .max_elements = 8, .on_result = {}})), sums);
+}
+
 TEST(Compare, NaNAndInfinityMustAgree) {
   const float inf = std::numeric_limits<float>::infinity();
   const auto value = [](std::vector<float> x) {
