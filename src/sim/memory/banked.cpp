@@ -42,7 +42,7 @@ class Channel {
   template <typename Done>
   void advance(int64_t limit, Done&& done) {
     while (!queue_.empty()) {
-      refresh_before(earliest());
+      refresh_before(queue_.front().arrival);
       const Choice choice = choose();
       if (choice.column >= limit) return;
       if (choice.column >= next_refresh_) {
@@ -73,13 +73,6 @@ class Channel {
     return t_.refresh_interval_ps / static_cast<int64_t>(banks_.size());
   }
 
-  int64_t earliest() const {
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < std::min(queue_.size(), window()); ++i) {
-      least = std::min(least, queue_[i].arrival);
-    }
-    return least;
-  }
   size_t window() const { return static_cast<size_t>(m_.queue_depth); }
 
   void refresh_before(int64_t time) {
@@ -137,8 +130,9 @@ class Channel {
   Choice choose() const {
     Choice best = plan(0);
     if (queue_[0].bypassed >= m_.most_bypassed) return best;
+    const int64_t least = last_column_ + t_.burst_ps;  // whichever it is
     for (size_t i = 1; i < std::min(queue_.size(), window()); ++i) {
-      if (queue_[i].arrival > best.column) break;
+      if (best.column <= least || queue_[i].arrival > best.column) break;
       const Choice other = plan(i);
       if (other.column < best.column) best = other;
     }
