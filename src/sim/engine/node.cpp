@@ -77,13 +77,13 @@ void EngineNode::count_steps(uint32_t n, const TimeRef& steps) {
   if (activity != nullptr) note_busy(*activity, steps, n, pace_.interval);
 }
 
-uint32_t EngineNode::fetch(size_t side, uint64_t address, uint64_t bytes) {
+uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
   const uint64_t size = context_.addresses->burst_bytes();
   uint32_t count = 0;
-  for (uint64_t burst = address / size; bytes > 0 && burst <= (address + bytes - 1) / size; ++burst) {
+  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
     if (burst == last_burst_[side]) continue;
     last_burst_[side] = burst;
-    bursts[side].push_back(burst * size);
+    bursts[side].push_back(burst);
     ++count;
   }
   return count;

@@ -118,11 +118,19 @@ class EngineNode {
   void make_sides(size_t count) {
     before.resize(count - 1);
     bursts.resize(count - 1);
-    last_burst_.assign(count - 1, UINT64_MAX);
+    last_burst_.assign(count - 1, kNoBurst);
+  }
+  /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
+  bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
+    const uint64_t inside = address - last_burst_[side];
+    const uint64_t size = context_.addresses->burst_bytes();
+    return inside < size && inside + bytes <= size;
   }
   /// Requests the bursts that hold these bytes, but not the one that the side requested last. Returns
   /// how many.
-  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes);
+  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
+    return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
+  }
   /// A step of side `side` that takes one token and `taken` bursts of the side before (the first side: a
   /// token of every input), and gives one token and `given` bursts (the last side: to all outputs).
   void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
@@ -136,9 +144,12 @@ class EngineNode {
   Pace pace_;
   NodeStats stats_;
   bool ended_ = false;
-  std::vector<uint64_t> last_burst_;  ///< by side
+  static constexpr uint64_t kNoBurst = uint64_t{1} << 63;
+  std::vector<uint64_t> last_burst_;  ///< by side: where it starts
 
  private:
+  uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
+
   std::vector<std::unique_ptr<float[]>> constants_;
 };
 

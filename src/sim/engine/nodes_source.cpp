@@ -176,32 +176,46 @@ class ScanNode final : public EngineNode {
     if (before.empty()) {
       log_steps(n - logged, 0, 0);
     } else {
-      for (uint32_t k = 0; k < n; ++k) log_element(at_ + k);
+      log_elements(n);
     }
     at_ += n;
     count_ += n;
   }
 
-  /// Memory: the element at `at_` (see there) in the second and third side. The first of a fiber takes
+  /// Memory: n elements from `at_` on (see there) in the second and third side. The first of a fiber takes
   /// its reference and positions.
-  void log_element(int64_t at) {
-    const int64_t position =
-        level_ != nullptr ? at : view_.element(fiber_, at).position;
-    const uint32_t fetched =
-        reader_->element(position, [this](uint64_t address, uint64_t bytes) {
-          return fetch(1, address, bytes);
-        });
-    log_middle(fresh_ ? 1 : 0, fresh_ ? 1 : 0, fetched);
-    log_side(2, 1, fetched, 0);
+  void log_elements(uint32_t n) {
+    uint32_t quiet = 0;  // steps that request nothing
+    const auto log_quiet = [&] {
+      log_middle(0, 0, 0, quiet);
+      log_side(2, quiet, 0, 0);
+      quiet = 0;
+    };
+    for (uint32_t k = 0; k < n; ++k) {
+      const int64_t position = level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
+      const uint32_t fetched =
+          reader_->element(position, [this](uint64_t address, uint64_t bytes) {
+            return fetch(1, address, bytes);
+          });
+      if (fetched == 0 && !fresh_) {
+        ++quiet;
+        continue;
+      }
+      log_quiet();
+      log_middle(fresh_ ? 1 : 0, fresh_ ? 1 : 0, fetched);
+      log_side(2, 1, fetched, 0);
+    }
+    log_quiet();
   }
 
   /// A step of the second side that needs and takes so many tokens of the first, and if it is the first of
-  /// a fiber the fiber's positions; requests `fetched` bursts.
-  void log_middle(uint32_t need, uint32_t take, uint32_t fetched) {
+  /// a fiber the fiber's positions; requests `fetched` bursts. Or `count` of them.
+  void log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count = 1) {
+    if (count == 0) return;
     const uint32_t entered = fresh_ ? entered_ : 0;
     fresh_ = false;
     const uint32_t code = (entered << 16) | (need << 12) | (take << 8) | fetched;
-    before[1].add(code, 1, [&](StepType& type) {
+    before[1].add(code, count, [&](StepType& type) {
       type.need(0, need, take);
       type.need(1, entered, entered);
       type.give(0);

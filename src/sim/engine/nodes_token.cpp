@@ -83,16 +83,30 @@ class ArrayNode final : public TokenNode {
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);
     const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      const bool is_stop =
-          stop < inputs[0].stops.size() && inputs[0].at(inputs[0].stops[stop]) == k;
-      stop += is_stop ? 1 : 0;
-      const bool read = !is_stop && refs[k] != kAbsent;
-      const uint32_t count = read ? fetch(0, start + bytes * refs[k], bytes) : 0;
+    uint32_t quiet = 0;  // steps that request nothing
+    const auto log_quiet = [&] {
+      log_side(0, quiet, 0, 0);
+      log_side(1, quiet, 0, 0);
+      quiet = 0;
+    };
+    const auto log_element = [&](uint32_t k) {
+      const uint32_t count = refs[k] != kAbsent ? fetch(0, start + bytes * refs[k], bytes) : 0;
+      if (count == 0) {
+        ++quiet;
+        return;
+      }
+      log_quiet();
       log_side(0, 1, 0, count);
       log_side(1, 1, count, 0);
+    };
+    uint32_t k = 0;
+    for (const Stop& stop : inputs[0].stops) {
+      for (; k < inputs[0].at(stop); ++k) log_element(k);
+      ++quiet;
+      ++k;
     }
+    for (; k < n; ++k) log_element(k);
+    log_quiet();
   }
 
  private:

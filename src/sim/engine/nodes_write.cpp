@@ -36,7 +36,7 @@ class WriteNode final : public EngineNode {
     if (!timed_ || signals_) return;
     bursts.resize(2);
     given_.resize(2);
-    last_burst_.assign(2, UINT64_MAX);
+    last_burst_.assign(2, kNoBurst);
     if (level_) put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
   }
 
@@ -168,8 +168,9 @@ class WriteNode final : public EngineNode {
   /// Memory: bytes written in the step of token `at`. A burst is requested when the next one begins, or
   /// at done.
   void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
+    if (in_last_burst(output, address, bytes)) return;
     const uint64_t size = context_.addresses->burst_bytes();
-    for (uint64_t burst = address / size; burst <= (address + bytes - 1) / size; ++burst) {
+    for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
       if (burst == last_burst_[output]) continue;
       end_burst(output, at);
       last_burst_[output] = burst;
@@ -177,10 +178,10 @@ class WriteNode final : public EngineNode {
   }
 
   void end_burst(size_t output, uint32_t at) {
-    if (last_burst_[output] == UINT64_MAX) return;
-    bursts[output].push_back(last_burst_[output] * context_.addresses->burst_bytes());
+    if (last_burst_[output] == kNoBurst) return;
+    bursts[output].push_back(last_burst_[output]);
     given_[output].push_back(at);
-    last_burst_[output] = UINT64_MAX;
+    last_burst_[output] = kNoBurst;
   }
 
   TimeRef follow() {
