@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/node.h"
@@ -37,7 +38,7 @@ class Bounded {
   bool finished() const;
   int64_t reached() const;  ///< latest step or answer so far, + 1
   void fill(NodeId node, NodeStats& stats) const;
-  void fill_peaks(std::vector<StreamStats>& streams) const;
+  void fill_peaks(std::vector<StreamStats>& streams);
   MemoryStats memory_stats() const { return memory_ ? memory_->stats() : MemoryStats{}; }
 
  private:
@@ -49,28 +50,64 @@ class Bounded {
     MemoryPort* port = nullptr;
     std::unique_ptr<NodeReplay> replay;
     bool last = true;
+    bool free = false;          // no time of memory reaches it
+    bool requests = false;      // or takes what was requested
+    std::vector<size_t> tells;  // sides that may go on when this one has
+    std::vector<size_t> takers;
+    std::vector<size_t> givers;
   };
 
+  static constexpr int64_t kNever = INT64_MAX;
+
   int64_t depth_of(size_t stream) const;
+  void connect_streams(const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
+  void share_gives(const Node& node);
+  Fifo& add_fifo(Gives& gives, int64_t depth, int64_t latency);
   void add_sides(EngineNode& node, int64_t start);
+  void add_feeds(EngineNode& node);
   void add_row_fifo(const EngineNode& load, NodeReplay& replay);
   void connect_outputs(const EngineNode& node, NodeReplay& replay);
   Fifo* add_memory_fifo(bool write);
-  void fetch(Side& side);
-  bool sweep(bool& idle);
-  bool next_window();
-  void answer();
+  void find_neighbours();
+  void find_free();
+  void put_off();
+  void put_off_no_more(size_t s);
+  bool put_off_none();
+  bool call_for_credits();
+  void fetch(size_t s);
+  void note(size_t s);
+  bool sweep();
+  bool next_window(int64_t due);
+  bool unanswered() const;
+  int64_t first_due() const;
+  void tell(size_t s) {
+    if (put_off_[s] == 0 && sides_[s].replay->may_go_on()) told_[s] = 1;
+  }
+  int64_t horizon_of(const Side& side) const { return side.free ? INT64_MAX : horizon_; }
 
   const Graph& graph_;
   const Machine& machine_;
   const std::vector<Output>& outputs_;
-  std::vector<std::vector<std::unique_ptr<Fifo>>> fifos_;  // by node and input
-  std::vector<std::vector<Fifo*>> consumers_;              // by stream
+  std::deque<Gives> gives_;
+  std::deque<Fifo> fifos_;
+  std::vector<std::vector<Fifo*>> inputs_;     // by node and input; null: immediate, or like another one
+  std::vector<Gives*> outputs_of_;             // by stream; null: not connected
+  std::vector<std::vector<Fifo*>> consumers_;  // by stream
   std::vector<Side> sides_;
-  std::deque<Fifo> extra_;          // between sides, of bursts, and of rows
+  // By side: whether something has come that it may go on with, and the time from which on it has something
+  // to do (its next step; or unknown ones), INT64_MAX if it waits for others.
+  std::vector<uint8_t> told_;
+  std::vector<int64_t> due_;
+  // By side: whether it is left for later because nobody can need what it gives in this window; the
+  // horizon up to which it has done all.
+  std::vector<uint8_t> put_off_;
+  std::vector<int64_t> settled_;
+  bool any_put_off_ = false;
+  std::unordered_map<const Fifo*, size_t> taker_of_;
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
   std::vector<Fifo*> burst_fifos_;  // by memory port
+  std::vector<size_t> waiters_;     // by memory port: the side that waits for its answers
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
   int64_t horizon_ = INT64_MAX;

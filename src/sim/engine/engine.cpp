@@ -13,6 +13,7 @@
 #include "sim/engine/node.h"
 #include "sim/engine/bounded.h"
 #include "sim/engine/schedule.h"
+#include "sim/engine/twins.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
 
@@ -156,6 +157,7 @@ void Run::connect() {
     outputs_[s].stream = static_cast<StreamId>(s);
     outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
     set_blocks(s, producer);
+    outputs_[s].timeless = bounded_;
     if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
   }
   ports_.resize(graph_.nodes.size());
@@ -210,46 +212,13 @@ void Run::connect_buffer(size_t n) {
   }
 }
 
-namespace {
-
-/// Whether all outputs of a node of this kind are given in the same steps.
-bool gives_together(NodeKind kind) {
-  return kind == NodeKind::scan || kind == NodeKind::intersect || kind == NodeKind::unite ||
-         kind == NodeKind::leftjoin || kind == NodeKind::filter;
-}
-
-}  // namespace
-
-/// Two streams that are given together and taken together hold the same: one of them is measured.
+/// Of two streams that hold the same one is measured.
 void Run::find_twins(size_t n) {
-  const Node& node = graph_.nodes[n];
-  std::vector<size_t> group(node.inputs.size(), 0);
-  size_t first = 0;
-  switch (node.kind) {
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
-      for (size_t g = 0; g < node.groups.size(); ++g) {
-        for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
-      }
-      break;
-    case NodeKind::map:
-    case NodeKind::locate:
-    case NodeKind::filter: break;
-    default: return;
-  }
-  for (size_t i = 1; i < ports_[n].size(); ++i) {
-    for (size_t j = 0; j < i && ports_[n][i] != nullptr; ++j) {
-      const Port* other = ports_[n][j].get();
-      if (other == nullptr || !other->measured || group[i] != group[j]) continue;
-      const auto producer = static_cast<size_t>(other->producer);
-      if (other->producer != ports_[n][i]->producer) continue;
-      const bool same = node.inputs[i].stream == node.inputs[j].stream;
-      if (!same && !gives_together(graph_.nodes[producer].kind)) continue;
-      ports_[n][i]->measured = false;
-      ports_[n][i]->like = other;
-      break;
-    }
+  const std::vector<size_t> twins = twin_inputs(graph_, graph_.nodes[n]);
+  for (size_t i = 0; i < twins.size(); ++i) {
+    if (twins[i] == i) continue;
+    ports_[n][i]->measured = false;
+    ports_[n][i]->like = ports_[n][twins[i]].get();
   }
 }
 
@@ -362,8 +331,9 @@ void Run::run_bounded() {
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
     const Bounded::State state = replay_->advance([&] {
+      if (++asked % kSweepsBetweenChecks != 0) return true;
       now_ = std::max(now_, replay_->reached());
-      return ++asked % kSweepsBetweenChecks != 0 || check_limits();
+      return check_limits();
     });
     if (state == Bounded::State::stopped) break;
     EngineNode* node = nullptr;

@@ -129,7 +129,7 @@ class JoinNode final : public EngineNode {
 
   void merge() {
     while (!ended_) {
-      if (groups_.size() == 2 && !log.wanted) {
+      if (groups_.size() == 2) {
         merge_two();
         drain(0, 1);
         drain(1, 0);
@@ -149,14 +149,19 @@ class JoinNode final : public EngineNode {
 
   void merge_two() {
     switch (node_.kind) {
-      case NodeKind::intersect: return bound_ ? run<0, true>() : run<0, false>();
-      case NodeKind::unite: return bound_ ? run<1, true>() : run<1, false>();
-      default: return bound_ ? run<2, true>() : run<2, false>();
+      case NodeKind::intersect: return merge_two_of<0>();
+      case NodeKind::unite: return merge_two_of<1>();
+      default: return merge_two_of<2>();
     }
+  }
+  template <int kKind>
+  void merge_two_of() {
+    if (log.wanted) return run<kKind, false, true>();  // times come later
+    return bound_ ? run<kKind, true, false>() : run<kKind, false, false>();
   }
 
   /// Steps while both groups have elements here. kKind: 0 intersect, 1 unite, 2 leftjoin.
-  template <int kKind, bool kBound>
+  template <int kKind, bool kBound, bool kLog>
   void run() {
     Group& a = groups_[0];
     Group& b = groups_[1];
@@ -180,6 +185,12 @@ class JoinNode final : public EngineNode {
     if (steps_ == 0) first_step_ = t;
     const uint32_t m_begin = m;
     const uint32_t met = i + j;
+    uint8_t types[4] = {};  // of steps that take from a (1), b (2), both
+    if (kLog) {
+      for (uint32_t taken = 1; taken < 4; ++taken) types[taken] = type_of_step(kKind, taken);
+      logged_.resize(i_end - i + (j_end - j));
+    }
+    uint8_t* logged = logged_.data();
     uint32_t both = 0;  // coordinates that both have
     while (i < i_end && j < j_end) {
       const uint32_t ca = crd_a[i];
@@ -193,6 +204,7 @@ class JoinNode final : public EngineNode {
       source_b[m] = kKind != 0 ? j | (ge - 1) : j;
       times[m] = t;
       if (kKind == 1) crd[m] = le != 0 ? ca : cb;
+      if (kLog) *logged++ = types[le | ge << 1];
       both += le & ge;
       m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
       i += le;
@@ -200,6 +212,7 @@ class JoinNode final : public EngineNode {
       t += interval;
     }
     const uint32_t steps = i + j - met - both;
+    if (kLog) std::copy_n(logged_.data(), steps, log.put_mixed(steps));
     if (kKind != 1) {
       for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
     }
@@ -217,6 +230,7 @@ class JoinNode final : public EngineNode {
     const uint32_t end = from.fiber_end();
     if (from.at >= end || !ended.at_stop()) return;
     const bool keep = node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
+    if (log.wanted) log.put(type_of((keep ? 1U : 0U) | 2U << one), end - from.at);
     const int64_t stop_arrival = bound_ ? ended.times[ended.at] : 0;
     for (; from.at < end; ++from.at) {
       int64_t t = next_;
@@ -278,14 +292,24 @@ class JoinNode final : public EngineNode {
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (all || groups_[g].source[given_] != kAbsent) code |= 2U << g;
     }
-    log.add(code, 1, [&](StepType& type) {
+    log.put(type_of(code), 1);
+  }
+
+  /// The type of steps that give (bit 0) and take from groups (a bit each).
+  uint32_t type_of(uint32_t code) {
+    return log.type_of(code, [&](StepType& type) {
       for (size_t g = 0; g < groups_.size(); ++g) {
         const int taken = static_cast<int>((code >> (g + 1)) & 1U);
         for (size_t i = 0; i < groups_[g].size; ++i) type.need(groups_[g].first + i, 1, taken);
       }
-      for (size_t o = 0; keep && o < outputs.size(); ++o) type.give(o);
+      for (size_t o = 0; (code & 1U) != 0 && o < outputs.size(); ++o) type.give(o);
       type.cost = pace_.interval;
     });
+  }
+  /// The same of two groups, of a coordinate that those in `taken` have; few enough for a byte.
+  uint8_t type_of_step(int kind, uint32_t taken) {
+    const bool keep = kind == 1 || taken == 3 || (kind == 2 && (taken & 1U) != 0);
+    return static_cast<uint8_t>(type_of(taken << 1 | (keep ? 1U : 0U)));
   }
 
   void end_fiber() {
@@ -378,6 +402,7 @@ class JoinNode final : public EngineNode {
   int64_t first_step_ = 0;
   uint32_t steps_ = 0;
   uint32_t given_ = 0;
+  std::vector<uint8_t> logged_;
   std::vector<TimesBuilder> takes_;
   TimesBuilder times_;
   int64_t* out_times_ = nullptr;

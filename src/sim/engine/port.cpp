@@ -96,12 +96,27 @@ bool PortCursor::next_segment() {
   return true;
 }
 
+namespace {
+
+/// Any number of tokens, all long ago: they delay nobody, and cost nothing.
+const TimeRef& long_ago() {
+  static const TimeRef times = [] {
+    auto all = std::make_shared<Times>();
+    all->pieces.push_back({0, INT64_MIN / 2, 0});
+    all->count = UINT32_MAX;
+    return TimeRef{std::move(all), 0, 0};
+  }();
+  return times;
+}
+
+}  // namespace
+
 void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {
   if (count == 0 || ports.empty()) return;
   tokens.fetch_add(count, std::memory_order_relaxed);
   const Segment segment{structure, begin, count, first_stop, std::move(payload),
-                        times.later(latency)};
+                        timeless ? long_ago() : times.later(latency)};
   if (record != nullptr) keep(segment, times);
   for (Port* port : ports) port->push(segment);
 }

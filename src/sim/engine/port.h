@@ -129,6 +129,7 @@ class Output {
   int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
+  bool timeless = false;  ///< times are worked out elsewhere: tokens are there from the beginning
 
   bool connected() const { return !ports.empty(); }
   /// Gives `count` tokens of the structure from `begin` on, at these times.

@@ -1,7 +1,8 @@
 // What a node's steps need, take and give, as data: left behind by the functional pass where FIFOs
-// are bounded, and solved with credits by replay.h.
+// are bounded or memory takes time, and solved with credits by replay.h.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -39,8 +40,9 @@ struct StepType {
   }
 };
 
-/// `count` steps of one type.
+/// `count` steps of one type; or of kMixed, whose types are bytes of their own.
 struct StepRun {
+  static constexpr uint32_t kMixed = UINT32_MAX;
   uint32_t type = 0;
   uint32_t count = 0;
 };
@@ -50,8 +52,9 @@ class StepLog {
  public:
   bool wanted = false;
   std::vector<StepType> types;
-  std::vector<StepRun> runs;  ///< not fetched yet
-  size_t gate_port = 0;       ///< the input from which gate() takes
+  std::vector<StepRun> runs;   ///< not fetched yet
+  std::vector<uint8_t> mixed;  ///< types of the steps of mixed runs
+  size_t gate_port = 0;        ///< the input from which gate() takes
 
   /// The next step also needs and takes so many tokens of the port `gate_port`.
   void gate(uint32_t tokens) { gate_ += tokens; }
@@ -59,27 +62,71 @@ class StepLog {
   void add(uint32_t code, uint32_t count, Make&& make) {
     if (count == 0) return;
     if (gate_ > 0) {
-      auto [gated, made] =
-          gated_.try_emplace({code, gate_}, static_cast<uint32_t>(types.size()));
-      if (made) {
-        make(types.emplace_back());
-        types.back().need(gate_port, gate_, gate_);
-      }
-      runs.push_back({gated->second, 1});
-      gate_ = 0;
+      add_gated(code, make);
       if (--count == 0) return;
     }
+    put(type_of(code, make), count);
+  }
+  /// The type of a code, for steps put one by one.
+  template <typename Make>
+  uint32_t type_of(uint32_t code, Make&& make) {
+    Known& known = known_[code * kSpread >> (32 - kKnownBits)];
+    if (known.type != kNone && known.code == code) return known.type;
     auto [it, fresh] = by_code_.try_emplace(code, static_cast<uint32_t>(types.size()));
     if (fresh) make(types.emplace_back());
-    if (!runs.empty() && runs.back().type == it->second && runs.back().count < UINT32_MAX / 2) {
+    known = {code, it->second};
+    return it->second;
+  }
+  /// `count` steps of a type.
+  void put(uint32_t type, uint32_t count) {
+    const bool follows = !runs.empty() && runs.back().count < UINT32_MAX / 2;
+    if (follows && runs.back().type == type) {
       runs.back().count += count;
+    } else if (count < kShort && type < kMostMixed) {
+      if (!follows || runs.back().type != StepRun::kMixed) runs.push_back({StepRun::kMixed, 0});
+      runs.back().count += count;
+      mixed.insert(mixed.end(), count, static_cast<uint8_t>(type));
     } else {
-      runs.push_back({it->second, count});
+      runs.push_back({type, count});
     }
   }
+  /// Room for `count` single steps whose types the caller writes; all are below kMostMixed.
+  uint8_t* put_mixed(uint32_t count) {
+    const bool follows = !runs.empty() && runs.back().type == StepRun::kMixed &&
+                         runs.back().count < UINT32_MAX / 2;
+    if (!follows) runs.push_back({StepRun::kMixed, 0});
+    runs.back().count += count;
+    mixed.resize(mixed.size() + count);
+    return mixed.data() + mixed.size() - count;
+  }
+  /// What the steps take of the host's memory.
+  size_t bytes() const { return runs.size() * sizeof(StepRun) + mixed.size(); }
+
+  static constexpr uint32_t kMostMixed = 256;
 
  private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kShort = 32;  // runs below are mixed
+  static constexpr int kKnownBits = 6;
+  static constexpr uint32_t kSpread = 2654435769U;
+  struct Known {
+    uint32_t code = 0;
+    uint32_t type = kNone;
+  };
+
+  template <typename Make>
+  void add_gated(uint32_t code, Make&& make) {
+    auto [gated, made] = gated_.try_emplace({code, gate_}, static_cast<uint32_t>(types.size()));
+    if (made) {
+      make(types.emplace_back());
+      types.back().need(gate_port, gate_, gate_);
+    }
+    runs.push_back({gated->second, 1});
+    gate_ = 0;
+  }
+
   uint32_t gate_ = 0;
+  std::array<Known, 1U << kKnownBits> known_{};  // of by_code_: those asked for last
   std::map<uint32_t, uint32_t> by_code_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> gated_;
 };

@@ -1,0 +1,188 @@
+// The replay of logged steps, piece by piece: against the recurrence of ir-spec/timing.md done at once, and
+// peaks of FIFOs against their definition.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "sim/engine/replay.h"
+
+namespace fuseflow::engine {
+namespace {
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  uint32_t operator()() { return static_cast<uint32_t>(engine_()); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// Times that do not decrease, mostly close together, now and then far apart.
+std::vector<int64_t> random_times(Random& random, size_t count, int64_t start) {
+  std::vector<int64_t> times;
+  int64_t time = start;
+  for (size_t k = 0; k < count; ++k) {
+    time += random() % 16 == 0 ? random() % 60 : random() % 3;
+    times.push_back(time);
+  }
+  return times;
+}
+
+/// Token k meets those not taken before its time.
+int64_t peak_of(const std::vector<int64_t>& gives, const std::vector<int64_t>& takes) {
+  int64_t peak = 0;
+  for (size_t k = 0; k < gives.size(); ++k) {
+    const auto waiting = std::count_if(takes.begin(), takes.begin() + static_cast<int64_t>(k),
+                                       [&](int64_t take) { return take >= gives[k]; });
+    peak = std::max<int64_t>(peak, waiting + 1);
+  }
+  return peak;
+}
+
+TEST(Replay, PeaksAreThoseOfTheDefinition) {
+  for (uint32_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed);
+    const size_t count = 1 + random() % (seed % 4 == 0 ? 1500 : 70);
+    const std::vector<int64_t> gives = random_times(random, count, 0);
+    std::vector<int64_t> takes = random_times(random, count, 1);
+    for (size_t k = 0; k < count; ++k) {
+      takes[k] = std::max(takes[k], gives[k] + 1 + static_cast<int64_t>(seed % 4));
+      if (k > 0) takes[k] = std::max(takes[k], takes[k - 1]);
+    }
+    Gives source;
+    Fifo fifo(source, 0);
+    const auto size = static_cast<int64_t>(count);
+    while (fifo.taken < size) {
+      for (uint32_t n = random() % 100; n > 0 && source.given < size; --n) {
+        source.give(gives[static_cast<size_t>(source.given)]);
+      }
+      for (uint32_t n = random() % 100; n > 0 && fifo.taken < source.given; --n) {
+        fifo.take(takes[static_cast<size_t>(fifo.taken)]);
+      }
+      if (random() % 8 == 0) fifo.measure();
+    }
+    ASSERT_EQ(fifo.peak(), peak_of(gives, takes)) << "seed " << seed;
+  }
+}
+
+/// A node with two inputs and an output to one consumer, whose steps are drawn.
+struct Drawn {
+  std::vector<StepType> types;
+  std::vector<uint32_t> steps;  // by step: type
+  std::vector<int64_t> arrivals[2];
+  std::vector<int64_t> delays;  // by token given: of the consumer
+  int64_t depth;
+  StepLog log;
+
+  explicit Drawn(Random& random) : depth(random() % 3 == 0 ? 0 : 1 + random() % 70) {
+    for (int t = 0; t < 6; ++t) {
+      StepType type;
+      for (size_t port = 0; port < 2; ++port) {
+        const uint32_t need = random() % (t == 0 ? 7 : 3);
+        type.need(port, need, std::min<int64_t>(need, random() % (t < 2 ? 3 : 2)));
+      }
+      type.give(0, random() % (t == 1 ? 3 : 2));
+      type.cost = random() % 8 == 0 ? 0 : 1 + random() % 2;
+      if (depth > 0 && !type.gives.empty() && type.gives[0].count > depth) type.gives[0].count = 1;
+      types.push_back(type);
+    }
+    size_t wanted[2] = {8, 8};
+    size_t given = 0;
+    for (uint32_t left = 1 + random() % 600; left > 0; --left) {
+      const uint32_t t = random() % 6;
+      const uint32_t count = random() % 4 == 0 ? 1 + random() % 90 : 1;
+      log.add(t, count, [&](StepType& type) { type = types[t]; });
+      for (uint32_t k = 0; k < count; ++k) {
+        steps.push_back(t);
+        for (const auto& need : types[t].needs) wanted[need.port] += need.take;
+        for (const auto& give : types[t].gives) given += give.count;
+      }
+    }
+    for (size_t port = 0; port < 2; ++port) arrivals[port] = random_times(random, wanted[port], 3);
+    for (size_t k = 0; k < given; ++k) delays.push_back(random() % 12 == 0 ? random() % 40 : 1);
+  }
+
+  /// When the consumer takes token k, after the tokens before it.
+  void take_next(std::vector<int64_t>& takes, int64_t give) const {
+    const int64_t free_at = takes.empty() ? 0 : takes.back() + 1;
+    takes.push_back(std::max(free_at, give + delays[takes.size()]));
+  }
+};
+
+/// The takes of the two inputs and the gives, by the recurrence.
+std::array<std::vector<int64_t>, 3> expected(const Drawn& node) {
+  std::array<std::vector<int64_t>, 3> times;
+  std::vector<int64_t> consumed;
+  int64_t free_at = 0;
+  for (const uint32_t step : node.steps) {
+    const StepType& type = node.types[step];
+    int64_t t = free_at;
+    for (const auto& need : type.needs) {
+      t = std::max(t, node.arrivals[need.port][times[need.port].size() + need.need - 1]);
+    }
+    for (const auto& give : type.gives) {
+      const int64_t index = static_cast<int64_t>(times[2].size()) + give.count - 1 - node.depth;
+      if (node.depth > 0 && index >= 0) t = std::max(t, consumed[static_cast<size_t>(index)] + 1);
+    }
+    for (const auto& need : type.needs) times[need.port].insert(times[need.port].end(), need.take, t);
+    for (const auto& give : type.gives) {
+      for (int k = 0; k < give.count; ++k) {
+        times[2].push_back(t);
+        node.take_next(consumed, t);
+      }
+    }
+    free_at = t + type.cost;
+  }
+  return times;
+}
+
+TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    Drawn node(random);
+    const auto times = expected(node);
+    Gives sources[2];
+    constexpr int64_t kDeep = 1 << 20;  // all takes are kept, for credits
+    Fifo inputs[2] = {Fifo(sources[0], kDeep), Fifo(sources[1], kDeep)};
+    Gives output;
+    Fifo consumer(output, node.depth);
+    NodeReplay replay(0);
+    for (Fifo& input : inputs) input.latency = 0;
+    replay.inputs = {&inputs[0], &inputs[1]};
+    replay.outputs = {&output};
+    replay.fetch(node.log);
+    std::vector<int64_t> taken[3];  // of the inputs, and by the consumer
+    int64_t horizon = 0;
+    for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
+      for (size_t port = 0; port < 2; ++port) {
+        const auto all = static_cast<int64_t>(node.arrivals[port].size());
+        for (uint32_t n = random() % 40; n > 0 && sources[port].given < all; --n) {
+          sources[port].give(node.arrivals[port][static_cast<size_t>(sources[port].given)]);
+        }
+      }
+      const int64_t before = output.given;
+      horizon += random() % 50;
+      if (replay.advance(random() % 2 == 0 ? INT64_MAX : horizon)) idle = 0;
+      for (size_t port = 0; port < 2; ++port) {
+        for (auto k = static_cast<int64_t>(taken[port].size()); k < inputs[port].taken; ++k) {
+          taken[port].push_back(inputs[port].takes[k]);
+        }
+      }
+      for (int64_t k = before; k < output.given; ++k) {
+        ASSERT_EQ(output.times[k], times[2][static_cast<size_t>(k)]) << "seed " << seed;
+        node.take_next(taken[2], output.times[k]);
+        consumer.take(taken[2].back());
+      }
+    }
+    ASSERT_TRUE(replay.idle()) << "seed " << seed;
+    ASSERT_EQ(taken[0], times[0]) << "seed " << seed;
+    ASSERT_EQ(taken[1], times[1]) << "seed " << seed;
+    ASSERT_EQ(output.given, static_cast<int64_t>(times[2].size())) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace fuseflow::engine
