@@ -1,4 +1,4 @@
-// Speed of the simulator: tokens and cycles a second, and how much slower than the same sparse arithmetic
+// Speed of the simulator: tokens, cycles and memory requests a second, and how much slower than the same sparse arithmetic
 // done natively on the same data in the same process (`native_ratio`).
 #include <benchmark/benchmark.h>
 
@@ -52,6 +52,7 @@ void simulate(benchmark::State& state, const Case& c, const Machine& machine,
   options.threads = static_cast<int>(state.range(0));
   int64_t tokens = 0;
   int64_t cycles = 0;
+  int64_t requests = 0;
   double seconds = 0;
   for (auto _ : state) {
     RunResult r;
@@ -59,6 +60,7 @@ void simulate(benchmark::State& state, const Case& c, const Machine& machine,
         [&] { r = run_graph(c.program, *c.program.regions[0].graph, c.data, machine, options); });
     tokens += r.tokens;
     cycles += r.cycles;
+    requests += r.memory_requests;
     benchmark::DoNotOptimize(r.cycles);
   }
   double fastest = 1e30;
@@ -67,6 +69,10 @@ void simulate(benchmark::State& state, const Case& c, const Machine& machine,
       benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
   state.counters["cycles/s"] =
       benchmark::Counter(static_cast<double>(cycles), benchmark::Counter::kIsRate);
+  if (requests > 0) {
+    state.counters["requests/s"] =
+        benchmark::Counter(static_cast<double>(requests), benchmark::Counter::kIsRate);
+  }
   state.counters["native_ratio"] = seconds / static_cast<double>(state.iterations()) / fastest;
 }
 
@@ -205,9 +211,15 @@ void BM_Add(benchmark::State& s) { run_case(s, add_case(), native_add); }
 void BM_Dense(benchmark::State& s) { run_case(s, dense_case(), native_dense); }
 void BM_Matmul_ikj_Bounded(benchmark::State& s) { run_case(s, rows_case(), native_rows, 16); }
 void BM_Matmul_ikj_Memory(benchmark::State& s) {
+  run_case(s, rows_case(), native_rows, 0, "banked");
+}
+void BM_Add_Memory(benchmark::State& s) { run_case(s, add_case(), native_add, 0, "banked"); }
+void BM_Matmul_ikj_BoundedMemory(benchmark::State& s) {
   run_case(s, rows_case(), native_rows, 16, "banked");
 }
-void BM_Add_Memory(benchmark::State& s) { run_case(s, add_case(), native_add, 16, "banked"); }
+void BM_Add_BoundedMemory(benchmark::State& s) {
+  run_case(s, add_case(), native_add, 16, "banked");
+}
 
 BENCHMARK(BM_Matmul_ijk)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Matmul_ikj)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
@@ -216,6 +228,8 @@ BENCHMARK(BM_Dense)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Matmul_ikj_Bounded)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Matmul_ikj_Memory)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Add_Memory)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Matmul_ikj_BoundedMemory)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Add_BoundedMemory)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace fuseflow
