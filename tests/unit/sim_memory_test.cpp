@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/engine/engine.h"
+#include "sim/engine/fifo.h"
 #include "sim/memory/dram.h"
 #include "sim_random_graph.h"
 
@@ -218,6 +219,23 @@ TEST(Memory, ResultsAreThoseWithoutMemoryAndTimesDoNotDependOnChunks) {
       if (HasFailure()) return;
     }
   }
+}
+
+TEST(Memory, ABurstArrivesWhenAllBeforeItAreAnswered) {
+  // A step that takes both bursts happens when the slower one is there, whichever that is.
+  const auto memory = make_memory(banked());
+  engine::MemoryPort port{memory.get(), 0, false, {0, 64}};
+  engine::Gives bursts;
+  bursts.memory = &port;
+  engine::Fifo fifo(bursts, 8);
+  bursts.give(0);
+  bursts.give(1);
+  bursts.answer(1, 40);
+  EXPECT_EQ(fifo.held(), 0);
+  bursts.answer(0, 70);
+  ASSERT_EQ(fifo.held(), 2);
+  EXPECT_EQ(fifo.arrival(0), 70);
+  EXPECT_EQ(fifo.arrival(1), 70);
 }
 
 }  // namespace
