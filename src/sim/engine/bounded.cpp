@@ -159,9 +159,10 @@ Bounded::State Bounded::advance(const std::function<bool()>& go_on) {
     const int64_t due = first_due();
     if (due < horizon_) return State::wants_steps;
     // Every step before the horizon is done: the window can end, if anything waits for that.
-    const bool waits = std::any_of(sides_.begin(), sides_.end(), [](const Side& side) {
-      return side.replay && side.replay->state() == NodeReplay::State::beyond;
-    });
+    bool waits = false;
+    for (size_t s = 0; s < due_.size(); ++s) {
+      waits = waits || (due_[s] != kNever && !sides_[s].replay->idle());
+    }
     if (!waits && !unanswered()) {
       if (put_off_none()) continue;
       return due == kNever ? State::still : State::wants_steps;

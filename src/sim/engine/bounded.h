@@ -58,6 +58,7 @@ class Bounded {
   };
 
   static constexpr int64_t kNever = INT64_MAX;
+  static constexpr int64_t kMostAhead = 512;  // cycles
 
   int64_t depth_of(size_t stream) const;
   void connect_streams(const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
@@ -81,9 +82,19 @@ class Bounded {
   bool unanswered() const;
   int64_t first_due() const;
   void tell(size_t s) {
-    if (put_off_[s] == 0 && sides_[s].replay->may_go_on()) told_[s] = 1;
+    if (put_off_[s] != 0 || !sides_[s].replay->may_go_on()) return;
+    const int64_t possible = sides_[s].replay->possible_at();
+    if (possible < horizon_) {
+      told_[s] = 1;
+    } else {
+      due_[s] = possible;
+    }
   }
-  int64_t horizon_of(const Side& side) const { return side.free ? INT64_MAX : horizon_; }
+  /// Times that are known are final, so a side may go on beyond the horizon with them; not too far, for the
+  /// sake of the host's memory.
+  int64_t horizon_of(const Side& side) const {
+    return side.free || !memory_ ? INT64_MAX : horizon_ + kMostAhead;
+  }
 
   const Graph& graph_;
   const Machine& machine_;

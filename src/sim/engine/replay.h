@@ -37,6 +37,12 @@ class NodeReplay {
     return state_ == State::waits &&
            (blocker_credit_ ? blocker_->room() : blocker_->held()) >= blocker_count_;
   }
+  /// If it may go on: no step is earlier.
+  int64_t possible_at() const {
+    const int64_t came = blocker_credit_ ? blocker_->credit(blocker_count_ - 1)
+                                         : blocker_->arrival(blocker_count_ - 1);
+    return came > free_at_ ? came : free_at_;
+  }
   int64_t wake() const { return wake_; }  ///< if the state is `beyond`
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   int64_t free_at() const { return free_at_; }        ///< no step can be earlier

@@ -195,21 +195,13 @@ class BankedMemory final : public Memory {
     for (int64_t c = 0; c < model_.channels; ++c) channels_.emplace_back(model_, stats_);
   }
 
-  void submit(const MemoryRequest& request) override { waiting_.push_back(request); }
-
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
-    std::sort(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.time, a.port, a.number) < std::tie(b.time, b.port, b.number);
-    });
-    size_t taken = 0;
-    for (; taken < waiting_.size() && waiting_[taken].time < horizon; ++taken) {
-      route(waiting_[taken]);
-    }
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+    MemoryRequest request;
+    while (next(horizon, request)) route(request);
     const int64_t limit = to_picoseconds(horizon + model_.latency_cycles);
     for (Channel& channel : channels_) {
-      channel.advance(limit, [&](const MemoryRequest& request, int64_t end) {
-        answers.push_back({request.port, request.number, to_cycles(end)});
+      channel.advance(limit, [&](const MemoryRequest& served, int64_t end) {
+        answers.push_back({served.port, served.number, to_cycles(end)});
       });
     }
   }
@@ -251,7 +243,6 @@ class BankedMemory final : public Memory {
   DramModel model_;
   int64_t picoseconds_;  // in a cycle
   std::deque<Channel> channels_;
-  std::vector<MemoryRequest> waiting_;
 };
 
 }  // namespace

@@ -14,15 +14,9 @@ class FixedMemory final : public Memory {
   explicit FixedMemory(const DramModel& model)
       : model_(model), free_(static_cast<size_t>(model.channels), 0) {}
 
-  void submit(const MemoryRequest& request) override { waiting_.push_back(request); }
-
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
-    std::sort(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.time, a.port, a.number) < std::tie(b.time, b.port, b.number);
-    });
-    size_t served = 0;
-    for (; served < waiting_.size() && waiting_[served].time < horizon; ++served) {
-      const MemoryRequest& request = waiting_[served];
+    MemoryRequest request;
+    while (next(horizon, request)) {
       const auto unit = request.address / static_cast<uint64_t>(model_.interleave_bytes);
       int64_t& free = free_[unit % free_.size()];
       const int64_t start = std::max(free, request.time);
@@ -30,7 +24,6 @@ class FixedMemory final : public Memory {
       ++(request.write ? stats_.writes : stats_.reads);
       answers.push_back({request.port, request.number, start + model_.latency_cycles});
     }
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(served));
   }
 
   int64_t least_latency() const override { return model_.latency_cycles; }
@@ -38,7 +31,6 @@ class FixedMemory final : public Memory {
  private:
   DramModel model_;
   std::vector<int64_t> free_;  // by channel: when it can start the next burst
-  std::vector<MemoryRequest> waiting_;
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 // ports, and answered. Rules and parameters: ir-spec/memory.md. Knows no graphs and no streams.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "machine/machine.h"
@@ -33,13 +35,16 @@ struct MemoryStats {
   int64_t row_misses = 0;  ///< an activation was needed
 };
 
-/// Time goes forward in windows: all requests issued before `horizon` are submitted, then
+/// Time goes forward in windows: all requests issued before `horizon` are submitted (later ones may be, too), then
 /// advance(horizon) gives every answer before horizon + least_latency(), or earlier ones. So within a
 /// window of least_latency() cycles nobody can see what another port does in the same window.
 class Memory {
  public:
   virtual ~Memory() = default;
-  virtual void submit(const MemoryRequest& request) = 0;
+  void submit(const MemoryRequest& request) {
+    waiting_.push_back(request);
+    std::push_heap(waiting_.begin(), waiting_.end(), later);
+  }
   /// Serves what can be decided with all requests before `horizon` known. Appends the answers.
   virtual void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) = 0;
   /// Cycles from a request to its answer, at least.
@@ -47,7 +52,23 @@ class Memory {
   const MemoryStats& stats() const { return stats_; }
 
  protected:
+  /// Whether there is a request before `horizon`: the first of them, by time, port and number.
+  bool next(int64_t horizon, MemoryRequest& request) {
+    if (waiting_.empty() || waiting_.front().time >= horizon) return false;
+    request = waiting_.front();
+    std::pop_heap(waiting_.begin(), waiting_.end(), later);
+    waiting_.pop_back();
+    return true;
+  }
+
   MemoryStats stats_;
+
+ private:
+  static bool later(const MemoryRequest& a, const MemoryRequest& b) {
+    return std::tie(a.time, a.port, a.number) > std::tie(b.time, b.port, b.number);
+  }
+
+  std::vector<MemoryRequest> waiting_;  // a heap, the first on top
 };
 
 /// Null if the machine has no memory model.
