@@ -215,21 +215,30 @@ void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fiber
 // --- accumulators
 
 void Deriver::accumulate() {
-  bool counted = true;
-  for (int i = 0; i < node_.order; ++i) {
-    const int loop = s_.space_of(node_.inputs[static_cast<size_t>(i) + 2].stream);
-    counted = counted && s_.info(loop).opening == Opening::counted;
-  }
   if (node_.order == 1) return accumulate_one();
+  bool counted = true;
+  for (int i = 1; i <= node_.order; ++i) counted = counted && is_counted(ended_loop(i));
   if (!counted) return accumulate_tuples();
-  if (info_.order == 0) return accumulate_one();
-  const Table& keys = r_.relation(
-      info_.parent,
-      {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))});
-  const int loop = s_.space_of(node_.inputs[static_cast<size_t>(info_.order) + 2].stream);
+  return info_.order == 0 ? accumulate_one() : give_whole();
+}
+
+/// Of the loops that an accumulate takes: 0 is the one that ends, the others are those of its result.
+int Deriver::ended_loop(int i) const {
+  return s_.space_of(node_.inputs[static_cast<size_t>(i) + 1].stream);
+}
+
+bool Deriver::is_counted(int space) const {
+  return s_.info(space).opening == Opening::counted && s_.info(space).counted > 0;
+}
+
+/// A loop of all coordinates below each element of the loop around it.
+void Deriver::give_whole() {
+  const auto around = static_cast<size_t>(info_.order) - 1;
+  const Table& keys =
+      r_.relation(info_.parent, {s_.position_of(s_.space_of(node_.outputs[around]))});
   start(keys);
   out_.whole = true;
-  const auto n = static_cast<uint32_t>(s_.info(loop).counted);
+  const auto n = static_cast<uint32_t>(s_.info(ended_loop(info_.order + 1)).counted);
   for (size_t row = 0; row < keys.rows(); ++row) out_.pos.push_back(out_.pos.back() + n);
 }
 
@@ -290,54 +299,120 @@ void Deriver::unite_row(const std::vector<Range>& fibers, size_t first, size_t l
   close_row();
 }
 
-/// Several output loops over lists: all entries of a row, sorted.
+/// Several output loops, some over lists: the entries of a row are distinct tuples of coordinates. A
+/// loop is free if it has all coordinates and nothing inside depends on which: tuples leave it out.
 void Deriver::accumulate_tuples() {
-  const auto n = static_cast<size_t>(node_.order);
-  std::vector<int> loops;
-  Columns crds;
-  for (size_t i = 0; i <= n; ++i) loops.push_back(s_.space_of(node_.inputs[i + 1].stream));
-  for (size_t i = 1; i <= n; ++i) {
-    crds.push_back(s_.canonical[static_cast<size_t>(node_.inputs[i + 1].stream)]);
+  const int last = tuple_length();
+  std::vector<int> loops;  // that have to be expanded, 0 the one that ends
+  std::vector<Columns> wanted;
+  Columns inside;
+  digits_.assign(static_cast<size_t>(info_.order) + 1, {});
+  for (int i = last; i >= 0; --i) {
+    const int loop = ended_loop(i);
+    const Column crd = s_.canonical[static_cast<size_t>(node_.inputs[static_cast<size_t>(i) + 1].stream)];
+    const bool depends = std::any_of(inside.begin(), inside.end(),
+                                     [&](Column c) { return s_.home(c) == loop; });
+    const bool free = is_counted(loop) && !depends;
+    if (i > 0 && i <= info_.order + 1) {
+      digits_[static_cast<size_t>(i) - 1] = {free ? -1 : crd, s_.info(loop).extent,
+                                             s_.info(loop).counted};
+      if (!free) {
+        inside = united(std::move(inside), {crd});
+        for (Columns& further_in : wanted) further_in = united(std::move(further_in), {crd});
+      }
+    }
+    if (free) continue;
+    loops.insert(loops.begin(), loop);
+    wanted.insert(wanted.begin(), inside);
+    inside = r_.needs(loop, inside);
   }
-  std::vector<Columns> wanted(n + 2);
-  wanted[n + 1] = united({}, crds);
-  for (size_t i = n + 1; i-- > 0;) wanted[i] = r_.needs(loops[i], wanted[i + 1]);
-  const int outer = s_.space_of(node_.inputs[0].stream);
-  const Table& keys = r_.relation(outer, wanted[0]);
+  if (info_.order > 0 && digits_.back().column < 0) return give_whole();
+  const Table& keys = r_.relation(s_.space_of(node_.inputs[0].stream), inside);
   if (info_.order == 0) {
     start(keys);
   } else {
-    start(r_.relation(
-        info_.parent,
-        {s_.position_of(s_.space_of(node_.outputs[static_cast<size_t>(info_.order) - 1]))}));
+    const auto around = static_cast<size_t>(info_.order) - 1;
+    start(r_.relation(info_.parent, {s_.position_of(s_.space_of(node_.outputs[around]))}));
   }
   out_.counts_only = false;
   for (size_t row = 0; row < keys.rows(); ++row) {
     Table table = Relations::slice(keys, row, row + 1);
-    for (size_t i = 0; i <= n; ++i) table = r_.expand(loops[i], table, wanted[i + 1]).table;
-    std::vector<std::vector<uint32_t>> tuples(table.rows());
-    for (size_t e = 0; e < tuples.size(); ++e) {
-      for (const Column c : crds) tuples[e].push_back(table.at(c)[e]);
+    for (size_t i = 0; i < loops.size(); ++i) {
+      Grouping distinct(wanted[i]);
+      distinct.add(r_.expand(loops[i], table, wanted[i]).table);
+      table = distinct.take();
     }
-    add_tuples(tuples);
-    if (info_.order == 0) close_row();
+    const std::vector<uint64_t> tuples = distinct_tuples(table);
+    if (tuples.empty() && info_.order == 0) close_row();
+    if (!tuples.empty()) add_tuples(tuples, 0, tuples.size(), 0);
   }
 }
 
-/// The coordinates of this space's loop: those of the distinct prefixes, a fiber for each distinct
-/// shorter prefix.
-void Deriver::add_tuples(std::vector<std::vector<uint32_t>>& tuples) {
-  const auto length = static_cast<size_t>(info_.order) + 1;
-  for (auto& tuple : tuples) tuple.resize(length);
+/// How many loops decide which entries there are: further in, fibers are never empty.
+int Deriver::tuple_length() const {
+  int last = node_.order;
+  while (last > info_.order + 1 && is_counted(ended_loop(last))) --last;
+  return last;
+}
+
+/// One number a tuple, ascending: its coordinates are the digits.
+std::vector<uint64_t> Deriver::distinct_tuples(const Table& table) const {
+  std::vector<uint64_t> tuples(table.rows(), 0);
+  uint64_t numbers = 1;
+  for (const Digit& digit : digits_) {
+    if (digit.column < 0) continue;
+    const auto extent = static_cast<uint64_t>(std::max<int64_t>(digit.extent, 1));
+    if (numbers > (uint64_t{1} << 62) / extent) {
+      throw Error(ExitCode::unfinished, "an accumulator's coordinates are too many to be counted");
+    }
+    numbers *= extent;
+    const std::vector<uint32_t>& crd = table.at(digit.column);
+    for (size_t e = 0; e < tuples.size(); ++e) tuples[e] = tuples[e] * extent + crd[e];
+  }
+  if (numbers / 64 <= tuples.size()) return sorted_by_marks(tuples, numbers);
   std::sort(tuples.begin(), tuples.end());
   tuples.erase(std::unique(tuples.begin(), tuples.end()), tuples.end());
-  for (size_t e = 0; e < tuples.size(); ++e) {
-    out_.crd.push_back(tuples[e].back());
-    if (info_.order == 0) continue;
-    const bool last = e + 1 == tuples.size() ||
-                      !std::equal(tuples[e].begin(), tuples[e].end() - 1, tuples[e + 1].begin());
-    if (last) close_row();
+  return tuples;
+}
+
+std::vector<uint64_t> Deriver::sorted_by_marks(const std::vector<uint64_t>& tuples,
+                                               uint64_t numbers) {
+  std::vector<uint64_t> marks(numbers / 64 + 1, 0);
+  for (const uint64_t tuple : tuples) marks[tuple / 64] |= uint64_t{1} << (tuple % 64);
+  std::vector<uint64_t> result;
+  for (size_t w = 0; w < marks.size(); ++w) {
+    for (uint64_t word = marks[w]; word != 0; word &= word - 1) {
+      result.push_back(w * 64 + static_cast<uint64_t>(std::countr_zero(word)));
+    }
   }
+  return result;
+}
+
+/// The fibers of this space's loop below the tuples [first, last), which agree in the digits before
+/// `depth`: one for each shorter tuple, with every coordinate of free loops.
+void Deriver::add_tuples(const std::vector<uint64_t>& tuples, size_t first, size_t last,
+                         size_t depth) {
+  const Digit& digit = digits_[depth];
+  const bool innermost = depth + 1 == digits_.size();
+  if (digit.column < 0) {
+    for (int64_t c = 0; c < digit.counted; ++c) {
+      if (innermost) out_.crd.push_back(static_cast<uint32_t>(c));
+      if (!innermost) add_tuples(tuples, first, last, depth + 1);
+    }
+  } else {
+    uint64_t inside = 1;
+    for (size_t d = depth + 1; d < digits_.size(); ++d) {
+      if (digits_[d].column >= 0) inside *= static_cast<uint64_t>(digits_[d].extent);
+    }
+    const auto extent = static_cast<uint64_t>(digit.extent);
+    for (size_t next = first; first < last; first = next) {
+      const uint64_t c = tuples[first] / inside;
+      while (next < last && tuples[next] / inside == c) ++next;
+      if (innermost) out_.crd.push_back(static_cast<uint32_t>(c % extent));
+      if (!innermost) add_tuples(tuples, first, next, depth + 1);
+    }
+  }
+  if (innermost) close_row();
 }
 
 // --- spaces with some of another's elements

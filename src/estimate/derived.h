@@ -49,7 +49,14 @@ class Deriver {
   void accumulate_one();
   void unite_row(const std::vector<Range>& fibers, size_t first, size_t last, int64_t extent);
   void accumulate_tuples();
-  void add_tuples(std::vector<std::vector<uint32_t>>& tuples);
+  int ended_loop(int i) const;
+  bool is_counted(int space) const;
+  void give_whole();
+  int tuple_length() const;
+  std::vector<uint64_t> distinct_tuples(const Table& table) const;
+  static std::vector<uint64_t> sorted_by_marks(const std::vector<uint64_t>& tuples,
+                                               uint64_t numbers);
+  void add_tuples(const std::vector<uint64_t>& tuples, size_t first, size_t last, size_t depth);
 
   void merge();
   Column outside(Column c, size_t p) const;
@@ -64,6 +71,13 @@ class Deriver {
   void keep_some(int from, const Columns& columns,
                  const std::function<Keep(const Expansion&)>& rule);
 
+  /// One loop of the tuples of an accumulator.
+  struct Digit {
+    Column column = -1;  ///< its coordinates; -1: a free loop
+    int64_t extent = 0;
+    int64_t counted = 0;
+  };
+
   Relations& r_;
   Structure& s_;
   int space_;
@@ -73,6 +87,7 @@ class Deriver {
   std::vector<Payload> payloads_;
   std::vector<uint64_t> marks_;  ///< unite_row: a bit a coordinate
   std::vector<uint32_t> touched_;
+  std::vector<Digit> digits_;  ///< accumulate_tuples: the loops down to this space's
 };
 
 }  // namespace fuseflow::estimate

@@ -50,6 +50,24 @@ const std::vector<uint32_t>& Table::at(Column column) const {
   return values[static_cast<size_t>(i)];
 }
 
+void RowHash::place(Slot slot) {
+  size_t s = slot.tag & mask();
+  while (slots_[s].row != kNone) s = (s + 1) & mask();
+  slots_[s] = slot;
+}
+
+void RowHash::add(uint64_t hash, uint32_t row) {
+  if (2 * (used_ + 1) > slots_.size()) {
+    std::vector<Slot> old(std::max<size_t>(64, 2 * slots_.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.row != kNone) place(slot);
+    }
+  }
+  place({row, tag(hash)});
+  ++used_;
+}
+
 Grouping::Grouping(Columns columns) {
   out_.columns = std::move(columns);
   out_.values.resize(out_.columns.size());
@@ -87,18 +105,17 @@ void Grouping::add_many(const Table& table) {
   const std::vector<const uint32_t*> columns = pointers(table, out_.columns);
   for (size_t r = 0; r < table.rows(); ++r) {
     const uint64_t h = hash_row(columns, r);
-    const auto [first, last] = rows_.equal_range(h);
-    const auto same = std::find_if(first, last, [&](const auto& entry) {
+    const uint32_t found = rows_.find(h, [&](uint32_t row) {
       for (size_t c = 0; c < columns.size(); ++c) {
-        if (out_.values[c][entry.second] != columns[c][r]) return false;
+        if (out_.values[c][row] != columns[c][r]) return false;
       }
       return true;
     });
-    if (same != last) {
-      out_.weight[same->second] += table.weight[r];
+    if (found != RowHash::kNone) {
+      out_.weight[found] += table.weight[r];
       continue;
     }
-    rows_.emplace(h, static_cast<uint32_t>(out_.weight.size()));
+    rows_.add(h, static_cast<uint32_t>(out_.weight.size()));
     for (size_t c = 0; c < columns.size(); ++c) out_.values[c].push_back(columns[c][r]);
     out_.weight.push_back(table.weight[r]);
   }
@@ -122,7 +139,7 @@ void RowIndex::build(const Table& table) {
   }
   const std::vector<const uint32_t*> columns = pointers(table, columns_);
   for (size_t r = 0; r < rows_ && !columns.empty(); ++r) {
-    hashed_.emplace(hash_row(columns, r), static_cast<uint32_t>(r));
+    hashed_.add(hash_row(columns, r), static_cast<uint32_t>(r));
   }
 }
 
@@ -137,14 +154,12 @@ std::vector<uint32_t> RowIndex::find(const Table& table) const {
       if (s < direct_.size()) result[r] = direct_[s];
       continue;
     }
-    const auto [first, last] = hashed_.equal_range(hash_row(columns, r));
-    for (auto entry = first; entry != last && result[r] == kNoRow; ++entry) {
-      bool same = true;
-      for (size_t c = 0; c < columns.size() && same; ++c) {
-        same = keys_[c][entry->second] == columns[c][r];
+    result[r] = hashed_.find(hash_row(columns, r), [&](uint32_t row) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        if (keys_[c][row] != columns[c][r]) return false;
       }
-      if (same) result[r] = entry->second;
-    }
+      return true;
+    });
   }
   return result;
 }

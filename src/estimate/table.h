@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 namespace fuseflow::estimate {
@@ -25,6 +24,36 @@ struct Table {
   const std::vector<uint32_t>& at(Column column) const;  ///< throws Error(internal)
 };
 
+/// A hash table of row numbers: open addressing, so that a look-up is one access to memory. The caller
+/// says which rows are equal.
+class RowHash {
+ public:
+  static constexpr uint32_t kNone = 0xFFFFFFFFU;
+  /// The row with this hash for which `same(row)`; kNone if there is none.
+  template <typename Same>
+  uint32_t find(uint64_t hash, const Same& same) const {
+    if (slots_.empty()) return kNone;
+    for (size_t s = hash & mask();; s = (s + 1) & mask()) {
+      if (slots_[s].row == kNone) return kNone;
+      if (slots_[s].tag == tag(hash) && same(slots_[s].row)) return slots_[s].row;
+    }
+  }
+  void add(uint64_t hash, uint32_t row);
+
+ private:
+  struct Slot {
+    uint32_t row = kNone;
+    uint32_t tag = 0;
+  };
+  /// The low half of the hash: also where a row goes when the table grows.
+  static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash); }
+  size_t mask() const { return slots_.size() - 1; }
+  void place(Slot slot);
+
+  std::vector<Slot> slots_;  ///< a power of two, at most half full
+  size_t used_ = 0;
+};
+
 /// Collects rows; equal rows become one with the sum of their weights, in order of first
 /// occurrence.
 class Grouping {
@@ -39,7 +68,7 @@ class Grouping {
 
   Table out_;
   std::vector<uint32_t> row_of_;  ///< one column: value to row + 1 (the last slot: kAbsent)
-  std::unordered_multimap<uint64_t, uint32_t> rows_;
+  RowHash rows_;
 };
 
 /// Finds the row of a table with given keys (all rows differ).
@@ -48,13 +77,13 @@ class RowIndex {
   void build(const Table& table);
   /// The row for each row of `table` (which has at least these columns); kNoRow if there is none.
   std::vector<uint32_t> find(const Table& table) const;
-  static constexpr uint32_t kNoRow = 0xFFFFFFFFU;
+  static constexpr uint32_t kNoRow = RowHash::kNone;
 
  private:
   Columns columns_;
   size_t rows_ = 0;
   std::vector<uint32_t> direct_;
-  std::unordered_multimap<uint64_t, uint32_t> hashed_;
+  RowHash hashed_;
   std::vector<std::vector<uint32_t>> keys_;
 };
 

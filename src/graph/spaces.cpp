@@ -22,6 +22,7 @@ class Typing {
     out_.may_be_absent.assign(n, false);
     out_.ref_tensor.assign(n, -1);
     out_.ref_level.assign(n, -1);
+    coordinates_of_.assign(n, -1);
   }
 
   Spaces run() {
@@ -209,6 +210,7 @@ class Typing {
       return;
     }
     out_.of_stream[s] = space_id;
+    if (kind == StreamKind::crd && !indices.empty()) coordinates_of_[s] = indices.back();
   }
 
   /// Output `port` carries what input stream `from` carries.
@@ -218,6 +220,7 @@ class Typing {
     out_.ref_tensor[s] = out_.ref_tensor[from];
     out_.ref_level[s] = out_.ref_level[from];
     out_.may_be_absent[s] = out_.may_be_absent[from] || absent;
+    coordinates_of_[s] = coordinates_of_[from];
   }
 
   void give_ref(size_t port, int space_id, bool absent) {
@@ -284,8 +287,7 @@ class Typing {
       if (!is_kind(i, StreamKind::crd) || !same_space(0, i)) return;
     }
     const int64_t extent = tensors_[node_->tensor].level_extent(node_->level);
-    const bool loops = coordinates > 0 && !stream(in(1)).indices.empty();
-    const int index = loops ? stream(in(1)).indices.back() : -1;
+    const int index = coordinates > 0 ? coordinates_of_[in(1)] : -1;
     const bool always = tensors_[node_->tensor].format.levels[node_->level] == LevelKind::dense &&
                         node_->offset == 0 && node_->stride == 1 && coordinates == 1 &&
                         index >= 0 && extent >= 0 && g_.indices[index].extent <= extent;
@@ -609,6 +611,7 @@ class Typing {
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
   Spaces out_;
+  std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of (a repeated one's is outer)
   std::map<Key, int> by_key_;
   /// What a copy of a loop is a part of.
   struct Split {

@@ -227,14 +227,17 @@ class OrderSearch {
     return best;
   }
 
-  /// The default, and of the others as many of the most promising as the model can be asked for.
+  /// The default, and of the others as many of the most promising as the model can be asked for; where
+  /// each takes long, only those that are not far from the best by expected steps.
   bool ask_model(const RegionIndices& indices, const std::vector<size_t>& promising) {
     if (!ask(indices, tried_[0])) return false;
+    const double least = tried_[promising[0]].cost.steps;
     double tokens = 0;
     size_t asked = 0;
     for (const size_t t : promising) {
       tokens += tried_[t].cost.tokens;
-      if (t == 0 || (asked >= kFewestAsked && tokens > kMostTokens)) continue;
+      const bool far = asked >= kFewestAsked || tried_[t].cost.steps > kFar * least;
+      if (t == 0 || (far && tokens > kMostTokens)) continue;
       ask(indices, tried_[t]);
       ++asked;
     }
@@ -273,6 +276,7 @@ class OrderSearch {
   }
 
   static constexpr size_t kFewestAsked = 16;
+  static constexpr double kFar = 4;  ///< times the steps of the most promising
   static constexpr double kMostTokens = 2e7;  ///< of all orders that the model is asked for beyond these
 
   Program& program_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/spaces.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "sim/program_run.h"
@@ -139,6 +140,43 @@ TEST(Estimate, WhatParallelCopiesGiveMerges) {
                            "result %y: f32[60, 60] dense,dense\n"
                            "region @t {\n " + parallel + "\n %t[i, j] = %a[i, j] * %b[i, j]\n}\n"
                            "region @y {\n %y[i, k] = sum(j) %t[i, j] * %a[j, k]\n}\n");
+  }
+}
+
+TEST(Estimate, AccumulatorOfSeveralLoops) {
+  // The loop i of the result is free (nothing inside depends on it), j is listed, k depends on neither.
+  for (const char* order : {"p, i, j", "i, p, j", "p, j, i"}) {
+    expect_near_simulation(std::string(kGraph) +
+                           "input %x: f32[7, 60] dense,dense facts(finite) = dense(seed=2)\n"
+                           "result %y: f32[7, 60] dense,dense\n"
+                           "region @y {\n order " + order + "\n"
+                           " %y[i, j] = sum(p) %x[i, p] * %a[p, j]\n}\n");
+  }
+  for (const char* result : {"f32[60, 60, 5] dense,compressed,dense|i, j, k",
+                             "f32[60, 5, 60] dense,dense,compressed|i, k, j"}) {
+    const std::string text = result;
+    const std::string format = text.substr(0, text.find('|'));
+    const std::string loops = text.substr(text.find('|') + 1);
+    expect_near_simulation(std::string(kGraph) +
+                           "input %x: f32[60, 5] dense,dense facts(finite) = dense(seed=2)\n"
+                           "input %b: f32[60, 60] dense,compressed facts(finite) = "
+                           "uniform(shape=[60,60],density=0.05,seed=7)\n"
+                           "result %y: " + format + "\n"
+                           "region @y {\n order p, " + loops + "\n"
+                           " %y[" + loops + "] = sum(p) %a[p, i] * %b[p, j] * %x[p, k]\n}\n");
+  }
+}
+
+TEST(Estimate, DenseLookUpByAnOuterLoopIsNeverAbsent) {
+  // q is looked up by h inside of i, whose extent is larger: that loop's coordinates are not meant.
+  const Program program = lowered(
+      "input %q: f32[9, 2, 4] dense,dense,dense facts(finite) = dense(seed=1)\n"
+      "result %y: f32[2, 9] dense,dense\n"
+      "region @y {\n order h, i, l\n %y[h, i] = sum(l) %q[i, h, l] * 2\n}\n");
+  const Graph& graph = *program.regions[0].graph;
+  const Spaces spaces = compute_spaces(graph, graph_tensors(program));
+  for (size_t s = 0; s < graph.streams.size(); ++s) {
+    EXPECT_FALSE(spaces.may_be_absent[s]) << graph.streams[s].name;
   }
 }
 
