@@ -16,8 +16,12 @@ class Text:
         self.tensors.append(line + (f" = {source}" if source else ""))
         return name
 
-    def weight(self, name, *shape, seed=1):
-        source = f"dense(seed={seed})"
+    def weight(self, name, *shape, seed=1, fan_in=None):
+        """Of variance 1 / fan_in, as models are initialised: activations keep their size, so that no
+        exponential of a softmax vanishes and what is counted does not depend on values."""
+        terms = fan_in or (shape[0] if len(shape) > 1 else 1)
+        bound = (3 / terms) ** 0.5 if terms > 1 else 1
+        source = f"dense(values=uniform({-bound:.6f},{bound:.6f}),seed={seed})"
         return self.tensor("const", name, shape, ",".join(["dense"] * len(shape)), source,
                            "facts(finite, nonzero)")
 
@@ -198,7 +202,7 @@ def decoder(s=1024, d=768, heads=12, ffn=3072, block=64):
         t.region(name + "p", f"%{name}p[i, h, l] = sum(k) %ln1[i, k] * %w{name}[k, h, l]")
         t.region(name, f"%{name}[i, h, l] = %{name}p[i, h, l] + %b{name}[h, l]")
     _attention(t, s, heads, dh, block)
-    t.weight("wo", heads, dh, d, seed=54)
+    t.weight("wo", heads, dh, d, seed=54, fan_in=d)
     t.weight("bo", d, seed=55)
     t.weight("wu", d, ffn, seed=56)
     t.weight("bu", ffn, seed=57)

@@ -274,14 +274,51 @@ class Costing {
         out_.limit = static_cast<NodeId>(i);
       }
     }
-    // Phases that start together: as if the loads of one never waited for the rows of another.
     for (int p = 0; p < phases; ++p) {
-      const auto end = static_cast<size_t>(graph_.last_started_with(p)) + 1;
-      const auto first = static_cast<size_t>(p);
-      out_.cycles += *std::max_element(estimate.begin() + first, estimate.begin() + end);
-      out_.bound += *std::max_element(bound.begin() + first, bound.begin() + end);
-      p = static_cast<int>(end) - 1;
+      const int end = graph_.last_started_with(p) + 1;
+      out_.cycles += together(p, end, estimate);
+      out_.bound += *std::max_element(bound.begin() + p, bound.begin() + end);
+      p = end - 1;
     }
+  }
+
+  /// Cycles of the phases [first, end), which start together: each waits for the rows of the earlier ones.
+  double together(int first, int end, const std::vector<double>& alone) const {
+    std::vector<double> from(static_cast<size_t>(end - first), 0);
+    double last = 0;
+    for (int p = first; p < end; ++p) {
+      double& start = from[static_cast<size_t>(p - first)];
+      for (const Node& node : graph_.nodes) {
+        if (node.phase != p || node.tensor < 0 || node.level != 0 || is_writer(node.kind)) continue;
+        const NodeId writer = writer_of(node.tensor);
+        if (writer < 0) continue;
+        const int before = graph_.nodes[static_cast<size_t>(writer)].phase;
+        if (before < first || before >= p) continue;
+        const double ready =
+            by_rows(node) ? head_[static_cast<size_t>(writer)] : alone[static_cast<size_t>(before)];
+        start = std::max(start, from[static_cast<size_t>(before - first)] + ready);
+      }
+      last = std::max(last, start + alone[static_cast<size_t>(p)]);
+    }
+    return last;
+  }
+
+  NodeId writer_of(TensorId tensor) const {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.kind == NodeKind::write_values && node.tensor == tensor) {
+        return static_cast<NodeId>(n);
+      }
+    }
+    return -1;
+  }
+
+  /// Whether a node reads the rows of its tensor in their order, one for each element of an outermost
+  /// loop. Otherwise its first elements may need any row: as if they needed all.
+  bool by_rows(const Node& node) const {
+    const bool outermost = s_.info(s_.space_of(node.inputs[0].stream)).opening == Opening::root;
+    if (node.kind == NodeKind::scan) return outermost;
+    return s_.sequential(node.outputs[0]);
   }
 
   /// Whether a node's accesses go to a memory that takes time.
