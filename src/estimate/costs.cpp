@@ -282,7 +282,8 @@ class Costing {
     }
   }
 
-  /// Cycles of the phases [first, end), which start together: each waits for the rows of the earlier ones.
+  /// Cycles of the phases [first, end), which start together: each waits for the rows of the
+  /// earlier ones.
   double together(int first, int end, const std::vector<double>& alone) const {
     std::vector<double> from(static_cast<size_t>(end - first), 0);
     double last = 0;
@@ -313,8 +314,8 @@ class Costing {
     return -1;
   }
 
-  /// Whether a node reads the rows of its tensor in their order, one for each element of an outermost
-  /// loop. Otherwise its first elements may need any row: as if they needed all.
+  /// Whether a node reads the rows of its tensor in their order, one for each element of an
+  /// outermost loop. Otherwise its first elements may need any row: as if they needed all.
   bool by_rows(const Node& node) const {
     const bool outermost = s_.info(s_.space_of(node.inputs[0].stream)).opening == Opening::root;
     if (node.kind == NodeKind::scan) return outermost;
@@ -340,10 +341,9 @@ class Costing {
     }
     const StreamId ref = node.inputs[0].stream;
     const Column column = s_.canonical[static_cast<size_t>(ref)];
-    const bool made_here = s_.column(column).kind == ColumnInfo::Kind::stream &&
-                           s_.home(column) == s_.space_of(ref) &&
-                           s_.node(graph_.streams[static_cast<size_t>(column)].producer).kind ==
-                               NodeKind::scan;
+    const bool made_here =
+        s_.column(column).kind == ColumnInfo::Kind::stream && s_.home(column) == s_.space_of(ref) &&
+        s_.node(graph_.streams[static_cast<size_t>(column)].producer).kind == NodeKind::scan;
     const double runs = s_.sequential(column) ? 1
                         : made_here           ? in_space(ref).nonempty
                                               : count.present;

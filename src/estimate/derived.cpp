@@ -222,7 +222,8 @@ void Deriver::accumulate() {
   return info_.order == 0 ? accumulate_one() : give_whole();
 }
 
-/// Of the loops that an accumulate takes: 0 is the one that ends, the others are those of its result.
+/// Of the loops that an accumulate takes: 0 is the one that ends, the others are those of its
+/// result.
 int Deriver::ended_loop(int i) const {
   return s_.space_of(node_.inputs[static_cast<size_t>(i) + 1].stream);
 }
@@ -299,8 +300,9 @@ void Deriver::unite_row(const std::vector<Range>& fibers, size_t first, size_t l
   close_row();
 }
 
-/// Several output loops, some over lists: the entries of a row are distinct tuples of coordinates. A
-/// loop is free if it has all coordinates and nothing inside depends on which: tuples leave it out.
+/// Several output loops, some over lists: the entries of a row are distinct tuples of coordinates.
+/// A loop is free if it has all coordinates and nothing inside depends on which: tuples leave it
+/// out.
 void Deriver::accumulate_tuples() {
   const int last = tuple_length();
   std::vector<int> loops;  // that have to be expanded, 0 the one that ends
@@ -309,9 +311,10 @@ void Deriver::accumulate_tuples() {
   digits_.assign(static_cast<size_t>(info_.order) + 1, {});
   for (int i = last; i >= 0; --i) {
     const int loop = ended_loop(i);
-    const Column crd = s_.canonical[static_cast<size_t>(node_.inputs[static_cast<size_t>(i) + 1].stream)];
-    const bool depends = std::any_of(inside.begin(), inside.end(),
-                                     [&](Column c) { return s_.home(c) == loop; });
+    const Column crd =
+        s_.canonical[static_cast<size_t>(node_.inputs[static_cast<size_t>(i) + 1].stream)];
+    const bool depends =
+        std::any_of(inside.begin(), inside.end(), [&](Column c) { return s_.home(c) == loop; });
     const bool free = is_counted(loop) && !depends;
     if (i > 0 && i <= info_.order + 1) {
       digits_[static_cast<size_t>(i) - 1] = {free ? -1 : crd, s_.info(loop).extent,
@@ -467,8 +470,8 @@ void Deriver::filter() {
   keep_some(s_.space_of(node_.inputs[0].stream), united({}, references), keep_of);
 }
 
-/// In turn, the copies get one element after another, copy 0 the first (as in the first fiber of all);
-/// contiguous, ranges of coordinates.
+/// In turn, the copies get one element after another, copy 0 the first (as in the first fiber of
+/// all); contiguous, ranges of coordinates.
 void Deriver::split() {
   const auto copies = static_cast<int64_t>(node_.outputs.size());
   int64_t copy = 0;

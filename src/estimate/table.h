@@ -24,8 +24,8 @@ struct Table {
   const std::vector<uint32_t>& at(Column column) const;  ///< throws Error(internal)
 };
 
-/// A hash table of row numbers: open addressing, so that a look-up is one access to memory. The caller
-/// says which rows are equal.
+/// A hash table of row numbers: open addressing, so that a look-up is one access to memory. The
+/// caller says which rows are equal.
 class RowHash {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFFU;

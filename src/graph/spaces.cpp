@@ -611,7 +611,8 @@ class Typing {
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
   Spaces out_;
-  std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of (a repeated one's is outer)
+  std::vector<int>
+      coordinates_of_;  ///< by crd stream: the loop they are of (a repeated one's is outer)
   std::map<Key, int> by_key_;
   /// What a copy of a loop is a part of.
   struct Split {

@@ -268,20 +268,6 @@ class PhaseBuffers {
   std::vector<std::vector<NodeId>> consumers_;
 };
 
-/// Tokens of one iteration of the outer `loops` loops: elements and stops, by the extents.
-int64_t tokens_below(const Graph& graph, StreamId stream, int loops) {
-  const auto& indices = graph.streams[stream].indices;
-  const int64_t limit = std::numeric_limits<int64_t>::max() / 4;
-  int64_t elements = 1;
-  int64_t tokens = 2;
-  for (size_t i = static_cast<size_t>(loops); i < indices.size(); ++i) {
-    const int64_t extent = std::max<int64_t>(graph.indices[indices[i]].extent, 1);
-    tokens = std::min(limit, tokens + elements);
-    elements = elements > limit / extent ? limit : elements * extent;
-  }
-  return std::min(limit, tokens + elements);
-}
-
 Needs find_needs(const Graph& graph) {
   Needs needs;
   NodeId first = 0;
@@ -296,6 +282,19 @@ Needs find_needs(const Graph& graph) {
 }
 
 }  // namespace
+
+int64_t tokens_below(const Graph& graph, StreamId stream, int loops) {
+  const auto& indices = graph.streams[stream].indices;
+  const int64_t limit = std::numeric_limits<int64_t>::max() / 4;
+  int64_t elements = 1;
+  int64_t tokens = 2;
+  for (size_t i = static_cast<size_t>(loops); i < indices.size(); ++i) {
+    const int64_t extent = std::max<int64_t>(graph.indices[indices[i]].extent, 1);
+    tokens = std::min(limit, tokens + elements);
+    elements = elements > limit / extent ? limit : elements * extent;
+  }
+  return std::min(limit, tokens + elements);
+}
 
 void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
   const Needs needs = find_needs(graph);

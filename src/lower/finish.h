@@ -16,6 +16,9 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags);
 /// reduction never end. Capacity: the tokens of one iteration of the deepest loop both share.
 void insert_buffers(Graph& graph, std::vector<size_t>& tags);
 
+/// Tokens of a stream in one iteration of its outer `loops` loops: elements and stops, by the extents.
+int64_t tokens_below(const Graph& graph, StreamId stream, int loops);
+
 /// Canonical stream names: loops by index, references and values by tensor, results by operator.
 void name_streams(Graph& graph, const std::vector<std::string>& tensor_names);
 

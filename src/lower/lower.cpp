@@ -50,7 +50,8 @@ class RegionLowering {
     if (options_.buffers) insert_buffers(graph, tags);
     if (!region_.schedule.parallel.empty()) {
       parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
-                        options_.max_nodes);
+                        options_.max_nodes, options_.buffers);
+      remove_dead(graph, tags);  // buffers in copies of what is waited for outside
     }
     list_scratchpad(graph);
     if (!region_.schedule.barriers) start_by_rows(graph);

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "lower/finish.h"
+#include "lower/split_delays.h"
 #include "lower/split_plan.h"
 #include "support/error.h"
 
@@ -33,12 +35,14 @@ Op operator_of(Reduction reduction) {
 class Splitter {
  public:
   Splitter(const Graph& graph, const Spaces& spaces, const SplitPlan& plan,
-           const Parallel& parallel, const std::vector<size_t>& tags)
+           const Parallel& parallel, const std::vector<size_t>& tags, bool buffers)
       : old_(graph),
         spaces_(spaces),
         plan_(plan),
         copies_(static_cast<size_t>(parallel.factor)),
         contiguous_(parallel.contiguous),
+        buffers_(buffers),
+        delays_(graph, spaces, plan, parallel),
         tags_(tags),
         outer_(graph.streams.size(), -1),
         copied_(graph.streams.size()) {
@@ -110,15 +114,41 @@ class Splitter {
     return outputs;
   }
 
-  /// The stream outside of the copies: what copies gave is serialized.
+  /// The stream outside of the copies: what copies gave is serialized. What has waited in a buffer
+  /// of each copy waits in one outside instead: only a buffer gives more than a FIFO holds.
   StreamId outer(StreamId s) {
     if (outer_[s] >= 0) return outer_[s];
+    const Node& maker = old_.nodes[old_.streams[s].producer];
+    if (maker.kind == NodeKind::buffer) {
+      return outer_[s] = buffer(outer(maker.inputs[0].stream), maker.capacity);
+    }
     Node node;
     node.kind = NodeKind::serialize;
     node.contiguous = contiguous_;
     node.order = static_cast<int>(old_.streams[s].indices.size()) - split_depth_;
     for (const StreamId c : copied_[s]) node.inputs.push_back({c, 0});
     return outer_[s] = add(std::move(node), {old_.streams[s]})[0];
+  }
+
+  /// A new stream with room for `capacity` tokens of another.
+  StreamId buffer(StreamId from, int64_t capacity) {
+    Node node;
+    node.kind = NodeKind::buffer;
+    node.inputs = {{from, 0}};
+    node.capacity = capacity;
+    return add(std::move(node), {new_.streams[from]})[0];
+  }
+
+  /// The stream outside, given room for `tokens` tokens of the split loop to wait.
+  StreamId delayed(StreamId s, int64_t tokens) {
+    if (!buffers_ || tokens <= 0) return outer(s);
+    const auto [place, fresh] = delayed_.emplace(std::pair(s, tokens), -1);
+    if (fresh) {
+      const bool nested = spaces_.of_stream[s] != plan_.space;
+      const int64_t inside = nested ? tokens_below(old_, s, split_depth_) : 1;
+      place->second = buffer(outer(s), tokens * inside);
+    }
+    return place->second;
   }
 
   /// The stream inside copy p: what comes from outside, of the split loop, is dealt out.
@@ -128,17 +158,28 @@ class Splitter {
       Node node;
       node.kind = NodeKind::parallelize;
       node.contiguous = contiguous_;
-      node.inputs = {{outer(s), 0}};
-      if (contiguous_) node.inputs.push_back({outer(coordinates_), 0});
+      node.inputs = {{delayed(s, delays_.dealt() - delays_.outside(s)), 0}};
+      if (contiguous_) {
+        const int64_t behind =
+            delays_.dealt() - delays_.outside(coordinates_) + delays_.reduction();
+        node.inputs.push_back({delayed(coordinates_, behind), 0});
+      }
       copied_[s] = add(std::move(node), std::vector<Stream>(copies_, old_.streams[s]));
+      if (buffers_ && delays_.share() > 0) {
+        for (StreamId& c : copied_[s]) c = buffer(c, delays_.share());
+      }
     }
     return copied_[s][p];
   }
 
   void keep(const Node& node) {
     Node kept = node;
+    const int64_t latest = delays_.latest(node);
     for (Input& input : kept.inputs) {
-      if (!input.is_immediate()) input.stream = outer(input.stream);
+      if (input.is_immediate()) continue;
+      const StreamId s = input.stream;
+      const bool waits = plan_.below[spaces_.of_stream[s]];
+      input.stream = waits ? delayed(s, latest - delays_.outside(s)) : outer(s);
     }
     const std::vector<StreamId> made = add(std::move(kept), outputs_of(node));
     for (size_t o = 0; o < made.size(); ++o) outer_[node.outputs[o]] = made[o];
@@ -222,8 +263,12 @@ class Splitter {
     return a;
   }
 
+  /// A fiber waits in a buffer: where it goes is known with the next coordinate of `to`, which the
+  /// part that has it gives only after its own fiber.
   void move_inside(Entries& part, size_t loop, StreamId to) {
+    const auto around = static_cast<int>(new_.streams[to].indices.size());
     const auto moved = [&](StreamId x) {
+      if (buffers_) x = buffer(x, tokens_below(new_, x, around));
       Node align;
       align.kind = NodeKind::align;
       align.inputs = {{to, 0}, {part.crds[loop], 0}, {x, 0}};
@@ -238,13 +283,16 @@ class Splitter {
   const SplitPlan& plan_;
   const size_t copies_;
   const bool contiguous_;
+  const bool buffers_;
+  const SplitDelays delays_;
   const std::vector<size_t>& tags_;
   int split_depth_ = 0;
   StreamId coordinates_ = -1;
   Graph new_;
   std::vector<size_t> new_tags_;
-  std::vector<StreamId> outer_;                ///< by old stream
-  std::vector<std::vector<StreamId>> copied_;  ///< by old stream, then copy
+  std::vector<StreamId> outer_;                               ///< by old stream
+  std::vector<std::vector<StreamId>> copied_;                 ///< by old stream, then copy
+  std::map<std::pair<StreamId, int64_t>, StreamId> delayed_;  ///< by old stream and tokens
   size_t tag_ = 0;
   int phase_ = 0;
 };
@@ -253,8 +301,13 @@ class Splitter {
 class IndexSplitter {
  public:
   IndexSplitter(Graph& graph, std::span<const GraphTensor> tensors, const Parallel& parallel,
-                std::vector<size_t>& tags, size_t max_nodes)
-      : graph_(graph), tensors_(tensors), parallel_(parallel), tags_(tags), max_nodes_(max_nodes) {}
+                std::vector<size_t>& tags, size_t max_nodes, bool buffers)
+      : graph_(graph),
+        tensors_(tensors),
+        parallel_(parallel),
+        tags_(tags),
+        max_nodes_(max_nodes),
+        buffers_(buffers) {}
 
   void run() {
     size_t splits = split_all(false);
@@ -271,7 +324,7 @@ class IndexSplitter {
       const Spaces spaces = compute_spaces(graph_, tensors_);
       const SplitPlan plan = next_plan(spaces, shallow);
       if (plan.space < 0) return count;
-      Splitter(graph_, spaces, plan, parallel_, tags_).run(graph_, tags_);
+      Splitter(graph_, spaces, plan, parallel_, tags_, buffers_).run(graph_, tags_);
       if (graph_.nodes.size() > max_nodes_) {
         throw Error(ExitCode::rejected,
                     fmt::format("parallel {} = {} makes more than {} nodes; choose smaller factors",
@@ -298,6 +351,7 @@ class IndexSplitter {
   const Parallel& parallel_;
   std::vector<size_t>& tags_;
   const size_t max_nodes_;
+  const bool buffers_;
   std::string obstacle_;
 };
 
@@ -341,14 +395,14 @@ std::vector<Parallel> innermost_first(const Graph& graph, const std::vector<Para
 
 void parallelize_graph(Graph& graph, std::span<const GraphTensor> tensors,
                        const std::vector<Parallel>& parallel, std::vector<size_t>& tags,
-                       size_t max_nodes) {
+                       size_t max_nodes, bool buffers) {
   for (const Parallel& entry : innermost_first(graph, parallel)) {
     if (static_cast<uint64_t>(entry.factor) > max_nodes) {
       throw Error(ExitCode::rejected,
                   fmt::format("parallel {} = {} makes more than {} nodes; choose a smaller factor",
                               entry.index, entry.factor, max_nodes));
     }
-    IndexSplitter(graph, tensors, entry, tags, max_nodes).run();
+    IndexSplitter(graph, tensors, entry, tags, max_nodes, buffers).run();
   }
 }
 

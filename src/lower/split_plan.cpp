@@ -45,6 +45,8 @@ class Planner {
   /// All it takes and gives is in the split loop, and something is nested in it (or comes from it).
   bool may_copy(const Node& node) {
     if (node.outputs.empty() || node.kind == NodeKind::root) return false;
+    // What waits outside for more than one consumer keeps its place there.
+    if (node.kind == NodeKind::buffer && !from_copies(node.inputs[0].stream)) return false;
     bool work = shallow_;
     bool deep = false;
     for (const Input& input : node.inputs) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/spaces.h"
+#include "ir/program.h"
 
 namespace fuseflow {
 

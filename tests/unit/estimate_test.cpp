@@ -138,18 +138,23 @@ TEST(Estimate, WhatParallelCopiesGiveMerges) {
                            "uniform(shape=[60,60],density=0.1,seed=7)\n"
                            "temp %t: f32[60, 60] dense,compressed\n"
                            "result %y: f32[60, 60] dense,dense\n"
-                           "region @t {\n " + parallel + "\n %t[i, j] = %a[i, j] * %b[i, j]\n}\n"
+                           "region @t {\n " +
+                           parallel +
+                           "\n %t[i, j] = %a[i, j] * %b[i, j]\n}\n"
                            "region @y {\n %y[i, k] = sum(j) %t[i, j] * %a[j, k]\n}\n");
   }
 }
 
 TEST(Estimate, AccumulatorOfSeveralLoops) {
-  // The loop i of the result is free (nothing inside depends on it), j is listed, k depends on neither.
+  // The loop i of the result is free (nothing inside depends on it), j is listed, k depends on
+  // neither.
   for (const char* order : {"p, i, j", "i, p, j", "p, j, i"}) {
     expect_near_simulation(std::string(kGraph) +
                            "input %x: f32[7, 60] dense,dense facts(finite) = dense(seed=2)\n"
                            "result %y: f32[7, 60] dense,dense\n"
-                           "region @y {\n order " + order + "\n"
+                           "region @y {\n order " +
+                           order +
+                           "\n"
                            " %y[i, j] = sum(p) %x[i, p] * %a[p, j]\n}\n");
   }
   for (const char* result : {"f32[60, 60, 5] dense,compressed,dense|i, j, k",
@@ -161,9 +166,14 @@ TEST(Estimate, AccumulatorOfSeveralLoops) {
                            "input %x: f32[60, 5] dense,dense facts(finite) = dense(seed=2)\n"
                            "input %b: f32[60, 60] dense,compressed facts(finite) = "
                            "uniform(shape=[60,60],density=0.05,seed=7)\n"
-                           "result %y: " + format + "\n"
-                           "region @y {\n order p, " + loops + "\n"
-                           " %y[" + loops + "] = sum(p) %a[p, i] * %b[p, j] * %x[p, k]\n}\n");
+                           "result %y: " +
+                           format +
+                           "\n"
+                           "region @y {\n order p, " +
+                           loops +
+                           "\n"
+                           " %y[" +
+                           loops + "] = sum(p) %a[p, i] * %b[p, j] * %x[p, k]\n}\n");
   }
 }
 

@@ -115,7 +115,7 @@ TEST_P(Parallelized, AgreesWithTheReference) {
   for (const std::string& index : c.indices) {
     for (const int factor : {1, 2, 3, 7, 9}) {
       for (const char* how : {"", " contiguous"}) {
-        for (const int64_t depth : {0, 64}) {
+        for (const int64_t depth : {0, 2, 64}) {
           const Program program =
               make(c, fmt::format("parallel {} = {}{}\n  ", index, factor, how));
           testing::CheckOptions options;
@@ -123,7 +123,8 @@ TEST_P(Parallelized, AgreesWithTheReference) {
           options.machine.fifo_depth = depth;
           const auto result =
               testing::check_program(program, testing::load_inputs(program), options);
-          EXPECT_EQ(result.failure, "") << c.name << " " << index << " " << factor << how;
+          EXPECT_EQ(result.failure, "")
+              << c.name << " " << index << " " << factor << how << ", depth " << depth;
         }
       }
     }
@@ -137,10 +138,13 @@ TEST_P(Parallelized, AgreesWithTheReferenceNested) {
     for (const char* how : {"", " contiguous"}) {
       const Program program = make(c, fmt::format("parallel {} = {}{}\n  parallel {} = {}\n  ",
                                                   c.indices[1], p, how, c.indices[0], q));
-      testing::CheckOptions options;
-      options.tolerance = 1e-5;
-      const auto result = testing::check_program(program, testing::load_inputs(program), options);
-      EXPECT_EQ(result.failure, "") << c.name << how;
+      for (const int64_t depth : {0, 2, 16}) {
+        testing::CheckOptions options;
+        options.tolerance = 1e-5;
+        options.machine.fifo_depth = depth;
+        const auto result = testing::check_program(program, testing::load_inputs(program), options);
+        EXPECT_EQ(result.failure, "") << c.name << how << ", depth " << depth;
+      }
     }
   }
 }
