@@ -126,7 +126,9 @@ Array contract(const Domain& domain, const std::vector<IndexId>& free,
     task(0);
     return out;
   }
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  // More than the machine has would be refused with a warning on standard error.
+  const int most = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : tbb::task_arena::automatic);
   arena.execute(
       [&] { tbb::parallel_for(int64_t{0}, domain.extent[split], [&](int64_t at) { task(at); }); });
   return out;

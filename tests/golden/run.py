@@ -17,7 +17,7 @@ A case file is a sequence of sections, each begun by a line `=== NAME [ARGUMENT]
 
 Text before the first section is a comment. `file` may be repeated. The command is run by bash (with
 pipefail) in an empty folder that holds the files, with the tools first in PATH and $TESTDATA naming
-testdata/. A section whose text is `...` is not compared. `--rebase` rewrites status, stdout and stderr of
+testdata/. `--threads 1,8` runs the cases that simulate once for each number of threads, all of which must give the same. A section whose text is `...` is not compared. `--rebase` rewrites status, stdout and stderr of
 the cases that differ; look at the difference before committing it.
 """
 
@@ -51,15 +51,24 @@ def read_case(path):
     return comment, sections
 
 
-def execute(sections, bin_dir, testdata, timeout):
-    with tempfile.TemporaryDirectory() as folder:
+def simulator_with(threads, bin_dir, folder):
+    """Writes a fuseflow-sim to a folder that is the one of bin_dir with --threads."""
+    wrapper = pathlib.Path(folder, "fuseflow-sim")
+    wrapper.write_text(f'#!/bin/sh\nexec "{bin_dir}/fuseflow-sim" --threads {threads} "$@"\n', encoding="utf-8")
+    wrapper.chmod(0o755)
+
+
+def execute(sections, bin_dir, testdata, timeout, threads=None):
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as wrapped:
+        if threads:
+            simulator_with(threads, bin_dir, wrapped)
         for name, argument, text in sections:
             if name == "file":
                 target = pathlib.Path(folder, argument)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text, encoding="utf-8")
         command = "".join(text for name, _, text in sections if name == "command")
-        env = dict(os.environ, PATH=f"{bin_dir}:{os.environ['PATH']}", TESTDATA=str(testdata), LC_ALL="C")
+        env = dict(os.environ, PATH=f"{wrapped}:{bin_dir}:{os.environ['PATH']}", TESTDATA=str(testdata), LC_ALL="C")
         try:
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=env,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False)
@@ -100,8 +109,14 @@ def rewrite(path, comment, sections, outcome):
 
 def run_case(path, options):
     comment, sections = read_case(path)
-    outcome = execute(sections, options.bin_dir.resolve(), options.testdata.resolve(), options.timeout)
-    difference = compare(sections, outcome)
+    command = "".join(text for name, _, text in sections if name == "command")
+    numbers = options.threads if "fuseflow-sim" in command and "--threads" not in command else []
+    for threads in numbers or [None]:
+        outcome = execute(sections, options.bin_dir.resolve(), options.testdata.resolve(), options.timeout, threads)
+        difference = compare(sections, outcome)
+        if difference:
+            difference += [f"with {threads} threads"] if threads else []
+            break
     if difference and options.rebase:
         rewrite(path, comment, sections, outcome)
     return path, difference
@@ -114,6 +129,8 @@ def main():
     parser.add_argument("cases", nargs="*", type=pathlib.Path, help="case files (default: all beside this script)")
     parser.add_argument("--bin-dir", type=pathlib.Path, default=root / "build" / "bin", help="folder of the tools")
     parser.add_argument("--testdata", type=pathlib.Path, default=root / "testdata")
+    parser.add_argument("--threads", type=lambda text: text.split(","), default=[],
+                        help="run simulations with each of these numbers of threads")
     parser.add_argument("--rebase", action="store_true", help="write what the tools give into the case files")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120, help="seconds a case may take")
