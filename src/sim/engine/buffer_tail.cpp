@@ -46,7 +46,7 @@ void BufferTail::settle(uint32_t n) {
   // The buffer takes its input when it gives its output.
   input_.add(arrivals_.front().at(settled_).later(-input_latency_), real, n);
   if (record != nullptr && !as_given) {
-    for (uint32_t k = 0; k < n; ++k) (*record)[static_cast<size_t>(settled_ + k)].time = real.at(k);
+    for (uint32_t k = 0; k < n; ++k) put_right_.emplace_back(settled_ + k, real.at(k));
   }
   for (Consumer& c : consumers_) c.occupancy.add(real, c.takes[c.next].at(settled_), n);
   forget(n);
@@ -87,6 +87,7 @@ void BufferTail::fill(NodeStats& stats) const {
   stats.blocked = blocked_;
   stats.first_step = first_;
   stats.last_step = pace_.last;
+  for (const auto& [token, time] : put_right_) (*record)[static_cast<size_t>(token)].time = time;
 }
 
 }  // namespace fuseflow::engine

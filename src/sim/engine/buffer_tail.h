@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/credit_times.h"
@@ -35,7 +36,7 @@ class BufferTail {
   bool too_late() const { return too_late_; }
   int64_t input_peak() const { return input_.peak(); }
   int64_t peak(size_t consumer) const { return consumers_[consumer].occupancy.peak(); }
-  /// The buffer's counts that depend on the bound.
+  /// The buffer's counts that depend on the bound; puts the record's times right. At the end.
   void fill(NodeStats& stats) const;
   uint64_t timing_steps() const { return pace_.timing_steps; }
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
@@ -72,6 +73,7 @@ class BufferTail {
   std::vector<CreditPiece> credits_;  // of the batch at hand
   int64_t first_ = -1;
   int64_t blocked_ = 0;
+  std::vector<std::pair<int64_t, int64_t>> put_right_;  // of the record: tokens and their times
   Occupancy input_;
   std::atomic<bool> too_late_ = false;
 };
