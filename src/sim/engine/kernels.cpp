@@ -7,6 +7,7 @@
 #include "sim/run.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 #define FUSEFLOW_AVX2 __attribute__((target("avx2")))
 #endif
 
@@ -35,20 +36,31 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
   return different == 0;
 }
 
-[[gnu::always_inline]] inline void gather_block(const uint32_t* refs, const float* values,
-                                                uint32_t size, float fill, float* out, uint32_t n) {
-  static constexpr float kNothing = 0;
-  const float* safe = size == 0 ? &kNothing : values;
-  for (uint32_t k = 0; k < n; ++k) {
-    const uint32_t ref = refs[k];
-    const float value = safe[ref < size ? ref : 0];
-    out[k] = ref < size ? value : fill;
-  }
+[[gnu::always_inline]] inline bool is_same_any(const uint32_t* words, uint32_t n) {
+  uint32_t different = 0;
+  for (uint32_t k = 0; k < n; ++k) different |= words[k] ^ words[0];
+  return different == 0;
 }
 
+struct PlainGather {
+  References operator()(const uint32_t* refs, const float* values, uint32_t size, float fill,
+                        float* out, uint32_t n) const {
+    static constexpr float kNothing = 0;
+    const float* safe = size == 0 ? &kNothing : values;
+    for (uint32_t k = 0; k < n; ++k) {
+      const uint32_t ref = refs[k];
+      const float value = safe[ref < size ? ref : 0];
+      out[k] = ref < size ? value : fill;
+    }
+    return references_any(refs, n);
+  }
+};
+
+/// `block` gathers references that are no run.
+template <typename Block>
 [[gnu::always_inline]] inline References gather_any(const uint32_t* refs, const float* values,
                                                     uint32_t size, float fill, float* out,
-                                                    uint32_t n) {
+                                                    uint32_t n, const Block& block_of) {
   References all;
   uint32_t block = refs[n - 1] - refs[0] == n - 1 ? n : kBlock;
   for (uint32_t k = 0; k < n;) {
@@ -62,10 +74,9 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
       block = kBlock;
       continue;
     } else {
-      const References some = references_any(refs + k, count);
+      const References some = block_of(refs + k, values, size, fill, out + k, count);
       all.absent += some.absent;
       all.beyond = std::max(all.beyond, some.beyond);
-      gather_block(refs + k, values, size, fill, out + k, count);
     }
     k += count;
   }
@@ -95,14 +106,47 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
 }
 
 #ifdef FUSEFLOW_AVX2
+/// Eight at a time: which references are absent or beyond the values cannot be predicted.
+struct Avx2Gather {
+  FUSEFLOW_AVX2 References operator()(const uint32_t* refs, const float* values, uint32_t size,
+                                      float fill, float* out, uint32_t n) const {
+    // The lanes are signed.
+    if (size == 0 || size > INT32_MAX) return PlainGather()(refs, values, size, fill, out, n);
+    const __m256i ones = _mm256_set1_epi32(1);
+    const __m256i last = _mm256_set1_epi32(static_cast<int>(size - 1));
+    __m256i absent = _mm256_setzero_si256();
+    __m256i beyond = _mm256_setzero_si256();
+    uint32_t k = 0;
+    for (; k + 8 <= n; k += 8) {
+      const __m256i ref = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(refs + k));
+      const __m256i next = _mm256_add_epi32(ref, ones);  // of kAbsent: 0
+      absent = _mm256_sub_epi32(absent, _mm256_cmpeq_epi32(next, _mm256_setzero_si256()));
+      beyond = _mm256_max_epu32(beyond, next);
+      const __m256i known = _mm256_cmpeq_epi32(_mm256_min_epu32(ref, last), ref);
+      const __m256 value = _mm256_mask_i32gather_ps(_mm256_set1_ps(fill), values, ref,
+                                                    _mm256_castsi256_ps(known), sizeof(float));
+      _mm256_storeu_ps(out + k, value);
+    }
+    References all;
+    if (k < n) all = PlainGather()(refs + k, values, size, fill, out + k, n - k);
+    std::array<uint32_t, 8> lanes;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(lanes.data()), absent);
+    for (const uint32_t lane : lanes) all.absent += lane;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(lanes.data()), beyond);
+    for (const uint32_t lane : lanes) all.beyond = std::max<uint64_t>(all.beyond, lane);
+    return all;
+  }
+};
+
 FUSEFLOW_AVX2 References gather_avx2(const uint32_t* refs, const float* values, uint32_t size,
                                      float fill, float* out, uint32_t n) {
-  return gather_any(refs, values, size, fill, out, n);
+  return gather_any(refs, values, size, fill, out, n, Avx2Gather());
 }
 FUSEFLOW_AVX2 References references_avx2(const uint32_t* refs, uint32_t n) {
   return references_any(refs, n);
 }
 FUSEFLOW_AVX2 bool is_run_avx2(const uint32_t* words, uint32_t n) { return is_run_any(words, n); }
+FUSEFLOW_AVX2 bool is_same_avx2(const uint32_t* words, uint32_t n) { return is_same_any(words, n); }
 FUSEFLOW_AVX2 uint32_t largest_avx2(const uint32_t* words, uint32_t n) {
   return largest_any(words, n);
 }
@@ -126,7 +170,7 @@ References gather(const uint32_t* refs, const float* values, uint32_t size, floa
 #ifdef FUSEFLOW_AVX2
   if (have_avx2()) return gather_avx2(refs, values, size, fill, out, n);
 #endif
-  return gather_any(refs, values, size, fill, out, n);
+  return gather_any(refs, values, size, fill, out, n, PlainGather());
 }
 
 References references(const uint32_t* refs, uint32_t n) {
@@ -141,6 +185,13 @@ bool is_run(const uint32_t* words, uint32_t n) {
   if (have_avx2()) return is_run_avx2(words, n);
 #endif
   return is_run_any(words, n);
+}
+
+bool is_same(const uint32_t* words, uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return is_same_avx2(words, n);
+#endif
+  return is_same_any(words, n);
 }
 
 uint32_t largest(const uint32_t* words, uint32_t n) {

@@ -18,6 +18,8 @@ References gather(const uint32_t* refs, const float* values, uint32_t size, floa
 
 /// Whether words[k] = words[0] + k for all k < n.
 bool is_run(const uint32_t* words, uint32_t n);
+/// Whether words[k] = words[0] for all k < n.
+bool is_same(const uint32_t* words, uint32_t n);
 uint32_t largest(const uint32_t* words, uint32_t n);
 
 /// sums[k] += values[k].
