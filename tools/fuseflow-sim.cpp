@@ -17,6 +17,7 @@
 #include "sim/program_run.h"
 #include "sim/report.h"
 #include "sim/trace.h"
+#include "support/heap.h"
 #include "support/tool.h"
 #include "tensor/write.h"
 
@@ -279,6 +280,7 @@ ExitCode run_sim(SimOptions& options) {
 int main(int argc, char** argv) {
   CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
                "fuseflow-sim");
+  fuseflow::prepare_heap();
   fuseflow::SimOptions options;
   fuseflow::add_options(app, options);
   fuseflow::register_onnx_sources();

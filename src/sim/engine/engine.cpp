@@ -1,9 +1,5 @@
 #include "sim/engine/engine.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -16,6 +12,7 @@
 #include "sim/engine/twins.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
+#include "support/heap.h"
 
 namespace fuseflow {
 namespace engine {
@@ -484,15 +481,6 @@ void Run::summarize() {
 
 namespace {
 
-/// Chunks are a few hundred KiB and come and go: glibc would map and unmap each of them.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  static const bool done = mallopt(M_MMAP_THRESHOLD, 64 << 20) != 0 &&
-                           mallopt(M_TRIM_THRESHOLD, 256 << 20) != 0;
-  static_cast<void>(done);
-#endif
-}
-
 /// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are found, mostly
 /// soon after the start, and the run is begun again with these.
 RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
@@ -514,7 +502,7 @@ RunResult run_with_buffers(const Program& program, const Graph& graph, const Ten
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options,
                    const EngineTuning& tuning) {
-  keep_freed_memory();
+  prepare_heap();
   const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
   RunResult result = only_buffers
                          ? run_with_buffers(program, graph, data, machine, options, tuning)
