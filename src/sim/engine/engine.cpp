@@ -352,7 +352,7 @@ void Run::run_phases(int first, int last) {
     run_bounded();
     return finish_phase();
   }
-  schedule_->run(options_.threads, [this](int64_t last_step) {
+  schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
     now_ = std::max(now_, last_step + 1);
     return check_limits() && !some_too_late();
   });

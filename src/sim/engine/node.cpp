@@ -21,11 +21,19 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   log.gate_port = node_.inputs.size();
 }
 
+namespace {
+constexpr int64_t kSlackElsewhere = 4;
+}
+
 int64_t EngineNode::backlog() const {
   int64_t most = 0;
   for (const Output* output : outputs) {
     if (output == nullptr) continue;
-    for (const Port* port : output->ports) most = std::max(most, port->waiting() * output->weight);
+    for (const Port* port : output->ports) {
+      // A thread that is some more chunks ahead of another one seldom waits for it.
+      const int64_t share = port->elsewhere ? kSlackElsewhere : 1;
+      most = std::max(most, port->waiting() * output->weight / share);
+    }
   }
   return most;
 }

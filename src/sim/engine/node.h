@@ -24,7 +24,7 @@ struct Context {
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
-  uint32_t chunk = 8192;  ///< tokens a node gives at a time, about
+  uint32_t chunk = 16384;  ///< tokens a node gives at a time, about
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
     return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;

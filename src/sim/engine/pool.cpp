@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -26,14 +27,29 @@ constexpr size_t kMove = 16;  // blocks that go between a thread and all at a ti
 size_t bytes_of(size_t c) { return kSmallest << c; }
 size_t most_kept(size_t c) { return std::max(2 * kMove, kMostKept / bytes_of(c)); }
 
+enum Kind : uint64_t { kOwn, kCarried, kKinds };
+
+/// Before the memory that is handed out, which starts a cache line.
+struct alignas(64) Header {
+  Kind kind;
+};
+
+void* new_block(size_t c, Kind kind) {
+  void* memory = ::operator new(sizeof(Header) + bytes_of(c), std::align_val_t{alignof(Header)});
+  return new (memory) Header{kind} + 1;
+}
+void delete_block(void* block) { ::operator delete(static_cast<Header*>(block) - 1, std::align_val_t{alignof(Header)}); }
+
 struct Lists {
-  std::array<std::vector<void*>, kClasses> free;
+  std::array<std::array<std::vector<void*>, kClasses>, kKinds> free;
   Lists() = default;
   Lists(const Lists&) = delete;
   Lists& operator=(const Lists&) = delete;
   ~Lists() {
-    for (auto& list : free) {
-      for (void* memory : list) ::operator delete(memory);
+    for (auto& kind : free) {
+      for (auto& list : kind) {
+        for (void* block : list) delete_block(block);
+      }
     }
   }
 };
@@ -43,7 +59,9 @@ struct Shared {
   std::mutex mutex;
   Lists lists;
   Shared() {
-    for (size_t c = 0; c < kClasses; ++c) lists.free[c].reserve(most_kept(c));
+    for (auto& kind : lists.free) {
+      for (size_t c = 0; c < kClasses; ++c) kind[c].reserve(most_kept(c));
+    }
   }
 };
 Shared& shared() {
@@ -51,6 +69,7 @@ Shared& shared() {
   return shared;
 }
 thread_local Lists own;
+thread_local Kind wanted = kOwn;
 
 /// The last `count` of `from` go to `to`.
 void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count) {
@@ -61,16 +80,19 @@ void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count)
 
 }  // namespace
 
+CarriedMemory::CarriedMemory() { wanted = kCarried; }
+CarriedMemory::~CarriedMemory() { wanted = kOwn; }
+
 void* take_from_pool(size_t bytes) {
   if (bytes < kSmallest || bytes > kLargest) return ::operator new(bytes);
   const size_t c = class_of(bytes);
-  std::vector<void*>& list = own.free[c];
+  std::vector<void*>& list = own.free[wanted][c];
   if (list.empty()) {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
-    move_blocks(all.lists.free[c], list, kMove);
+    move_blocks(all.lists.free[wanted][c], list, kMove);
   }
-  if (list.empty()) return ::operator new(bytes_of(c));
+  if (list.empty()) return new_block(c, wanted);
   void* memory = list.back();
   list.pop_back();
   return memory;
@@ -79,23 +101,24 @@ void* take_from_pool(size_t bytes) {
 void give_back(void* memory, size_t bytes) noexcept {
   if (bytes < kSmallest || bytes > kLargest) return ::operator delete(memory);
   const size_t c = class_of(bytes);
-  std::vector<void*>& list = own.free[c];
+  const Kind kind = (static_cast<Header*>(memory) - 1)->kind;
+  std::vector<void*>& list = own.free[kind][c];
   try {
     list.push_back(memory);
   } catch (...) {
-    return ::operator delete(memory);
+    return delete_block(memory);
   }
   if (list.size() <= 2 * kMove) return;
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
-  std::vector<void*>& kept = all.lists.free[c];
+  std::vector<void*>& kept = all.lists.free[kind][c];
   for (size_t k = 0; k < kMove; ++k) {
     void* block = list.back();
     list.pop_back();
     if (kept.size() < most_kept(c)) {
       kept.push_back(block);
     } else {
-      ::operator delete(block);
+      delete_block(block);
     }
   }
 }

@@ -11,6 +11,16 @@ namespace fuseflow::engine {
 void* take_from_pool(size_t bytes);
 void give_back(void* memory, size_t bytes) noexcept;
 
+/// While one lives, take_from_pool gives its thread memory of another kind: what is made for another thread
+/// (carry.h). The two kinds never mix.
+class CarriedMemory {
+ public:
+  CarriedMemory();
+  ~CarriedMemory();
+  CarriedMemory(const CarriedMemory&) = delete;
+  CarriedMemory& operator=(const CarriedMemory&) = delete;
+};
+
 /// For std::allocate_shared.
 template <typename T>
 struct PoolAllocator {

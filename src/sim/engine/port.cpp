@@ -5,7 +5,8 @@
 namespace fuseflow::engine {
 
 void Port::push(const Segment& segment) {
-  waiting_.fetch_add(segment.count, std::memory_order_relaxed);
+  pushed_.store(pushed_.load(std::memory_order_relaxed) + segment.count, std::memory_order_relaxed);
+  if (!elsewhere) return append(Segment(segment));
   const std::lock_guard lock(mutex_);
   inbox_.push_back(segment);
   inbox_size_.store(static_cast<int64_t>(inbox_.size()), std::memory_order_release);
@@ -14,17 +15,21 @@ void Port::push(const Segment& segment) {
 void Port::import() {
   if (inbox_size_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
-  for (Segment& segment : inbox_) {
-    if (segments_.empty()) next_stop_ = segment.first_stop;
-    segments_.push_back(std::move(segment));
-  }
+  for (Segment& segment : inbox_) append(std::move(segment));
   inbox_.clear();
   inbox_size_.store(0, std::memory_order_relaxed);
 }
 
+void Port::append(Segment&& segment) {
+  if (segments_.empty()) next_stop_ = segment.first_stop;
+  segments_.push_back(std::move(segment));
+}
+
 uint32_t Port::ready() {
   if (segments_.empty()) import();
-  return segments_.empty() ? 0 : segments_.front().count - used_;
+  if (segments_.empty()) return 0;
+  if (segments_.front().folded != nullptr) unfold(segments_.front());
+  return segments_.front().count - used_;
 }
 
 Batch Port::batch(uint32_t n) const {
@@ -67,8 +72,7 @@ void Port::take(uint32_t n, TimeRef times) {
 void Port::take_from_first(uint32_t n) {
   const Segment& s = segments_.front();
   used_ += n;
-  taken_ += n;
-  waiting_.fetch_sub(n, std::memory_order_relaxed);
+  taken_.store(taken_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   if (used_ == s.count) {
     segments_.pop_front();
     used_ = 0;
@@ -85,7 +89,8 @@ bool PortCursor::next_segment() {
   if (next >= port_->segments_.size()) port_->import();
   if (next >= port_->segments_.size()) return false;
   segment_ = next;
-  const Segment& s = port_->segments_[next];
+  Segment& s = port_->segments_[next];
+  if (s.folded != nullptr) unfold(s);
   k_ = next == 0 ? port_->used_ : 0;
   end_ = s.count;
   begin_ = s.begin;
@@ -114,11 +119,16 @@ const TimeRef& long_ago() {
 void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {
   if (count == 0 || ports.empty()) return;
-  tokens.fetch_add(count, std::memory_order_relaxed);
+  tokens.store(tokens.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);  // the only writer
   const Segment segment{structure, begin, count, first_stop, std::move(payload),
-                        timeless ? long_ago() : times.later(latency)};
+                        timeless ? long_ago() : times.later(latency), nullptr};
   if (record != nullptr) keep(segment, times);
-  for (Port* port : ports) port->push(segment);
+  if (carrier == nullptr) {
+    for (Port* port : ports) port->push(segment);
+    return;
+  }
+  const Segment carried = carrier->copy(segment, pool == nullptr);
+  for (Port* port : ports) port->push(port->elsewhere ? carried : segment);
 }
 
 void Output::keep(const Segment& segment, const TimeRef& times) {

@@ -10,12 +10,15 @@
 
 #include "sim/engine/block_pool.h"
 #include "sim/engine/buffer_tail.h"
+#include "sim/engine/carry.h"
 #include "sim/engine/credits.h"
 #include "sim/engine/occupancy.h"
 #include "sim/engine/tokens.h"
 #include "sim/run.h"
 
 namespace fuseflow::engine {
+
+inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in two of them
 
 /// The next tokens of a port: a stretch of one segment.
 struct Batch {
@@ -30,7 +33,7 @@ struct Batch {
   uint32_t at(const Stop& stop) const { return stop.at - begin; }  ///< position in the batch
 };
 
-class Port {
+class alignas(kCacheLine) Port {
  public:
   int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
   int producer = -1;     ///< node
@@ -41,8 +44,11 @@ class Port {
   BufferTail* tail = nullptr;  ///< the producer is a bounded buffer, which measures for the port
   Credits* credits = nullptr;  ///< the producer is a bounded buffer that waits for the takes
   size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
+  bool elsewhere = false;  ///< producer and consumer are worked by different threads
 
   void push(const Segment& segment);
+  /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
+  void import();
 
   /// Tokens of the first segment that are still here; 0 if there are none.
   uint32_t ready();
@@ -52,8 +58,12 @@ class Port {
   /// Drops the next n tokens (of one or more segments), which were taken at these times.
   void take(uint32_t n, TimeRef times);
 
-  int64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
-  int64_t taken() const { return taken_; }
+  int64_t waiting() const {
+    // In this order: never less than what really waits.
+    const int64_t taken = taken_.load(std::memory_order_relaxed);
+    return pushed_.load(std::memory_order_relaxed) - taken;
+  }
+  int64_t taken() const { return taken_.load(std::memory_order_relaxed); }
   int64_t peak() const {
     if (tail != nullptr) return tail->peak(consumer_of_tail);
     return like != nullptr ? like->peak() : occupancy_.peak();
@@ -61,18 +71,22 @@ class Port {
 
  private:
   friend class PortCursor;
-  void import();
   void take_from_first(uint32_t n);
 
-  std::mutex mutex_;
-  std::vector<Segment> inbox_;  // guarded by mutex_
-  std::atomic<int64_t> inbox_size_ = 0;
+  void append(Segment&& segment);
+
+  // The consumer's:
   std::deque<Segment> segments_;
   uint32_t used_ = 0;       // tokens of the first segment that are gone
   uint32_t next_stop_ = 0;  // of the first segment: the first stop not gone
-  std::atomic<int64_t> waiting_ = 0;
-  int64_t taken_ = 0;
   Occupancy occupancy_;
+  alignas(kCacheLine) std::atomic<int64_t> taken_ = 0;
+  // The producer's:
+  alignas(kCacheLine) std::atomic<int64_t> pushed_ = 0;
+  // Where both meet, if they are worked by different threads:
+  alignas(kCacheLine) std::mutex mutex_;
+  std::vector<Segment> inbox_;  // guarded by mutex_
+  std::atomic<int64_t> inbox_size_ = 0;
 };
 
 /// Reads the tokens of a port one by one, without taking them, over all segments that are here.
@@ -118,7 +132,7 @@ class PortCursor {
 };
 
 /// A node's end of a stream.
-class Output {
+class alignas(kCacheLine) Output {
  public:
   StreamId stream = -1;
   std::vector<Port*> ports;
@@ -130,6 +144,7 @@ class Output {
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
   bool timeless = false;  ///< times are worked out elsewhere: tokens are there from the beginning
+  Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }
   /// Gives `count` tokens of the structure from `begin` on, at these times.

@@ -35,6 +35,9 @@ inline std::shared_ptr<Structure> new_structure() {
   return std::allocate_shared<Structure>(PoolAllocator<Structure>());
 }
 
+/// Payloads of a segment whose fibers are runs, as they go from one thread to another (carry.h).
+struct FoldedPayload;
+
 /// Payloads by token (coordinates, references: uint32_t; values: float; blocks: their names in the
 /// BlockPool, kept too); 0 at stops. Null where no consumer reads them.
 struct Payload {
@@ -61,6 +64,7 @@ struct Segment {
   uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
   Payload payload;          ///< of token `begin` and on
   TimeRef arrivals;         ///< the same
+  std::shared_ptr<const FoldedPayload> folded;  ///< set: stands for `payload`, which is to be made of it
 };
 
 }  // namespace fuseflow::engine

@@ -1,0 +1,171 @@
+#include "sim/engine/carry.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "sim/engine/kernels.h"
+
+namespace fuseflow::engine {
+
+/// By fiber: its words are first, first + step, ...
+struct FoldedPayload {
+  struct Fiber {
+    uint32_t first;
+    uint32_t step;  ///< 0 or 1
+  };
+  std::vector<Fiber> fibers;
+};
+
+namespace {
+
+constexpr size_t kFewBytes = 512;  // are not worth going past the caches
+
+/// memcpy past the caches.
+void copy_past_caches(void* to, const void* from, size_t bytes) {
+#ifdef __SSE2__
+  if (bytes >= kFewBytes) {
+    const size_t head = (0 - reinterpret_cast<uintptr_t>(to)) % sizeof(__m128i);
+    std::memcpy(to, from, head);
+    auto* out = reinterpret_cast<__m128i*>(static_cast<std::byte*>(to) + head);
+    const auto* in = reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + head);
+    const size_t count = (bytes - head) / sizeof(__m128i);
+    for (size_t k = 0; k < count; ++k) _mm_stream_si128(out + k, _mm_loadu_si128(in + k));
+    _mm_sfence();
+    std::memcpy(out + count, in + count, (bytes - head) % sizeof(__m128i));
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+std::shared_ptr<const Structure> copy_structure(const Structure& from) {
+  const CarriedMemory carried;
+  auto to = new_structure();
+  to->count = from.count;
+  to->stops = from.stops;
+  return to;
+}
+
+std::shared_ptr<const Times> copy_times(const Times& from) {
+  const CarriedMemory carried;
+  auto to = std::allocate_shared<Times>(PoolAllocator<Times>());
+  to->pieces = from.pieces;
+  to->count = from.count;
+  to->gap = from.gap;
+  if (!from.value) return to;
+  uint32_t end = 0;  // behind the last explicit token
+  for (size_t p = 0; p < from.pieces.size(); ++p) {
+    if (from.pieces[p].step != kExplicit) continue;
+    end = p + 1 < from.pieces.size() ? from.pieces[p + 1].first : from.count;
+  }
+  if (end == 0) return to;
+  to->value = PoolArray<int64_t>(end);
+  for (size_t p = 0; p < from.pieces.size(); ++p) {
+    if (from.pieces[p].step != kExplicit) continue;
+    const uint32_t first = from.pieces[p].first;
+    const uint32_t last = p + 1 < from.pieces.size() ? from.pieces[p + 1].first : from.count;
+    copy_past_caches(to->value.get() + first, from.value.get() + first, (last - first) * sizeof(int64_t));
+  }
+  return to;
+}
+
+Payload copy_payload(const Payload& from, uint32_t count) {
+  const CarriedMemory carried;
+  const size_t bytes = (size_t{count} + kSlack) * sizeof(uint32_t);
+  void* memory = take_from_pool(bytes);
+  copy_past_caches(memory, from.data, count * sizeof(uint32_t));
+  return {std::shared_ptr<const void>(memory, [bytes](void* words) { give_back(words, bytes); }), memory};
+}
+
+constexpr uint32_t kLeastFiber = 8;  // shorter ones, on average, are copied as they are
+
+/// Calls fiber(first, last) for the stretches of payloads between the stops of a segment; stops when told false.
+template <typename Fiber>
+bool for_fibers(const Segment& segment, Fiber&& fiber) {
+  uint32_t k = 0;
+  const Stops& stops = segment.structure->stops;
+  for (size_t s = segment.first_stop; s < stops.size() && k < segment.count; ++s) {
+    const uint32_t at = std::min(stops[s].at - segment.begin, segment.count);
+    if (k < at && !fiber(k, at)) return false;
+    k = at + 1;
+  }
+  return k >= segment.count || fiber(k, segment.count);
+}
+
+/// Null if some fiber is neither a run nor a repetition, or fibers are short.
+std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
+  const Stops& all = segment.structure->stops;
+  const auto first_stop = all.begin() + segment.first_stop;
+  const auto last_stop = std::lower_bound(first_stop, all.end(), segment.begin + segment.count,
+                                          [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  const auto stops = static_cast<size_t>(last_stop - first_stop);
+  if (segment.count < kLeastFiber * stops) return nullptr;
+  auto folded = std::make_shared<FoldedPayload>();
+  folded->fibers.reserve(stops + 1);
+  const uint32_t* words = segment.payload.words();
+  const bool folds = for_fibers(segment, [&](uint32_t first, uint32_t last) {
+    const uint32_t n = last - first;
+    const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
+    if (step > 1) return false;
+    folded->fibers.push_back({words[first], step});
+    return step == 1 ? kernels::is_run(words + first, n) : kernels::is_same(words + first, n);
+  });
+  return folds ? folded : nullptr;
+}
+
+}  // namespace
+
+void unfold(Segment& segment) {
+  const auto words = allocate_payload(segment.count);
+  const auto* fiber = segment.folded->fibers.data();
+  uint32_t end = 0;  // behind the last fiber
+  for_fibers(segment, [&](uint32_t first, uint32_t last) {
+    std::fill(words.get() + end, words.get() + first, 0U);
+    if (fiber->step == 0) {
+      std::fill(words.get() + first, words.get() + last, fiber->first);
+    } else {
+      std::iota(words.get() + first, words.get() + last, fiber->first);
+    }
+    end = last;
+    ++fiber;
+    return true;
+  });
+  std::fill(words.get() + end, words.get() + segment.count, 0U);
+  segment.payload = {words, words.get()};
+  segment.folded = nullptr;
+}
+
+template <typename T>
+template <typename Make>
+std::shared_ptr<const T> Carrier::Recent<T>::find(const std::shared_ptr<const T>& from, Make&& make) {
+  for (const Entry& entry : entries) {
+    if (entry.from == from) return entry.to;
+  }
+  Entry& entry = entries[next];
+  next = (next + 1) % kRecent;
+  entry = {from, make(*from)};
+  return entry.to;
+}
+
+Segment Carrier::copy(const Segment& segment, bool payload) {
+  Segment to = segment;
+  to.structure = structures_.find(segment.structure, copy_structure);
+  to.arrivals.times = times_.find(segment.arrivals.times, copy_times);
+  if (!payload || segment.payload.data == nullptr) return to;
+  to.payload = {};
+  to.folded = fold(segment);
+  if (to.folded == nullptr) to.payload = copy_payload(segment.payload, segment.count);
+  return to;
+}
+
+void Carrier::clear() { *this = Carrier(); }
+
+}  // namespace fuseflow::engine

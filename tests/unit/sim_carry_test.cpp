@@ -1,0 +1,124 @@
+// What passes from one thread to another arrives as it was given.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "sim/engine/port.h"
+
+namespace fuseflow::engine {
+namespace {
+
+/// Fibers of such lengths, a stop behind each; their words by fiber and place.
+struct Chunk {
+  Segment segment;
+  std::vector<uint32_t> words;
+
+  Chunk(const std::vector<uint32_t>& lengths, const std::function<uint32_t(uint32_t, uint32_t)>& word) {
+    auto structure = new_structure();
+    for (uint32_t f = 0; f < lengths.size(); ++f) {
+      for (uint32_t k = 0; k < lengths[f]; ++k) words.push_back(word(f, k));
+      structure->stops.push_back({static_cast<uint32_t>(words.size()), 0, 1});
+      words.push_back(0);
+    }
+    structure->count = static_cast<uint32_t>(words.size());
+    const auto payload = allocate_payload(words.size());
+    std::copy(words.begin(), words.end(), payload.get());
+    TimesBuilder times;
+    for (uint32_t k = 0; k < words.size(); ++k) times.append(1, k < 40 ? 3 * k : k * k, 0);
+    segment = {structure, 0, structure->count, 0, {payload, payload.get()}, {times.finish(), 0, 5}, nullptr};
+  }
+
+  /// Tokens first .. first+count-1 alone, as a consumer may have been given them.
+  Segment part(uint32_t first, uint32_t count) const {
+    Segment part = segment;
+    part.begin = first;
+    part.count = count;
+    while (part.first_stop < part.structure->stops.size() &&
+           part.structure->stops[part.first_stop].at < first) {
+      ++part.first_stop;
+    }
+    part.payload = segment.payload.from(first);
+    part.arrivals = segment.arrivals.from(first);
+    return part;
+  }
+};
+
+void expect_arrives(const Chunk& chunk, const Segment& given, bool folds) {
+  Carrier carrier;
+  Port port;
+  port.elsewhere = true;
+  const Segment copy = carrier.copy(given, true);
+  EXPECT_EQ(copy.folded != nullptr, folds);
+  EXPECT_NE(copy.structure, given.structure);
+  EXPECT_NE(copy.arrivals.times, given.arrivals.times);
+  port.push(copy);
+  ASSERT_EQ(port.ready(), given.count);
+  const Batch batch = port.batch(given.count);
+  EXPECT_EQ(batch.begin, given.begin);
+  for (uint32_t k = 0; k < given.count; ++k) {
+    EXPECT_EQ(batch.payload.words()[k], chunk.words[given.begin + k]) << k;
+    EXPECT_EQ(batch.arrivals.at(k), given.arrivals.at(k)) << k;
+  }
+  size_t s = given.first_stop;
+  for (const Stop& stop : batch.stops) EXPECT_EQ(stop.at, given.structure->stops[s++].at);
+}
+
+void expect_all_parts_arrive(const Chunk& chunk, bool folds) {
+  expect_arrives(chunk, chunk.segment, folds);
+  const uint32_t count = chunk.segment.count;
+  for (const uint32_t first : {1U, 7U, 100U}) {
+    expect_arrives(chunk, chunk.part(first, count - first), folds);
+    expect_arrives(chunk, chunk.part(first, 31), folds);
+  }
+}
+
+const std::vector<uint32_t> kLong = {90, 0, 70, 333, 1, 64};
+
+TEST(Carry, RunsAreFolded) {
+  expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return 1000 * f + k; }), true);
+}
+
+TEST(Carry, RepetitionsAreFolded) {
+  expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t) { return 77 * f; }), true);
+}
+
+TEST(Carry, OtherWordsAreCopied) {
+  expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return f + 3 * k * k; }), false);
+}
+
+TEST(Carry, OneWordOfARunThatDiffersIsNotLost) {
+  const Chunk chunk({100, 100}, [](uint32_t f, uint32_t k) { return f == 1 && k == 99 ? 5 : k; });
+  expect_arrives(chunk, chunk.segment, false);
+}
+
+TEST(Carry, ShortFibersAreCopied) {
+  const Chunk chunk(std::vector<uint32_t>(200, 2), [](uint32_t f, uint32_t k) { return f + k; });
+  expect_all_parts_arrive(chunk, false);
+}
+
+TEST(Carry, WhatIsSharedIsCopiedOnce) {
+  Carrier carrier;
+  const Chunk chunk(kLong, [](uint32_t f, uint32_t k) { return f * k; });
+  const Segment one = carrier.copy(chunk.segment, true);
+  const Segment two = carrier.copy(chunk.part(7, 50), false);
+  EXPECT_EQ(one.structure, two.structure);
+  EXPECT_EQ(one.arrivals.times, two.arrivals.times);
+  EXPECT_EQ(two.payload.data, chunk.segment.payload.words() + 7);  // names of blocks stay
+}
+
+TEST(Carry, PortsKeepTheOrderWhenTheirThreadsChange) {
+  const Chunk chunk(kLong, [](uint32_t f, uint32_t k) { return f + k; });
+  Port port;
+  port.elsewhere = true;
+  port.push(chunk.part(0, 10));
+  port.import();
+  port.elsewhere = false;
+  port.push(chunk.part(10, 20));
+  EXPECT_EQ(port.waiting(), 30);
+  ASSERT_EQ(port.ready(), 10U);
+  EXPECT_EQ(port.batch(10).begin, 0U);
+}
+
+}  // namespace
+}  // namespace fuseflow::engine

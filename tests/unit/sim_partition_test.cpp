@@ -1,0 +1,68 @@
+// How a crew of threads divides the nodes among itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/engine/partition.h"
+
+namespace fuseflow::engine {
+namespace {
+
+/// Nodes of equal work in a row, each giving to the next.
+Workload chain(int nodes, double passing) {
+  Workload workload;
+  workload.node.assign(static_cast<size_t>(nodes), 10);
+  for (int n = 0; n + 1 < nodes; ++n) workload.nets.push_back({n, {n + 1}, passing, passing});
+  return workload;
+}
+
+TEST(Partition, LoadsCountWhatPasses) {
+  Workload workload;
+  workload.node = {1, 2, 4, 8};
+  workload.nets = {{0, {1, 2, 3}, 100, 1000}, {2, {3}, 10000, 20000}};
+  EXPECT_EQ(loads(workload, {0, 0, 0, 0}, 2), (std::vector<double>{15, 0}));
+  // The giver pays once, each part that takes once.
+  EXPECT_EQ(loads(workload, {0, 1, 1, 1}, 2), (std::vector<double>{101, 1014}));
+  EXPECT_EQ(loads(workload, {0, 1, 0, 2}, 3), (std::vector<double>{10105, 1002, 21008}));
+}
+
+TEST(Partition, OnePartHoldsAll) {
+  EXPECT_EQ(divide(chain(5, 1), 1), std::vector<int>(5, 0));
+}
+
+TEST(Partition, CutsAChainOnce) {
+  const Workload workload = chain(10, 1);
+  const std::vector<int> part = divide(workload, 2);
+  EXPECT_EQ(loads(workload, part, 2), (std::vector<double>{51, 51}));
+}
+
+TEST(Partition, WorkThatCannotBeSharedIsNot) {
+  const std::vector<int> part = divide(chain(6, 1000), 2);
+  EXPECT_EQ(part, std::vector<int>(6, part[0]));
+}
+
+TEST(Partition, FindsGroupsThatAreNotInOrder) {
+  // Even nodes pass much to one another, so do odd ones; little passes between them.
+  Workload workload;
+  workload.node.assign(12, 10);
+  for (int n = 0; n + 2 < 12; ++n) workload.nets.push_back({n, {n + 2}, 50, 50});
+  workload.nets.push_back({0, {1}, 1, 1});
+  const std::vector<int> part = divide(workload, 2);
+  for (size_t n = 2; n < part.size(); ++n) EXPECT_EQ(part[n], part[n - 2]) << n;
+  EXPECT_NE(part[0], part[1]);
+}
+
+TEST(Partition, MorePartsThanNodesAndNoWorkAtAll) {
+  Workload workload = chain(3, 0);
+  for (const int parts : {3, 8}) {
+    const std::vector<int> part = divide(workload, parts);
+    const std::vector<double> load = loads(workload, part, parts);
+    EXPECT_EQ(*std::max_element(load.begin(), load.end()), 10) << parts;
+  }
+  workload.node.assign(3, 0);
+  for (const int p : divide(workload, 2)) EXPECT_TRUE(p == 0 || p == 1);
+}
+
+}  // namespace
+}  // namespace fuseflow::engine
