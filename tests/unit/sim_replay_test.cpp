@@ -184,5 +184,35 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
   }
 }
 
+/// Answers as it is told to, by number.
+class ToldMemory final : public Memory {
+ public:
+  void advance(int64_t, std::vector<MemoryAnswer>&) override {}
+  int64_t least_latency() const override { return 1; }
+};
+
+TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
+  ToldMemory memory;
+  MemoryPort port{&memory, 0, false, {0, 64, 128}};
+  Gives bursts;
+  bursts.memory = &port;
+  Fifo fifo(bursts, 8);
+  NodeReplay takes(0);
+  takes.inputs = {&fifo};
+  StepLog log;
+  log.add(0, 1, [](StepType& type) { type.need(0, 2, 2); });
+  log.add(1, 1, [](StepType& type) { type.need(0, 1, 1); });
+  takes.fetch(log);
+  for (int k = 0; k < 3; ++k) bursts.give(k);
+  bursts.answer(1, 90);
+  bursts.answer(2, 95);
+  EXPECT_FALSE(takes.advance());
+  bursts.answer(0, 100);
+  EXPECT_TRUE(takes.advance());
+  EXPECT_EQ(fifo.takes[0], 100);
+  EXPECT_EQ(fifo.takes[1], 100);
+  EXPECT_EQ(fifo.takes[2], 101);
+}
+
 }  // namespace
 }  // namespace fuseflow::engine

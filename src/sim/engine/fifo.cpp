@@ -36,9 +36,10 @@ void Gives::request(int64_t time) {
 void Gives::answer(int64_t number, int64_t time) {
   times[number] = time;
   for (; known < given && times[known] >= 0; ++known) {
-    latest_ = std::max(latest_, times[known]);
-    times[known] = latest_;  // a burst arrives when it and all before it are answered
-    if (memory->write) readers.front()->take(times[known]);
+    // It is there when all before it are.
+    times[known] = std::max(times[known], last_answer_);
+    last_answer_ = times[known];
+    if (memory->write) readers.front()->take(last_answer_);
   }
 }
 

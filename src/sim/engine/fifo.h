@@ -54,8 +54,8 @@ class Gives {
   void make_room(int64_t count);
   void request(int64_t time);
 
+  int64_t last_answer_ = 0;  ///< of the known ones
   int64_t kept_ = 0;  ///< the oldest token whose time may still be asked for, as far as it was looked up
-  int64_t latest_ = 0;  ///< of memory's answers up to `known`
 };
 
 /// The tokens between an output and one consumer. The depth of one with a memory port is the number of

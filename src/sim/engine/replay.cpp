@@ -152,12 +152,11 @@ void NodeReplay::close(const MixedLanes& lanes) {
   }
 }
 
-/// Whether no token that so many steps need can delay them: all have arrived. (A burst's answer may come
-/// before that of an earlier one.)
+/// Whether no token that so many steps need can delay them: all have arrived.
 bool NodeReplay::early(int64_t most) const {
   return std::all_of(ins_.begin(), ins_.end(), [&](const Fifo* fifo) {
     const int64_t last = most + kMostAhead;
-    return fifo->source->memory == nullptr && fifo->held() > last && fifo->arrival(last) <= free_at_;
+    return fifo->held() > last && fifo->arrival(last) <= free_at_;
   });
 }
 
@@ -196,14 +195,14 @@ int64_t NodeReplay::possible(const Plan& plan, int64_t n) const {
 
 /// The times that n steps read and write. What is there before the first of them delays none of them.
 void NodeReplay::open(const Plan& plan, int64_t n, Lanes& lanes) {
-  const auto wait_for = [&](const Lane& lane, bool ascending, Lane* list, int& size) {
-    if (!ascending || lane.at(n - 1) + lane.plus > free_at_) list[size++] = lane;
+  const auto wait_for = [&](const Lane& lane, Lane* list, int& size) {
+    if (lane.at(n - 1) + lane.plus > free_at_) list[size++] = lane;
   };
   for (const StepType::Need& need : plan.needs) {
     Fifo& fifo = *ins_[need.port];
     TimeRing& arrivals = fifo.source->times;
     wait_for({arrivals.data(), arrivals.mask(), fifo.taken + need.need - 1, need.take, fifo.delay()},
-             fifo.source->memory == nullptr, lanes.in, lanes.ins);
+             lanes.in, lanes.ins);
     if (need.take == 0) continue;
     fifo.reserve(n);
     lanes.store[lanes.stores++] = {fifo.takes.data(), fifo.takes.mask(), fifo.taken, 1, 0};
@@ -214,7 +213,7 @@ void NodeReplay::open(const Plan& plan, int64_t n, Lanes& lanes) {
     lanes.store[lanes.stores++] = {gives.times.data(), gives.times.mask(), gives.given, 1, 0};
     for (Fifo* fifo : gives.readers) {
       if (fifo->depth == 0) continue;
-      wait_for({fifo->takes.data(), fifo->takes.mask(), gives.given - fifo->depth, 1, 1}, true,
+      wait_for({fifo->takes.data(), fifo->takes.mask(), gives.given - fifo->depth, 1, 1},
                lanes.credit, lanes.credits);
     }
   }
