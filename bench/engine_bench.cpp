@@ -158,7 +158,7 @@ float native_dense(const Storage& a, const Storage& b) {
   return all;
 }
 
-// --- benchmarks: the argument is the number of threads ---
+// --- benchmarks: the argument is the number of threads, rates are on the clock ---
 
 Machine machine_of(int64_t fifo_depth, const std::string& memory) {
   Machine m;
@@ -221,10 +221,10 @@ void BM_Add_BoundedMemory(benchmark::State& s) {
   run_case(s, add_case(), native_add, 16, "banked");
 }
 
-BENCHMARK(BM_Matmul_ijk)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_Matmul_ikj)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_Add)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_Dense)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Matmul_ijk)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Matmul_ikj)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Add)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Dense)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_Matmul_ikj_Bounded)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Matmul_ikj_Memory)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Add_Memory)->Arg(1)->Unit(benchmark::kMillisecond);
