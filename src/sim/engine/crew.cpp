@@ -22,8 +22,11 @@ constexpr auto kBetweenQuestions = milliseconds(2);
 constexpr auto kLongestSleep = milliseconds(10);
 constexpr auto kFirstDivision = milliseconds(1);
 constexpr std::chrono::steady_clock::duration kScatterEvery = microseconds(100);
-constexpr auto kLongestBatch = microseconds(500);  // longer ones were interrupted
-constexpr auto kLastDivision = milliseconds(250);
+// The time that a batch usually takes: the mean of so many, none of which counts as more than so many times the others.
+constexpr double kBatchesOfUsual = 16;
+constexpr double kMostOfUsual = 4;
+constexpr double kShortBatch = 2000;  // nanoseconds
+constexpr auto kLastDivision = milliseconds(100);
 // Nanoseconds for what passes between threads: a token's copy, and its first reading; the same for a chunk.
 // As measured, between the slowest and the fastest that the project's machine has shown.
 constexpr double kGiveToken = 0.2;
@@ -147,7 +150,10 @@ void Crew::work(Worker& self, EngineNode& node) {
   if (state.told.load(std::memory_order_relaxed)) state.told.exchange(false);
   const bool worked = node.work();
   const Clock::time_point now = Clock::now();
-  state.work += nanoseconds(std::min<Clock::duration>(now - self.now, kLongestBatch));
+  // One that took very much longer than usual was interrupted by other processes.
+  const double took = std::min(nanoseconds(now - self.now), kMostOfUsual * state.usual + kShortBatch);
+  state.usual += (took - state.usual) / kBatchesOfUsual;
+  state.work += took;
   self.now = now;
   if (!worked) {
     state.stuck = true;

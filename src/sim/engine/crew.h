@@ -39,6 +39,7 @@ class Crew {
     int owner = 0;
     bool stuck = false;              ///< nothing to do until a token comes
     double work = 0;                 ///< nanoseconds since the last division
+    double usual = 0;                ///< nanoseconds of a batch
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< by another thread: there are tokens
   };
   struct alignas(kCacheLine) Worker {

@@ -11,7 +11,7 @@ namespace fuseflow {
 /// What changes how the engine works, never what it gives.
 struct EngineTuning {
   uint32_t chunk = 16384;  ///< tokens that a node gives at a time, about
-  int64_t alone = 256;     ///< batches before more threads than one start
+  int64_t alone = 1024;    ///< batches before more threads than one start
   bool scatter = false;    ///< deal nodes to threads in turn, anew all the time, whatever that costs
 };
 

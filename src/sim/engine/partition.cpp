@@ -8,10 +8,11 @@ namespace fuseflow::engine {
 
 namespace {
 
-constexpr int kMostPasses = 8;
+constexpr int kMostPasses = 4;
+constexpr int kMostInVain = 24;  // moves of a pass without a better division than before
 
-/// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves every node
-/// once, each time the one that gains most or loses least, and keeps the best division met.
+/// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves nodes
+/// once each, every time the one that gains most or loses least, and keeps the best division met.
 class Division {
  public:
   Division(const Workload& workload, int parts)
@@ -87,7 +88,7 @@ class Division {
     double best = start;
     std::vector<int> best_part = part_;
     std::vector<bool> moved(part_.size(), false);
-    for (size_t step = 0; step < part_.size(); ++step) {
+    for (int in_vain = 0; in_vain < kMostInVain; ++in_vain) {
       const auto [node, to, reached] = best_move(moved);
       if (node == part_.size()) break;
       move(node, to);
@@ -95,6 +96,7 @@ class Division {
       if (reached < best * (1 - 1e-9)) {
         best = reached;
         best_part = part_;
+        in_vain = 0;
       }
     }
     part_ = best_part;
@@ -114,11 +116,11 @@ class Division {
       const int home = part_[node];
       for (int to = 0; to < parts_; ++to) {
         if (to == home) continue;
-        const std::vector<double> kept = load_;
+        kept_ = load_;
         move(node, to);
         const double reached = badness();
         move(node, home);
-        load_ = kept;  // to the last bit
+        load_ = kept_;  // to the last bit
         if (best.node == part_.size() || reached < best.badness) best = {node, to, reached};
       }
     }
@@ -130,6 +132,7 @@ class Division {
   std::vector<int> part_;
   std::vector<std::vector<size_t>> nets_;  // by node
   std::vector<double> load_;               // by part
+  std::vector<double> kept_;               // those before a trial
 };
 
 }  // namespace
