@@ -281,6 +281,12 @@ Needs find_needs(const Graph& graph) {
   return needs;
 }
 
+/// Two iterations: while the second half of a row's work still reads one (a residual), the next
+/// one comes in, so that rows overlap. One would do to end at all.
+int64_t buffer_capacity(const Graph& graph, StreamId stream, int loops) {
+  return (loops > 0 ? 2 : 1) * tokens_below(graph, stream, loops);
+}
+
 }  // namespace
 
 int64_t tokens_below(const Graph& graph, StreamId stream, int loops) {
@@ -312,7 +318,7 @@ void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
       const auto need = needs.find({n, i});
       if (need == needs.end()) continue;
       const StreamId from = node.inputs[i].stream;
-      const int64_t capacity = tokens_below(graph, from, need->second);
+      const int64_t capacity = buffer_capacity(graph, from, need->second);
       const auto [place, is_new] =
           buffered.emplace(std::pair(from, capacity), static_cast<StreamId>(result.streams.size()));
       if (is_new) {
