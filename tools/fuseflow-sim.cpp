@@ -16,6 +16,7 @@
 #include "sim/check.h"
 #include "sim/program_run.h"
 #include "sim/report.h"
+#include "sim/summary.h"
 #include "sim/trace.h"
 #include "support/heap.h"
 #include "support/tool.h"
@@ -31,7 +32,8 @@ struct SimOptions {
   FilterOptions filter;
   MachineOptions machine;
   bool list_machines = false;
-  bool print_machine = false;
+  const CLI::Option* print_machine = nullptr;
+  std::string printed_machine;  ///< empty: that of --machine
   bool check = false;
   double tolerance = 1e-4;
   std::vector<std::string> expect;
@@ -62,7 +64,10 @@ void add_options(CLI::App& app, SimOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
-  app.add_flag("--print-machine", o.print_machine, "Print the machine as TOML and exit");
+  o.print_machine = app.add_option("--print-machine", o.printed_machine,
+                                   "Print the machine (default: that of --machine) as TOML and exit")
+                        ->option_text("[NAME|FILE]")
+                        ->expected(0, 1);
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       ->option_text("NAME=FILE")
@@ -154,7 +159,7 @@ class Progress {
     if (done > 0 && expected_ > done) {
       left = fmt::format(", about {:.0f} s left", seconds * (expected_ - done) / done);
     }
-    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens (%.1f a second), %.0f s%s\x1b[K",
+    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.1f million a second, %.0f s%s\x1b[K",
                  region_ + 1, regions_, static_cast<double>(cycles) * 1e-6, done * 1e-6,
                  done * 1e-6 / seconds, seconds, left.c_str());
     drawn_ = true;
@@ -263,8 +268,9 @@ ExitCode run_sim(SimOptions& options) {
     write_output(options.filter.output, list_machines());
     return ExitCode::ok;
   }
+  if (!options.printed_machine.empty()) options.machine.name = options.printed_machine;
   const Machine machine = options.machine.load();
-  if (options.print_machine) {
+  if (options.print_machine->count() > 0) {
     write_output(options.filter.output, print_machine(machine));
     return ExitCode::ok;
   }

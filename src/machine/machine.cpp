@@ -24,6 +24,13 @@ size_t cluster_size_index(int cores) {
 
 }  // namespace
 
+double Machine::dram_bytes_per_cycle() const {
+  if (dram.model == "none") return 0;
+  const double bytes = static_cast<double>(dram.burst_bytes) * static_cast<double>(dram.channels);
+  if (dram.model == "fixed") return bytes / static_cast<double>(dram.interval_cycles);
+  return bytes / (static_cast<double>(dram.timing.burst_ps) * clock_gigahertz / 1000);
+}
+
 double Machine::link_bytes_per_cycle(int cores) const {
   const double all = links.bandwidth_gigabytes_per_second[cluster_size_index(cores)];
   return core.count == 0 ? 0 : all / clock_gigahertz / static_cast<double>(core.count);

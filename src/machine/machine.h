@@ -142,6 +142,8 @@ struct Machine {
   double global_bytes_per_cycle() const {
     return global.bandwidth_gigabytes_per_second / clock_gigahertz;
   }
+  /// Of the memory model, all channels together; 0: memory takes no time.
+  double dram_bytes_per_cycle() const;
   /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
   double link_bytes_per_cycle(int cores) const;
   int64_t link_latency(int cores) const;

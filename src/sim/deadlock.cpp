@@ -52,6 +52,7 @@ std::vector<Wait> shortest_wait_cycle(const std::vector<Wait>& waits) {
 
 std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock) {
   std::string text = "deadlock: these nodes wait for each other:\n";
+  if (deadlock.waits.empty()) return "deadlock; which nodes wait could not be told";
   if (deadlock.cycle.empty()) {  // a node waits for one that has ended: the graph is wrong
     text = "deadlock: these nodes wait for tokens that are never given:\n";
     for (const Wait& wait : deadlock.waits) text += "  " + wait_line(graph, wait) + "\n";

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/deadlock.h"
 #include "sim/result.h"
 
 namespace fuseflow {
@@ -62,21 +61,6 @@ void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
     const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
     row.error = std::max(row.error, differs ? INFINITY : one.comparison.max_abs_error);
   }
-}
-
-std::string outputs_of(const Graph& graph, const Node& node) {
-  std::string text;
-  for (const StreamId stream : node.outputs) {
-    if (stream < 0) continue;
-    text += (text.empty() ? "" : " ") + graph.streams[static_cast<size_t>(stream)].name;
-  }
-  return text;
-}
-
-std::string tensor_of(const Program& program, const Node& node) {
-  if (node.tensor < 0) return "";
-  const std::string& name = program.tensors[static_cast<size_t>(node.tensor)].name;
-  return node.level < 0 ? name : fmt::format("{}.{}", name, node.level);
 }
 
 [[noreturn]] void broken(const Region& region, const std::string& what) {
@@ -148,17 +132,22 @@ void assert_region(const Region& region, const RunResult& result) {
   }
 }
 
-std::string roofline(const Machine& machine, const RunResult& result) {
-  const double cycles = static_cast<double>(std::max<int64_t>(1, result.cycles));
-  const auto bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
-  const auto flops = static_cast<double>(result.flops);
-  return fmt::format(
-      "{:.3g} FLOP/cycle, {:.3g} memory bytes/cycle ({:.3g} GB/s at {:g} GHz), {:.3g} FLOP/byte",
-      flops / cycles, bytes / cycles, bytes / cycles * machine.clock_gigahertz,
-      machine.clock_gigahertz, bytes > 0 ? flops / bytes : 0.0);
+}  // namespace
+
+std::string outputs_of(const Graph& graph, const Node& node) {
+  std::string text;
+  for (const StreamId stream : node.outputs) {
+    if (stream < 0) continue;
+    text += (text.empty() ? "" : " ") + graph.streams[static_cast<size_t>(stream)].name;
+  }
+  return text;
 }
 
-}  // namespace
+std::string tensor_of(const Program& program, const Node& node) {
+  if (node.tensor < 0) return "";
+  const std::string& name = program.tensors[static_cast<size_t>(node.tensor)].name;
+  return node.level < 0 ? name : fmt::format("{}.{}", name, node.level);
+}
 
 void assert_invariants(const Program& program, const ProgramRun& run) {
   for (size_t r = 0; r < run.regions.size(); ++r) {
@@ -230,85 +219,6 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
     }
   }
   return text;
-}
-
-std::string bottleneck_summary(const Program& program, const Machine& machine,
-                               const ProgramRun& run) {
-  std::string text;
-  for (size_t r = 0; r < run.regions.size(); ++r) {
-    const RunResult& result = run.regions[r];
-    const Region& region = program.regions[r];
-    const NodeStats* critical = nullptr;
-    size_t number = 0;
-    for (size_t n = 0; n < result.nodes.size(); ++n) {
-      if (critical != nullptr && result.nodes[n].busy <= critical->busy) continue;
-      critical = &result.nodes[n];
-      number = n;
-    }
-    if (critical == nullptr) continue;
-    const Node& node = region.graph->nodes[number];
-    const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));
-    text += fmt::format(
-        "@{}: {} cycles; busiest is node {}, {} {}{}: busy {:.1f}%, starved {:.1f}%, blocked "
-        "{:.1f}%\n"
-        "  {}\n",
-        region.name, result.cycles, number, node_kind_name(node.kind), tensor_of(program, node),
-        node.outputs.empty() ? "" : " -> " + outputs_of(*region.graph, node),
-        share * static_cast<double>(critical->busy), share * static_cast<double>(critical->starved),
-        share * static_cast<double>(critical->blocked), roofline(machine, result));
-  }
-  int64_t tokens = 0;
-  int64_t requests = 0;
-  int64_t hits = 0;
-  for (const RunResult& result : run.regions) {
-    tokens += result.tokens;
-    requests += result.memory_requests;
-    hits += result.memory_row_hits;
-  }
-  if (requests > 0) {
-    text += fmt::format("memory served {} requests ({:.3f} million a second of host time)", requests,
-                        static_cast<double>(requests) / std::max(run.seconds, 1e-9) * 1e-6);
-    if (machine.dram.model == "banked") {
-      text += fmt::format(", {:.1f}% of them in open rows",
-                          100.0 * static_cast<double>(hits) / static_cast<double>(requests));
-    }
-    text += "\n";
-  }
-  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
-                      total_cycles(run, machine), tokens, run.seconds,
-                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6);
-  return text;
-}
-
-std::string describe_finish(const Program& program, const ProgramRun& run) {
-  const size_t r = run.regions.size() - 1;
-  const Region& region = program.regions[r];
-  const RunResult& result = run.regions[r];
-  std::string why;
-  switch (run.finish) {
-    case Finish::done:
-      return "";
-    case Finish::deadlock:
-      why = explain_deadlock(*region.graph, result.deadlock);
-      break;
-    case Finish::max_cycles:
-      why = "the limit of --max-cycles was reached";
-      break;
-    case Finish::max_seconds:
-      why = "the limit of --max-seconds was reached";
-      break;
-    case Finish::max_memory:
-      why = "the limit of --max-memory was reached";
-      break;
-    case Finish::cancelled:
-      why = "interrupted";
-      break;
-  }
-  if (run.finish == Finish::max_cycles) {
-    return fmt::format("region @{} did not finish: {}", region.name, why);
-  }
-  return fmt::format("region @{} did not finish after {} cycles: {}", region.name, result.cycles,
-                     why);
 }
 
 }  // namespace fuseflow

@@ -1,6 +1,5 @@
 // The simulator's reports as text: CSV of regions (contract, ir-spec/csv.md), of nodes and of
-// streams, and the summary of bottlenecks. Invariants are asserted here, before anything is
-// printed.
+// streams. Invariants are asserted here, before anything is printed. What people read: sim/summary.h.
 #pragma once
 
 #include <optional>
@@ -21,11 +20,9 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
 std::string node_csv(const Program& program, const ProgramRun& run);
 std::string stream_csv(const Program& program, const ProgramRun& run);
 
-/// For people: for each region the busiest node, what held it up, and where it is on the roofline.
-std::string bottleneck_summary(const Program& program, const Machine& machine,
-                               const ProgramRun& run);
-
-/// Why a run did not finish.
-std::string describe_finish(const Program& program, const ProgramRun& run);
+/// The names of a node's streams, with spaces between them.
+std::string outputs_of(const Graph& graph, const Node& node);
+/// The tensor that a node reads or writes, and which level; "" if none.
+std::string tensor_of(const Program& program, const Node& node);
 
 }  // namespace fuseflow

@@ -497,6 +497,16 @@ RunResult run_with_buffers(const Program& program, const Graph& graph, const Ten
   }
 }
 
+/// Whether a graph deadlocks does not depend on times, and what memory has in flight only adds room: where a run
+/// with a memory model deadlocks, one without does so too, and the naive executor explains that.
+Deadlock explain_without_memory(const Program& program, const Graph& graph, const TensorData& data,
+                                Machine machine, RunOptions options) {
+  machine.dram.model = "none";
+  options.record_streams = false;
+  options.trace = false;
+  return interpret_graph(program, graph, data, machine, options).deadlock;
+}
+
 }  // namespace
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
@@ -507,8 +517,12 @@ RunResult run_fast(const Program& program, const Graph& graph, const TensorData&
   RunResult result = only_buffers
                          ? run_with_buffers(program, graph, data, machine, options, tuning)
                          : engine::Run(program, graph, data, machine, options, tuning, true).run();
-  if (result.finish != Finish::deadlock || machine.dram.model != "none") return result;
-  return interpret_graph(program, graph, data, machine, options);  // which explains it
+  if (result.finish != Finish::deadlock) return result;
+  if (machine.dram.model == "none") {
+    return interpret_graph(program, graph, data, machine, options);  // which explains it
+  }
+  result.deadlock = explain_without_memory(program, graph, data, machine, options);
+  return result;
 }
 
 }  // namespace fuseflow
