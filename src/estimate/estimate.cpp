@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/program_run.h"
+#include "support/csv.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -91,16 +92,6 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
 const Graph& graph_of(const Region& region) {
   if (!region.graph) throw Error(ExitCode::internal, "region @" + region.name + " has no graph");
   return *region.graph;
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
 }
 
 }  // namespace

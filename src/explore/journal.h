@@ -40,10 +40,6 @@ class Journal {
   std::map<size_t, PointResult> found_;
 };
 
-/// The fields of a line of CSV.
-std::vector<std::string> csv_fields(const std::string& line);
-std::string csv_field(const std::string& text);
-
 /// Results in the CSV of a shard (`fuseflow-explore --shard`), by point.
 std::map<size_t, PointResult> read_shard(const std::string& path);
 

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "explore/search.h"
+#include "support/csv.h"
 
 namespace fuseflow {
 

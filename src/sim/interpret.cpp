@@ -212,26 +212,11 @@ void Run::end_phase() {
     result_.deadlock.waits.push_back(node->wait());
   }
   if (result_.finish != Finish::done) return;
-  std::map<TensorId, WrittenTensor> written;
+  WrittenTensors written;
   for (const auto& node : nodes_) {
-    if (node->written() == nullptr) continue;
-    const TensorId tensor = node->node().tensor;
-    WrittenTensor& target = written[tensor];
-    const size_t levels = program_.tensors[static_cast<size_t>(tensor)].format.levels.size();
-    target.tensor = tensor;
-    target.pos.resize(levels);
-    target.crd.resize(levels);
-    if (node->node().kind == NodeKind::write_values) {
-      target.values = std::move(node->written()->values);
-    } else {
-      target.pos[static_cast<size_t>(node->node().level)] = std::move(node->written()->pos);
-      target.crd[static_cast<size_t>(node->node().level)] = std::move(node->written()->crd);
-    }
+    if (node->written() != nullptr) written.add(program_, node->node(), std::move(*node->written()));
   }
-  for (auto& [tensor, parts] : written) {
-    data_[static_cast<size_t>(tensor)] = assemble_result(program_, std::move(parts));
-    result_.results.emplace_back(tensor, data_[static_cast<size_t>(tensor)]);
-  }
+  written.store(program_, data_, result_);
   for (const auto& node : nodes_) count_written(*node);
 }
 

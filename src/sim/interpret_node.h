@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/interpret_stream.h"
+#include "sim/result.h"
 
 namespace fuseflow::naive {
 
@@ -30,14 +31,6 @@ struct Context {
   const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
   /// By tensor and level (-1: values): of the writers of phases that start together.
   std::map<std::pair<TensorId, int>, RowTimes>* rows = nullptr;
-};
-
-/// What a writer node has stored: pos and crd of a level, or values. Trailing fibers and values
-/// that were never given are missing; assemble_result (interpret_result.h) adds them.
-struct Written {
-  std::vector<uint32_t> pos;
-  std::vector<uint32_t> crd;
-  std::vector<float> values;
 };
 
 class NodeRun {

@@ -6,22 +6,12 @@
 #include <cmath>
 
 #include "sim/result.h"
+#include "support/csv.h"
 
 namespace fuseflow {
 namespace {
 
 constexpr int kSchema = 1;
-
-/// A CSV field, quoted where it must be.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
 
 struct Row {
   std::string region;
@@ -32,8 +22,8 @@ struct Row {
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.name),
-                     field(machine.name), field(row.region), c.cycles, c.flops, c.dram_read_bytes,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.name),
+                     csv_field(machine.name), csv_field(row.region), c.cycles, c.flops, c.dram_read_bytes,
                      c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
                      c.link_bytes, c.tokens, c.peak_fifo_tokens, row.checked ? "yes" : "no",
                      row.checked ? fmt::format("{:.6g}", row.error) : "", c.register_bytes);
@@ -186,8 +176,8 @@ std::string node_csv(const Program& program, const ProgramRun& run) {
       const NodeStats& s = run.regions[r].nodes[n];
       text +=
           fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
-                      field(region.name), n, node_kind_name(node.kind),
-                      field(tensor_of(program, node)), field(outputs_of(*region.graph, node)),
+                      csv_field(region.name), n, node_kind_name(node.kind),
+                      csv_field(tensor_of(program, node)), csv_field(outputs_of(*region.graph, node)),
                       node.phase, s.steps, s.first_step, s.last_step, s.busy, s.starved, s.blocked,
                       s.tokens_in, s.tokens_out, s.flops, s.read_bytes, s.write_bytes);
     }
@@ -212,9 +202,9 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
         loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
       }
       static constexpr const char* kKinds[] = {"crd", "ref", "val"};
-      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, field(program.regions[r].name),
-                          field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
-                          field(loops), stream.producer, consumers[s],
+      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.regions[r].name),
+                          csv_field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
+                          csv_field(loops), stream.producer, consumers[s],
                           run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
     }
   }

@@ -96,6 +96,28 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   return storage;
 }
 
+void WrittenTensors::add(const Program& program, const Node& writer, Written stored) {
+  WrittenTensor& target = written_[writer.tensor];
+  const size_t levels = program.tensors[static_cast<size_t>(writer.tensor)].format.levels.size();
+  target.tensor = writer.tensor;
+  target.pos.resize(levels);
+  target.crd.resize(levels);
+  if (writer.kind == NodeKind::write_values) {
+    target.values = std::move(stored.values);
+  } else {
+    target.pos[static_cast<size_t>(writer.level)] = std::move(stored.pos);
+    target.crd[static_cast<size_t>(writer.level)] = std::move(stored.crd);
+  }
+}
+
+void WrittenTensors::store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data,
+                           RunResult& result) {
+  for (auto& [tensor, parts] : written_) {
+    data[static_cast<size_t>(tensor)] = assemble_result(program, std::move(parts));
+    result.results.emplace_back(tensor, data[static_cast<size_t>(tensor)]);
+  }
+}
+
 int64_t written_bytes(const Program& program, TensorId tensor, int level, const Storage& storage) {
   const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
   if (level < 0) return storage.stored() * element_bytes(declared.type);

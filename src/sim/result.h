@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -12,12 +13,31 @@
 
 namespace fuseflow {
 
+/// What one writer has stored: of its level, or the values. Trailing fibers and values that were never given are
+/// missing; assemble_result adds them.
+struct Written {
+  std::vector<uint32_t> pos;
+  std::vector<uint32_t> crd;
+  std::vector<float> values;
+};
+
 /// What the writers of one tensor stored. `pos`/`crd` by storage level, empty for dense levels.
 struct WrittenTensor {
   TensorId tensor = -1;
   std::vector<std::vector<uint32_t>> pos;
   std::vector<std::vector<uint32_t>> crd;
   std::vector<float> values;
+};
+
+/// What the writers of phases that end together stored, put together by tensor.
+class WrittenTensors {
+ public:
+  void add(const Program& program, const Node& writer, Written stored);
+  /// Appends the tensors to the results, in the order of their ids, and puts them into `data` (by TensorId).
+  void store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data, RunResult& result);
+
+ private:
+  std::map<TensorId, WrittenTensor> written_;
 };
 
 /// Throws Error(internal) if levels and values do not fit (a defect of the graph).

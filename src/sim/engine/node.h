@@ -10,6 +10,7 @@
 #include "sim/engine/addresses.h"
 #include "sim/engine/rows.h"
 #include "sim/engine/steps.h"
+#include "sim/result.h"
 #include "sim/run.h"
 
 namespace fuseflow::engine {
@@ -29,13 +30,6 @@ struct Context {
     const auto i = static_cast<size_t>(tensor);
     return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
   }
-};
-
-/// What a writer node has stored.
-struct Written {
-  std::vector<uint32_t> pos;
-  std::vector<uint32_t> crd;
-  std::vector<float> values;
 };
 
 class EngineNode {

@@ -1,0 +1,14 @@
+// Fields of CSV rows (RFC 4180), a row a line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fuseflow {
+
+/// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort.
+std::string csv_field(const std::string& text);
+/// The fields of one line; quotes are taken off.
+std::vector<std::string> csv_fields(const std::string& line);
+
+}  // namespace fuseflow
