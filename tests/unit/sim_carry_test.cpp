@@ -26,7 +26,7 @@ struct Chunk {
     std::copy(words.begin(), words.end(), payload.get());
     TimesBuilder times;
     for (uint32_t k = 0; k < words.size(); ++k) times.append(1, k < 40 ? 3 * k : k * k, 0);
-    segment = {structure, 0, structure->count, 0, {payload, payload.get()}, {times.finish(), 0, 5}, nullptr};
+    segment = {structure, 0, structure->count, 0, {payload, payload.get()}, {times.finish(), 0, 5}};
   }
 
   /// Tokens first .. first+count-1 alone, as a consumer may have been given them.
@@ -49,7 +49,7 @@ void expect_arrives(const Chunk& chunk, const Segment& given, bool folds) {
   Port port;
   port.elsewhere = true;
   const Segment copy = carrier.copy(given, true);
-  EXPECT_EQ(copy.folded != nullptr, folds);
+  EXPECT_EQ(copy.payload.folded != nullptr, folds);
   EXPECT_NE(copy.structure, given.structure);
   EXPECT_NE(copy.arrivals.times, given.arrivals.times);
   port.push(copy);

@@ -4,25 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-#include "sim/engine/kernels.h"
+#include "sim/engine/folded.h"
 
 namespace fuseflow::engine {
-
-/// By fiber: its words are first, first + step, ...
-struct FoldedPayload {
-  struct Fiber {
-    uint32_t first;
-    uint32_t step;  ///< 0 or 1
-  };
-  std::vector<Fiber> fibers;
-};
 
 namespace {
 
@@ -85,63 +75,7 @@ Payload copy_payload(const Payload& from, uint32_t count) {
   return {std::shared_ptr<const void>(memory, [bytes](void* words) { give_back(words, bytes); }), memory};
 }
 
-constexpr uint32_t kLeastFiber = 8;  // shorter ones, on average, are copied as they are
-
-/// Calls fiber(first, last) for the stretches of payloads between the stops of a segment; stops when told false.
-template <typename Fiber>
-bool for_fibers(const Segment& segment, Fiber&& fiber) {
-  uint32_t k = 0;
-  const Stops& stops = segment.structure->stops;
-  for (size_t s = segment.first_stop; s < stops.size() && k < segment.count; ++s) {
-    const uint32_t at = std::min(stops[s].at - segment.begin, segment.count);
-    if (k < at && !fiber(k, at)) return false;
-    k = at + 1;
-  }
-  return k >= segment.count || fiber(k, segment.count);
-}
-
-/// Null if some fiber is neither a run nor a repetition, or fibers are short.
-std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
-  const Stops& all = segment.structure->stops;
-  const auto first_stop = all.begin() + segment.first_stop;
-  const auto last_stop = std::lower_bound(first_stop, all.end(), segment.begin + segment.count,
-                                          [](const Stop& stop, uint32_t token) { return stop.at < token; });
-  const auto stops = static_cast<size_t>(last_stop - first_stop);
-  if (segment.count < kLeastFiber * stops) return nullptr;
-  auto folded = std::make_shared<FoldedPayload>();
-  folded->fibers.reserve(stops + 1);
-  const uint32_t* words = segment.payload.words();
-  const bool folds = for_fibers(segment, [&](uint32_t first, uint32_t last) {
-    const uint32_t n = last - first;
-    const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
-    if (step > 1) return false;
-    folded->fibers.push_back({words[first], step});
-    return step == 1 ? kernels::is_run(words + first, n) : kernels::is_same(words + first, n);
-  });
-  return folds ? folded : nullptr;
-}
-
 }  // namespace
-
-void unfold(Segment& segment) {
-  const auto words = allocate_payload(segment.count);
-  const auto* fiber = segment.folded->fibers.data();
-  uint32_t end = 0;  // behind the last fiber
-  for_fibers(segment, [&](uint32_t first, uint32_t last) {
-    std::fill(words.get() + end, words.get() + first, 0U);
-    if (fiber->step == 0) {
-      std::fill(words.get() + first, words.get() + last, fiber->first);
-    } else {
-      std::iota(words.get() + first, words.get() + last, fiber->first);
-    }
-    end = last;
-    ++fiber;
-    return true;
-  });
-  std::fill(words.get() + end, words.get() + segment.count, 0U);
-  segment.payload = {words, words.get()};
-  segment.folded = nullptr;
-}
 
 template <typename T>
 template <typename Make>
@@ -160,9 +94,8 @@ Segment Carrier::copy(const Segment& segment, bool payload) {
   to.structure = structures_.find(segment.structure, copy_structure);
   to.arrivals.times = times_.find(segment.arrivals.times, copy_times);
   if (!payload || segment.payload.data == nullptr) return to;
-  to.payload = {};
-  to.folded = fold(segment);
-  if (to.folded == nullptr) to.payload = copy_payload(segment.payload, segment.count);
+  to.payload = {nullptr, nullptr, fold(segment)};
+  if (to.payload.folded == nullptr) to.payload = copy_payload(segment.payload, segment.count);
   return to;
 }
 

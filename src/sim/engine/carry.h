@@ -1,7 +1,7 @@
 // Takes segments from one thread to another as copies. A core that writes where another core has read waits for
 // that core, line by line, which costs more than all that is computed; so what passes is copied, past the
-// caches, into memory that is used for nothing else, and each thread's own chunks stay its own. Where every fiber
-// is a run or one word again and again (dense levels, references, repeated values), only that passes.
+// caches, into memory that is used for nothing else, and each thread's own chunks stay its own. What can be folded
+// (folded.h) passes so.
 #pragma once
 
 #include <array>
@@ -11,9 +11,6 @@
 #include "sim/engine/tokens.h"
 
 namespace fuseflow::engine {
-
-/// Makes the payload of a segment that came folded, in the memory of the thread that calls.
-void unfold(Segment& segment);
 
 /// Copies for the streams of one thread. What several streams share is copied once, as far as it is recent.
 class Carrier {

@@ -31,7 +31,8 @@ constexpr auto kLastDivision = milliseconds(100);
 // As measured, between the slowest and the fastest that the project's machine has shown.
 constexpr double kGiveToken = 0.2;
 constexpr double kTakeToken = 0.2;
-constexpr double kFolded = 0.3;  // of that, where fibers are runs
+constexpr double kToFold = 0.3;   // of that, where short fibers are runs
+constexpr double kFolded = 0.05;  // the same, where they come folded
 constexpr double kPassChunk = 300;
 
 void pause() {
@@ -40,9 +41,11 @@ void pause() {
 #endif
 }
 
-/// Whether the payloads of an output are mostly runs.
-bool folds(const Node& node, size_t output) {
-  return node.kind == NodeKind::repeat || (node.kind == NodeKind::scan && output == 1);
+/// What of an output's tokens crosses between threads.
+double passed(const Node& node, size_t o, const Output& output) {
+  if (output.folds) return kFolded;
+  const bool runs = node.kind == NodeKind::repeat || (node.kind == NodeKind::scan && o == 1);
+  return runs ? kToFold : 1;
 }
 
 double nanoseconds(std::chrono::steady_clock::duration time) {
@@ -348,9 +351,9 @@ Workload Crew::workload() {
       const auto tokens = static_cast<double>(output->tokens.load() - given_[i][o]);
       given_[i][o] += static_cast<int64_t>(tokens / 2);
       const double chunks = tokens / chunk_;
-      const double passed = folds(nodes_[i]->node(), o) ? kFolded * tokens : tokens;
-      net.giving = kGiveToken * passed + kPassChunk * chunks;
-      net.taking = kTakeToken * passed + kPassChunk * chunks;
+      const double crosses = tokens * passed(nodes_[i]->node(), o, *output);
+      net.giving = kGiveToken * crosses + kPassChunk * chunks;
+      net.taking = kTakeToken * crosses + kPassChunk * chunks;
       workload.nets.push_back(std::move(net));
     }
   }

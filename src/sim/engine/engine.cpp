@@ -96,6 +96,7 @@ class Run {
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
   void find_demand();
+  void allow_folded();
   void run_phases(int first, int last);
   void finish_phase();
   void check_ended();
@@ -114,7 +115,7 @@ class Run {
   const bool bounded_;  // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
   Context context_{program_, graph_, machine_, data_, nullptr, pool_.get(), nullptr, false,
-                   tuning_.chunk};
+                   tuning_.chunk, tuning_.folded};
   std::vector<Output> outputs_;                       // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
@@ -320,6 +321,16 @@ void Run::find_demand() {
   }
 }
 
+/// Which ports hand out folded payloads.
+void Run::allow_folded() {
+  for (const auto& node : nodes_) {
+    for (size_t i = 0; i < node->ports.size(); ++i) {
+      Port* port = node->ports[i];
+      if (port != nullptr) port->folded = node->takes_folded(i) || !node->reads(i);
+    }
+  }
+}
+
 /// Times by replay: more steps are worked out only where times wait for them.
 void Run::run_bounded() {
   replay_->start_phase(nodes_, start_);
@@ -347,6 +358,7 @@ void Run::run_phases(int first, int last) {
   if (result_.finish != Finish::done) return;
   make_nodes(first, last);
   find_demand();
+  allow_folded();
   if (bounded_) {
     run_bounded();
     return finish_phase();

@@ -44,7 +44,7 @@ class Entries {
   /// Adds values of n keys, base + coordinates[k], of one fiber. `values` may be null (only the presence
   /// counts).
   void add_many(uint64_t base, const uint32_t* coordinates, const float* values, uint32_t n) {
-    if (!dense_ || reduction_ != Reduction::sum || values == nullptr) {
+    if (!adds(values)) {
       for (uint32_t k = 0; k < n; ++k) {
         add(base + coordinates[k], values == nullptr ? 0 : values[k]);
       }
@@ -52,7 +52,7 @@ class Entries {
     }
     if (n >= kFew && coordinates[n - 1] - coordinates[0] == n - 1 &&
         kernels::is_run(coordinates, n)) {
-      return add_run(base + coordinates[0], values, n);
+      return sum_run(base + coordinates[0], values, n);
     }
     float* sums = values_.data() + base;
     uint8_t* marks = marks_.data() + base;
@@ -62,6 +62,12 @@ class Entries {
       marks[key] = 1;
       blocks_[(base + key) / kBlock] = 1;
     }
+  }
+
+  /// The same of keys that are `step` (0 or 1) apart from `key` on.
+  void add_run(uint64_t key, uint32_t step, const float* values, uint32_t n) {
+    if (step == 1 && adds(values)) return sum_run(key, values, n);
+    for (uint32_t k = 0; k < n; ++k) add(key + step * k, values == nullptr ? 0 : values[k]);
   }
 
   /// Calls visit(key, values, counts, n) for stretches of n keys that follow one another, in ascending
@@ -86,7 +92,12 @@ class Entries {
     blocks_[key / kBlock] = 1;
   }
 
-  void add_run(uint64_t key, const float* values, uint32_t n) {
+  /// Whether adding is a sum into the array.
+  bool adds(const float* values) const {
+    return dense_ && reduction_ == Reduction::sum && values != nullptr;
+  }
+
+  void sum_run(uint64_t key, const float* values, uint32_t n) {
     kernels::add_to(values_.data() + key, values, n);
     std::memset(marks_.data() + key, 1, n);
     std::memset(blocks_.data() + key / kBlock, 1, (key + n - 1) / kBlock - key / kBlock + 1);

@@ -26,6 +26,7 @@ struct Context {
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 16384;  ///< tokens a node gives at a time, about
+  uint32_t folded = 32;    ///< tokens of a fiber, on average, from which on payloads are folded
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
     return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
@@ -43,6 +44,8 @@ class EngineNode {
   virtual bool work() = 0;
   /// Whether the node reads the payloads of `input`.
   virtual bool reads(size_t input) const = 0;
+  /// Whether it works on folded payloads (folded.h) of `input` as they are.
+  virtual bool takes_folded(size_t) const { return false; }
   /// What a writer has stored; null for other kinds.
   virtual Written* written() { return nullptr; }
 
@@ -102,6 +105,8 @@ class EngineNode {
   void count_steps(int64_t n, int64_t first) { count_steps(n, first, n * pace_.interval); }
   /// The same where the steps' times are known; each costs the interval.
   void count_steps(uint32_t n, const TimeRef& steps);
+  /// Whether payloads of so many tokens with so many stops are given folded (folded.h).
+  bool worth_folding(size_t tokens, size_t stops) const { return tokens >= context_.folded * stops; }
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
   }

@@ -8,6 +8,7 @@
 #include "sim/engine/credit_times.h"
 #include "sim/engine/block_entries.h"
 #include "sim/engine/entries.h"
+#include "sim/engine/folded.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -61,6 +62,9 @@ class AccumulateNode final : public EngineNode {
   bool reads(size_t input) const override {
     if (input == value_) return reads_output(order_);
     return input >= value_ - order_;
+  }
+  bool takes_folded(size_t input) const override {
+    return input >= value_ - order_ && input < value_ && depth(input) == depth(value_) && !blocks_.blocked();
   }
 
   bool work() override {
@@ -155,7 +159,7 @@ class AccumulateNode final : public EngineNode {
     return factor;
   }
 
-  void check_coordinate(size_t input, uint32_t word) const {
+  void check_coordinate(size_t input, uint64_t word) const {
     if (word >= extents_[input - (value_ - order_)]) disagree("a coordinate is outside of its loop");
   }
 
@@ -164,12 +168,15 @@ class AccumulateNode final : public EngineNode {
     check_like(batch_, batch);
     arrivals_.push_back(batch.arrivals);
     if (input < value_ - order_) return;
-    const uint64_t extent = extents_[input - (value_ - order_)];
-    // Stops are 0.
-    if (kernels::largest(batch.payload.words(), n_) >= extent) {
-      disagree("a coordinate is outside of its loop");
+    coordinates_ = batch;
+    if (batch.payload.folded != nullptr) {
+      for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
+        const Run run = run_of(batch, s, first);
+        check_coordinate(input, uint64_t{run.first} + run.step * (last - first - 1));
+      });
+      return;
     }
-    coordinates_ = batch.payload;
+    check_coordinate(input, kernels::largest(batch.payload.words(), n_));  // stops are 0
   }
 
   void run() {
@@ -183,7 +190,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t s = 0; s < batch_.stops.size(); ++s) {
       const Stop& stop = batch_.stops[s];
       const uint32_t at = batch_.at(stop);
-      add(k, at);
+      add(s, k, at);
       k = at + 1;
       stop_code_ = StepCodes::stop(along_, s);
       if (!stop.done() && stop.level < order_) {
@@ -196,7 +203,7 @@ class AccumulateNode final : public EngineNode {
       flushed = true;
       from = k;
     }
-    add(k, n_);
+    add(batch_.stops.size(), k, n_);
     if (from < n_) {
       steps = follow(from, n_);
       if (flushed) append_times(all, steps, n_ - from);
@@ -216,7 +223,8 @@ class AccumulateNode final : public EngineNode {
     return steps;
   }
 
-  void add(uint32_t first, uint32_t last) {
+  /// Tokens first .. last-1 of the fiber up to the s-th stop.
+  void add(size_t s, uint32_t first, uint32_t last) {
     if (first >= last) return;
     stop_code_ = StepCodes::elements();
     log_step(0, last - first);
@@ -230,13 +238,17 @@ class AccumulateNode final : public EngineNode {
       stats_.flops += (last - first) * blocks_.volume();
       const auto* names = batch_.payload.words();
       for (uint32_t k = first; k < last; ++k) {
-        blocks_.add(base + coordinates_.words()[k], names == nullptr ? nullptr : names + k);
+        blocks_.add(base + coordinates_.payload.words()[k], names == nullptr ? nullptr : names + k);
       }
       return;
     }
     stats_.flops += last - first;
-    entries_.add_many(base, coordinates_.words() + first, values == nullptr ? nullptr : values + first,
-                      last - first);
+    if (values != nullptr) values += first;
+    if (coordinates_.payload.folded == nullptr) {
+      return entries_.add_many(base, coordinates_.payload.words() + first, values, last - first);
+    }
+    const Run run = run_of(coordinates_, s, first);
+    entries_.add_run(base + run.first, run.step, values, last - first);
   }
 
   /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
@@ -392,7 +404,7 @@ class AccumulateNode final : public EngineNode {
   uint32_t n_ = 0;
   uint32_t stop_code_ = 0;  // what the next logged step takes
   Batch batch_;
-  Payload coordinates_;  // innermost
+  Batch coordinates_;  // innermost
   struct Fiber {
     uint32_t first;
     uint32_t last;

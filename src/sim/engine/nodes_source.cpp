@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "sim/engine/along.h"
+#include "sim/engine/folded.h"
 #include "sim/engine/level_reader.h"
 #include "sim/engine/node.h"
 #include "sim/level_view.h"
@@ -81,8 +82,13 @@ class ScanNode final : public EngineNode {
     count_ = 0;
     gates_.clear();
     takes_.clear();
-    crd_ = reads_output(0) ? allocate_payload(chunk_) : nullptr;
-    ref_ = reads_output(1) ? allocate_payload(chunk_) : nullptr;
+    const bool runs = worth_folding(last_count_, last_stops_);
+    fold_crd_ = runs && reads_output(0) && view_.kind() == LevelKind::dense;
+    fold_ref_ = runs && reads_output(1) && (level_ != nullptr || view_.kind() == LevelKind::dense);
+    crd_ = reads_output(0) && !fold_crd_ ? allocate_payload(chunk_) : nullptr;
+    ref_ = reads_output(1) && !fold_ref_ ? allocate_payload(chunk_) : nullptr;
+    crd_runs_ = fold_crd_ ? new_runs() : nullptr;
+    ref_runs_ = fold_ref_ ? new_runs() : nullptr;
   }
 
   /// One fiber, or as much of it as there is room for. False: the next input token is not here.
@@ -255,18 +261,20 @@ class ScanNode final : public EngineNode {
         for (uint32_t k = 0; k < n; ++k) out[k] = crd[k] + offset;
       }
     }
-    if (ref_) {
-      uint32_t* out = ref_.get() + count_;
-      const auto first = static_cast<uint32_t>(at_);
-      for (uint32_t k = 0; k < n; ++k) out[k] = first + k;
-    }
+    const auto first = static_cast<uint32_t>(at_);
+    if (ref_) fill(ref_.get() + count_, first, n);
+    if (fold_ref_) ref_runs_->runs.back() = {first, 1};
   }
 
   void give_dense(uint32_t n) {
     const auto first = view_.element(fiber_, at_);
-    if (ref_ && first.position + n > kMaxStored) too_many();
-    if (crd_) fill(crd_.get() + count_, static_cast<uint32_t>(first.coordinate + node_.offset), n);
-    if (ref_) fill(ref_.get() + count_, static_cast<uint32_t>(first.position), n);
+    if (reads_output(1) && first.position + n > kMaxStored) too_many();
+    const auto coordinate = static_cast<uint32_t>(first.coordinate + node_.offset);
+    const auto position = static_cast<uint32_t>(first.position);
+    if (crd_) fill(crd_.get() + count_, coordinate, n);
+    if (ref_) fill(ref_.get() + count_, position, n);
+    if (fold_crd_) crd_runs_->runs.back() = {coordinate, 1};
+    if (fold_ref_) ref_runs_->runs.back() = {position, 1};
   }
 
   static void fill(uint32_t* out, uint32_t first, uint32_t n) {
@@ -323,12 +331,22 @@ class ScanNode final : public EngineNode {
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
     if (ref_) ref_[count_] = 0;
+    if (fold_crd_) crd_runs_->runs.emplace_back();
+    if (fold_ref_) ref_runs_->runs.emplace_back();
     ++count_;
+  }
+
+  std::shared_ptr<FoldedPayload> new_runs() const {
+    auto folded = std::make_shared<FoldedPayload>();
+    folded->runs.reserve(last_stops_ + 2);
+    folded->runs.emplace_back();
+    return folded;
   }
 
   void finish_chunk() {
     structure_->count = count_;
     last_stops_ = structure_->stops.size();
+    last_count_ = count_;
     const int64_t earliest = pace_.next();
     TimeRef gates;
     const bool gated = gate_arrivals(gates_, count_, earliest, {}, gates);
@@ -339,8 +357,8 @@ class ScanNode final : public EngineNode {
       ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, pace_.interval));
     }
     const StructureRef structure = std::move(structure_);
-    give(0, structure, {crd_, crd_.get()}, steps);
-    give(1, structure, {ref_, ref_.get()}, steps);
+    give(0, structure, {crd_, crd_.get(), std::move(crd_runs_)}, steps);
+    give(1, structure, {ref_, ref_.get(), std::move(ref_runs_)}, steps);
     crd_.reset();
     ref_.reset();
   }
@@ -363,9 +381,14 @@ class ScanNode final : public EngineNode {
   // the chunk being made
   std::shared_ptr<Structure> structure_;
   uint32_t count_ = 0;
-  size_t last_stops_ = 0;
+  size_t last_stops_ = 0;  // of the chunk before
+  size_t last_count_ = 0;  // the same: its tokens
   std::shared_ptr<uint32_t[]> crd_;
   std::shared_ptr<uint32_t[]> ref_;
+  bool fold_crd_ = false;  // into runs instead, the last of which is the current fiber's
+  bool fold_ref_ = false;
+  std::shared_ptr<FoldedPayload> crd_runs_;
+  std::shared_ptr<FoldedPayload> ref_runs_;
   std::vector<Gate> gates_;
   std::vector<uint32_t> takes_;  // by input token: the output token whose step takes it
 };

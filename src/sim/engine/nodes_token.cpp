@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <numeric>
 
 #include "sim/engine/along.h"
+#include "sim/engine/folded.h"
 #include "sim/engine/kernels.h"
 #include "sim/engine/level_reader.h"
 #include "sim/engine/token_node.h"
@@ -18,24 +21,59 @@ class MapNode final : public TokenNode {
  public:
   using TokenNode::TokenNode;
   bool reads(size_t) const override { return reads_output(0); }
+  bool takes_folded(size_t) const override { return true; }
 
  protected:
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
-    std::array<const float*, 3> operands{};
-    std::array<int, 3> strides{};
-    size_t next = 0;
-    for (size_t i = 0; i < node_.inputs.size(); ++i) {
-      const bool immediate = node_.inputs[i].is_immediate();
-      operands[i] = immediate ? &node_.inputs[i].immediate : inputs[next++].payload.values();
-      strides[i] = immediate ? 0 : 1;
-    }
-    const size_t count = node_.inputs.size();
-    evaluate_many(node_.op, {operands.data(), count}, {strides.data(), count},
-                  reinterpret_cast<float*>(out), n);
+    const bool folded = std::any_of(inputs.begin(), inputs.end(), [](const Batch& input) {
+      return input.payload.folded != nullptr;
+    });
+    if (!folded) return evaluate(inputs, 0, 0, n, out);
+    for_fibers(inputs.front(), [&](size_t s, uint32_t first, uint32_t last) {
+      evaluate(inputs, s, first, last, out);
+    });
   }
   void count(const std::vector<Batch>&, int64_t elements) override {
     stats_.flops += elements * op_info(node_.op).flops;
   }
+
+ private:
+  /// Tokens first .. last-1; where an input is folded, of the fiber up to the s-th stop.
+  void evaluate(const std::vector<Batch>& inputs, size_t s, uint32_t first, uint32_t last,
+                uint32_t* out) {
+    std::array<const float*, 3> operands{};
+    std::array<int, 3> strides{};
+    std::array<float, 3> repeated{};
+    size_t next = 0;
+    for (size_t i = 0; i < node_.inputs.size(); ++i) {
+      if (node_.inputs[i].is_immediate()) {
+        operands[i] = &node_.inputs[i].immediate;
+        continue;
+      }
+      const Batch& input = inputs[next++];
+      if (input.payload.folded == nullptr) {
+        operands[i] = input.payload.values() + first;
+        strides[i] = 1;
+        continue;
+      }
+      const Run run = run_of(input, s, first);
+      if (run.step == 0) {
+        std::memcpy(&repeated[i], &run.first, sizeof(float));
+        operands[i] = &repeated[i];
+        continue;
+      }
+      std::vector<uint32_t>& words = words_[i];  // numbers whose bits happen to be a run
+      words.resize(last - first + kSlack);
+      std::iota(words.begin(), words.end(), run.first);
+      operands[i] = reinterpret_cast<const float*>(words.data());
+      strides[i] = 1;
+    }
+    const size_t count = node_.inputs.size();
+    evaluate_many(node_.op, {operands.data(), count}, {strides.data(), count},
+                  reinterpret_cast<float*>(out) + first, last - first);
+  }
+
+  std::array<std::vector<uint32_t>, 3> words_;
 };
 
 class ArrayNode final : public TokenNode {
@@ -47,10 +85,13 @@ class ArrayNode final : public TokenNode {
     if (storage_ == nullptr) missing_data(tensor_.name);
     if (timed_memory()) make_sides(2);
   }
+  // Steps that wait for memory or for rows look at each reference.
+  bool takes_folded(size_t) const override { return before.empty() && gate.writer() < 0; }
 
  protected:
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     found_ = {};
+    if (inputs[0].payload.folded != nullptr) return load_runs(inputs[0], out);
     uint32_t from = 0;  // not loaded yet
     uint32_t k = 0;
     for (const Stop& stop : inputs[0].stops) {
@@ -65,10 +106,9 @@ class ArrayNode final : public TokenNode {
     load(inputs[0], from, n, out);
   }
   void count(const std::vector<Batch>& inputs, int64_t elements) override {
-    const uint32_t* refs = inputs[0].payload.words();
     const auto size = storage_->values.size();
-    const kernels::References found =
-        reads_output(0) ? found_ : kernels::references(refs, inputs[0].count);
+    if (!reads_output(0)) look_at(inputs[0]);
+    const kernels::References& found = found_;
     // Stops are references 0, which an empty tensor has not either.
     const bool none = size == 0 && found.absent < elements;
     if (none || found.beyond > std::max<size_t>(size, 1)) {
@@ -122,6 +162,44 @@ class ArrayNode final : public TokenNode {
     found_.beyond = std::max(found_.beyond, found.beyond);
   }
 
+  /// The same for whole fibers of references that follow one another, or are one again and again.
+  void load_runs(const Batch& input, uint32_t* out) {
+    const auto* values = reinterpret_cast<const uint32_t*>(storage_->values.data());
+    const uint64_t size = storage_->values.size();
+    uint32_t fill = 0;
+    std::memcpy(&fill, &tensor_.fill, sizeof(fill));
+    for_fibers(input, [&](size_t s, uint32_t first, uint32_t last) {
+      const Run run = run_of(input, s, first);
+      look_at(run, last - first);
+      const uint64_t end = uint64_t{run.first} + run.step * (last - first - 1);
+      if (end >= size) {  // absent, or an error that count() finds
+        std::fill(out + first, out + last, fill);
+      } else if (run.step == 0) {
+        std::fill(out + first, out + last, values[run.first]);
+      } else {
+        std::memcpy(out + first, values + run.first, (last - first) * sizeof(uint32_t));
+      }
+    });
+  }
+
+  void look_at(const Batch& input) {
+    if (input.payload.folded == nullptr) {
+      found_ = kernels::references(input.payload.words(), input.count);
+      return;
+    }
+    found_ = {};
+    for_fibers(input, [&](size_t s, uint32_t first, uint32_t last) {
+      look_at(run_of(input, s, first), last - first);
+    });
+  }
+  void look_at(Run run, uint32_t n) {
+    if (run.first == kAbsent) {
+      found_.absent += n;
+    } else {
+      found_.beyond = std::max<uint64_t>(found_.beyond, uint64_t{run.first} + run.step * (n - 1) + 1);
+    }
+  }
+
   const Tensor& tensor_;
   const Storage* storage_;
   kernels::References found_;  // of the batch at hand
@@ -139,9 +217,18 @@ class LocateNode final : public TokenNode {
     }
   }
 
+  bool takes_folded(size_t) const override { return plain() && gate.writer() < 0; }
+
  protected:
   bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {
     return level_.in_range(subscript(inputs, k));
+  }
+  Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (!plain()) return TokenNode::make_payload(inputs, n);
+    if (inputs[0].payload.folded != nullptr && inputs[1].payload.folded != nullptr) {
+      if (auto folded = find_runs(inputs)) return {nullptr, nullptr, std::move(folded)};
+    }
+    return TokenNode::make_payload({with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
   }
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
     if (gate.writer() >= 0) return log_gated(inputs, n);
@@ -184,11 +271,35 @@ class LocateNode final : public TokenNode {
     return coordinate;
   }
 
+  /// A dense level, looked up at a coordinate as it is.
+  bool plain() const {
+    const auto streams = std::count_if(ports.begin(), ports.end(), [](const Port* port) { return port != nullptr; });
+    return level_.kind() == LevelKind::dense && streams == 2 && node_.offset == 0 && node_.stride == 1;
+  }
+
+  /// References and coordinates of fibers that are runs give runs of positions; null if some do not.
+  std::shared_ptr<const FoldedPayload> find_runs(const std::vector<Batch>& inputs) const {
+    auto folded = std::make_shared<FoldedPayload>();
+    folded->begin = inputs[0].begin;
+    folded->first_stop = inputs[0].first_stop;
+    folded->runs.resize(inputs[0].stops.size() + 1);
+    bool folds = true;
+    for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
+      const Run refs = run_of(inputs[0], s, first);
+      const Run coordinates = run_of(inputs[1], s, first);
+      const uint64_t end = uint64_t{coordinates.first} + coordinates.step * (last - first - 1);
+      const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
+      folds = folds && refs.step == 0 && refs.first != kAbsent &&
+              end < static_cast<uint64_t>(level_.extent()) && position < static_cast<uint64_t>(kMaxStored);
+      folded->runs[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
+    });
+    return folds ? folded : nullptr;
+  }
+
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
     const Batch& batch = inputs[0];
     const uint32_t* refs = batch.payload.words();
-    if (level_.kind() == LevelKind::dense && inputs.size() == 2 && node_.offset == 0 &&
-        node_.stride == 1 && out != nullptr) {
+    if (plain() && out != nullptr) {
       const uint64_t beyond = kernels::locate_dense(refs, inputs[1].payload.words(),
                                                     static_cast<uint32_t>(level_.extent()), out, n);
       if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
@@ -211,6 +322,8 @@ class LocateNode final : public TokenNode {
   LevelView level_;
   std::optional<LevelReader> reader_;  // where memory takes time
   uint32_t last_ = kAbsent;
+  std::vector<uint32_t> refs_;  // words of folded inputs
+  std::vector<uint32_t> coordinates_;
 };
 
 /// coordinate and buffer.
@@ -218,6 +331,7 @@ class PassNode final : public TokenNode {
  public:
   using TokenNode::TokenNode;
   bool reads(size_t) const override { return reads_output(0); }
+  bool takes_folded(size_t) const override { return node_.kind == NodeKind::buffer; }
 
  protected:
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
@@ -242,36 +356,59 @@ class RepeatNode final : public EngineNode {
     const uint32_t ready = signal.ready();
     if (ready == 0 || ended_) return false;
     const Batch batch = signal.batch(ready);
-    std::shared_ptr<uint32_t[]> payload = reads_output(0) ? allocate_payload(ready) : nullptr;
     Along along(*ports[0], 1);
-    uint32_t n = 0;
-    try {
-      n = payload == nullptr ? along.walk(batch)
-                             : along.walk(batch, [&](uint32_t first, uint32_t last, uint32_t word) {
-                                 std::fill(payload.get() + first, payload.get() + last, word);
-                               });
-    } catch (const Disagreement& problem) {
-      disagree(problem.what);
-    }
+    Payload payload;
+    const uint32_t n = repeat(along, batch, payload);
     if (n == 0) return false;
     arrivals_.assign(1, batch.arrivals);
     along.add_arrivals(n, pace_.next(), arrivals_);
     const TimeRef steps = step_times(pace_, arrivals_, n);
     count_steps(n, steps);
     if (log.wanted) log_steps(batch, along, n);
-    const Payload kept = keeping({payload, payload.get()}, *ports[0], along.tokens());
+    const Payload kept = keeping(payload, *ports[0], along.tokens());
     along.take(steps, n);
-    for (const Stop& stop : batch.stops) {
-      if (batch.at(stop) >= n) break;
-      if (payload != nullptr) payload[batch.at(stop)] = 0;
-      ended_ = stop.done();
-    }
+    for (const Stop& stop : batch.stops) ended_ = ended_ || (batch.at(stop) < n && stop.done());
     signal.take(n, steps);
     give_like(0, batch, n, kept, steps);
     return true;
   }
 
  private:
+  /// The payloads of as many tokens as the repeated stream serves; how many.
+  uint32_t repeat(Along& along, const Batch& batch, Payload& payload) {
+    try {
+      if (!reads_output(0)) return along.walk(batch);
+      const bool folds = !ports[0]->blocks && worth_folding(batch.count, batch.stops.size());
+      return folds ? repeat_runs(along, batch, payload) : repeat_words(along, batch, payload);
+    } catch (const Disagreement& problem) {
+      disagree(problem.what);
+    }
+  }
+
+  static uint32_t repeat_words(Along& along, const Batch& batch, Payload& payload) {
+    const auto words = allocate_payload(batch.count);
+    const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t last, uint32_t word) {
+      std::fill(words.get() + first, words.get() + last, word);
+    });
+    for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
+    payload = {words, words.get()};
+    return n;
+  }
+
+  static uint32_t repeat_runs(Along& along, const Batch& batch, Payload& payload) {
+    auto folded = std::make_shared<FoldedPayload>();
+    folded->begin = batch.begin;
+    folded->first_stop = batch.first_stop;
+    folded->runs.resize(batch.stops.size() + 1);
+    size_t s = 0;  // the stop at the end of the fiber
+    const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t, uint32_t word) {
+      while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
+      folded->runs[s] = {word, 0};
+    });
+    payload.folded = std::move(folded);
+    return n;
+  }
+
   void log_steps(const Batch& batch, const Along& along, uint32_t n) {
     const auto add = [this](uint32_t code, uint32_t count) {
       log.add(code, count, [&](StepType& type) {

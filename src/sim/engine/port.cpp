@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/folded.h"
+
 namespace fuseflow::engine {
 
 void Port::push(const Segment& segment) {
@@ -28,7 +30,7 @@ void Port::append(Segment&& segment) {
 uint32_t Port::ready() {
   if (segments_.empty()) import();
   if (segments_.empty()) return 0;
-  if (segments_.front().folded != nullptr) unfold(segments_.front());
+  if (!folded && segments_.front().payload.folded != nullptr) unfold(segments_.front());
   return segments_.front().count - used_;
 }
 
@@ -90,7 +92,7 @@ bool PortCursor::next_segment() {
   if (next >= port_->segments_.size()) return false;
   segment_ = next;
   Segment& s = port_->segments_[next];
-  if (s.folded != nullptr) unfold(s);
+  if (!port_->folded && s.payload.folded != nullptr) unfold(s);
   k_ = next == 0 ? port_->used_ : 0;
   end_ = s.count;
   begin_ = s.begin;
@@ -120,8 +122,9 @@ void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {
   if (count == 0 || ports.empty()) return;
   tokens.store(tokens.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);  // the only writer
+  folds = payload.folded != nullptr;
   const Segment segment{structure, begin, count, first_stop, std::move(payload),
-                        timeless ? long_ago() : times.later(latency), nullptr};
+                        timeless ? long_ago() : times.later(latency)};
   if (record != nullptr) keep(segment, times);
   if (carrier == nullptr) {
     for (Port* port : ports) port->push(segment);
@@ -131,7 +134,8 @@ void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
   for (Port* port : ports) port->push(port->elsewhere ? carried : segment);
 }
 
-void Output::keep(const Segment& segment, const TimeRef& times) {
+void Output::keep(Segment segment, const TimeRef& times) {
+  if (segment.payload.folded != nullptr) unfold(segment);
   const Stops& stops = segment.structure->stops;
   size_t s = segment.first_stop;
   TimeCursor cursor(times);

@@ -45,6 +45,7 @@ class alignas(kCacheLine) Port {
   Credits* credits = nullptr;  ///< the producer is a bounded buffer that waits for the takes
   size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
   bool elsewhere = false;  ///< producer and consumer are worked by different threads
+  bool folded = false;     ///< the consumer takes folded payloads as they are, or reads none
 
   void push(const Segment& segment);
   /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
@@ -144,6 +145,7 @@ class alignas(kCacheLine) Output {
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
   bool timeless = false;  ///< times are worked out elsewhere: tokens are there from the beginning
+  bool folds = false;  ///< the latest payload is folded
   Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }
@@ -155,7 +157,7 @@ class alignas(kCacheLine) Output {
   }
 
  private:
-  void keep(const Segment& segment, const TimeRef& times);
+  void keep(Segment segment, const TimeRef& times);
 };
 
 }  // namespace fuseflow::engine

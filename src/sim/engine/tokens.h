@@ -35,18 +35,18 @@ inline std::shared_ptr<Structure> new_structure() {
   return std::allocate_shared<Structure>(PoolAllocator<Structure>());
 }
 
-/// Payloads of a segment whose fibers are runs, as they go from one thread to another (carry.h).
-struct FoldedPayload;
+struct FoldedPayload;  // folded.h
 
 /// Payloads by token (coordinates, references: uint32_t; values: float; blocks: their names in the
-/// BlockPool, kept too); 0 at stops. Null where no consumer reads them.
+/// BlockPool, kept too); 0 at stops. Null where no consumer reads them. Or folded, then they are words by fiber.
 struct Payload {
   std::shared_ptr<const void> keep;
   const void* data = nullptr;
+  std::shared_ptr<const FoldedPayload> folded = nullptr;
   const uint32_t* words() const { return static_cast<const uint32_t*>(data); }
   const float* values() const { return static_cast<const float*>(data); }
   Payload from(uint32_t k) const {
-    return {keep, data == nullptr ? nullptr : static_cast<const uint32_t*>(data) + k};
+    return {keep, data == nullptr ? nullptr : static_cast<const uint32_t*>(data) + k, folded};
   }
 };
 
@@ -64,7 +64,6 @@ struct Segment {
   uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
   Payload payload;          ///< of token `begin` and on
   TimeRef arrivals;         ///< the same
-  std::shared_ptr<const FoldedPayload> folded;  ///< set: stands for `payload`, which is to be made of it
 };
 
 }  // namespace fuseflow::engine

@@ -1,0 +1,77 @@
+#include "sim/engine/folded.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/engine/kernels.h"
+
+namespace fuseflow::engine {
+
+namespace {
+
+constexpr uint32_t kLeastPassed = 8;  // shorter fibers, on average, are passed to other threads as they are
+
+/// A whole segment as a batch.
+Batch all_of(const Segment& segment) {
+  const Stops& stops = segment.structure->stops;
+  const auto first = stops.begin() + segment.first_stop;
+  const auto last = std::lower_bound(first, stops.end(), segment.begin + segment.count,
+                                     [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  return {segment.structure,  segment.begin,   segment.count,   segment.first_stop,
+          std::span(first, last), segment.payload, segment.arrivals};
+}
+
+void write(Run run, uint32_t* words, uint32_t count) {
+  if (run.step == 0) {
+    std::fill_n(words, count, run.first);
+  } else {
+    std::iota(words, words + count, run.first);
+  }
+}
+
+}  // namespace
+
+void unfold(const Batch& batch, uint32_t* words) {
+  for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
+    write(run_of(batch, s, first), words + first, last - first);
+  });
+  for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
+}
+
+Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch) {
+  Batch with = batch;
+  if (batch.payload.folded == nullptr) return with;
+  scratch.resize(batch.count + kSlack);
+  unfold(batch, scratch.data());
+  with.payload = {nullptr, scratch.data(), nullptr};
+  return with;
+}
+
+void unfold(Segment& segment) {
+  const auto words = allocate_payload(segment.count);
+  unfold(all_of(segment), words.get());
+  segment.payload = {words, words.get(), nullptr};
+}
+
+std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
+  const Batch batch = all_of(segment);
+  if (batch.count < kLeastPassed * batch.stops.size()) return nullptr;
+  auto folded = std::make_shared<FoldedPayload>();
+  folded->begin = segment.begin;
+  folded->first_stop = segment.first_stop;
+  folded->runs.resize(batch.stops.size() + 1);
+  const uint32_t* words = segment.payload.words();
+  bool folds = true;
+  for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
+    if (!folds) return;
+    const uint32_t n = last - first;
+    const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
+    folds = step == 1   ? kernels::is_run(words + first, n)
+            : step == 0 ? kernels::is_same(words + first, n)
+                        : false;
+    folded->runs[s] = {words[first], step};
+  });
+  return folds ? folded : nullptr;
+}
+
+}  // namespace fuseflow::engine
