@@ -21,9 +21,11 @@ Batch all_of(const Segment& segment) {
           std::span(first, last), segment.payload, segment.arrivals};
 }
 
-void write(Run run, uint32_t* words, uint32_t count) {
+void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
   if (run.step == 0) {
-    std::fill_n(words, count, run.first);
+    std::fill_n(words, count, memory == nullptr ? run.first : memory[run.first]);
+  } else if (memory != nullptr) {
+    std::copy_n(memory + run.first, count, words);
   } else {
     std::iota(words, words + count, run.first);
   }
@@ -31,9 +33,20 @@ void write(Run run, uint32_t* words, uint32_t count) {
 
 }  // namespace
 
+Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last, std::vector<uint32_t>& scratch) {
+  if (batch.payload.folded == nullptr) return {batch.payload.words() + first, 1};
+  const Run run = run_of(batch, s, first);
+  const uint32_t* memory = batch.payload.folded->memory;
+  if (memory != nullptr) return {memory + run.first, run.step};
+  const uint32_t count = run.step == 0 ? 1 : last - first;
+  scratch.resize(count + kSlack);
+  write(run, nullptr, scratch.data(), count);
+  return {scratch.data(), run.step};
+}
+
 void unfold(const Batch& batch, uint32_t* words) {
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
-    write(run_of(batch, s, first), words + first, last - first);
+    write(run_of(batch, s, first), batch.payload.folded->memory, words + first, last - first);
   });
   for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
 }
@@ -56,10 +69,7 @@ void unfold(Segment& segment) {
 std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
   const Batch batch = all_of(segment);
   if (batch.count < kLeastPassed * batch.stops.size()) return nullptr;
-  auto folded = std::make_shared<FoldedPayload>();
-  folded->begin = segment.begin;
-  folded->first_stop = segment.first_stop;
-  folded->runs.resize(batch.stops.size() + 1);
+  auto runs = std::make_shared<Runs>(batch.stops.size() + 1);
   const uint32_t* words = segment.payload.words();
   bool folds = true;
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
@@ -69,9 +79,10 @@ std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
     folds = step == 1   ? kernels::is_run(words + first, n)
             : step == 0 ? kernels::is_same(words + first, n)
                         : false;
-    folded->runs[s] = {words[first], step};
+    (*runs)[s] = {words[first], step};
   });
-  return folds ? folded : nullptr;
+  if (!folds) return nullptr;
+  return std::make_shared<FoldedPayload>(FoldedPayload{segment.begin, segment.first_stop, std::move(runs), nullptr});
 }
 
 }  // namespace fuseflow::engine

@@ -1,6 +1,6 @@
 // Payloads whose fibers are runs (dense levels, references of whole fibers) or repeat one word, kept as such: a few
-// bytes a fiber instead of four a token. Nodes that can work on them do (EngineNode::takes_folded); for all others
-// a port makes words of them.
+// bytes a fiber instead of four a token. So are values that lie in memory one behind the other. Nodes that can work
+// on them do (EngineNode::takes_folded); for all others a port makes words of them.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,21 @@ struct Run {
   uint32_t step = 0;
 };
 
+using Runs = std::vector<Run, PoolAllocator<Run>>;
+
 /// A stretch of tokens of a structure, fiber by fiber: the one up to the stop `first_stop`, the one up to the next
 /// stop, ... Fibers without tokens here have any run.
 struct FoldedPayload {
-  uint32_t begin = 0;       ///< token of the structure where `runs.front()` starts
+  uint32_t begin = 0;       ///< token of the structure where the first run starts
   uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
-  std::vector<Run, PoolAllocator<Run>> runs;
+  std::shared_ptr<const Runs> runs;
+  const uint32_t* memory = nullptr;  ///< set: words are those at these places of it; it outlives all streams
+};
+
+/// Words of one fiber in memory.
+struct Words {
+  const uint32_t* first = nullptr;
+  uint32_t step = 1;  ///< 0: one word again and again
 };
 
 /// The run of a batch's fiber up to its s-th stop (stops.size(): up to its end), from the batch's token k on, which
@@ -31,7 +40,7 @@ inline Run run_of(const Batch& batch, size_t s, uint32_t k) {
   const FoldedPayload& folded = *batch.payload.folded;
   const size_t stop = batch.first_stop + s;
   const uint32_t start = stop == folded.first_stop ? folded.begin : batch.structure->stops[stop - 1].at + 1;
-  Run run = folded.runs[stop - folded.first_stop];
+  Run run = (*folded.runs)[stop - folded.first_stop];
   run.first += run.step * (batch.begin + k - start);
   return run;
 }
@@ -48,6 +57,10 @@ void for_fibers(const Batch& batch, Fiber&& fiber) {
   }
   if (k < batch.count) fiber(batch.stops.size(), k, batch.count);
 }
+
+/// The words of a batch's tokens first .. last-1, of the fiber up to its s-th stop; `scratch` is for those that are not
+/// in memory.
+Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last, std::vector<uint32_t>& scratch);
 
 /// The words of a folded batch, 0 at stops.
 void unfold(const Batch& batch, uint32_t* words);

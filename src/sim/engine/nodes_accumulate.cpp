@@ -64,7 +64,7 @@ class AccumulateNode final : public EngineNode {
     return input >= value_ - order_;
   }
   bool takes_folded(size_t input) const override {
-    return input >= value_ - order_ && input < value_ && depth(input) == depth(value_) && !blocks_.blocked();
+    return input >= value_ - order_ && depth(input) == depth(value_) && !blocks_.blocked();
   }
 
   bool work() override {
@@ -228,7 +228,6 @@ class AccumulateNode final : public EngineNode {
     if (first >= last) return;
     stop_code_ = StepCodes::elements();
     log_step(0, last - first);
-    const float* values = batch_.payload.values();
     uint64_t base = 0;
     if (order_ > 1) {
       while (fibers_[fiber_].last <= first) ++fiber_;
@@ -243,12 +242,24 @@ class AccumulateNode final : public EngineNode {
       return;
     }
     stats_.flops += last - first;
-    if (values != nullptr) values += first;
+    const float* values = values_of(s, first, last);
     if (coordinates_.payload.folded == nullptr) {
       return entries_.add_many(base, coordinates_.payload.words() + first, values, last - first);
     }
     const Run run = run_of(coordinates_, s, first);
     entries_.add_run(base + run.first, run.step, values, last - first);
+  }
+
+  /// Null if nobody reads them.
+  const float* values_of(size_t s, uint32_t first, uint32_t last) {
+    if (batch_.payload.folded == nullptr && batch_.payload.data == nullptr) return nullptr;
+    const Words words = words_of(batch_, s, first, last, scratch_);
+    if (words.step == 0 && last - first > 1) {
+      const uint32_t word = *words.first;
+      scratch_.assign(last - first, word);
+      return reinterpret_cast<const float*>(scratch_.data());
+    }
+    return reinterpret_cast<const float*>(words.first);
   }
 
   /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
@@ -405,6 +416,7 @@ class AccumulateNode final : public EngineNode {
   uint32_t stop_code_ = 0;  // what the next logged step takes
   Batch batch_;
   Batch coordinates_;  // innermost
+  std::vector<uint32_t> scratch_;
   struct Fiber {
     uint32_t first;
     uint32_t last;

@@ -87,8 +87,8 @@ class ScanNode final : public EngineNode {
     fold_ref_ = runs && reads_output(1) && (level_ != nullptr || view_.kind() == LevelKind::dense);
     crd_ = reads_output(0) && !fold_crd_ ? allocate_payload(chunk_) : nullptr;
     ref_ = reads_output(1) && !fold_ref_ ? allocate_payload(chunk_) : nullptr;
-    crd_runs_ = fold_crd_ ? new_runs() : nullptr;
-    ref_runs_ = fold_ref_ ? new_runs() : nullptr;
+    crd_runs_ = new_runs(fold_crd_);
+    ref_runs_ = new_runs(fold_ref_);
   }
 
   /// One fiber, or as much of it as there is room for. False: the next input token is not here.
@@ -263,7 +263,7 @@ class ScanNode final : public EngineNode {
     }
     const auto first = static_cast<uint32_t>(at_);
     if (ref_) fill(ref_.get() + count_, first, n);
-    if (fold_ref_) ref_runs_->runs.back() = {first, 1};
+    if (fold_ref_) ref_runs_->back() = {first, 1};
   }
 
   void give_dense(uint32_t n) {
@@ -273,8 +273,8 @@ class ScanNode final : public EngineNode {
     const auto position = static_cast<uint32_t>(first.position);
     if (crd_) fill(crd_.get() + count_, coordinate, n);
     if (ref_) fill(ref_.get() + count_, position, n);
-    if (fold_crd_) crd_runs_->runs.back() = {coordinate, 1};
-    if (fold_ref_) ref_runs_->runs.back() = {position, 1};
+    if (fold_crd_) crd_runs_->back() = {coordinate, 1};
+    if (fold_ref_) ref_runs_->back() = {position, 1};
   }
 
   static void fill(uint32_t* out, uint32_t first, uint32_t n) {
@@ -331,16 +331,22 @@ class ScanNode final : public EngineNode {
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
     if (ref_) ref_[count_] = 0;
-    if (fold_crd_) crd_runs_->runs.emplace_back();
-    if (fold_ref_) ref_runs_->runs.emplace_back();
+    if (fold_crd_) crd_runs_->emplace_back();
+    if (fold_ref_) ref_runs_->emplace_back();
     ++count_;
   }
 
-  std::shared_ptr<FoldedPayload> new_runs() const {
-    auto folded = std::make_shared<FoldedPayload>();
-    folded->runs.reserve(last_stops_ + 2);
-    folded->runs.emplace_back();
-    return folded;
+  std::shared_ptr<Runs> new_runs(bool folds) const {
+    if (!folds) return nullptr;
+    auto runs = std::make_shared<Runs>();
+    runs->reserve(last_stops_ + 2);
+    runs->emplace_back();
+    return runs;
+  }
+  /// The payloads of the chunk, which starts its structure.
+  static Payload payload(const std::shared_ptr<uint32_t[]>& words, std::shared_ptr<Runs> runs) {
+    if (runs == nullptr) return {words, words.get()};
+    return {nullptr, nullptr, std::make_shared<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
   }
 
   void finish_chunk() {
@@ -357,8 +363,8 @@ class ScanNode final : public EngineNode {
       ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, pace_.interval));
     }
     const StructureRef structure = std::move(structure_);
-    give(0, structure, {crd_, crd_.get(), std::move(crd_runs_)}, steps);
-    give(1, structure, {ref_, ref_.get(), std::move(ref_runs_)}, steps);
+    give(0, structure, payload(crd_, std::move(crd_runs_)), steps);
+    give(1, structure, payload(ref_, std::move(ref_runs_)), steps);
     crd_.reset();
     ref_.reset();
   }
@@ -387,8 +393,8 @@ class ScanNode final : public EngineNode {
   std::shared_ptr<uint32_t[]> ref_;
   bool fold_crd_ = false;  // into runs instead, the last of which is the current fiber's
   bool fold_ref_ = false;
-  std::shared_ptr<FoldedPayload> crd_runs_;
-  std::shared_ptr<FoldedPayload> ref_runs_;
+  std::shared_ptr<Runs> crd_runs_;
+  std::shared_ptr<Runs> ref_runs_;
   std::vector<Gate> gates_;
   std::vector<uint32_t> takes_;  // by input token: the output token whose step takes it
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 
 #include "sim/engine/along.h"
 #include "sim/engine/folded.h"
@@ -43,37 +42,22 @@ class MapNode final : public TokenNode {
                 uint32_t* out) {
     std::array<const float*, 3> operands{};
     std::array<int, 3> strides{};
-    std::array<float, 3> repeated{};
     size_t next = 0;
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       if (node_.inputs[i].is_immediate()) {
         operands[i] = &node_.inputs[i].immediate;
         continue;
       }
-      const Batch& input = inputs[next++];
-      if (input.payload.folded == nullptr) {
-        operands[i] = input.payload.values() + first;
-        strides[i] = 1;
-        continue;
-      }
-      const Run run = run_of(input, s, first);
-      if (run.step == 0) {
-        std::memcpy(&repeated[i], &run.first, sizeof(float));
-        operands[i] = &repeated[i];
-        continue;
-      }
-      std::vector<uint32_t>& words = words_[i];  // numbers whose bits happen to be a run
-      words.resize(last - first + kSlack);
-      std::iota(words.begin(), words.end(), run.first);
-      operands[i] = reinterpret_cast<const float*>(words.data());
-      strides[i] = 1;
+      const Words words = words_of(inputs[next++], s, first, last, scratch_[i]);
+      operands[i] = reinterpret_cast<const float*>(words.first);
+      strides[i] = static_cast<int>(words.step);
     }
     const size_t count = node_.inputs.size();
     evaluate_many(node_.op, {operands.data(), count}, {strides.data(), count},
                   reinterpret_cast<float*>(out) + first, last - first);
   }
 
-  std::array<std::vector<uint32_t>, 3> words_;
+  std::array<std::vector<uint32_t>, 3> scratch_;
 };
 
 class ArrayNode final : public TokenNode {
@@ -89,6 +73,16 @@ class ArrayNode final : public TokenNode {
   bool takes_folded(size_t) const override { return before.empty() && gate.writer() < 0; }
 
  protected:
+  /// Values of folded references stay where they are.
+  Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
+    const auto& references = inputs[0].payload.folded;
+    if (references == nullptr || references->memory != nullptr) return TokenNode::make_payload(inputs, n);
+    look_at(inputs[0]);
+    if (found_.absent > 0 || found_.beyond > storage_->values.size()) return TokenNode::make_payload(inputs, n);
+    auto values = std::make_shared<FoldedPayload>(*references);
+    values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
+    return {nullptr, nullptr, std::move(values)};
+  }
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     found_ = {};
     if (inputs[0].payload.folded != nullptr) return load_runs(inputs[0], out);
@@ -279,10 +273,7 @@ class LocateNode final : public TokenNode {
 
   /// References and coordinates of fibers that are runs give runs of positions; null if some do not.
   std::shared_ptr<const FoldedPayload> find_runs(const std::vector<Batch>& inputs) const {
-    auto folded = std::make_shared<FoldedPayload>();
-    folded->begin = inputs[0].begin;
-    folded->first_stop = inputs[0].first_stop;
-    folded->runs.resize(inputs[0].stops.size() + 1);
+    auto runs = std::make_shared<Runs>(inputs[0].stops.size() + 1);
     bool folds = true;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       const Run refs = run_of(inputs[0], s, first);
@@ -291,9 +282,11 @@ class LocateNode final : public TokenNode {
       const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
       folds = folds && refs.step == 0 && refs.first != kAbsent &&
               end < static_cast<uint64_t>(level_.extent()) && position < static_cast<uint64_t>(kMaxStored);
-      folded->runs[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
+      (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
     });
-    return folds ? folded : nullptr;
+    if (!folds) return nullptr;
+    return std::make_shared<FoldedPayload>(
+        FoldedPayload{inputs[0].begin, inputs[0].first_stop, std::move(runs), nullptr});
   }
 
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
@@ -396,16 +389,13 @@ class RepeatNode final : public EngineNode {
   }
 
   static uint32_t repeat_runs(Along& along, const Batch& batch, Payload& payload) {
-    auto folded = std::make_shared<FoldedPayload>();
-    folded->begin = batch.begin;
-    folded->first_stop = batch.first_stop;
-    folded->runs.resize(batch.stops.size() + 1);
+    auto runs = std::make_shared<Runs>(batch.stops.size() + 1);
     size_t s = 0;  // the stop at the end of the fiber
     const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t, uint32_t word) {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
-      folded->runs[s] = {word, 0};
+      (*runs)[s] = {word, 0};
     });
-    payload.folded = std::move(folded);
+    payload.folded = std::make_shared<FoldedPayload>(FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
     return n;
   }
 
