@@ -1,11 +1,11 @@
 // Estimates on random programs: from the data, FLOPs, tokens and bytes of every region that no
 // filter decides equal the simulator's; the bound never exceeds its cycles, on an unbounded and on
 // a tight machine. `estimate_property --count N --seed S`.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 #include "check.h"
 #include "estimate/estimate.h"
@@ -117,13 +117,7 @@ void try_program(uint64_t seed, Tally& tally) {
   }
 }
 
-int run(int argc, char** argv) {
-  uint64_t seed = 1;
-  uint64_t count = 300;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--count") == 0) count = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 10);
-  }
+int run(uint64_t seed, uint64_t count) {
   Tally tally;
   for (uint64_t s = seed; s < seed + count; ++s) {
     try {
@@ -142,5 +136,11 @@ int run(int argc, char** argv) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  return fuseflow::testing::run(argc, argv);
+  CLI::App app("Estimates of random programs against the simulator.", "estimate_property");
+  uint64_t seed = 1;
+  uint64_t count = 300;
+  app.add_option("--seed", seed, "The first program (default: 1)");
+  app.add_option("--count", count, "How many programs (default: 300)");
+  CLI11_PARSE(app, argc, argv);
+  return fuseflow::testing::run(seed, count);
 }

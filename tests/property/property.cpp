@@ -3,8 +3,9 @@
 //   lower_property --count 100000 --seed 7        more programs
 //   lower_property --seed 7 --only                one program, printed
 //   lower_property --mutant N                     shows that a broken rule is noticed
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "check.h"
@@ -23,19 +24,13 @@ struct Arguments {
   Mutant mutant = Mutant::none;
 };
 
-Arguments parse_arguments(int argc, char** argv) {
-  Arguments result;
-  for (int i = 1; i < argc; ++i) {
-    const std::string key = argv[i];
-    const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
-    if (key == "--seed") result.seed = number();
-    if (key == "--count") result.count = number();
-    if (key == "--only") result.only = true;
-    if (key == "--quiet") result.quiet = true;
-    if (key == "--mutant") result.mutant = static_cast<Mutant>(number());
-  }
-  if (result.only) result.count = 1;
-  return result;
+void add_options(CLI::App& app, Arguments& a) {
+  app.add_option("--seed", a.seed, "The first program (default: 1)");
+  app.add_option("--count", a.count, "How many programs (default: 1000)");
+  app.add_flag("--only", a.only, "One program, printed before and after lowering");
+  app.add_flag("--quiet", a.quiet, "Do not list refusals; shrink the first failure only");
+  app.add_option("--mutant", a.mutant, "Break a rule (1 .. 9, ir-spec/lowering.md): succeeds if that is noticed")
+      ->transform(CLI::Range(1, 9));
 }
 
 /// Text, for a failure: what went wrong, the program before lowering.
@@ -44,7 +39,8 @@ void print_failure(uint64_t seed, const CheckResult& result, const Program& prog
               print_program(program).c_str());
 }
 
-int run(const Arguments& arguments) {
+int run(Arguments arguments) {
+  if (arguments.only) arguments.count = 1;
   uint64_t refused = 0;
   uint64_t failed = 0;
   for (uint64_t n = 0; n < arguments.count; ++n) {
@@ -87,5 +83,9 @@ int run(const Arguments& arguments) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  return fuseflow::testing::run(fuseflow::testing::parse_arguments(argc, argv));
+  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.", "lower_property");
+  fuseflow::testing::Arguments arguments;
+  fuseflow::testing::add_options(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  return fuseflow::testing::run(arguments);
 }
