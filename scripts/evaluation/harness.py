@@ -117,14 +117,14 @@ class Harness:
             return auto if float(costs[1]["cycles"]) < float(costs[0]["cycles"]) else name
         return auto if known[1] else name
 
-    def measure(self, name, machine="ideal", expect=None):
+    def measure(self, name, machine="ideal", expect=None, least=0):
         """The total's counts as numbers, and `source`: simulated (and checked), or estimated.
         `expect`: a dictionary shared by the programs of one model; the first keeps its result there
-        and the others are compared with it."""
+        and the others are compared with it. `least`: tokens that are simulated in any tier."""
         total = self.estimate(name, machine)
         result = numbers(total) if total else {"source": "simulated"}
         tokens = result.get("tokens", 0)
-        if total and tokens > self.limits["tokens"]:
+        if total and tokens > max(least, self.limits["tokens"]):
             result["source"] = "estimated"
             return result
         with self.alone if tokens > LARGE else contextlib.nullcontext():

@@ -178,13 +178,13 @@ def _attention(t, s, heads, dh, block, q="q", k="k", v="v"):
     t.region("av", f"%av[h, i, l] = sum(j) %soft[h, i, j] * %{v}[j, h, l]")
 
 
-def attention(s, dh, block):
-    """BigBird attention of one head: mask, scores, softmax, values."""
+def attention(s, dh, block, heads=1):
+    """BigBird attention: mask, scores, softmax, values."""
     t = Text("bigbird")
     for name in "qkv":
-        t.tensor("input", name, (s, 1, dh), "dense,dense,dense", f"dense(seed={ord(name)})",
+        t.tensor("input", name, (s, heads, dh), "dense,dense,dense", f"dense(seed={ord(name)})",
                  "facts(finite)")
-    _attention(t, s, 1, dh, block)
+    _attention(t, s, heads, dh, block)
     return str(t).replace("temp %av", "result %av"), [["qk", "scale", "masked", "soft", "av"]]
 
 
