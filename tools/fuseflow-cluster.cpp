@@ -14,6 +14,7 @@
 #include "machine/keys.h"
 #include "machine_options.h"
 #include "support/tool.h"
+#include "thread_options.h"
 
 namespace {
 
@@ -32,6 +33,7 @@ struct Options {
   int64_t table_up_to = 4096;
   bool measure = false;
   bool evaluate = false;
+  int threads = 1;
   bool program = false;
 };
 
@@ -130,8 +132,7 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
   const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
   std::string text = evaluation_header();
   bool right = true;
-  for (const Chain& chain : chains) {
-    const Evaluation row = evaluate(padded(chain), machine, o.top);
+  for (const Evaluation& row : evaluate(chains, machine, o.top, o.threads)) {
     right = right && row.values.passed;
     text += evaluation_row(row, machine);
   }
@@ -337,6 +338,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--measure", o.measure, "With --explain: go on to measure");
   app.add_flag("--evaluate", o.evaluate,
                "Print the evaluation table: the chain given, or all 26 workloads");
+  add_threads_option(app, o.threads, "--evaluate: ");
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
   app.add_option("--plans", o.plans, "Write the kept plans (CSV)")

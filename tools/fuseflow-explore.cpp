@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <mutex>
-#include <thread>
 
 #include "explore/search.h"
 #include "explore/seeds.h"
@@ -12,6 +11,7 @@
 #include "ir/print.h"
 #include "machine_options.h"
 #include "support/tool.h"
+#include "thread_options.h"
 
 namespace fuseflow {
 namespace {
@@ -74,10 +74,7 @@ void add_options(CLI::App& app, ExploreOptions& o) {
                  "CSVs of all shards: print what one run would (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
-  o.search.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  app.add_option("--threads", o.search.threads, "Host threads; results do not depend on it")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(app, o.search.threads);
 }
 
 void parse_shard(const std::string& text, SearchOptions& search) {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "estimate/estimate.h"
 #include "import/import.h"
@@ -21,6 +20,7 @@
 #include "support/heap.h"
 #include "support/tool.h"
 #include "tensor/write.h"
+#include "thread_options.h"
 
 namespace fuseflow {
 namespace {
@@ -85,10 +85,7 @@ void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("--trace", o.trace_file,
                  "Write a timeline for Perfetto, 1 cycle = 1 us")
       ->option_text("FILE");
-  o.run.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  app.add_option("--threads", o.run.threads, "Host threads; results do not depend on it")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
       ->option_text("N")
       ->check(number_from(0, false));

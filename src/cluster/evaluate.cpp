@@ -1,9 +1,14 @@
 #include "cluster/evaluate.h"
 
 #include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <functional>
 
 #include "cluster/lower_plan.h"
 #include "cluster/recognize.h"
@@ -36,6 +41,55 @@ int64_t median_random_cycles(const Chain& chain, const Machine& machine, int pla
 
 double ratio(int64_t of, int64_t to) {
   return to == 0 ? 0 : static_cast<double>(of) / static_cast<double>(to);
+}
+
+using Task = std::function<void()>;
+
+/// What an evaluation consists of; none needs another's result.
+std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, int top) {
+  const Chain& chain = result.chain;
+  return {
+      [&, top] { result.unfused = unfused(chain, machine, top, Kernels::separate); },
+      [&, top] { result.unfused_folded = unfused(chain, machine, top, Kernels::folded); },
+      [&, top] { result.unfused_fixed = unfused(chain, machine, top, Kernels::fixed); },
+      [&, top] { result.scratchpad_only = best_of(chain, machine, top, Holding::scratchpad); },
+      [&, top] { result.one_core = best_of(chain, machine, top, Holding::one_core); },
+      [&, top] {
+        result.analyzer_cycles = median_random_cycles(chain, machine, top, Holding::one_core);
+      },
+      [&, top] {
+        result.random_cycles = median_random_cycles(chain, machine, top, Holding::linked);
+      },
+      [&, top] {
+        result.linked = best_of(chain, machine, top, Holding::linked);
+        if (result.linked.rank == 0) return;
+        result.values = check_values(chain, result.linked.plan.plan, machine);
+      },
+  };
+}
+
+/// Runs all tasks, one at a time on each thread: they differ a thousandfold in size. Of several
+/// errors the first task's is thrown, whichever came first.
+void run_tasks(const std::vector<Task>& tasks, int threads) {
+  std::vector<std::exception_ptr> errors(tasks.size());
+  // Without it an arena of more threads than the host has gets a warning instead.
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<size_t>(threads));
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    const auto run = [&](const tbb::blocked_range<size_t>& range) {
+      try {
+        tasks[range.begin()]();
+      } catch (...) {
+        errors[range.begin()] = std::current_exception();
+      }
+    };
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, tasks.size(), 1), run,
+                      tbb::simple_partitioner());
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 std::string optional_plan(const MeasuredPlan& plan) {
@@ -74,20 +128,16 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
 }
 
-Evaluation evaluate(const Chain& padded_chain, const Machine& machine, int top) {
-  Evaluation result;
-  result.chain = padded_chain;
-  result.unfused = unfused(padded_chain, machine, top, Kernels::separate);
-  result.unfused_folded = unfused(padded_chain, machine, top, Kernels::folded);
-  result.unfused_fixed = unfused(padded_chain, machine, top, Kernels::fixed);
-  result.scratchpad_only = best_of(padded_chain, machine, top, Holding::scratchpad);
-  result.one_core = best_of(padded_chain, machine, top, Holding::one_core);
-  result.analyzer_cycles = median_random_cycles(padded_chain, machine, top, Holding::one_core);
-  result.random_cycles = median_random_cycles(padded_chain, machine, top, Holding::linked);
-  result.linked = best_of(padded_chain, machine, top, Holding::linked);
-  if (result.linked.rank > 0) {
-    result.values = check_values(padded_chain, result.linked.plan.plan, machine);
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine, int top,
+                                 int threads) {
+  std::vector<Evaluation> result(chains.size());
+  std::vector<Task> tasks;
+  for (size_t i = 0; i < chains.size(); ++i) {
+    result[i].chain = padded(chains[i]);
+    const std::vector<Task> more = tasks_of(result[i], machine, top);
+    tasks.insert(tasks.end(), more.begin(), more.end());
   }
+  run_tasks(tasks, threads);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cluster/baseline.h"
 #include "cluster/measure.h"
@@ -35,8 +36,10 @@ struct Evaluation {
   ValueCheck values;
 };
 
-/// `top` plans of each search are measured. A scratchpad_only or one_core of rank 0 does not fit.
-Evaluation evaluate(const Chain& padded_chain, const Machine& machine, int top);
+/// One for each chain, in their order, whatever the number of host threads. `top` plans of each
+/// search are measured. A scratchpad_only or one_core of rank 0 does not fit.
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine, int top,
+                                 int threads);
 
 std::string evaluation_header();
 std::string evaluation_row(const Evaluation& evaluation, const Machine& machine);
