@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "support/error.h"
 
@@ -138,15 +139,20 @@ class StatisticalCounter {
     if (kind == LevelKind::singleton) return {there, there};
     const LevelStatistics& stats = level(node.tensor, node.level);
     if (stats.fibers <= 0) return {};
-    if (size_biased(ref) && stats.entries > 0) {
-      return {there * stats.squares / stats.entries * clipped, there};
+    if (reached_by_itself(ref)) {
+      const double named = total(stats.reached.number);
+      if (named > 0) {
+        return {there * total(stats.reached.sum) / named * clipped,
+                there * (1 - stats.reached.number[0] / named)};
+      }
     }
     return {there * stats.entries / stats.fibers * clipped, there * stats.nonempty / stats.fibers};
   }
 
   /// The reference is looked up by a coordinate that was listed in a tensor of the same name and
-  /// extent: long fibers are met more often, as in a graph whose edges go both ways.
-  bool size_biased(StreamId ref) {
+  /// extent: a fiber is met as often as entries name it, so that in most graphs long ones are met
+  /// more often.
+  bool reached_by_itself(StreamId ref) {
     const Node& locate = made_by(ref);
     if (locate.kind != NodeKind::locate) return false;
     const Column crd = s_.canonical[static_cast<size_t>(locate.inputs[1].stream)];
@@ -242,24 +248,33 @@ class StatisticalCounter {
     if (ending.nonempty <= 0 || whole <= 0) return {};
     if (order > 0 && s_.info(loop).opening == Opening::counted) return inner;
     const Spread* rows = nullptr;
-    bool biased = false;
     if (s_.info(ended).opening == Opening::scanned) {
       const Node& scan = s_.node(s_.info(ended).opener);
       const bool listed = scan.tensor >= 0 && is_listed(scan);
-      if (listed) rows = &level(scan.tensor, scan.level).lengths;
-      biased = listed && size_biased(scan.inputs[0].stream);
+      if (listed) rows = &lengths_met(scan);
     }
     double weight = 0;
     double length = 0;
     for (size_t b = 1; rows != nullptr && b < rows->number.size(); ++b) {
       if (rows->number[b] <= 0) continue;
-      const double w = biased ? rows->sum[b] : rows->number[b];
-      length += w * united_fibers(loop, inner, rows->sum[b] / rows->number[b], whole);
-      weight += w;
+      const double each = rows->sum[b] / rows->number[b];
+      length += rows->number[b] * united_fibers(loop, inner, each, whole);
+      weight += rows->number[b];
     }
     length = weight > 0 ? length / weight
                         : united_fibers(loop, inner, ending.length / ending.nonempty, whole);
     return {ending.nonempty * length, ending.nonempty * some(length, whole).nonempty};
+  }
+
+  /// The lengths of the fibers that a scan of a listed level goes through.
+  const Spread& lengths_met(const Node& scan) {
+    const LevelStatistics& stats = level(scan.tensor, scan.level);
+    const bool again = reached_by_itself(scan.inputs[0].stream) && total(stats.reached.number) > 0;
+    return again ? stats.reached : stats.lengths;
+  }
+
+  static double total(const std::array<double, 33>& classes) {
+    return std::accumulate(classes.begin(), classes.end(), 0.0);
   }
 
   bool is_listed(const Node& scan) const {
@@ -376,7 +391,6 @@ class StatisticalCounter {
         here.nonempty = std::min(space.nonempty, here.fibers);
       }
       const double mean = here.nonempty > 0 ? here.entries / here.nonempty : 0;
-      here.squares = here.entries * (mean + 1);
       here.longest = std::min(level_extent(t, l), 2 * mean + 1);
       here.lengths.add(0, here.fibers - here.nonempty);
       here.lengths.add(static_cast<uint32_t>(std::lround(mean)), here.nonempty);
@@ -414,7 +428,6 @@ TensorStatistics statistics_of(const Storage& storage) {
         const double length = level.pos[f + 1] - level.pos[f];
         stats.nonempty += length > 0 ? 1 : 0;
         stats.longest = std::max(stats.longest, length);
-        stats.squares += length * length;
         stats.lengths.add(level.pos[f + 1] - level.pos[f]);
       }
     }
@@ -422,6 +435,10 @@ TensorStatistics statistics_of(const Storage& storage) {
       std::vector<uint32_t> occurs(static_cast<size_t>(level.extent), 0);
       for (const uint32_t c : level.crd) ++occurs[c];
       for (const uint32_t n : occurs) stats.coordinates.add(n);
+      const bool square = level.pos.size() == occurs.size() + 1;
+      for (size_t f = 0; square && f < occurs.size(); ++f) {
+        stats.reached.add(level.pos[f + 1] - level.pos[f], occurs[f]);
+      }
     }
     result.levels.push_back(stats);
   }

@@ -23,9 +23,10 @@ struct LevelStatistics {
   double entries = 0;
   double nonempty = 0;  ///< fibers that have entries
   double longest = 0;
-  double squares = 0;  ///< sum of squared fiber lengths: a fiber met through a coordinate of a
-                       ///< square tensor is long in proportion to its own length
-  Spread lengths;      ///< of fibers
+  Spread lengths;  ///< of fibers
+  /// Of fibers, each as often as an entry of the level names it by its coordinate: of a square
+  /// tensor, what is met by going on from an entry. Empty if the tensor is not square.
+  Spread reached;
   Spread coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
 };
 

@@ -210,5 +210,25 @@ TEST(Estimate, StatisticsComeNear) {
               0.05 * exact.total.dram_read_bytes);
 }
 
+/// Rows of a graph that are reached through its own entries: the edges point where they like, so a
+/// row is met as often as others name it, not in proportion to its own length.
+TEST(Estimate, StatisticsOfNeighboursOfNeighbours) {
+  const Program program = lowered(
+      "input %a: f32[500, 500] dense,compressed facts(finite) = "
+      "power_law(shape=[500,500],density=0.02,seed=4)\n"
+      "input %x: f32[500, 8] dense,dense facts(finite) = uniform(shape=[500,8],density=1,seed=2)\n"
+      "temp %t: f32[500, 8] dense,dense\n"
+      "result %y: f32[500, 8] dense,dense\n"
+      "region @y {\n place %t in %y = recompute\n %t[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
+      " %y[i, f] = sum(j) %a[i, j] * %t[j, f]\n}\n");
+  const TensorData data = load_patterns(program);
+  const ProgramEstimate exact = estimate_from_data(program, data, {});
+  const ProgramEstimate guess =
+      estimate_from_statistics(program, estimate::statistics_of(program, data), {});
+  EXPECT_NEAR(guess.total.flops, exact.total.flops, 1e-6 * exact.total.flops);
+  EXPECT_NEAR(guess.total.dram_read_bytes, exact.total.dram_read_bytes,
+              1e-4 * exact.total.dram_read_bytes);
+}
+
 }  // namespace
 }  // namespace fuseflow
