@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimate/first_output.h"
 #include "estimate/memory_time.h"
 #include "graph/blocks.h"
 #include "sim/run.h"
@@ -231,11 +232,7 @@ class Costing {
 
   /// Steps until the first output, beyond the latency: a reduction's first fiber, a flush.
   double fill(const Node& node, const NodeCost& cost) const {
-    if (node.kind != NodeKind::reduce && node.kind != NodeKind::accumulate) return 0;
-    const StreamId last = node.inputs[node.inputs.size() - 1].stream;
-    const StreamId ending = node.kind == NodeKind::reduce ? last : node.inputs[1].stream;
-    const double fibers = std::max(1.0, in_space(ending).nonempty);
-    return std::max(0.0, cost.busy / fibers - 1);
+    return is_reduction(node) ? std::max(0.0, cost.busy / reduced_fibers(s_, counts_, node) - 1) : 0;
   }
 
   /// Cycles that a node's first result waits for memory.
@@ -245,63 +242,72 @@ class Costing {
   }
 
   void cycles() {
-    const size_t n = graph_.nodes.size();
-    int phases = 0;
-    for (const Node& node : graph_.nodes) phases = std::max(phases, node.phase + 1);
-    std::vector<double> estimate(static_cast<size_t>(phases), 0);
-    std::vector<double> bound(static_cast<size_t>(phases), 0);
-    for (const bool least : {false, true}) {
-      std::vector<double> head(n, 0);
-      std::vector<double> tail(n, 0);
-      paths(least, head, tail);
-      if (!least) head_ = head;
-      for (size_t i = 0; i < n; ++i) {
-        const auto p = static_cast<size_t>(graph_.nodes[i].phase);
-        const NodeCost& cost = out_.nodes[i];
-        const double ends = head[i] + (least ? cost.least : cost.busy) + tail[i] + (least ? 1 : 0);
-        (least ? bound : estimate)[p] = std::max((least ? bound : estimate)[p], ends);
-      }
+    first_ = first_outputs(s_, counts_, out_.nodes);
+    tail_ = tails();
+    head_.assign(graph_.nodes.size(), 0);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
+      by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
     }
-    for (size_t i = 0; i < n; ++i) {
-      const auto p = static_cast<size_t>(graph_.nodes[i].phase);
-      estimate[p] = std::max(estimate[p], throttled(static_cast<NodeId>(i), head_));
-    }
-    if (memory_.timed) wait_for_memory(estimate);
-    double longest = -1;
-    for (size_t i = 0; i < n; ++i) {
-      if (out_.nodes[i].busy > longest) {
-        longest = out_.nodes[i].busy;
-        out_.limit = static_cast<NodeId>(i);
-      }
-    }
-    for (int p = 0; p < phases; ++p) {
+    const std::vector<double> least = least_heads();
+    for (int p = 0; p < static_cast<int>(by_phase_.size());) {
       const int end = graph_.last_started_with(p) + 1;
-      out_.cycles += together(p, end, estimate);
-      out_.bound += *std::max_element(bound.begin() + p, bound.begin() + end);
-      p = end - 1;
+      out_.cycles += together(p, end);
+      double bound = 0;
+      for (int q = p; q < end; ++q) {
+        for (const size_t i : by_phase_[static_cast<size_t>(q)]) {
+          bound = std::max(bound, least[i] + out_.nodes[i].least + tail_[i] + 1);
+        }
+      }
+      out_.bound += bound;
+      p = end;
+    }
+    if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
+      out_.cycles += memory_.of_port(memory_.bursts(loaded_, 1)) + memory_.latency;
+    }
+    double longest = -1;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (out_.nodes[i].busy <= longest) continue;
+      longest = out_.nodes[i].busy;
+      out_.limit = static_cast<NodeId>(i);
     }
   }
 
-  /// Cycles of the phases [first, end), which start together: each waits for the rows of the
-  /// earlier ones.
-  double together(int first, int end, const std::vector<double>& alone) const {
-    std::vector<double> from(static_cast<size_t>(end - first), 0);
-    double last = 0;
+  /// Cycles of the phases [first, end), which start together: loads wait for rows of the earlier
+  /// ones.
+  double together(int first, int end) {
+    std::vector<double> ends;
+    double asked = 0;  // bursts: channels serve all ports of phases that run together
     for (int p = first; p < end; ++p) {
-      double& start = from[static_cast<size_t>(p - first)];
-      for (const Node& node : graph_.nodes) {
-        if (node.phase != p || node.tensor < 0 || node.level != 0 || is_writer(node.kind)) continue;
-        const NodeId writer = writer_of(node.tensor);
-        if (writer < 0) continue;
-        const int before = graph_.nodes[static_cast<size_t>(writer)].phase;
-        if (before < first || before >= p) continue;
-        const double ready =
-            by_rows(node) ? head_[static_cast<size_t>(writer)] : alone[static_cast<size_t>(before)];
-        start = std::max(start, from[static_cast<size_t>(before - first)] + ready);
+      double last = 0;
+      for (const size_t i : by_phase_[static_cast<size_t>(p)]) {
+        head_[i] = std::max(head_of(i), rows_ready(i, first, ends));
+        last = std::max(last, head_[i] + out_.nodes[i].busy + tail_[i]);
+        if (!in_memory(graph_.nodes[i])) continue;
+        const double here = bursts(i);
+        asked += here;
+        last = std::max(last, head_[i] + memory_.of_port(here) + memory_.latency);
       }
-      last = std::max(last, start + alone[static_cast<size_t>(p)]);
+      for (const size_t i : by_phase_[static_cast<size_t>(p)]) {
+        last = std::max(last, throttled(static_cast<NodeId>(i), head_));
+      }
+      if (memory_.timed) last = std::max(last, memory_.of_channels(asked) + memory_.latency);
+      ends.push_back(last);
     }
-    return last;
+    return *std::max_element(ends.begin(), ends.end());
+  }
+
+  /// When the rows are there that the first step of a load needs, of a tensor that a phase from
+  /// `first` on writes; `ends`: of the phases before that of the load.
+  double rows_ready(size_t i, int first, const std::vector<double>& ends) const {
+    const Node& node = graph_.nodes[i];
+    if (node.tensor < 0 || node.level != 0 || is_writer(node.kind)) return 0;
+    const NodeId writer = writer_of(node.tensor);
+    if (writer < 0) return 0;
+    const int before = graph_.nodes[static_cast<size_t>(writer)].phase;
+    if (before < first || before >= node.phase) return 0;
+    return by_rows(node) ? head_[static_cast<size_t>(writer)]
+                         : ends[static_cast<size_t>(before - first)];
   }
 
   NodeId writer_of(TensorId tensor) const {
@@ -329,6 +335,20 @@ class Costing {
     return std::find(chip.begin(), chip.end(), node.tensor) == chip.end();
   }
 
+  /// Whether references follow each other within each fiber: scanned there, or looked up in a dense
+  /// level by coordinates that are counted there.
+  bool in_a_row(StreamId ref, Column column) const {
+    const int space = s_.space_of(ref);
+    if (s_.column(column).kind != ColumnInfo::Kind::stream || s_.home(column) != space) return false;
+    const Node& made = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
+    if (made.kind == NodeKind::scan) return true;
+    if (made.kind != NodeKind::locate || made.stride > 1 || !made.strides.empty()) return false;
+    const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];
+    const bool dense = tensor.format.levels[static_cast<size_t>(made.level)] == LevelKind::dense;
+    const Column crd = s_.canonical[static_cast<size_t>(made.inputs[1].stream)];
+    return dense && s_.info(space).opening == Opening::counted && s_.home(crd) == space;
+  }
+
   /// Bursts that a node asks for: its bytes in a row, but a new one where it jumps.
   double bursts(size_t n) const {
     const Node& node = graph_.nodes[n];
@@ -341,32 +361,10 @@ class Costing {
     }
     const StreamId ref = node.inputs[0].stream;
     const Column column = s_.canonical[static_cast<size_t>(ref)];
-    const bool made_here =
-        s_.column(column).kind == ColumnInfo::Kind::stream && s_.home(column) == s_.space_of(ref) &&
-        s_.node(graph_.streams[static_cast<size_t>(column)].producer).kind == NodeKind::scan;
-    const double runs = s_.sequential(column) ? 1
-                        : made_here           ? in_space(ref).nonempty
-                                              : count.present;
+    const double runs = s_.sequential(column)   ? 1
+                        : in_a_row(ref, column) ? in_space(ref).nonempty
+                                                : count.present;
     return memory_.bursts(cost.read_bytes, runs);
-  }
-
-  /// Channels serve all ports of a phase; a port waits for its own bursts; inputs of the scratchpad
-  /// are streamed in before the first phase.
-  void wait_for_memory(std::vector<double>& estimate) const {
-    std::vector<double> all(estimate.size(), 0);
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!in_memory(graph_.nodes[i])) continue;
-      const auto p = static_cast<size_t>(graph_.nodes[i].phase);
-      const double asked = bursts(i);
-      all[p] += asked;
-      estimate[p] = std::max(estimate[p], head_[i] + memory_.of_port(asked) + memory_.latency);
-    }
-    for (size_t p = 0; p < estimate.size(); ++p) {
-      estimate[p] = std::max(estimate[p], memory_.of_channels(all[p]) + memory_.latency);
-    }
-    if (loaded_ > 0 && !estimate.empty()) {
-      estimate[0] += memory_.of_port(memory_.bursts(loaded_, 1)) + memory_.latency;
-    }
   }
 
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
@@ -399,31 +397,47 @@ class Costing {
     return most;
   }
 
-  /// Time before the first step of each node, and after the last one. For the bound only what must
-  /// be: latencies, of the least path in and of the longest path of `done` out.
-  void paths(bool least, std::vector<double>& head, std::vector<double>& tail) const {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
+  /// Time before the first step of a node, by what its phase gives it.
+  double head_of(size_t i) const {
+    double head = 0;
+    for (const Input& in : graph_.nodes[i].inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+      head = std::max(head, head_[p] + latency(graph_.nodes[p]) + first_[p] + first_wait(p));
+    }
+    return head;
+  }
+
+  /// For the bound only what must be: latencies, of the least path in.
+  std::vector<double> least_heads() const {
+    std::vector<double> head(graph_.nodes.size(), 0);
+    for (size_t i = 0; i < head.size(); ++i) {
       bool first = true;
-      for (const Input& in : node.inputs) {
+      for (const Input& in : graph_.nodes[i].inputs) {
         if (in.is_immediate()) continue;
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-        if (graph_.nodes[p].phase != node.phase) continue;
-        double at = head[p] + latency(graph_.nodes[p]);
-        if (!least) at += fill(graph_.nodes[p], out_.nodes[p]) + first_wait(p);
-        head[i] = first ? at : least ? std::min(head[i], at) : std::max(head[i], at);
+        if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+        const double at = head[p] + latency(graph_.nodes[p]);
+        head[i] = first ? at : std::min(head[i], at);
         first = false;
       }
     }
+    return head;
+  }
+
+  /// Time after the last step of each node: the longest path of `done` out.
+  std::vector<double> tails() const {
+    std::vector<double> tail(graph_.nodes.size(), 0);
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
-      const Node& node = graph_.nodes[i];
-      for (const Input& in : node.inputs) {
+      for (const Input& in : graph_.nodes[i].inputs) {
         if (in.is_immediate()) continue;
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-        if (graph_.nodes[p].phase != node.phase) continue;
+        if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
         tail[p] = std::max(tail[p], tail[i] + latency(graph_.nodes[p]));
       }
     }
+    return tail;
   }
 
   const Structure& s_;
@@ -433,7 +447,10 @@ class Costing {
   const MemoryTime memory_;
   double loaded_ = 0;  ///< bytes of the scratchpad's inputs
   RegionCost out_;
-  std::vector<double> head_;  ///< estimated time before each node's first step
+  std::vector<double> first_;  ///< first_outputs()
+  std::vector<double> head_;   ///< time before each node's first step, from when its phase starts
+  std::vector<double> tail_;   ///< and after its last
+  std::vector<std::vector<size_t>> by_phase_;
 };
 
 }  // namespace
