@@ -26,6 +26,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   due_.assign(sides_.size(), kNever);
   put_off_.assign(sides_.size(), 0);
   settled_.assign(sides_.size(), 0);
+  lacks_.assign(sides_.size(), kNobody);
   find_neighbours();
   find_free();
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
@@ -92,6 +93,8 @@ void Bounded::fetch(size_t s) {
 
 void Bounded::note(size_t s) {
   const NodeReplay& replay = *sides_[s].replay;
+  const Fifo* lacking = replay.lacks_credit_of();
+  lacks_[s] = lacking == nullptr ? kNobody : lacking->taker;
   switch (replay.state()) {
     case NodeReplay::State::beyond: due_[s] = replay.wake(); break;
     case NodeReplay::State::waits: due_[s] = kNever; break;
@@ -104,8 +107,11 @@ void Bounded::note(size_t s) {
 /// Every side that may be able to go on does; whether any has.
 bool Bounded::sweep() {
   bool any = false;
-  for (size_t s = 0; s < sides_.size(); ++s) {
-    if (told_[s] == 0) continue;
+  const auto next = [this](size_t from) {
+    return static_cast<size_t>(std::find(told_.begin() + static_cast<std::ptrdiff_t>(from), told_.end(), 1) -
+                               told_.begin());
+  };
+  for (size_t s = next(0); s < sides_.size(); s = next(s + 1)) {
     told_[s] = 0;
     Side& side = sides_[s];
     const bool advanced = side.replay->advance(horizon_of(side));

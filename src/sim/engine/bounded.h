@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/node.h"
@@ -58,7 +57,9 @@ class Bounded {
   };
 
   static constexpr int64_t kNever = INT64_MAX;
-  static constexpr int64_t kMostAhead = 512;  // cycles
+  static constexpr size_t kNobody = SIZE_MAX;
+  static constexpr int64_t kMostAhead = 512;       // cycles
+  static constexpr int64_t kMostFreeAhead = 2048;  // of sides that memory does not reach
 
   int64_t depth_of(size_t stream) const;
   void connect_streams(const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
@@ -90,10 +91,11 @@ class Bounded {
       due_[s] = possible;
     }
   }
-  /// Times that are known are final, so a side may go on beyond the horizon with them; not too far, for the
-  /// sake of the host's memory.
+  /// Times that are known are final, so a side may go on beyond the horizon with them; not too far, so that
+  /// what waits stays in the host's caches.
   int64_t horizon_of(const Side& side) const {
-    return side.free || !memory_ ? INT64_MAX : horizon_ + kMostAhead;
+    if (!memory_) return INT64_MAX;
+    return horizon_ + (side.free ? kMostFreeAhead : kMostAhead);
   }
 
   const Graph& graph_;
@@ -109,12 +111,12 @@ class Bounded {
   // to do (its next step; or unknown ones), INT64_MAX if it waits for others.
   std::vector<uint8_t> told_;
   std::vector<int64_t> due_;
+  std::vector<size_t> lacks_;  // by side: the one whose takes it waits for, or kNobody
   // By side: whether it is left for later because nobody can need what it gives in this window; the
   // horizon up to which it has done all.
   std::vector<uint8_t> put_off_;
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
-  std::unordered_map<const Fifo*, size_t> taker_of_;
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
   std::vector<Fifo*> burst_fifos_;  // by memory port

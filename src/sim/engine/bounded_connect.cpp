@@ -1,5 +1,6 @@
 // Bounded: what is connected to what, before times are.
 #include <algorithm>
+#include <unordered_map>
 
 #include "sim/engine/bounded.h"
 #include "sim/engine/twins.h"
@@ -132,12 +133,14 @@ void Bounded::add_feeds(EngineNode& node) {
 /// Who may go on when a side has: those that take what it gives, and those that give what it takes.
 void Bounded::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
-  taker_of_.clear();
+  for (Fifo& fifo : fifos_) fifo.taker = kNobody;
   waiters_.resize(memory_ports_.size());
   for (size_t s = 0; s < sides_.size(); ++s) {
     if (!sides_[s].replay) continue;
     for (const Gives* gives : sides_[s].replay->outputs) producer[gives] = s;
-    for (const Fifo* fifo : sides_[s].replay->inputs) taker_of_[fifo] = s;
+    for (Fifo* fifo : sides_[s].replay->inputs) {
+      if (fifo != nullptr) fifo->taker = s;
+    }
   }
   for (size_t s = 0; s < sides_.size(); ++s) {
     if (!sides_[s].replay) continue;
@@ -150,11 +153,10 @@ void Bounded::find_neighbours() {
       sides_[s].requests = sides_[s].requests || gives->memory != nullptr;
       if (gives->memory != nullptr && gives->memory->write) waiters_[gives->memory->id] = s;
       for (const Fifo* fifo : gives->readers) {
-        const auto at = taker_of_.find(fifo);
-        if (at == taker_of_.end()) continue;
-        tell(at->second);
-        sides_[s].takers.push_back(at->second);
-        sides_[at->second].givers.push_back(s);
+        if (fifo->taker == kNobody) continue;
+        tell(fifo->taker);
+        sides_[s].takers.push_back(fifo->taker);
+        sides_[fifo->taker].givers.push_back(s);
       }
     }
     for (const Fifo* fifo : sides_[s].replay->inputs) {

@@ -19,9 +19,9 @@ void Bounded::put_off() {
     if (!side.replay || side.free || side.requests) continue;
     const bool needed =
         horizon_ - settled_[s] > kMostPutOff ||
-        (side.replay->gives_at() < horizon_ &&
-         std::any_of(side.takers.begin(), side.takers.end(),
-                     [&](size_t taker) { return put_off_[taker] == 0; }));
+        (std::any_of(side.takers.begin(), side.takers.end(),
+                     [&](size_t taker) { return put_off_[taker] == 0; }) &&
+         side.replay->gives_at() < horizon_);
     if (needed) {
       if (put_off_[s] != 0) put_off_no_more(s);
       continue;
@@ -58,10 +58,7 @@ bool Bounded::call_for_credits() {
     called.push_back(s);
   };
   for (size_t s = 0; s < sides_.size(); ++s) {
-    if (!sides_[s].replay || put_off_[s] != 0) continue;
-    const Fifo* fifo = sides_[s].replay->lacks_credit_of();
-    if (fifo == nullptr) continue;
-    if (const auto at = taker_of_.find(fifo); at != taker_of_.end()) call(at->second);
+    if (lacks_[s] != kNobody && put_off_[s] == 0) call(lacks_[s]);
   }
   for (size_t c = 0; c < called.size(); ++c) {
     for (const size_t giver : sides_[called[c]].givers) call(giver);

@@ -10,7 +10,7 @@ constexpr int64_t kMostReserve = 4096;
 
 /// Places for so many times, and for more, so that it is not looked at again soon.
 int64_t with_reserve(int64_t count) {
-  return count + std::max(count / 4, std::min(3 * count, kMostReserve));
+  return count + std::max(count / 4, std::min(count, kMostReserve));
 }
 
 }  // namespace

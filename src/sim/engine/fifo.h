@@ -66,6 +66,7 @@ class Fifo {
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
+  size_t taker = SIZE_MAX;  ///< among those that are replayed now
   TimeRing takes;
   int64_t taken = 0;
 

@@ -1,15 +1,13 @@
 #include "sim/engine/replay.h"
 
 #include <algorithm>
+#include <array>
 
 namespace fuseflow::engine {
 
 namespace {
-constexpr int64_t kFewSteps = 8;       // runs below are done step by step
-constexpr int64_t kMostAtOnce = 512;   // so that FIFOs stay small
-constexpr int64_t kMostAhead = 4;      // tokens needed by steps that are not done one by one
-constexpr size_t kMostLooked = 256;    // runs or steps, for the next that gives
-constexpr int64_t kNever = INT64_MIN / 4;
+constexpr int64_t kFewSteps = 8;     // are tried, however near the horizon is
+constexpr size_t kMostLooked = 256;  // runs or steps, for the next that gives
 constexpr size_t kNowhere = SIZE_MAX;
 }  // namespace
 
@@ -31,7 +29,6 @@ void NodeReplay::fetch(StepLog& log) {
   mixed_.insert(mixed_.end(), log.mixed.begin(), log.mixed.end());
   log.runs.clear();
   log.mixed.clear();
-  if (has_quiet_) find_next_give();
 }
 
 void NodeReplay::connect() {
@@ -48,40 +45,51 @@ void NodeReplay::connect() {
     }
     outs_.push_back(gives);
   }
+  in_types_.resize(ins_.size());
+  out_types_.resize(outs_.size());
 }
 
 void NodeReplay::make_plan(const StepType& type) {
+  const size_t number = plans_.size();
   Plan& plan = plans_.emplace_back();
   plan.cost = type.cost;
   const size_t most = std::max({ins_.size(), outs_.size(), credits_.size()});
-  plan.plain = activity == nullptr && most <= MixedLanes::kMost && type.cost < INT32_MAX;
-  bool requests = false;
-  const size_t first_in = mixed_needs_.size();
-  const size_t first_out = mixed_gives_.size();
-  mixed_needs_.resize(first_in + ins_.size(), {kNever, 0, 0, 0});
-  mixed_gives_.resize(first_out + outs_.size());
+  plan.plain = activity == nullptr && most <= MixedLanes::kMost && type.cost < INT32_MAX &&
+               number < StepLog::kMostMixed;
+  std::vector<MixedIn::Need> needs(ins_.size());
+  std::vector<int32_t> gives(outs_.size());
   for (const StepType::Need& need : type.needs) {
     const size_t in = in_of_[need.port];
     if (in == kNowhere) continue;
     plan.needs.push_back({static_cast<uint16_t>(in), need.need, need.take});
-    MixedNeed& mixed = mixed_needs_[first_in + in];
-    plan.plain = plan.plain && need.take <= 1 && need.need <= kMostAhead && mixed.need == 0;
-    mixed = {ins_[in]->delay(), static_cast<int32_t>(need.need), static_cast<int32_t>(need.need) - 1,
-             static_cast<int32_t>(need.take)};
+    plan.plain = plan.plain && need.take <= 1 && need.need <= kMostAhead && needs[in].need == 0;
+    needs[in] = {static_cast<int32_t>(need.need), static_cast<int32_t>(need.take)};
   }
   for (const StepType::Give& give : type.gives) {
     const size_t out = out_of_[give.output];
     if (out == kNowhere) continue;
     plan.gives.push_back({static_cast<uint16_t>(out), give.count});
-    int32_t& mixed = mixed_gives_[first_out + out];
-    plan.plain = plan.plain && give.count <= 1 && mixed == 0 && outs_[out]->records.empty();
-    requests = requests || outs_[out]->memory != nullptr;
-    mixed = give.count;
+    plan.plain = plan.plain && give.count <= 1 && gives[out] == 0 && outs_[out]->records.empty();
+    gives[out] = give.count;
   }
-  plan.bulk = plan.plain && !requests;
   plan.quiet = plan.gives.empty();
+  if (plan.quiet) quiet_cost_ = has_quiet_ ? std::min(quiet_cost_, plan.cost) : plan.cost;
   has_quiet_ = has_quiet_ || plan.quiet;
-  mixed_costs_.push_back(plan.plain ? static_cast<int32_t>(type.cost) : MixedLanes::kSpecial);
+  add_mixed(number, needs, gives);
+}
+
+/// The same for batches of many types.
+void NodeReplay::add_mixed(size_t type, const std::vector<MixedIn::Need>& needs,
+                           const std::vector<int32_t>& gives) {
+  const Plan& plan = plans_[type];
+  special_.set(type, !plan.plain);
+  has_special_ = has_special_ || !plan.plain;
+  mixed_costs_.push_back(static_cast<int32_t>(plan.plain ? plan.cost : 0));
+  if (!plan.plain) return;
+  const int32_t cost = mixed_costs_.back();
+  mixed_cost_ = mixed_cost_ == kNone || mixed_cost_ == cost ? cost : kDiffers;
+  for (size_t i = 0; i < ins_.size(); ++i) in_types_[i].add(type, needs[i]);
+  for (size_t o = 0; o < outs_.size(); ++o) out_types_[o].add(type, gives[o]);
 }
 
 // --- steps one by one ---
@@ -125,22 +133,24 @@ void NodeReplay::open(int64_t most, MixedLanes& lanes) {
   for (Fifo* fifo : ins_) {
     fifo->reserve(most);
     const Gives& gives = *fifo->source;
-    lanes.in[lanes.ins++] = {gives.times.data(), gives.times.mask(), gives.known,
-                             fifo->takes.data(), fifo->takes.mask(), fifo->taken};
+    const auto i = static_cast<size_t>(lanes.ins);
+    lanes.in[lanes.ins++] = {&in_types_[i], gives.times.data(), gives.times.mask(), gives.known,
+                             fifo->delay(), fifo->takes.data(), fifo->takes.mask(), fifo->taken};
   }
   for (Gives* gives : outs_) {
     gives->reserve(most);
-    lanes.out[lanes.outs++] = {gives->memory == nullptr ? nullptr : gives, gives->times.data(),
-                               gives->times.mask(), gives->given};
+    const auto o = static_cast<size_t>(lanes.outs);
+    lanes.out[lanes.outs++] = {&out_types_[o], gives->memory == nullptr ? nullptr : gives,
+                               gives->times.data(), gives->times.mask(), gives->given};
   }
   for (const Credit& credit : credits_) {
     const Fifo& fifo = *credit.fifo;
     lanes.credit[lanes.credits++] = {credit.out, fifo.source->given - fifo.depth, fifo.takes.data(),
                                      fifo.takes.mask(), fifo.taken};
   }
-  lanes.needs = mixed_needs_.data();
-  lanes.gives = mixed_gives_.data();
+  lanes.special = has_special_ ? &special_ : nullptr;
   lanes.costs = mixed_costs_.data();
+  lanes.cost = mixed_cost_;
 }
 
 void NodeReplay::close(const MixedLanes& lanes) {
@@ -152,23 +162,38 @@ void NodeReplay::close(const MixedLanes& lanes) {
   }
 }
 
-/// Whether no token that so many steps need can delay them: all have arrived.
-bool NodeReplay::early(int64_t most) const {
-  return std::all_of(ins_.begin(), ins_.end(), [&](const Fifo* fifo) {
-    const int64_t last = most + kMostAhead;
-    return fifo->held() > last && fifo->arrival(last) <= free_at_;
-  });
+/// The types of the next steps, n at most, as far as they can be done together; n becomes how many. In
+/// `room`, if they are not together already.
+const uint8_t* NodeReplay::next_types(int64_t& n, uint8_t* room) const {
+  const uint8_t* mixed = mixed_.data() + next_mixed_;
+  if (runs_[run_].type == StepRun::kMixed && runs_[run_].count >= n) return mixed;
+  int64_t listed = 0;
+  for (size_t r = run_; r < runs_.size() && listed < n; ++r) {
+    const StepRun& run = runs_[r];
+    const int64_t count = std::min<int64_t>(run.count, n - listed);
+    if (run.type == StepRun::kMixed) {
+      std::copy_n(mixed, count, room + listed);
+      mixed += run.count;
+    } else {
+      if (!plans_[run.type].plain) break;
+      std::fill_n(room + listed, count, static_cast<uint8_t>(run.type));
+    }
+    listed += count;
+  }
+  n = listed;
+  return room;
 }
 
-/// Up to n steps of plain types: of those listed, or all of one. The same as step() for each.
-NodeReplay::End NodeReplay::plain_steps(const uint8_t* types, uint32_t type, int64_t n,
-                                         int64_t horizon, int64_t& done) {
-  n = std::min(n, kMostAtOnce);
-  if (horizon - free_at_ < n) n = std::min(n, std::max(kFewSteps, horizon - free_at_ + 1));
+/// Next steps of plain types. The same as step() for each.
+NodeReplay::End NodeReplay::plain_steps(int64_t horizon, int64_t& done) {
+  int64_t n = kMostMixedSteps;
+  if (horizon - free_at_ < n) n = std::max(kFewSteps, horizon - free_at_ + 1);
+  std::array<uint8_t, kMostMixedSteps> room;
+  const uint8_t* types = next_types(n, room.data());
   MixedLanes lanes;
   open(n, lanes);
   MixedProgress p{End::none, free_at_, last_, first_, 0, 0, 0};
-  done = run_mixed_of(lanes, early(n), types, type, n, horizon, p);
+  done = run_mixed(lanes, types, n, horizon, p);
   close(lanes);
   free_at_ = p.free_at;
   last_ = p.last;
@@ -179,97 +204,29 @@ NodeReplay::End NodeReplay::plain_steps(const uint8_t* types, uint32_t type, int
   return p.end;
 }
 
-// --- many steps of one type ---
-
-/// How many of n steps can be done with the tokens and credits that are known; below 0 or 0: none.
-int64_t NodeReplay::possible(const Plan& plan, int64_t n) const {
-  for (const StepType::Need& need : plan.needs) {
-    const int64_t held = ins_[need.port]->held();
-    if (need.take > 0 || held < need.need) n = std::min(n, held - need.need + 1);
-  }
-  for (const StepType::Give& give : plan.gives) {
-    for (const Fifo* fifo : outs_[give.output]->readers) n = std::min(n, fifo->room());
-  }
-  return n;
-}
-
-/// The times that n steps read and write. What is there before the first of them delays none of them.
-void NodeReplay::open(const Plan& plan, int64_t n, Lanes& lanes) {
-  const auto wait_for = [&](const Lane& lane, Lane* list, int& size) {
-    if (lane.at(n - 1) + lane.plus > free_at_) list[size++] = lane;
-  };
-  for (const StepType::Need& need : plan.needs) {
-    Fifo& fifo = *ins_[need.port];
-    TimeRing& arrivals = fifo.source->times;
-    wait_for({arrivals.data(), arrivals.mask(), fifo.taken + need.need - 1, need.take, fifo.delay()},
-             lanes.in, lanes.ins);
-    if (need.take == 0) continue;
-    fifo.reserve(n);
-    lanes.store[lanes.stores++] = {fifo.takes.data(), fifo.takes.mask(), fifo.taken, 1, 0};
-  }
-  for (const StepType::Give& give : plan.gives) {
-    Gives& gives = *outs_[give.output];
-    gives.reserve(n);
-    lanes.store[lanes.stores++] = {gives.times.data(), gives.times.mask(), gives.given, 1, 0};
-    for (Fifo* fifo : gives.readers) {
-      if (fifo->depth == 0) continue;
-      wait_for({fifo->takes.data(), fifo->takes.mask(), gives.given - fifo->depth, 1, 1},
-               lanes.credit, lanes.credits);
-    }
-  }
-}
-
-/// The same as n times step(), with everything that does not change between steps taken out.
-NodeReplay::End NodeReplay::steps(const Plan& plan, int64_t n, int64_t horizon, int64_t& done) {
-  // The first tokens need no credit: step() knows.
-  const auto first = [&](const Credit& credit) {
-    return credit.fifo->source->given < credit.fifo->depth;
-  };
-  if (std::any_of(credits_.begin(), credits_.end(), first)) return End::special;
-  n = possible(plan, std::min(n, kMostAtOnce));
-  if (n <= 0) return End::waits;
-  Lanes lanes;
-  open(plan, n, lanes);
-  Progress p{free_at_, last_, 0, 0};
-  done = run_steps_of(lanes, n, plan.cost, horizon, p);
-  free_at_ = p.free_at;
-  last_ = p.last;
-  blocked_ += p.blocked;
-  wake_ = p.next;
-  count(done, done * plan.cost);
-  for (const StepType::Need& need : plan.needs) {
-    if (need.take > 0) ins_[need.port]->taken += done;
-  }
-  for (const StepType::Give& give : plan.gives) {
-    Gives& gives = *outs_[give.output];
-    gives.given += done;
-    gives.known = gives.given;
-  }
-  return done < n ? End::beyond : End::none;
-}
-
 // --- all that can be done ---
 
-/// Steps of a run, and takes them off it.
-NodeReplay::End NodeReplay::do_run(StepRun& run, int64_t horizon) {
-  int64_t done = 0;
-  End end = End::special;
-  const bool mixed = run.type == StepRun::kMixed;
-  const uint8_t* types = mixed ? mixed_.data() + next_mixed_ : nullptr;
-  const uint32_t type = mixed ? *types : run.type;
-  const Plan& plan = plans_[type];
-  if (!mixed && plan.bulk && run.count >= kFewSteps && first_ >= 0) {
-    end = steps(plan, run.count, horizon, done);
+/// So many of the known steps are done.
+void NodeReplay::drop(int64_t done) {
+  while (done > 0) {
+    StepRun& run = runs_[run_];
+    const auto count = static_cast<uint32_t>(std::min<int64_t>(run.count, done));
+    run.count -= count;
+    done -= count;
+    if (run.type == StepRun::kMixed) next_mixed_ += count;
+    if (run.count == 0) ++run_;
   }
-  if (end == End::special && plan.plain) {
-    end = plain_steps(types, type, run.count, horizon, done);
-  } else if (end == End::special) {
-    end = step(plan, horizon);
-    done = end == End::none ? 1 : 0;
-  }
-  run.count -= static_cast<uint32_t>(done);
-  if (mixed) next_mixed_ += static_cast<size_t>(done);
-  return end == End::special && done > 0 ? End::none : end;
+}
+
+/// Some of the next steps, in the way that fits the first of them.
+NodeReplay::End NodeReplay::do_steps(int64_t horizon) {
+  const StepRun& run = runs_[run_];
+  const Plan& plan = plans_[run.type == StepRun::kMixed ? mixed_[next_mixed_] : run.type];
+  int64_t done = 1;
+  End end = plan.plain ? plain_steps(horizon, done) : step(plan, horizon);
+  if (!plan.plain && end != End::none) return end;
+  drop(done);
+  return end == End::special ? End::none : end;  // that one is the next
 }
 
 /// The first thing that the next step waits for.
@@ -292,18 +249,17 @@ void NodeReplay::find_blocker() {
   }
 }
 
-/// The steps before the next one that gives a token take their time. Looks only so far.
+/// How many of the next steps give nothing. Looks only so far.
 void NodeReplay::find_next_give() {
-  gives_at_ = free_at_;
+  quiet_ahead_ = 0;
   const uint8_t* types = mixed_.data() + next_mixed_;
   size_t looked = 0;
   for (size_t r = run_; r < runs_.size() && looked < kMostLooked; ++r) {
     const StepRun& run = runs_[r];
     const bool mixed = run.type == StepRun::kMixed;
     for (uint32_t k = 0; k < (mixed ? run.count : 1); ++k, ++looked) {
-      const Plan& plan = plans_[mixed ? *types++ : run.type];
-      if (!plan.quiet) return;
-      gives_at_ += plan.cost * (mixed ? 1 : run.count);
+      if (!plans_[mixed ? *types++ : run.type].quiet) return;
+      quiet_ahead_ += mixed ? 1 : run.count;
     }
   }
 }
@@ -312,15 +268,14 @@ bool NodeReplay::advance(int64_t horizon) {
   const int64_t before = steps_;
   End end = End::none;
   while (run_ < runs_.size()) {
-    end = do_run(runs_[run_], horizon);
+    end = do_steps(horizon);
     if (end != End::none) break;
-    if (runs_[run_].count == 0) ++run_;
   }
   state_ = run_ == runs_.size() ? State::idle
            : end == End::beyond ? State::beyond
                                   : State::waits;
   if (state_ == State::waits) find_blocker();
-  if (has_quiet_) find_next_give();
+  quiet_ahead_ = std::max<int64_t>(0, quiet_ahead_ - (steps_ - before));
   return steps_ != before;
 }
 

@@ -8,7 +8,6 @@
 
 #include "sim/engine/fifo.h"
 #include "sim/engine/mixed_steps.h"
-#include "sim/engine/recurrence.h"
 #include "sim/engine/steps.h"
 #include "sim/run.h"
 
@@ -47,7 +46,11 @@ class NodeReplay {
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   int64_t free_at() const { return free_at_; }        ///< no step can be earlier
   /// No token can be given earlier.
-  int64_t gives_at() const { return has_quiet_ ? gives_at_ : free_at_; }
+  int64_t gives_at() {
+    if (!has_quiet_) return free_at_;
+    if (quiet_ahead_ == 0) find_next_give();
+    return free_at_ + quiet_ahead_ * quiet_cost_;
+  }
   /// The FIFO whose credit the next step waits for, if it does.
   const Fifo* lacks_credit_of() const {
     return state_ == State::waits && blocker_credit_ ? blocker_ : nullptr;
@@ -67,7 +70,6 @@ class NodeReplay {
     std::vector<StepType::Give> gives;  // outputs are places in outs_
     int64_t cost = 1;
     bool plain = false;  ///< fits mixed_steps.h
-    bool bulk = false;   ///< fits recurrence.h
     bool quiet = false;  ///< gives nothing
   };
   /// A consumer whose room an output (a place in outs_) has to wait for.
@@ -79,17 +81,17 @@ class NodeReplay {
 
   void connect();
   void make_plan(const StepType& type);
+  void add_mixed(size_t type, const std::vector<MixedIn::Need>& needs,
+                 const std::vector<int32_t>& gives);
   void open(int64_t most, MixedLanes& lanes);
   void close(const MixedLanes& lanes);
-  bool early(int64_t most) const;
-  int64_t possible(const Plan& plan, int64_t n) const;
-  void open(const Plan& plan, int64_t n, Lanes& lanes);
-  End plain_steps(const uint8_t* types, uint32_t type, int64_t n, int64_t horizon, int64_t& done);
-  End steps(const Plan& plan, int64_t n, int64_t horizon, int64_t& done);
+  const uint8_t* next_types(int64_t& n, uint8_t* room) const;
+  void drop(int64_t done);
+  End plain_steps(int64_t horizon, int64_t& done);
   End step(const Plan& plan, int64_t horizon);
   void find_blocker();
   void find_next_give();
-  End do_run(StepRun& run, int64_t horizon);
+  End do_steps(int64_t horizon);
   void count(int64_t n, int64_t busy) {
     steps_ += n;
     busy_ += busy;
@@ -97,15 +99,22 @@ class NodeReplay {
 
   bool connected_ = false;
   bool has_quiet_ = false;  // some steps give nothing
+  int64_t quiet_ahead_ = 0;  // of the next steps so many give nothing, or more
+  int64_t quiet_cost_ = 0;   // of such a step, at least
   std::vector<Fifo*> ins_;    // those in use
   std::vector<Gives*> outs_;  // the same
   std::vector<Credit> credits_;
   std::vector<size_t> in_of_;   // by port: place in ins_, or SIZE_MAX
   std::vector<size_t> out_of_;  // the same of outputs
   std::vector<Plan> plans_;     // by type
-  std::vector<MixedNeed> mixed_needs_;  // by type and place in ins_
-  std::vector<int32_t> mixed_gives_;    // by type and place in outs_
-  std::vector<int32_t> mixed_costs_;    // by type
+  std::vector<MixedIn> in_types_;     // by place in ins_
+  std::vector<MixedOut> out_types_;   // by place in outs_
+  kernels::TypeSet special_;          // types that are not plain
+  bool has_special_ = false;
+  std::vector<int32_t> mixed_costs_;  // by plain type
+  static constexpr int32_t kNone = -2;
+  static constexpr int32_t kDiffers = -1;
+  int32_t mixed_cost_ = kNone;  // of all plain types
   std::vector<StepRun> runs_;
   size_t run_ = 0;
   std::vector<uint8_t> mixed_;
@@ -116,7 +125,6 @@ class NodeReplay {
   int64_t blocker_count_ = 0;
   bool blocker_credit_ = false;
   int64_t free_at_;
-  int64_t gives_at_ = 0;
   int64_t first_ = -1;
   int64_t last_ = -1;
   int64_t busy_ = 0;

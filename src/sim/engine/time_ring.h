@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/engine/step_kernels.h"
+
 namespace fuseflow::engine {
 
 class TimeRing {
@@ -20,15 +22,14 @@ class TimeRing {
 
   /// Whether `count` times from that of token k on are each before those of `other` from token j on.
   bool before(int64_t k, const TimeRing& other, int64_t j, int64_t count) const {
-    int64_t differences = -1;  // negative as long as all are
     if (in_one_piece(k, count) && other.in_one_piece(j, count)) {
-      const int64_t* a = &times_[static_cast<size_t>(k) & mask_];
-      const int64_t* b = &other.times_[static_cast<size_t>(j) & other.mask_];
-      for (int64_t i = 0; i < count; ++i) differences &= a[i] - b[i];
-    } else {
-      for (int64_t i = 0; i < count; ++i) differences &= (*this)[k + i] - other[j + i];
+      return kernels::all_before(&times_[static_cast<size_t>(k) & mask_],
+                                 &other.times_[static_cast<size_t>(j) & other.mask_], count);
     }
-    return differences < 0;
+    for (int64_t i = 0; i < count; ++i) {
+      if ((*this)[k + i] >= other[j + i]) return false;
+    }
+    return true;
   }
 
   /// Doubles until `size` times fit, keeping those of tokens first .. end-1.
