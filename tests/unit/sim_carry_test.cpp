@@ -83,6 +83,12 @@ TEST(Carry, RepetitionsAreFolded) {
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t) { return 77 * f; }), true);
 }
 
+TEST(Carry, AnAbsentReferenceIsNoPartOfARun) {
+  const Chunk chunk(kLong, [](uint32_t, uint32_t k) { return kAbsent + k; });
+  expect_arrives(chunk, chunk.segment, false);
+  expect_all_parts_arrive(Chunk(kLong, [](uint32_t, uint32_t) { return kAbsent; }), true);
+}
+
 TEST(Carry, OtherWordsAreCopied) {
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return f + 3 * k * k; }), false);
 }

@@ -71,6 +71,7 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
   RunResult naive;
   RunOptions options;
   options.trace = true;
+  options.record_streams = true;
   try {
     naive = interpret_graph(random.b.program, random.b.graph, random.b.data, machine, options);
   } catch (const Error&) {  // e.g. a result whose coordinates repeat

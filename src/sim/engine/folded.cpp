@@ -76,7 +76,7 @@ std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
     if (!folds) return;
     const uint32_t n = last - first;
     const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
-    folds = step == 1   ? kernels::is_run(words + first, n)
+    folds = step == 1   ? words[first] < kAbsent - (n - 1) && kernels::is_run(words + first, n)
             : step == 0 ? kernels::is_same(words + first, n)
                         : false;
     (*runs)[s] = {words[first], step};

@@ -11,7 +11,8 @@
 
 namespace fuseflow::engine {
 
-/// The words first, first + step, ... of a fiber; step is 0 or 1.
+/// The words first, first + step, ... of a fiber; step is 0 or 1. An absent reference is only repeated, never in a row
+/// with others (as a number, 0 follows it).
 struct Run {
   uint32_t first = 0;
   uint32_t step = 0;
