@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -30,6 +31,8 @@ namespace {
 constexpr size_t kWave = 8;          ///< points between two decisions about what has to be beaten
 constexpr size_t kIdsOfClimb = 256;  ///< points that a climb has at most
 constexpr double kEstimateShare = 0.4;  ///< of the time budget
+constexpr size_t kBases = 4;            ///< points of a kernel alone that copies are tried from
+constexpr size_t kAlone = 4;            ///< and that are simulated first, with and without copies
 
 /// What a journal must have been written for.
 std::string identity(const Program& kernels, const Machine& machine, const SearchOptions& options) {
@@ -239,25 +242,46 @@ class Search {
     return {chosen.begin(), chosen.end()};
   }
 
+  size_t kernels_of(size_t run) const { return run % kernels() - run / kernels() + 1; }
+
+  /// What copies are tried from: of a kernel alone its best points by estimate, else the best one.
+  std::vector<const Trial*> bases(size_t run) const {
+    std::vector<const Trial*> result;
+    for (const size_t id : by_run_.at(run)) {
+      const Trial& t = out_.trials[id];
+      if (!(t.open() || t.status == "simulated") || !t.point.parallel.empty()) continue;
+      result.push_back(&t);
+    }
+    std::stable_sort(result.begin(), result.end(),
+                     [](const Trial* a, const Trial* b) { return a->estimate < b->estimate; });
+    const size_t most = kernels_of(run) == 1 ? kBases : 1;
+    result.resize(std::min(result.size(), most));
+    return result;
+  }
+
+  std::vector<Trial> climbs(size_t run) const {
+    std::vector<Trial> result;
+    for (const Trial* base : bases(run)) {
+      Trial fresh;
+      fresh.point = base->point;
+      fresh.point.seed.clear();
+      fresh.estimate = base->estimate;
+      std::vector<Trial> steps = climb_copies(evaluator_, fresh, options_.space.max_copies);
+      std::move(steps.begin(), steps.end(), std::back_inserter(result));
+    }
+    result.resize(std::min(result.size(), kIdsOfClimb));
+    return result;
+  }
+
   void try_copies() {
     if (options_.space.max_copies < 2) return;
-    const std::vector<size_t> chosen = worth_copies();
+    std::vector<size_t> chosen = worth_copies();
+    const auto shorter = [&](size_t a, size_t b) { return kernels_of(a) < kernels_of(b); };
+    std::stable_sort(chosen.begin(), chosen.end(), shorter);  // what all is compared with first
     std::vector<std::vector<Trial>> found(chosen.size());
     std::atomic<size_t> done = 0;
     tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
-      const Trial* base = nullptr;
-      for (const size_t id : by_run_.at(chosen[i])) {
-        const Trial& t = out_.trials[id];
-        if (!(t.open() || t.status == "simulated") || !t.point.parallel.empty()) continue;
-        if (base == nullptr || t.estimate < base->estimate) base = &t;
-      }
-      if (base != nullptr && !out_of_time(kEstimateShare)) {
-        Trial fresh;
-        fresh.point = base->point;
-        fresh.point.seed.clear();
-        fresh.estimate = base->estimate;
-        found[i] = climb_copies(evaluator_, fresh, options_.space.max_copies);
-      }
+      if (!out_of_time(kEstimateShare)) found[i] = climbs(chosen[i]);
       show(++done, chosen.size(), "trying parallel copies");
     });
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -329,19 +353,44 @@ class Search {
     });
   }
 
-  /// The seeds' points, then all others by the estimate of the best program with each.
+  /// The most promising points of each kernel alone, without copies and with: what fusion is
+  /// compared with is not left to chance when time is short.
+  std::set<size_t> first_alone() const {
+    const std::vector<double> plain = plain_costs();
+    const std::vector<double> known = known_costs();
+    std::map<std::pair<size_t, bool>, std::vector<std::pair<double, size_t>>> lists;
+    for (size_t i = 0; i < out_.trials.size(); ++i) {
+      const Trial& t = out_.trials[i];
+      if (!t.open() || t.point.first != t.point.last) continue;
+      const size_t k = t.point.first;
+      const bool copies = !t.point.parallel.empty();
+      if (t.bound >= (copies ? known : plain)[slot(k, k)]) continue;
+      lists[{k, copies}].emplace_back(t.estimate, i);
+    }
+    std::set<size_t> result;
+    for (auto& [kernel, list] : lists) {
+      std::sort(list.begin(), list.end());
+      for (size_t n = 0; n < std::min(list.size(), kAlone); ++n) result.insert(list[n].second);
+    }
+    return result;
+  }
+
+  /// First points of kernels alone, the seeds', then all others by the estimate of the best program
+  /// with each.
   std::vector<size_t> by_promise() const {
     const std::vector<double> least = costs([](const Trial& t) {
       if (t.status == "simulated") return static_cast<double>(t.result.cycles);
       return t.open() ? t.estimate : kNone;
     });
     const Partition best(kernels(), least, pause());
-    std::vector<std::tuple<bool, double, size_t>> keys;
+    const std::set<size_t> alone = first_alone();
+    std::vector<std::tuple<int, double, size_t>> keys;
     for (size_t i = 0; i < out_.trials.size(); ++i) {
       const Trial& t = out_.trials[i];
       if (!t.open()) continue;
       const double others = best.around(t.point.first, t.point.last);
-      keys.emplace_back(t.point.seed.empty(), others + t.estimate, i);
+      const int turn = alone.count(i) > 0 ? 0 : t.point.seed.empty() ? 2 : 1;
+      keys.emplace_back(turn, others + t.estimate, i);
     }
     std::sort(keys.begin(), keys.end());
     std::vector<size_t> result;
