@@ -77,15 +77,27 @@ struct Drawn {
   int64_t depth;
   StepLog log;
 
-  explicit Drawn(Random& random) : depth(random() % 3 == 0 ? 0 : 1 + random() % 70) {
-    for (int t = 0; t < 6; ++t) {
-      StepType type;
-      for (size_t port = 0; port < 2; ++port) {
+  /// What a type needs and takes at a port.
+  static void draw_need(Random& random, size_t port, uint32_t shape, int t, StepType& type) {
+    const uint32_t same = 1 + shape / 4 % 3;
+    switch (shape % 4) {
+      case 0: return type.need(port, same, 1);
+      case 1: return type.need(port, random() % 5 == 0 ? 0 : same, random() % 2);
+      case 2: return type.need(port, t % 2, t % 2);
+      default:
         const uint32_t need = random() % (t == 0 ? 7 : 3);
         type.need(port, need, std::min<int64_t>(need, random() % (t < 2 ? 3 : 2)));
-      }
-      type.give(0, random() % (t == 1 ? 3 : 2));
-      type.cost = random() % 8 == 0 ? 0 : 1 + random() % 2;
+    }
+  }
+
+  explicit Drawn(Random& random) : depth(random() % 3 == 0 ? 0 : 1 + random() % 70) {
+    const std::array<uint32_t, 2> shapes = {random(), random()};
+    const bool even = random() % 2 == 0;  // all cost the same, and most give
+    for (int t = 0; t < 6; ++t) {
+      StepType type;
+      for (size_t port = 0; port < 2; ++port) draw_need(random, port, shapes[port], t, type);
+      type.give(0, even && t != 1 ? 1 : random() % (t == 1 ? 3 : 2));
+      type.cost = even ? 1 : random() % 8 == 0 ? 0 : 1 + random() % 2;
       if (depth > 0 && !type.gives.empty() && type.gives[0].count > depth) type.gives[0].count = 1;
       types.push_back(type);
     }
