@@ -13,8 +13,9 @@ using End = MixedProgress::End;
 
 /// Steps at which something happens at a port, one after the other.
 struct Places {
+  // Nothing is set before find(): most ports need no places.
   std::array<uint16_t, kMostMixedSteps + kernels::kPlacesSlack> at;
-  int64_t count = 0;
+  int64_t count;
 
   void find(const kernels::TypeSet& set, const uint8_t* types, int64_t n) {
     count = kernels::places_of(set, types, n, at.data());

@@ -17,6 +17,22 @@ void NodeReplay::fetch(StepLog& log) {
   if (!connected_) connect();
   for (size_t t = plans_.size(); t < log.types.size(); ++t) make_plan(log.types[t]);
   if (log.runs.empty()) return;
+  if (idle()) {
+    runs_.swap(log.runs);
+    mixed_.swap(log.mixed);
+    run_ = 0;
+    next_mixed_ = 0;
+  } else {
+    drop_done();
+    runs_.insert(runs_.end(), log.runs.begin(), log.runs.end());
+    mixed_.insert(mixed_.end(), log.mixed.begin(), log.mixed.end());
+  }
+  log.runs.clear();
+  log.mixed.clear();
+}
+
+/// Frees the room of steps that have been done, if they are half of all.
+void NodeReplay::drop_done() {
   if (2 * run_ >= runs_.size()) {
     runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(run_));
     run_ = 0;
@@ -25,10 +41,6 @@ void NodeReplay::fetch(StepLog& log) {
     mixed_.erase(mixed_.begin(), mixed_.begin() + static_cast<std::ptrdiff_t>(next_mixed_));
     next_mixed_ = 0;
   }
-  runs_.insert(runs_.end(), log.runs.begin(), log.runs.end());
-  mixed_.insert(mixed_.end(), log.mixed.begin(), log.mixed.end());
-  log.runs.clear();
-  log.mixed.clear();
 }
 
 void NodeReplay::connect() {

@@ -79,6 +79,7 @@ class NodeReplay {
   };
   using End = MixedProgress::End;
 
+  void drop_done();
   void connect();
   void make_plan(const StepType& type);
   void add_mixed(size_t type, const std::vector<MixedIn::Need>& needs,
