@@ -79,6 +79,16 @@ region @y {
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
+TEST(Reference, AnInfiniteFactorIsMultipliedTermByTerm) {
+  EXPECT_TRUE(std::isnan(last(run(R"(
+input %a: f32[2] dense = values(1, 1)
+input %b: f32[2] dense = values(1, 0)
+result %y: f32[] scalar
+region @y {
+  %y = sum(i) %a[i] * %b[i] * -inf
+})"))[0]));
+}
+
 TEST(Reference, SubscriptsOutsideReadTheFill) {
   EXPECT_EQ(last(run(R"(
 input %x: f32[3] dense fill(7) = values(1, 2, 3)
