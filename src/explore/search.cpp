@@ -88,10 +88,13 @@ class Search {
     }
     evaluator_.data = load_tensors(kernels_);
     run_kernels();
+    try_copies(kernels_alone(), 1);
     estimate_runs();
-    try_copies();
+    try_copies(worth_copies(), kEstimateShare);
     simulate_all();
     choose();
+    std::sort(out_.trials.begin(), out_.trials.end(),
+              [](const Trial& a, const Trial& b) { return a.point.id < b.point.id; });
     return std::move(out_);
   }
 
@@ -217,11 +220,20 @@ class Search {
     }
   }
 
-  /// Where fusing gains most by estimate, and what has to be compared with: the seeds' regions.
+  /// What all is compared with.
+  std::vector<size_t> kernels_alone() const {
+    std::vector<size_t> runs;
+    for (size_t k = 0; k < kernels(); ++k) runs.push_back(slot(k, k));
+    return runs;
+  }
+
+  /// Where fusing gains most by estimate, and the seeds' regions; without kernels alone.
   std::vector<size_t> worth_copies() {
     std::set<size_t> chosen;
     for (const Seed& seed : seeds_) {
-      for (const Seed::Part& part : seed.parts) chosen.insert(slot(part.first, part.last));
+      for (const Seed::Part& part : seed.parts) {
+        if (part.first < part.last) chosen.insert(slot(part.first, part.last));
+      }
     }
     const std::vector<double> least = costs(
         [](const Trial& t) { return t.open() || t.status == "simulated" ? t.estimate : kNone; });
@@ -236,7 +248,7 @@ class Search {
     }
     std::sort(gains.begin(), gains.end());
     for (const auto& [gain, run] : gains) {
-      if (chosen.size() >= options_.space.max_climbs) break;
+      if (chosen.size() + kernels() >= options_.space.max_climbs) break;
       chosen.insert(run);
     }
     return {chosen.begin(), chosen.end()};
@@ -273,15 +285,13 @@ class Search {
     return result;
   }
 
-  void try_copies() {
+  /// `share`: of the time budget, after which no more runs are tried.
+  void try_copies(const std::vector<size_t>& chosen, double share) {
     if (options_.space.max_copies < 2) return;
-    std::vector<size_t> chosen = worth_copies();
-    const auto shorter = [&](size_t a, size_t b) { return kernels_of(a) < kernels_of(b); };
-    std::stable_sort(chosen.begin(), chosen.end(), shorter);  // what all is compared with first
     std::vector<std::vector<Trial>> found(chosen.size());
     std::atomic<size_t> done = 0;
     tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
-      if (!out_of_time(kEstimateShare)) found[i] = climbs(chosen[i]);
+      if (!out_of_time(share)) found[i] = climbs(chosen[i]);
       show(++done, chosen.size(), "trying parallel copies");
     });
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -456,7 +466,8 @@ class Search {
     } else if (!first && options_.merge.empty() && id % options_.shards != options_.shard) {
       trial.status = "elsewhere";
       return;
-    } else if (!options_.merge.empty() || (out_of_time() && trial.point.seed.empty())) {
+    } else if (!options_.merge.empty() ||
+               (out_of_time() && !first && trial.point.seed.empty())) {
       trial.status = "unvisited";
       return;
     } else {

@@ -21,7 +21,7 @@ struct SearchOptions {
   std::vector<int64_t> blocks = {1};
   bool exhaustive = false;  ///< nothing is pruned or cut
   int threads = 1;
-  double budget_seconds = 0;  ///< 0: no limit; after it only seeds are simulated
+  double budget_seconds = 0;  ///< 0: no limit; after it only first points and seeds are simulated
   std::string journal;        ///< empty: none
   size_t shard = 0;           ///< this shard simulates the points id % shards == shard
   size_t shards = 1;
