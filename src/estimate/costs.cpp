@@ -232,7 +232,8 @@ class Costing {
 
   /// Steps until the first output, beyond the latency: a reduction's first fiber, a flush.
   double fill(const Node& node, const NodeCost& cost) const {
-    return is_reduction(node) ? std::max(0.0, cost.busy / reduced_fibers(s_, counts_, node) - 1) : 0;
+    if (!is_reduction(node)) return 0;
+    return std::max(0.0, cost.busy / reduced_fibers(s_, counts_, node) - 1);
   }
 
   /// Cycles that a node's first result waits for memory.
@@ -339,7 +340,8 @@ class Costing {
   /// level by coordinates that are counted there.
   bool in_a_row(StreamId ref, Column column) const {
     const int space = s_.space_of(ref);
-    if (s_.column(column).kind != ColumnInfo::Kind::stream || s_.home(column) != space) return false;
+    const bool stream = s_.column(column).kind == ColumnInfo::Kind::stream;
+    if (!stream || s_.home(column) != space) return false;
     const Node& made = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
     if (made.kind == NodeKind::scan) return true;
     if (made.kind != NodeKind::locate || made.stride > 1 || !made.strides.empty()) return false;

@@ -1,4 +1,5 @@
-// When a reduction gives its first output: the part of a pipeline's filling that depends on the data.
+// When a reduction gives its first output: the part of a pipeline's filling that depends on the
+// data.
 #pragma once
 
 #include <vector>
