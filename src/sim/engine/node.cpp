@@ -22,7 +22,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
 }
 
 namespace {
-constexpr int64_t kSlackElsewhere = 4;
+constexpr int64_t kSlackElsewhere = 16;
 }
 
 int64_t EngineNode::backlog() const {
