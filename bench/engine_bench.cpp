@@ -1,5 +1,5 @@
-// Speed of the simulator: tokens, cycles and memory requests a second, and how much slower than the same sparse arithmetic
-// done natively on the same data in the same process (`native_ratio`).
+// Speed of the simulator: tokens, cycles and memory requests a second, and how much slower than the
+// same sparse arithmetic done natively on the same data in the same process (`native_ratio`).
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -20,7 +20,8 @@ struct Case {
 };
 
 Case make_case(const std::string& tensors, const std::string& region) {
-  const std::string text = "fuseflow 1\nprogram \"bench\"\n" + tensors + "region @Y {\n" + region + "}\n";
+  const std::string text =
+      "fuseflow 1\nprogram \"bench\"\n" + tensors + "region @Y {\n" + region + "}\n";
   Case c;
   c.program = lower_program(parse_program({"bench", text}));
   c.data = load_tensors(c.program);
@@ -76,7 +77,9 @@ void simulate(benchmark::State& state, const Case& c, const Machine& machine,
   state.counters["native_ratio"] = seconds / static_cast<double>(state.iterations()) / fastest;
 }
 
-const Storage& stored(const Case& c, size_t tensor) { return *c.data.storage[tensor]; }
+const Storage& stored(const Case& c, size_t tensor) {
+  return *c.data.storage[tensor];
+}
 
 // --- native kernels ---
 
@@ -198,22 +201,34 @@ const Case& add_case() {
   return c;
 }
 const Case& dense_case() {
-  static const Case c = make_case(sparse("A", 400, 1, 1, "dense,dense") +
-                                      sparse("B", 400, 1, 2, "dense,dense@1,0") +
-                                      result(400, "dense,dense"),
-                                  "order i, j, k\n%Y[i, j] = sum(k) %A[i, k] * %B[k, j]\n");
+  static const Case c =
+      make_case(sparse("A", 400, 1, 1, "dense,dense") + sparse("B", 400, 1, 2, "dense,dense@1,0") +
+                    result(400, "dense,dense"),
+                "order i, j, k\n%Y[i, j] = sum(k) %A[i, k] * %B[k, j]\n");
   return c;
 }
 
-void BM_Matmul_ijk(benchmark::State& s) { run_case(s, inner_case(), native_inner); }
-void BM_Matmul_ikj(benchmark::State& s) { run_case(s, rows_case(), native_rows); }
-void BM_Add(benchmark::State& s) { run_case(s, add_case(), native_add); }
-void BM_Dense(benchmark::State& s) { run_case(s, dense_case(), native_dense); }
-void BM_Matmul_ikj_Bounded(benchmark::State& s) { run_case(s, rows_case(), native_rows, 16); }
+void BM_Matmul_ijk(benchmark::State& s) {
+  run_case(s, inner_case(), native_inner);
+}
+void BM_Matmul_ikj(benchmark::State& s) {
+  run_case(s, rows_case(), native_rows);
+}
+void BM_Add(benchmark::State& s) {
+  run_case(s, add_case(), native_add);
+}
+void BM_Dense(benchmark::State& s) {
+  run_case(s, dense_case(), native_dense);
+}
+void BM_Matmul_ikj_Bounded(benchmark::State& s) {
+  run_case(s, rows_case(), native_rows, 16);
+}
 void BM_Matmul_ikj_Memory(benchmark::State& s) {
   run_case(s, rows_case(), native_rows, 0, "banked");
 }
-void BM_Add_Memory(benchmark::State& s) { run_case(s, add_case(), native_add, 0, "banked"); }
+void BM_Add_Memory(benchmark::State& s) {
+  run_case(s, add_case(), native_add, 0, "banked");
+}
 void BM_Matmul_ikj_BoundedMemory(benchmark::State& s) {
   run_case(s, rows_case(), native_rows, 16, "banked");
 }

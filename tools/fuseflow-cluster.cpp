@@ -321,8 +321,9 @@ void declare(CLI::App& app, Options& o) {
       ->option_text("M,N,K,L[,F]");
   chain->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
       ->option_text("M,N,K[,F]");
-  chain->add_option("--conv-chain", o.conv,
-                    "Channels, side, outputs and kernels of two convolutions, as im2col")
+  chain
+      ->add_option("--conv-chain", o.conv,
+                   "Channels, side, outputs and kernels of two convolutions, as im2col")
       ->option_text("C,S,O1,O2,K1,K2[,F]");
   chain->require_option(0, 1);
   app.add_option("--rows", o.rows, "Replace M of the chain")->check(CLI::PositiveNumber);
@@ -341,8 +342,7 @@ void declare(CLI::App& app, Options& o) {
   add_threads_option(app, o.threads, "--evaluate: ");
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
-  app.add_option("--plans", o.plans, "Write the kept plans (CSV)")
-      ->option_text("FILE");
+  app.add_option("--plans", o.plans, "Write the kept plans (CSV)")->option_text("FILE");
   app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop")
       ->option_text("FILE");
   app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")

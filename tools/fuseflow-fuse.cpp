@@ -1,3 +1,5 @@
 #include "pass_tool.h"
 
-int main(int argc, char** argv) { return fuseflow::run_pass_tool("fuse", argc, argv); }
+int main(int argc, char** argv) {
+  return fuseflow::run_pass_tool("fuse", argc, argv);
+}

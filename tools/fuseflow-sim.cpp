@@ -64,10 +64,11 @@ void add_options(CLI::App& app, SimOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
-  o.print_machine = app.add_option("--print-machine", o.printed_machine,
-                                   "Print the machine (default: that of --machine) as TOML and exit")
-                        ->option_text("[NAME|FILE]")
-                        ->expected(0, 1);
+  o.print_machine =
+      app.add_option("--print-machine", o.printed_machine,
+                     "Print the machine (default: that of --machine) as TOML and exit")
+          ->option_text("[NAME|FILE]")
+          ->expected(0, 1);
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       ->option_text("NAME=FILE")
@@ -82,8 +83,7 @@ void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
       ->option_text("FILE");
-  app.add_option("--trace", o.trace_file,
-                 "Write a timeline for Perfetto, 1 cycle = 1 us")
+  app.add_option("--trace", o.trace_file, "Write a timeline for Perfetto, 1 cycle = 1 us")
       ->option_text("FILE");
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
@@ -156,7 +156,9 @@ class Progress {
     if (done > 0 && expected_ > done) {
       left = fmt::format(", about {:.0f} s left", seconds * (expected_ - done) / done);
     }
-    std::fprintf(stderr, "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.1f million a second, %.0f s%s\x1b[K",
+    std::fprintf(stderr,
+                 "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.1f million a "
+                 "second, %.0f s%s\x1b[K",
                  region_ + 1, regions_, static_cast<double>(cycles) * 1e-6, done * 1e-6,
                  done * 1e-6 / seconds, seconds, left.c_str());
     drawn_ = true;
@@ -213,7 +215,8 @@ void write_figures(const Program& program, const Machine& machine, const SimOpti
                    const ProgramRun& run) {
   if (!options.nodes_file.empty()) write_output(options.nodes_file, node_csv(program, run));
   if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
-  if (!options.trace_file.empty()) write_output(options.trace_file, trace_json(program, machine, run));
+  if (!options.trace_file.empty())
+    write_output(options.trace_file, trace_json(program, machine, run));
 }
 
 void check_option_names(const Program& program, const SimOptions& options) {

@@ -7,7 +7,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-
 int64_t branches_per_core(const Plan& plan) {
   return plan.way == GatedWay::sequential ? 2 : 1;
 }
@@ -285,8 +284,7 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
 
 }  // namespace
 
-Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
-                 Holding holding) {
+Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
   result.element_bytes = chain.element_bytes;
   result.trips = trips_of(chain, plan);

@@ -121,8 +121,7 @@ int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
   return size.m / (plan.m * plan.steps_m) * (size.n / (plan.n * plan.steps_n)) * plan.split_k;
 }
 
-Measured measure_product(const ProductSize& size, const ProductPlan& plan,
-                         const Machine& machine) {
+Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
   const TileOps graph = ProductBuilder(size, plan).build();
   const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
   return time_launch(machine, {&graph}, which, {size.element_bytes, nullptr, {}});
@@ -142,8 +141,7 @@ struct RankedProduct {
 
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
 /// matrix units, times the waves.
-RankedProduct cost_product(const ProductSize& size, const ProductPlan& p,
-                           const Machine& machine) {
+RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const Machine& machine) {
   const int64_t steps_k = size.k / (p.k * p.split_k);
   const int64_t tiles = p.steps_m * p.steps_n;
   const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
@@ -160,8 +158,8 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p,
   ranked.global = static_cast<double>(blocks) * block_bytes;
   const double at_work =
       std::min<double>(static_cast<double>(blocks), static_cast<double>(machine.core.count));
-  const double shared =
-      std::min(machine.global.core_port_bytes_per_cycle, machine.global_bytes_per_cycle() / at_work);
+  const double shared = std::min(machine.global.core_port_bytes_per_cycle,
+                                 machine.global_bytes_per_cycle() / at_work);
   const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
   const double rate = std::min(
       shared, static_cast<double>(p.stages) * step_bytes /
@@ -257,9 +255,9 @@ Measured best_product(const ProductSize& size, const Machine& machine, int top) 
   return best;
 }
 
-Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
-                     const Machine& machine) {
-  const int64_t share = std::max<int64_t>((elements + machine.core.count - 1) / machine.core.count, 1);
+Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine) {
+  const int64_t share =
+      std::max<int64_t>((elements + machine.core.count - 1) / machine.core.count, 1);
   const int64_t whole = elements / share;
   const TileOps full = map_graph(share, inputs, element_bytes);
   const TileOps rest = map_graph(elements - whole * share, inputs, element_bytes);

@@ -28,8 +28,7 @@ struct ProductSize {
 Measured best_product(const ProductSize& size, const Machine& machine, int top);
 
 /// An elementwise kernel over `elements`: reads `inputs` tensors, writes one.
-Measured elementwise(int64_t elements, int inputs, int64_t element_bytes,
-                     const Machine& machine);
+Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine);
 
 /// What the unfused program is made of.
 enum class Kernels : uint8_t {

@@ -20,7 +20,8 @@ struct NamedActivation {
 constexpr std::array kActivations{
     NamedActivation{"none", Activation::none},       NamedActivation{"relu", Activation::relu},
     NamedActivation{"gelu", Activation::gelu},       NamedActivation{"silu", Activation::silu},
-    NamedActivation{"sigmoid", Activation::sigmoid}, NamedActivation{"tanh", Activation::tanh}, NamedActivation{"other", Activation::other}};
+    NamedActivation{"sigmoid", Activation::sigmoid}, NamedActivation{"tanh", Activation::tanh},
+    NamedActivation{"other", Activation::other}};
 
 Chain named(std::string name, Chain chain) {
   chain.name = std::move(name);

@@ -175,7 +175,9 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
       ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(e.chain, false),
       least_bytes(e.chain, true),
-      fused.cycles >= e.unfused.cycles ? "unfused" : alone ? "one_core" : "linked");
+      fused.cycles >= e.unfused.cycles ? "unfused"
+      : alone                          ? "one_core"
+                                       : "linked");
 }
 
 }  // namespace fuseflow::cluster

@@ -37,7 +37,7 @@ struct FormNode {
 struct ChainForm {
   std::vector<FormDigit> digits;
   FormAccess a, d, store;
-  std::vector<FormAccess> b;  ///< one a branch
+  std::vector<FormAccess> b;          ///< one a branch
   std::vector<FormNode> first, last;  ///< C from its products, E from its product; the root is last
   int64_t element_bytes = 4;
 };

@@ -9,9 +9,8 @@ namespace fuseflow::cluster {
 namespace {
 
 bool is_plain(const TileSubscript& subscript) {
-  return subscript.offset == 0 &&
-         (subscript.terms.empty() ||
-          (subscript.terms.size() == 1 && subscript.terms[0].second == 1));
+  return subscript.offset == 0 && (subscript.terms.empty() ||
+                                   (subscript.terms.size() == 1 && subscript.terms[0].second == 1));
 }
 
 bool same(const FormAccess& x, const FormAccess& y) {
@@ -106,8 +105,8 @@ int FormBuilder::new_digit(const Statement& s, IndexId index, Dim dim) {
   const std::string base = s.indices[static_cast<size_t>(index)].name;
   digit.name = base;
   const auto taken = [&](const FormDigit& other) { return other.name == digit.name; };
-  for (int suffix = 1;
-       std::any_of(built_.form.digits.begin(), built_.form.digits.end(), taken); ++suffix) {
+  for (int suffix = 1; std::any_of(built_.form.digits.begin(), built_.form.digits.end(), taken);
+       ++suffix) {
     digit.name = fmt::format("{}_{}", base, suffix);
   }
   built_.form.digits.push_back(digit);

@@ -1,5 +1,5 @@
-// Builds the form of a chain that ends in a given statement, or says that there is none. The part of
-// recognition that reads expressions.
+// Builds the form of a chain that ends in a given statement, or says that there is none. The part
+// of recognition that reads expressions.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,7 @@ struct BuiltForm {
 class FormBuilder {
  public:
   /// `statement_of`: the statement that computes a tensor and may belong to a chain, or null.
-  FormBuilder(const Program& program,
-              std::function<const Statement*(TensorId)> statement_of)
+  FormBuilder(const Program& program, std::function<const Statement*(TensorId)> statement_of)
       : program_(program), statement_of_(std::move(statement_of)) {}
 
   /// The chain whose second product is in the statement of `e`, followed by the sums of `tail`

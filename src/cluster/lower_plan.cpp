@@ -211,8 +211,8 @@ class ProgramText {
     const bool image = chain_.kind == ChainKind::conv && chain_.channels > 0;
     const int64_t m = chain_.size[Dim::m], n = chain_.size[Dim::n], k = chain_.size[Dim::k],
                   l = chain_.size[Dim::l];
-    const std::string rows = image ? fmt::format("{}, {}", chain_.side, chain_.side)
-                                   : std::to_string(m);
+    const std::string rows =
+        image ? fmt::format("{}, {}", chain_.side, chain_.side) : std::to_string(m);
     row_ = image ? "r, s" : "i";
     if (image) {
       declare("input", "x", fmt::format("{}, {}, {}", chain_.channels, chain_.side, chain_.side));
@@ -257,12 +257,11 @@ class ProgramText {
     declare("temp", name, result);
     const int64_t before = (chain_.kernel - 1) / 2;
     const std::string window = before > 0 ? fmt::format(" - {}", before) : "";
-    region(name,
-           image ? fmt::format("%{}[{}, j] = sum(c, p, q) %x[c, r + p{}, s + q{}] * "
-                               "%{}[j, c, p, q]",
-                               name, row_, window, window, weight)
-                 : fmt::format("%{}[{}, j] = sum(k) %x[{}, k] * %{}[k, j]", name, row_, row_,
-                               weight));
+    region(name, image ? fmt::format("%{}[{}, j] = sum(c, p, q) %x[c, r + p{}, s + q{}] * "
+                                     "%{}[j, c, p, q]",
+                                     name, row_, window, window, weight)
+                       : fmt::format("%{}[{}, j] = sum(k) %x[{}, k] * %{}[k, j]", name, row_, row_,
+                                     weight));
   }
 
   void intermediate(bool gated, const std::string& rows, int64_t n) {
@@ -284,8 +283,8 @@ class ProgramText {
     declare("temp", "c", fmt::format("{}, {}", rows, n));
     const bool other = chain_.activation == Activation::other;
     if (!plain) {
-      branches[0] = fmt::format("{}({})", other ? "hardswish" : name_of(chain_.activation),
-                                branches[0]);
+      branches[0] =
+          fmt::format("{}({})", other ? "hardswish" : name_of(chain_.activation), branches[0]);
     }
     region("c", fmt::format("%c[{}, j] = {}", row_, fmt::join(branches, " * ")));
   }

@@ -41,8 +41,7 @@ class Finder {
   /// The statement of a tensor that may be kept on chip.
   const Statement* inner_statement(TensorId tensor) const {
     const auto at = defined_.find(tensor);
-    const bool temporary =
-        program_.tensors[static_cast<size_t>(tensor)].role == Role::temporary;
+    const bool temporary = program_.tensors[static_cast<size_t>(tensor)].role == Role::temporary;
     return at == defined_.end() || !temporary || taken_.count(tensor) != 0 ? nullptr : at->second;
   }
 
@@ -100,9 +99,9 @@ class Finder {
     const std::set<Op> rest(ops.begin(), ops.end());
     const auto is = [&](std::set<Op> wanted) { return rest == wanted; };
     if (rest.empty()) {
-      const bool maps = std::any_of(
-          built.form.first.begin(), built.form.first.end(),
-          [](const FormNode& node) { return node.kind == FormNode::Kind::constant; });
+      const bool maps =
+          std::any_of(built.form.first.begin(), built.form.first.end(),
+                      [](const FormNode& node) { return node.kind == FormNode::Kind::constant; });
       return maps ? Activation::other : Activation::none;
     }
     if (is({Op::silu}) || is({Op::sigmoid, Op::mul})) return Activation::silu;

@@ -23,9 +23,9 @@ struct FoundChain {
 /// two products of the same A.
 std::vector<FoundChain> find_chains(const Program& program);
 
-/// Puts the statements of a chain into one region (where E's region was), with `plan` and the plan's
-/// graph on it. False, and nothing changed, when one of its regions is lowered, has a schedule, or
-/// computes other things too.
+/// Puts the statements of a chain into one region (where E's region was), with `plan` and the
+/// plan's graph on it. False, and nothing changed, when one of its regions is lowered, has a
+/// schedule, or computes other things too.
 bool attach_plan(Program& program, const FoundChain& found,
                  const std::vector<std::pair<std::string, std::string>>& plan, Graph graph);
 

@@ -233,8 +233,7 @@ std::vector<ClusterShape> shapes_for(Holding holding) {
 
 }  // namespace
 
-SearchResult search(const Chain& chain, const Machine& machine,
-                    const SearchOptions& options) {
+SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options) {
   SearchResult result;
   result.counts = closed_counts(chain);
   Walk walk(chain, machine, options);

@@ -50,7 +50,6 @@ std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
                                      const SampleOptions& options);
 
 /// Searches the space of a chain whose extents have been padded.
-SearchResult search(const Chain& chain, const Machine& machine,
-                    const SearchOptions& options);
+SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options);
 
 }  // namespace fuseflow::cluster

@@ -16,8 +16,8 @@ namespace fuseflow {
 struct RegionEstimate {
   std::string region;
   double cycles = 0;
-  double bound = 0;   ///< <= the simulated cycles; 0 when nothing is certain (statistics)
-  std::string limit;  ///< the node whose steps take longest: "scan %adj.1", "accumulate"
+  double bound = 0;          ///< <= the simulated cycles; 0 when nothing is certain (statistics)
+  std::string limit;         ///< the node whose steps take longest: "scan %adj.1", "accumulate"
   std::vector<double> busy;  ///< cycles taken by steps, by node of the graph
   double flops = 0;
   double dram_read_bytes = 0;

@@ -46,7 +46,8 @@ void FilterRule::collect(StreamId value, int depth) {
   }
 }
 
-/// A stored entry: of a truth value the other one than the fill. Blocks hold entries that equal it, too.
+/// A stored entry: of a truth value the other one than the fill. Blocks hold entries that equal it,
+/// too.
 Operand FilterRule::entry(const Tensor& tensor, Operand unknown) {
   const std::vector<LevelKind>& levels = tensor.format.levels;
   const bool listed = std::any_of(levels.begin(), levels.end(),

@@ -13,7 +13,8 @@ MemoryTime::MemoryTime(const Machine& machine) : timed(machine.dram.model != "no
   if (dram.model == "fixed") return;
   const double cycles_per_ps = machine.clock_gigahertz / 1000;
   const DramModel::Timing& t = dram.timing;
-  latency += static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
+  latency +=
+      static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
 }
 
 double MemoryTime::of_port(double bursts) const {

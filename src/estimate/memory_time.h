@@ -1,4 +1,5 @@
-// What a machine's memory model (ir-spec/memory.md) adds to an estimate: rates and latencies, no queues.
+// What a machine's memory model (ir-spec/memory.md) adds to an estimate: rates and latencies, no
+// queues.
 #pragma once
 
 #include "machine/machine.h"
@@ -8,13 +9,14 @@ namespace fuseflow::estimate {
 struct MemoryTime {
   explicit MemoryTime(const Machine& machine);
 
-  bool timed = false;          ///< false: the machine does not charge for memory
-  double latency = 0;          ///< cycles from a request to its answer, alone
-  double cycles_per_burst = 0; ///< of all channels together
+  bool timed = false;           ///< false: the machine does not charge for memory
+  double latency = 0;           ///< cycles from a request to its answer, alone
+  double cycles_per_burst = 0;  ///< of all channels together
   double burst_bytes = 1;
   double outstanding = 1;
 
-  /// Cycles that `bursts` of one port take, at the least of what the port and the channels let through.
+  /// Cycles that `bursts` of one port take, at the least of what the port and the channels let
+  /// through.
   double of_port(double bursts) const;
   /// Cycles that `bursts` of all ports take in the channels.
   double of_channels(double bursts) const { return bursts * cycles_per_burst; }

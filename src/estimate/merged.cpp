@@ -1,5 +1,6 @@
-// Fibers that parallel copies give and a serialize puts back into one stream. What they depend on is known outside
-// of the copies: each copy answers for the elements that it knows. Part of the exact counter (derived.h).
+// Fibers that parallel copies give and a serialize puts back into one stream. What they depend on
+// is known outside of the copies: each copy answers for the elements that it knows. Part of the
+// exact counter (derived.h).
 #include <algorithm>
 
 #include "estimate/derived.h"

@@ -15,7 +15,8 @@ bool EstimatedCosts::load(const Program& program) {
     data_ = load_patterns(program);
     usable_ = true;
   } catch (const Error& problem) {
-    report(Severity::note, fmt::format("costs are guessed from extents and densities: {}", problem.what()));
+    report(Severity::note,
+           fmt::format("costs are guessed from extents and densities: {}", problem.what()));
   }
   data_.storage.resize(program.tensors.size());
   uncertain_.assign(program.tensors.size(), false);

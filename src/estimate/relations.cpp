@@ -388,8 +388,8 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   }
   std::vector<uint32_t> out;
   out.reserve(offsets.back());
-  const bool computed = s_.info(space).opening == Opening::computed ||
-                        s_.info(space).opening == Opening::merged;
+  const bool computed =
+      s_.info(space).opening == Opening::computed || s_.info(space).opening == Opening::merged;
   if (computed) {
     const DerivedFibers& derived_fibers = derived(space);
     const auto payload = derived_fibers.payload.find(column);

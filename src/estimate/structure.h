@@ -44,13 +44,13 @@ struct SpaceInfo {
   Opening opening = Opening::root;
   int parent = -1;
   NodeId opener = -1;
-  int64_t extent = 0;     ///< of its loop
-  int64_t counted = 0;    ///< counted: elements of every fiber
-  int order = 0;          ///< accumulate: which of the output loops, from 0
-  int origin = -1;        ///< moved (align, drop): the space whose fibers these are
-  int move = -1;          ///< moved: into Structure::moves
+  int64_t extent = 0;            ///< of its loop
+  int64_t counted = 0;           ///< counted: elements of every fiber
+  int order = 0;                 ///< accumulate: which of the output loops, from 0
+  int origin = -1;               ///< moved (align, drop): the space whose fibers these are
+  int move = -1;                 ///< moved: into Structure::moves
   std::vector<int> copies = {};  ///< merged: the spaces of the copies
-  bool elements = false;  ///< coordinates or positions matter, not only how many there are
+  bool elements = false;         ///< coordinates or positions matter, not only how many there are
 };
 
 struct Structure {

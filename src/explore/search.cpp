@@ -466,8 +466,7 @@ class Search {
     } else if (!first && options_.merge.empty() && id % options_.shards != options_.shard) {
       trial.status = "elsewhere";
       return;
-    } else if (!options_.merge.empty() ||
-               (out_of_time() && !first && trial.point.seed.empty())) {
+    } else if (!options_.merge.empty() || (out_of_time() && !first && trial.point.seed.empty())) {
       trial.status = "unvisited";
       return;
     } else {

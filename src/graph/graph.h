@@ -44,7 +44,7 @@ enum class NodeKind : uint8_t {
            ///< outer elements whose inner fiber is empty
   filter,  ///< (val<S>, crd<S>, payload<S>...) -> all but the first, without elements whose value
            ///< (the first) is the fill `init`
-  buffer,        ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
+  buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
   write_level,   ///< T.l (crd..., crd<S>): builds a compressed level. First the coordinates of the
                  ///< dense levels between it and the next level above that is not dense (outermost
                  ///< first; each of S or of enclosing loops): they say which fiber this is; fibers
@@ -53,21 +53,21 @@ enum class NodeKind : uint8_t {
                  ///< levels below the innermost level that is not dense, by level: they say where
                  ///< the value goes, in any order of loops; places never given hold the fill
   parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies;
-                ///< with the coordinates: by ranges of them (`contiguous`), else in turn
+                 ///< with the coordinates: by ranges of them (`contiguous`), else in turn
   serialize,  ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
               ///< with their fibers, back in the order in which they were dealt out
   pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
               ///< elements beyond the size of the loops whose coordinates are given are `init`
   // Tile nodes: a dense chain on the cores of linked clusters. They stand in graphs with
   // Graph::tiles only (graph/tiles.h, ir-spec/cluster.md), one node for what every core does.
-  tile_load,       ///< T[subscripts] -> val: each core's tiles from global memory
-  tile_multiply,   ///< (val, val) -> val: tile products on the matrix unit, summed over the dimension
-                   ///< that both have and the result lacks
-  exchange,        ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
-                   ///< sums (or, one branch a core, both branches) of its share of rows
-  gather,          ///< (val) -> val: the shares of a group back to all of it
-  tile_hold,       ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
-  shuffle,         ///< (val) -> val: the C tiles of a shuffle group round a ring
+  tile_load,      ///< T[subscripts] -> val: each core's tiles from global memory
+  tile_multiply,  ///< (val, val) -> val: tile products on the matrix unit, summed over the
+                  ///< dimension that both have and the result lacks
+  exchange,   ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
+              ///< sums (or, one branch a core, both branches) of its share of rows
+  gather,     ///< (val) -> val: the shares of a group back to all of it
+  tile_hold,  ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
+  shuffle,    ///< (val) -> val: the C tiles of a shuffle group round a ring
   reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
   barrier_,        ///< number of kinds

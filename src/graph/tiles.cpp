@@ -163,8 +163,7 @@ class TileVerifier {
     const bool fits = !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size;
     if (index.digits.empty() || size != index.size || !fits || index.block < 1 ||
-        index.extent < 1 || !power_of_two(index.cluster) ||
-        index.extent % index.cluster != 0) {
+        index.extent < 1 || !power_of_two(index.cluster) || index.extent % index.cluster != 0) {
       // Split branches share no K, which check_shape knows.
       if (name == "k" && g_.tiles->way == GatedWay::split && size == index.size && fits) return;
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles for "
@@ -178,19 +177,18 @@ class TileVerifier {
       const Node& at = node(n);
       const bool of_tiles = is_tile_node(at.kind) || at.kind == NodeKind::map;
       if (!of_tiles) fail(n, "cannot stand in a graph of tiles");
-      const size_t outputs = at.kind == NodeKind::tile_store  ? 0
+      const size_t outputs = at.kind == NodeKind::tile_store ? 0
                              : at.kind == NodeKind::exchange ? at.inputs.size()
                                                              : 1;
       if (at.outputs.size() != outputs) {
         fail(n, fmt::format("gives {} streams, expected {}", at.outputs.size(), outputs));
       }
       const bool loads = at.kind == NodeKind::tile_load;
-      const size_t inputs = loads                                      ? 0
-                            : at.kind == NodeKind::tile_multiply       ? 2
-                            : at.kind == NodeKind::exchange            ? at.inputs.size()
-                            : at.kind == NodeKind::map
-                                ? static_cast<size_t>(op_info(at.op).arity)
-                                : 1;
+      const size_t inputs = loads                                ? 0
+                            : at.kind == NodeKind::tile_multiply ? 2
+                            : at.kind == NodeKind::exchange      ? at.inputs.size()
+                            : at.kind == NodeKind::map ? static_cast<size_t>(op_info(at.op).arity)
+                                                       : 1;
       if (at.inputs.size() != inputs || (at.kind == NodeKind::exchange && at.inputs.empty())) {
         fail(n, fmt::format("takes {} inputs, expected {}", at.inputs.size(), inputs));
       }
@@ -198,8 +196,9 @@ class TileVerifier {
     for (const Stream& stream : g_.streams) {
       if (stream.kind != StreamKind::val || stream.indices != stream.block ||
           stream.block.empty()) {
-        fail(stream.producer, fmt::format("${} is no stream of tiles, expected one like val<m,k>[m,k]",
-                                          stream.name));
+        fail(
+            stream.producer,
+            fmt::format("${} is no stream of tiles, expected one like val<m,k>[m,k]", stream.name));
       }
     }
   }
@@ -207,9 +206,10 @@ class TileVerifier {
   void check_shape() {
     const ClusterShape& shape = geometry_.shape;
     if (shape.cores() > kLargestCluster || !shape.regular()) {
-      return fail(-1, fmt::format("a cluster of {}x{}x{} blocks with l {} has no geometry: expected "
-                                  "at most {} blocks, l / k and n k / l whole",
-                                  shape.m, shape.n, shape.k, shape.l, kLargestCluster));
+      return fail(-1,
+                  fmt::format("a cluster of {}x{}x{} blocks with l {} has no geometry: expected "
+                              "at most {} blocks, l / k and n k / l whole",
+                              shape.m, shape.n, shape.k, shape.l, kLargestCluster));
     }
     const GatedWay way = g_.tiles->way;
     if ((way == GatedWay::none) != (roles_.branches == 1) ||
@@ -258,8 +258,7 @@ class TileVerifier {
   void expect_inputs(NodeId n, const std::vector<StreamId>& wanted, const char* what) {
     for (size_t i = 0; i < node(n).inputs.size(); ++i) {
       const Input& input = node(n).inputs[i];
-      if (input.is_immediate() ||
-          (i < wanted.size() && wanted[i] != input.stream)) {
+      if (input.is_immediate() || (i < wanted.size() && wanted[i] != input.stream)) {
         return fail(n, fmt::format("expected {} as input", what));
       }
     }
@@ -267,7 +266,8 @@ class TileVerifier {
 
   void expect_dims(NodeId n, const Dims& dims) {
     for (const StreamId s : node(n).outputs) {
-      if (dims_of(g_, s) != dims) fail(n, fmt::format("${} has other dimensions", g_.streams[static_cast<size_t>(s)].name));
+      if (dims_of(g_, s) != dims)
+        fail(n, fmt::format("${} has other dimensions", g_.streams[static_cast<size_t>(s)].name));
     }
   }
 
@@ -384,9 +384,8 @@ class TileVerifier {
     const int64_t e =
         g.e_tiles_held > 1 ? g.e_tiles_held * g.tile[Dim::m] * g.tile[Dim::l] * kPartialBytes : 0;
     if (sum(node(roles_.second).held) != e || node(roles_.second).held[2] != 0) {
-      fail(roles_.second,
-           fmt::format("holds {} bytes of partial E, expected {}, none over links",
-                       sum(node(roles_.second).held), e));
+      fail(roles_.second, fmt::format("holds {} bytes of partial E, expected {}, none over links",
+                                      sum(node(roles_.second).held), e));
     }
     for (const NodeId n : {roles_.a, roles_.b[0], roles_.d}) {
       if (node(n).capacity < 1 || node(n).capacity > 16 ||

@@ -40,7 +40,9 @@ struct TileGeometry {
 };
 
 /// Tile nodes are the last kinds.
-inline bool is_tile_node(NodeKind kind) { return kind >= NodeKind::tile_load; }
+inline bool is_tile_node(NodeKind kind) {
+  return kind >= NodeKind::tile_load;
+}
 
 /// Both need a graph that verify_tiles accepts.
 TileRoles tile_roles(const Graph& graph);
@@ -50,8 +52,8 @@ TileGeometry tile_geometry(const Graph& graph);
 int tile_loop_depth(const TileMapping& tiles, Dim dim);
 
 /// Reports what is not a graph of tiles of this form: one hold, one second product, one store, the
-/// communication that the cluster's shape needs and no other, held bytes that are those of the tiles
-/// alive. Ids must be valid.
+/// communication that the cluster's shape needs and no other, held bytes that are those of the
+/// tiles alive. Ids must be valid.
 void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error);
 
 }  // namespace fuseflow

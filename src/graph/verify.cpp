@@ -255,9 +255,10 @@ class Verifier {
       const auto& chip = g_.scratchpad;
       if (g_.last_started_with(phase) >= node.phase &&
           std::find(chip.begin(), chip.end(), node.tensor) == chip.end()) {
-        fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
-                            "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
-                            tensors_[node.tensor].name));
+        fail(n,
+             fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
+                         "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
+                         tensors_[node.tensor].name));
       }
     }
   }

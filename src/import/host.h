@@ -1,5 +1,6 @@
 // Tensors whose values the importer knows: initializers, folded constants, bound integer inputs.
-// Data only: what their values are like is in survey.h; operators on them are the same index expressions as everywhere (see evaluate.h).
+// Data only: what their values are like is in survey.h; operators on them are the same index
+// expressions as everywhere (see evaluate.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
 inline constexpr int64_t kMaxSparseSteps = int64_t{1} << 24;  ///< if a sparse constant is read
 
-/// What one pass over all stored values tells; of none: no extremes, every fact. NaN is neither least nor largest.
+/// What one pass over all stored values tells; of none: no extremes, every fact. NaN is neither
+/// least nor largest.
 struct Survey {
   float least = std::numeric_limits<float>::infinity();
   float largest = -std::numeric_limits<float>::infinity();
@@ -42,7 +44,8 @@ struct HostTensor {
   /// Made by host_sparse, for matrices that select and for large sparse initializers.
   std::vector<int64_t> positions;
   bool sparse = false;
-  /// What survey_of() found (see survey.h), so that large weights are read once. Of a constant only.
+  /// What survey_of() found (see survey.h), so that large weights are read once. Of a constant
+  /// only.
   mutable std::optional<Survey> surveyed;
 
   bool integral() const { return is_integral(type); }

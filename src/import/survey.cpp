@@ -1,4 +1,5 @@
-// One pass over a constant's values, in lanes that need no branches: it costs little more than reading the memory.
+// One pass over a constant's values, in lanes that need no branches: it costs little more than
+// reading the memory.
 #include "import/survey.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace {
 constexpr size_t kLanes = 16;
 constexpr size_t kBlock = size_t{1} << 16;  ///< values whose zeros a lane of 32 bits can count
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kLarge = 1000;  ///< a number of this size that most entries share is a mask, not a weight
+constexpr float kLarge =
+    1000;  ///< a number of this size that most entries share is a mask, not a weight
 
 /// Adds up to kBlock values to the survey.
 void survey_block(std::span<const float> values, Survey& total) {

@@ -1,5 +1,5 @@
-// What the values of a constant are like: facts for the fill calculus, and the fill that makes it sparse. Large weights
-// are read once for all of it.
+// What the values of a constant are like: facts for the fill calculus, and the fill that makes it
+// sparse. Large weights are read once for all of it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace fuseflow {
 
-/// Reads the stored values (of a sparse tensor its entries) at the first call, and remembers what it found.
+/// Reads the stored values (of a sparse tensor its entries) at the first call, and remembers what
+/// it found.
 const Survey& survey_of(const HostTensor& tensor);
 
 /// Facts that hold for every element (no elements: every fact).

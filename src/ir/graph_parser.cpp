@@ -100,8 +100,8 @@ class GraphParser {
     const char* const example = "index m: 14 block=64 size=784 cluster=2 digits=[h:28, w:28]";
     c_.next();
     c_.expect("=", example);
-    index.cluster = static_cast<int>(
-        c_.expect_integer_in(1, kLargestCluster, "blocks of a cluster", example));
+    index.cluster =
+        static_cast<int>(c_.expect_integer_in(1, kLargestCluster, "blocks of a cluster", example));
     c_.expect("digits", example);
     c_.expect("=", example);
     c_.expect("[", example);

@@ -108,8 +108,8 @@ class Verifier {
                                        : "a `place` line in a region (this one is computed)"));
     }
     const Facts fill = closed(facts_of_constant(t.fill));
-    // A tensor without absent entries has its fill only outside its extents: readers add it there, and
-    // nothing takes in the padding of blocks.
+    // A tensor without absent entries has its fill only outside its extents: readers add it there,
+    // and nothing takes in the padding of blocks.
     const bool absent = std::any_of(t.format.levels.begin(), t.format.levels.end(),
                                     [](LevelKind kind) { return kind != LevelKind::dense; });
     if (absent && (!satisfies(fill, closed(t.facts)) || !satisfies(fill, closed(t.assumed)))) {

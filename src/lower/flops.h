@@ -15,8 +15,8 @@ std::vector<double> estimated_elements(const Program& program, const Graph& grap
 /// Expected FLOPs of each node.
 std::vector<double> estimated_flops(const Program& program, const Graph& graph);
 
-/// What a graph costs, roughly. Phases that start by rows overlap where rows are read in the order in
-/// which they are written; else a phase waits for what it reads.
+/// What a graph costs, roughly. Phases that start by rows overlap where rows are read in the order
+/// in which they are written; else a phase waits for what it reads.
 struct GraphCost {
   double steps = 0;       ///< of the busiest nodes, along the phases that wait for each other
   double dram_bytes = 0;  ///< between memory and nodes, 4 for each access

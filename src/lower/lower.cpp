@@ -87,8 +87,8 @@ class RegionLowering {
                  options_.mutant);
   }
 
-  /// A phase need not wait for the one before it where all that it reads of earlier phases is in the
-  /// scratchpad, whose rows say when they are there.
+  /// A phase need not wait for the one before it where all that it reads of earlier phases is in
+  /// the scratchpad, whose rows say when they are there.
   void start_by_rows(Graph& graph) const {
     const std::vector<int> written = phases_written(graph, program_.tensors.size());
     for (int phase = 1, first = 0; phase < graph.phases(); ++phase) {
@@ -161,21 +161,23 @@ bool reads(const Program& program, TensorId tensor) {
   });
 }
 
-/// Above a singleton level a coordinate repeats, once for each tuple: a loop over it would visit it so
-/// often. As a compressed level it is there once, with all its tuples below it.
+/// Above a singleton level a coordinate repeats, once for each tuple: a loop over it would visit it
+/// so often. As a compressed level it is there once, with all its tuples below it.
 void convert_tuples(Program& program) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
     auto& levels = tensor.format.levels;
     const bool given = tensor.role == Role::input || tensor.role == Role::constant;
-    const bool tuples = std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
+    const bool tuples =
+        std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
     if (!given || !tuples || reads(program, static_cast<TensorId>(t))) continue;
     const std::string before = to_string(tensor.format);
     std::replace(levels.begin(), levels.end(), LevelKind::singleton, LevelKind::compressed);
-    report(Severity::note,
-           fmt::format("%{} is read as {} instead of {}: the coordinates of tuples repeat, and loops "
-                       "visit each once",
-                       tensor.name, to_string(tensor.format), before));
+    report(
+        Severity::note,
+        fmt::format("%{} is read as {} instead of {}: the coordinates of tuples repeat, and loops "
+                    "visit each once",
+                    tensor.name, to_string(tensor.format), before));
   }
 }
 

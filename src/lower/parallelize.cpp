@@ -148,7 +148,8 @@ class Splitter {
       const int64_t inside = nested ? tokens_below(old_, s, split_depth_) : 1;
       const StreamId from = outer(s);
       const Node& maker = new_.nodes[new_.streams[from].producer];
-      // Consumers of one buffer may need its room for themselves: one of them waits for what another one takes.
+      // Consumers of one buffer may need its room for themselves: one of them waits for what
+      // another one takes.
       const bool buffered = maker.kind == NodeKind::buffer;
       place->second = buffered ? buffer(maker.inputs[0].stream, maker.capacity + tokens * inside)
                                : buffer(from, tokens * inside);

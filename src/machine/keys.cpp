@@ -20,8 +20,8 @@ void add_core_keys(Machine& m, std::vector<MachineKey>& keys) {
                     &m.links.bandwidth_gigabytes_per_second[i]});
   }
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
-    keys.push_back({"links.latency_cycles." + std::to_string(kClusterSizes[i]),
-                    &m.links.latency_cycles[i]});
+    keys.push_back(
+        {"links.latency_cycles." + std::to_string(kClusterSizes[i]), &m.links.latency_cycles[i]});
   }
   keys.push_back(
       {"global.bandwidth_gigabytes_per_second", &m.global.bandwidth_gigabytes_per_second});

@@ -37,9 +37,9 @@ struct UnitTiming {
   int64_t count = 0;            ///< units of the class on the machine; 0: unlimited
 };
 
-/// The memory behind `dram_*_bytes`. `model` none charges no time, whatever the other numbers; `fixed`
-/// is channels of a fixed latency and rate, `banked` is DRAM. Meaning: ir-spec/memory.md. The defaults of
-/// the banked model are an HBM2e stack: 16 pseudo-channels of 25.6 GB/s.
+/// The memory behind `dram_*_bytes`. `model` none charges no time, whatever the other numbers;
+/// `fixed` is channels of a fixed latency and rate, `banked` is DRAM. Meaning: ir-spec/memory.md.
+/// The defaults of the banked model are an HBM2e stack: 16 pseudo-channels of 25.6 GB/s.
 struct DramModel {
   std::string model = "none";
   int64_t channels = 16;
@@ -55,29 +55,29 @@ struct DramModel {
   int64_t row_bytes = 1024;
   /// Picoseconds; in brackets the names that data sheets use.
   struct Timing {
-    int64_t burst_ps = 2500;                ///< a burst on the data bus
-    int64_t same_group_ps = 2500;           ///< column commands to one bank group [tCCD_L]
-    int64_t read_latency_ps = 14000;        ///< [CL]
-    int64_t write_latency_ps = 4000;        ///< [CWL]
-    int64_t row_to_column_ps = 14000;       ///< [tRCD]
-    int64_t precharge_ps = 14000;           ///< [tRP]
-    int64_t row_active_ps = 34000;          ///< [tRAS]
-    int64_t read_to_precharge_ps = 6000;    ///< [tRTP]
-    int64_t write_recovery_ps = 16000;      ///< [tWR]
-    int64_t write_to_read_ps = 8000;        ///< [tWTR_L]
-    int64_t activate_to_activate_ps = 4000; ///< [tRRD_S]
-    int64_t four_activations_ps = 16000;    ///< [tFAW]
-    int64_t refresh_interval_ps = 3900000;  ///< of every bank [tREFI]
-    int64_t refresh_ps = 160000;            ///< of one bank [tRFCpb]
+    int64_t burst_ps = 2500;                 ///< a burst on the data bus
+    int64_t same_group_ps = 2500;            ///< column commands to one bank group [tCCD_L]
+    int64_t read_latency_ps = 14000;         ///< [CL]
+    int64_t write_latency_ps = 4000;         ///< [CWL]
+    int64_t row_to_column_ps = 14000;        ///< [tRCD]
+    int64_t precharge_ps = 14000;            ///< [tRP]
+    int64_t row_active_ps = 34000;           ///< [tRAS]
+    int64_t read_to_precharge_ps = 6000;     ///< [tRTP]
+    int64_t write_recovery_ps = 16000;       ///< [tWR]
+    int64_t write_to_read_ps = 8000;         ///< [tWTR_L]
+    int64_t activate_to_activate_ps = 4000;  ///< [tRRD_S]
+    int64_t four_activations_ps = 16000;     ///< [tFAW]
+    int64_t refresh_interval_ps = 3900000;   ///< of every bank [tREFI]
+    int64_t refresh_ps = 160000;             ///< of one bank [tRFCpb]
   } timing;
 };
 
-/// Linked scratchpads. A tensor is spread evenly over them; ports have fixed time slots, so that they
-/// do not disturb each other (ir-spec/timing.md).
+/// Linked scratchpads. A tensor is spread evenly over them; ports have fixed time slots, so that
+/// they do not disturb each other (ir-spec/timing.md).
 struct ScratchpadModel {
-  int64_t bytes = 0;                 ///< capacity, all together; 0: unlimited
-  int64_t bytes_per_cycle = 0;       ///< all together; 0: unlimited
-  int64_t tiles = 1;                 ///< scratchpads; of each access (tiles - 1) / tiles crosses links
+  int64_t bytes = 0;            ///< capacity, all together; 0: unlimited
+  int64_t bytes_per_cycle = 0;  ///< all together; 0: unlimited
+  int64_t tiles = 1;            ///< scratchpads; of each access (tiles - 1) / tiles crosses links
   int64_t link_bytes_per_cycle = 0;  ///< all links together; 0: unlimited
   int64_t latency_cycles = 0;        ///< of an access, beyond the latency of the unit that asks
 };

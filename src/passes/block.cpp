@@ -59,9 +59,9 @@ class Dimensions {
           for (size_t e = 0; e < d; ++e) {
             if (!expr.subscripts[e].is_plain()) continue;
             if (expr.subscripts[e].plain() != subscript.plain()) continue;
-            forbid(find(expr.tensor, d), fmt::format("%{} is accessed along a diagonal",
-                                                     quote_if_needed(
-                                                         program_.tensors[expr.tensor].name)));
+            forbid(find(expr.tensor, d),
+                   fmt::format("%{} is accessed along a diagonal",
+                               quote_if_needed(program_.tensors[expr.tensor].name)));
           }
           continue;
         }

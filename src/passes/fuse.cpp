@@ -238,7 +238,8 @@ class Splitter {
       if (whole.empty()) fits = all;
       if (why.empty()) why = whole;
       for (size_t step = all / 2; fits < all && step > 0; step /= 2) {
-        while (fits + step < all && too_large(merged(kernels, first, fits + step)).empty()) fits += step;
+        while (fits + step < all && too_large(merged(kernels, first, fits + step)).empty())
+          fits += step;
       }
       groups.push_back(merged(kernels, first, fits));
       if (fits < kernels.size()) groups.back().name = fmt::format("part{}", groups.size());
@@ -264,7 +265,8 @@ class Splitter {
     std::vector<Group> rest = present_groups(program_);
     for (Group& present : rest) {
       const auto& taken = group.statements;
-      const bool inside = std::find(taken.begin(), taken.end(), present.statements[0]) != taken.end();
+      const bool inside =
+          std::find(taken.begin(), taken.end(), present.statements[0]) != taken.end();
       if (!inside) groups.push_back(std::move(present));
     }
     Program program = regroup(program_, std::move(groups), quiet);

@@ -125,8 +125,9 @@ bool cheaper(const GraphCost& a, const GraphCost& b) {
   return a.steps <= 1.001 * b.steps && a.tokens < 0.99 * b.tokens;
 }
 
-/// Looks at all orders where they are few, else climbs from the default order over moves of one index. Expected stream
-/// lengths tell the most promising ones, the cost model (where there is one) chooses among these.
+/// Looks at all orders where they are few, else climbs from the default order over moves of one
+/// index. Expected stream lengths tell the most promising ones, the cost model (where there is one)
+/// chooses among these.
 class OrderSearch {
  public:
   OrderSearch(Program& program, size_t region, CostModel* costs)
@@ -227,8 +228,8 @@ class OrderSearch {
     return best;
   }
 
-  /// The default, and of the others as many of the most promising as the model can be asked for; where
-  /// each takes long, only those that are not far from the best by expected steps.
+  /// The default, and of the others as many of the most promising as the model can be asked for;
+  /// where each takes long, only those that are not far from the best by expected steps.
   bool ask_model(const RegionIndices& indices, const std::vector<size_t>& promising) {
     if (!ask(indices, tried_[0])) return false;
     const double least = tried_[promising[0]].cost.steps;
@@ -268,16 +269,17 @@ class OrderSearch {
     }
     const Tried& chosen = tried_[best];
     const bool by_model = chosen.cycles >= 0;
-    log.note(fmt::format("@{}: order {} (about {:.3g} {}; the default order has {:.3g}; {} orders "
-                         "tried)",
-                         name, order_text(indices, chosen.order),
-                         by_model ? chosen.cycles : chosen.cost.steps, by_model ? "cycles" : "steps",
-                         by_model ? tried_[0].cycles : tried_[0].cost.steps, seen_));
+    log.note(fmt::format(
+        "@{}: order {} (about {:.3g} {}; the default order has {:.3g}; {} orders "
+        "tried)",
+        name, order_text(indices, chosen.order), by_model ? chosen.cycles : chosen.cost.steps,
+        by_model ? "cycles" : "steps", by_model ? tried_[0].cycles : tried_[0].cost.steps, seen_));
   }
 
   static constexpr size_t kFewestAsked = 16;
   static constexpr double kFar = 4;  ///< times the steps of the most promising
-  static constexpr double kMostTokens = 2e7;  ///< of all orders that the model is asked for beyond these
+  static constexpr double kMostTokens =
+      2e7;  ///< of all orders that the model is asked for beyond these
 
   Program& program_;
   size_t region_;

@@ -56,9 +56,10 @@ class Search {
     if (stored.empty()) return;  // fuseflow-order is for orders alone
     schedule().order = best->order;
     for (const TensorId tensor : stored) {
-      log_.note(fmt::format("@{}: %{} is kept in the scratchpad: its consumers start row by row, in "
-                            "an order of their own",
-                            name(), quote_if_needed(p_.tensors[tensor].name)));
+      log_.note(
+          fmt::format("@{}: %{} is kept in the scratchpad: its consumers start row by row, in "
+                      "an order of their own",
+                      name(), quote_if_needed(p_.tensors[tensor].name)));
     }
     log_.note(fmt::format("@{}: about {:.3g} steps instead of {:.3g}; order {}", name(),
                           best->cost.steps, first, order_text(best->order)));

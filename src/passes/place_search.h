@@ -1,5 +1,6 @@
 // Search of placements by estimated cost: which intermediates of a region to keep in the scratchpad
-// instead of streaming or recomputing them, and in which order each phase that follows from it loops.
+// instead of streaming or recomputing them, and in which order each phase that follows from it
+// loops.
 #pragma once
 
 #include "machine/machine.h"

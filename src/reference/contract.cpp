@@ -63,7 +63,8 @@ void add_row(const std::vector<View>& factors, const std::vector<int64_t>& offse
     return;
   }
   // What is infinite times a sum is not the sum of its products: those with 0 are NaN.
-  if (varying == 2 && strides[0] == 1 && strides[1] == 1 && acc_stride == 0 && std::isfinite(scale)) {
+  if (varying == 2 && strides[0] == 1 && strides[1] == 1 && acc_stride == 0 &&
+      std::isfinite(scale)) {
     double sum = 0;
     for (int64_t v = 0; v < extent; ++v) sum += static_cast<double>(rows[0][v]) * rows[1][v];
     *acc += scale * sum;

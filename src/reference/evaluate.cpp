@@ -303,8 +303,8 @@ class StatementEvaluator {
     return view_of(contract(domain_, free, node.over, views, scale, options_.threads), domain_);
   }
 
-  /// The sparse factor that takes the least work: its entries times the loops that it does not bind, the others being
-  /// spelled out. One that is too large for that comes first.
+  /// The sparse factor that takes the least work: its entries times the loops that it does not
+  /// bind, the others being spelled out. One that is too large for that comes first.
   int32_t choose_driver(const std::vector<int32_t>& factors) const {
     int32_t best = -1;
     std::pair<bool, double> least;
@@ -314,7 +314,8 @@ class StatementEvaluator {
       double work = static_cast<double>(value.sparse->stored());
       const std::vector<IndexId> bound = free_indices(factor);
       for (size_t i = 0; i < domain_.extent.size(); ++i) {
-        const bool binds = std::find(bound.begin(), bound.end(), static_cast<IndexId>(i)) != bound.end();
+        const bool binds =
+            std::find(bound.begin(), bound.end(), static_cast<IndexId>(i)) != bound.end();
         if (!binds) work *= static_cast<double>(domain_.extent[i]);
       }
       const std::pair<bool, double> rank{value.elements() <= options_.max_elements, work};

@@ -72,11 +72,12 @@ int64_t sum(int64_t a, int64_t b) {
 int64_t most_bytes(const Tensor& tensor) {
   uint64_t places = 1;
   uint64_t bytes = 0;
-  const auto add = [&](uint64_t more) { bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more; };
+  const auto add = [&](uint64_t more) {
+    bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
+  };
   for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
     const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
-    const auto extent =
-        static_cast<uint64_t>(std::max<int64_t>(0, tensor.shape[dimension].value));
+    const auto extent = static_cast<uint64_t>(std::max<int64_t>(0, tensor.shape[dimension].value));
     const LevelKind kind = tensor.format.levels[l];
     if (kind == LevelKind::compressed) add(saturating_product(4, places));
     if (kind != LevelKind::singleton) places = saturating_product(places, extent);

@@ -1,5 +1,6 @@
-// What a graph takes of a machine: units by class, and bytes on chip (tensors in the scratchpad, buffers,
-// accumulators). Rules: ir-spec/machines.md. Knows graphs and machines, not how either is used.
+// What a graph takes of a machine: units by class, and bytes on chip (tensors in the scratchpad,
+// buffers, accumulators). Rules: ir-spec/machines.md. Knows graphs and machines, not how either is
+// used.
 #pragma once
 
 #include <array>
@@ -18,12 +19,13 @@ UnitClass unit_class(NodeKind kind);
 /// What phases that run at the same time take together.
 struct PhaseResources {
   std::array<int64_t, kUnitClasses> units{};
-  int64_t buffer_bytes = 0;  ///< capacities of buffers and accumulators, 4 bytes a token or entry's part
+  int64_t buffer_bytes =
+      0;  ///< capacities of buffers and accumulators, 4 bytes a token or entry's part
 };
 
 struct Resources {
   std::vector<PhaseResources> phases;  ///< one a set of phases that hold their units together
-  int64_t tensor_bytes = 0;            ///< of tensors in the scratchpad, the most that they can need
+  int64_t tensor_bytes = 0;  ///< of tensors in the scratchpad, the most that they can need
 };
 
 Resources region_resources(const Program& program, const Graph& graph, const Machine& machine);

@@ -1,4 +1,5 @@
-// How busy a node is over time, in a bounded number of intervals however long the run (--trace). Pure data.
+// How busy a node is over time, in a bounded number of intervals however long the run (--trace).
+// Pure data.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,9 @@ int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
   return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[static_cast<size_t>(value)].block);
 }
 
-int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /// Cycles between two slots of a port: all ports of the phases that run together take turns.
 int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& node) {
@@ -50,8 +52,9 @@ int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& no
   if (model.bytes_per_cycle == 0 && model.link_bytes_per_cycle == 0) return 1;
   int64_t bytes = 0;
   for (const Node& other : graph.nodes) {
-    const bool together = machine.phases_hold_units_together ||
-                          graph.last_started_with(other.phase) == graph.last_started_with(node.phase);
+    const bool together =
+        machine.phases_hold_units_together ||
+        graph.last_started_with(other.phase) == graph.last_started_with(node.phase);
     if (together) bytes += scratchpad_bytes(graph, other);
   }
   int64_t interval = 1;

@@ -98,7 +98,8 @@ void Run::make_channels() {
   }
 }
 
-/// What phases that start together write: one after the other here, as data does not depend on time.
+/// What phases that start together write: one after the other here, as data does not depend on
+/// time.
 void Run::store_before(int first, int last) {
   RunOptions options;
   options.explain_deadlock = false;
@@ -214,7 +215,8 @@ void Run::end_phase() {
   if (result_.finish != Finish::done) return;
   WrittenTensors written;
   for (const auto& node : nodes_) {
-    if (node->written() != nullptr) written.add(program_, node->node(), std::move(*node->written()));
+    if (node->written() != nullptr)
+      written.add(program_, node->node(), std::move(*node->written()));
   }
   written.store(program_, data_, result_);
   for (const auto& node : nodes_) count_written(*node);

@@ -13,8 +13,8 @@
 
 namespace fuseflow::naive {
 
-/// When the rows of a tensor were stored: after each event, how many fibers (values) from the first on
-/// are complete, and when a load may use them.
+/// When the rows of a tensor were stored: after each event, how many fibers (values) from the first
+/// on are complete, and when a load may use them.
 struct RowTimes {
   NodeId writer = -1;
   std::vector<int64_t> complete;  ///< ascending
@@ -91,7 +91,8 @@ class NodeRun {
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);
 
-  /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not yet.
+  /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
+  /// yet.
   bool need_row(int64_t reference);
 
   void count_read(int64_t bytes) { stats_.read_bytes += bytes; }

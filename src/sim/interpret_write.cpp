@@ -123,8 +123,8 @@ class WriteNode final : public NodeRun {
     int64_t row = 1;  // places below an element of the outermost of the dense levels
     for (size_t i = first_dense_ == 0 ? 1 : 0; i < main_; ++i) row *= extents_[i];
     if (first_dense_ > 0) return above_ * row;
-    const bool ended = token.is_payload() ||
-                       (loops > 1 && token.stop >= loops - 2 && token.closes(loops - 2));
+    const bool ended =
+        token.is_payload() || (loops > 1 && token.stop >= loops - 2 && token.closes(loops - 2));
     return depth(0) == 1 && ended ? (coordinates_[0] + 1) * row : 0;
   }
 

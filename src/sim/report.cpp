@@ -22,10 +22,11 @@ struct Row {
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.name),
-                     csv_field(machine.name), csv_field(row.region), c.cycles, c.flops, c.dram_read_bytes,
-                     c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
-                     c.link_bytes, c.tokens, c.peak_fifo_tokens, row.checked ? "yes" : "no",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
+                     csv_field(program.name), csv_field(machine.name), csv_field(row.region),
+                     c.cycles, c.flops, c.dram_read_bytes, c.dram_write_bytes,
+                     c.scratchpad_read_bytes, c.scratchpad_write_bytes, c.link_bytes, c.tokens,
+                     c.peak_fifo_tokens, row.checked ? "yes" : "no",
                      row.checked ? fmt::format("{:.6g}", row.error) : "", c.register_bytes);
 }
 
@@ -57,11 +58,12 @@ void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
   throw Error(ExitCode::internal, fmt::format("region @{}: {}", region.name, what));
 }
 
-/// Whether a stream of references visits every position of `tensor` down to `level`: scans alone, from the
-/// root, of all of each level.
+/// Whether a stream of references visits every position of `tensor` down to `level`: scans alone,
+/// from the root, of all of each level.
 bool visits_all(const Graph& graph, StreamId stream, TensorId tensor, int level,
                 const Storage& storage) {
-  const Node& node = graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
+  const Node& node =
+      graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
   if (level < 0) return node.kind == NodeKind::root;
   if (node.kind != NodeKind::scan || node.tensor != tensor || node.level != level ||
       node.offset != 0 || node.outputs.size() < 2 || node.outputs[1] != stream) {
@@ -73,7 +75,8 @@ bool visits_all(const Graph& graph, StreamId stream, TensorId tensor, int level,
          visits_all(graph, node.inputs[0].stream, tensor, level - 1, storage);
 }
 
-/// Compulsory traffic: what visits all of a tensor reads all of it, what is written is written whole.
+/// Compulsory traffic: what visits all of a tensor reads all of it, what is written is written
+/// whole.
 void assert_compulsory(const Program& program, const Region& region, const RunResult& result,
                        const TensorData& data) {
   int64_t written = 0;
@@ -174,12 +177,12 @@ std::string node_csv(const Program& program, const ProgramRun& run) {
     for (size_t n = 0; n < run.regions[r].nodes.size(); ++n) {
       const Node& node = region.graph->nodes[n];
       const NodeStats& s = run.regions[r].nodes[n];
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
-                      csv_field(region.name), n, node_kind_name(node.kind),
-                      csv_field(tensor_of(program, node)), csv_field(outputs_of(*region.graph, node)),
-                      node.phase, s.steps, s.first_step, s.last_step, s.busy, s.starved, s.blocked,
-                      s.tokens_in, s.tokens_out, s.flops, s.read_bytes, s.write_bytes);
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
+                          csv_field(region.name), n, node_kind_name(node.kind),
+                          csv_field(tensor_of(program, node)),
+                          csv_field(outputs_of(*region.graph, node)), node.phase, s.steps,
+                          s.first_step, s.last_step, s.busy, s.starved, s.blocked, s.tokens_in,
+                          s.tokens_out, s.flops, s.read_bytes, s.write_bytes);
     }
   }
   return text;
@@ -202,10 +205,11 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
         loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
       }
       static constexpr const char* kKinds[] = {"crd", "ref", "val"};
-      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.regions[r].name),
-                          csv_field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
-                          csv_field(loops), stream.producer, consumers[s],
-                          run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
+      text +=
+          fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.regions[r].name),
+                      csv_field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
+                      csv_field(loops), stream.producer, consumers[s],
+                      run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
     }
   }
   return text;

@@ -1,5 +1,6 @@
 // The simulator's reports as text: CSV of regions (contract, ir-spec/csv.md), of nodes and of
-// streams. Invariants are asserted here, before anything is printed. What people read: sim/summary.h.
+// streams. Invariants are asserted here, before anything is printed. What people read:
+// sim/summary.h.
 #pragma once
 
 #include <optional>

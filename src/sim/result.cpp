@@ -110,8 +110,8 @@ void WrittenTensors::add(const Program& program, const Node& writer, Written sto
   }
 }
 
-void WrittenTensors::store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data,
-                           RunResult& result) {
+void WrittenTensors::store(const Program& program,
+                           std::vector<std::shared_ptr<const Storage>>& data, RunResult& result) {
   for (auto& [tensor, parts] : written_) {
     data[static_cast<size_t>(tensor)] = assemble_result(program, std::move(parts));
     result.results.emplace_back(tensor, data[static_cast<size_t>(tensor)]);

@@ -13,8 +13,8 @@
 
 namespace fuseflow {
 
-/// What one writer has stored: of its level, or the values. Trailing fibers and values that were never given are
-/// missing; assemble_result adds them.
+/// What one writer has stored: of its level, or the values. Trailing fibers and values that were
+/// never given are missing; assemble_result adds them.
 struct Written {
   std::vector<uint32_t> pos;
   std::vector<uint32_t> crd;
@@ -33,8 +33,10 @@ struct WrittenTensor {
 class WrittenTensors {
  public:
   void add(const Program& program, const Node& writer, Written stored);
-  /// Appends the tensors to the results, in the order of their ids, and puts them into `data` (by TensorId).
-  void store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data, RunResult& result);
+  /// Appends the tensors to the results, in the order of their ids, and puts them into `data` (by
+  /// TensorId).
+  void store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data,
+             RunResult& result);
 
  private:
   std::map<TensorId, WrittenTensor> written_;

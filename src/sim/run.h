@@ -13,8 +13,8 @@
 
 #include "ir/program.h"
 #include "machine/machine.h"
-#include "sim/activity.h"
 #include "resources/resources.h"
+#include "sim/activity.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {

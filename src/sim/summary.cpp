@@ -27,10 +27,12 @@ std::string critical_node(const Program& program, const Region& region, const Ru
   const std::string outputs = outputs_of(*region.graph, node);
   const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));
   return fmt::format(
-      "@{}: {} cycles; busiest is node {}, {}{}{}: busy {:.1f}%, starved {:.1f}%, blocked {:.1f}%\n", region.name,
-      result.cycles, number, node_kind_name(node.kind), tensor.empty() ? "" : " " + tensor,
-      outputs.empty() ? "" : " -> " + outputs, share * static_cast<double>(stats.busy),
-      share * static_cast<double>(stats.starved), share * static_cast<double>(stats.blocked));
+      "@{}: {} cycles; busiest is node {}, {}{}{}: busy {:.1f}%, starved {:.1f}%, blocked "
+      "{:.1f}%\n",
+      region.name, result.cycles, number, node_kind_name(node.kind),
+      tensor.empty() ? "" : " " + tensor, outputs.empty() ? "" : " -> " + outputs,
+      share * static_cast<double>(stats.busy), share * static_cast<double>(stats.starved),
+      share * static_cast<double>(stats.blocked));
 }
 
 /// FLOPs a cycle of the region's graph if every node that computes were always busy.
@@ -42,23 +44,25 @@ double compute_roof(const RunResult& result) {
   return roof;
 }
 
-/// Where the region is on the roofline: of the lower of its two roofs (S. Williams et al., 2009). `memory` is that
-/// roof in bytes a cycle; 0: memory takes no time.
+/// Where the region is on the roofline: of the lower of its two roofs (S. Williams et al., 2009).
+/// `memory` is that roof in bytes a cycle; 0: memory takes no time.
 std::string roofline(const Machine& machine, const RunResult& result, double memory) {
   const double cycles = static_cast<double>(std::max<int64_t>(1, result.cycles));
   const auto bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes) / cycles;
   const auto flops = static_cast<double>(result.flops) / cycles;
   const double compute = compute_roof(result);
-  std::string text = fmt::format("  {:.3g} FLOP/cycle, {:.3g} memory bytes/cycle ({:.3g} GB/s at {:g} GHz)", flops,
-                                 bytes, bytes * machine.clock_gigahertz, machine.clock_gigahertz);
+  std::string text =
+      fmt::format("  {:.3g} FLOP/cycle, {:.3g} memory bytes/cycle ({:.3g} GB/s at {:g} GHz)", flops,
+                  bytes, bytes * machine.clock_gigahertz, machine.clock_gigahertz);
   if (bytes > 0) text += fmt::format(", {:.3g} FLOP/byte", flops / bytes);
   const double of_compute = compute > 0 ? flops / compute : 0;
   const double of_memory = memory > 0 ? bytes / memory : 0;
   if (of_compute > 0 && of_compute >= of_memory) {
-    text += fmt::format("; under the compute roof: {:.3g}% of the {:.3g} FLOP/cycle of its nodes", 100 * of_compute,
-                        compute);
+    text += fmt::format("; under the compute roof: {:.3g}% of the {:.3g} FLOP/cycle of its nodes",
+                        100 * of_compute, compute);
   } else if (of_memory > 0) {
-    text += fmt::format("; under the memory roof: {:.3g}% of {:.4g} bytes/cycle", 100 * of_memory, memory);
+    text += fmt::format("; under the memory roof: {:.3g}% of {:.4g} bytes/cycle", 100 * of_memory,
+                        memory);
   }
   return text + "\n";
 }
@@ -78,8 +82,9 @@ std::string memory_line(const Machine& machine, const ProgramRun& run) {
     hits += result.memory_row_hits;
   }
   if (requests == 0) return "";
-  std::string text = fmt::format("memory served {} requests ({:.3f} million a second of host time)", requests,
-                                 static_cast<double>(requests) / std::max(run.seconds, 1e-9) * 1e-6);
+  std::string text =
+      fmt::format("memory served {} requests ({:.3f} million a second of host time)", requests,
+                  static_cast<double>(requests) / std::max(run.seconds, 1e-9) * 1e-6);
   if (machine.dram.model == "banked") {
     text += fmt::format(", {:.1f}% of them in open rows",
                         100.0 * static_cast<double>(hits) / static_cast<double>(requests));

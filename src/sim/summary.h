@@ -1,5 +1,5 @@
-// What people read about a run, on standard error: bottlenecks, the roofline, why it did not finish. No CSV
-// (sim/report.h).
+// What people read about a run, on standard error: bottlenecks, the roofline, why it did not
+// finish. No CSV (sim/report.h).
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace fuseflow {
 
-/// For each region the busiest node, what held it up, and the position on the roofline; then the speed of the run.
+/// For each region the busiest node, what held it up, and the position on the roofline; then the
+/// speed of the run.
 std::string bottleneck_summary(const Program& program, const Machine& machine,
                                const ProgramRun& run);
 

@@ -70,7 +70,8 @@ std::string trace_json(const Program& program, const Machine& machine, const Pro
         quoted("@" + region.name));
     for (size_t n = 0; n < result.activity.size(); ++n) {
       text += fmt::format(
-          ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}"
+          ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}"
+          "}"
           "}}",
           r + 1, n, quoted(track_name(program, *region.graph, region.graph->nodes[n])));
       add_slices(text, result.activity[n], r + 1, n, start);

@@ -9,8 +9,8 @@
 
 namespace fuseflow {
 
-/// JSON of a run with RunOptions::trace. Neighbouring intervals that are equally busy (to a tenth) are one
-/// slice.
+/// JSON of a run with RunOptions::trace. Neighbouring intervals that are equally busy (to a tenth)
+/// are one slice.
 std::string trace_json(const Program& program, const Machine& machine, const ProgramRun& run);
 
 }  // namespace fuseflow

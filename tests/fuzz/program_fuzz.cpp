@@ -1,5 +1,6 @@
-// Fuzzes the language: any bytes are a program, or are rejected. What is accepted prints to a text that is read as the
-// same program; what the verifier accepts too is lowered, to graphs that it accepts, or is rejected.
+// Fuzzes the language: any bytes are a program, or are rejected. What is accepted prints to a text
+// that is read as the same program; what the verifier accepts too is lowered, to graphs that it
+// accepts, or is rejected.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,7 +13,8 @@
 namespace fuseflow {
 namespace {
 
-/// Lowering takes time in proportion to loops to a power; a program of this size shows all that it does.
+/// Lowering takes time in proportion to loops to a power; a program of this size shows all that it
+/// does.
 constexpr size_t kMostStatements = 12;
 constexpr size_t kMostIndices = 10;
 

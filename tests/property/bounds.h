@@ -1,6 +1,6 @@
 // What a graph takes of a machine, counted a second time: the property test predicts with it which
-// programs are refused, and why. Shares nothing with src/resources but the words of the specification
-// (ir-spec/machines.md).
+// programs are refused, and why. Shares nothing with src/resources but the words of the
+// specification (ir-spec/machines.md).
 #pragma once
 
 #include <map>
@@ -24,9 +24,12 @@ inline Machine bounded_machine(uint64_t seed) {
 /// The resource that a graph has too little of; empty if it has enough of all.
 inline std::string exceeded(const Program& program, const Graph& graph, const Machine& machine) {
   static const std::map<std::string, std::string> kUnits = {
-      {"intersect", "join"}, {"unite", "join"},      {"leftjoin", "join"},   {"align", "join"},
-      {"map", "alu"},        {"coordinate", "alu"},  {"pad", "alu"},         {"drop", "filter"},
-      {"write_level", "write"}, {"write_values", "write"}, {"parallelize", "split"}, {"serialize", "split"}};
+      {"intersect", "join"},    {"unite", "join"},
+      {"leftjoin", "join"},     {"align", "join"},
+      {"map", "alu"},           {"coordinate", "alu"},
+      {"pad", "alu"},           {"drop", "filter"},
+      {"write_level", "write"}, {"write_values", "write"},
+      {"parallelize", "split"}, {"serialize", "split"}};
   std::map<std::string, int64_t> limit;
   for (int u = 0; u < kUnitClasses; ++u) {
     const auto unit = static_cast<UnitClass>(u);

@@ -1,5 +1,6 @@
-// Lowers every region of a program, verifies and runs the graphs, compares every stored tensor with the
-// reference, and asserts the invariants of the reports. Shared by the unit tests of lowering and the property test.
+// Lowers every region of a program, verifies and runs the graphs, compares every stored tensor with
+// the reference, and asserts the invariants of the reports. Shared by the unit tests of lowering
+// and the property test.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "bounds.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
-#include "bounds.h"
-#include "same_run.h"
 #include "reference/reference.h"
 #include "resources/resources.h"
+#include "same_run.h"
 #include "sim/interpret.h"
 #include "sim/program_run.h"
 #include "sim/report.h"
@@ -136,7 +137,8 @@ class Check {
       const std::string bound = exceeded(program_, *region.graph, options_.machine);
       const std::string why = why_too_large(program_, region, *region.graph, options_.machine);
       if (bound.empty() != why.empty()) {
-        return fail("the test counts {}, but: {}", bound.empty() ? "enough" : "too many " + bound, why);
+        return fail("the test counts {}, but: {}", bound.empty() ? "enough" : "too many " + bound,
+                    why);
       }
       if (bound.empty()) continue;
       result.refused = true;
@@ -153,8 +155,7 @@ class Check {
       RunOptions fast;
       fast.executor = Executor::fast;
       fast.threads = options_.threads;
-      const RunResult other =
-          run_graph(program_, *region.graph, run_.data, options_.machine, fast);
+      const RunResult other = run_graph(program_, *region.graph, run_.data, options_.machine, fast);
       const std::string differs = difference(run, other);
       if (!differs.empty()) {
         return fail("running {}: the executors differ: {}", region.name, differs);

@@ -1,8 +1,8 @@
 // Estimates on random programs: from the data, FLOPs, tokens and bytes of every region that no
 // filter decides equal the simulator's; the bound never exceeds its cycles, on an unbounded and on
 // a tight machine. `estimate_property --count N --seed S`.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstdlib>

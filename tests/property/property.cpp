@@ -29,7 +29,8 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--count", a.count, "How many programs (default: 1000)");
   app.add_flag("--only", a.only, "One program, printed before and after lowering");
   app.add_flag("--quiet", a.quiet, "Do not list refusals; shrink the first failure only");
-  app.add_option("--mutant", a.mutant, "Break a rule (1 .. 9, ir-spec/lowering.md): succeeds if that is noticed")
+  app.add_option("--mutant", a.mutant,
+                 "Break a rule (1 .. 9, ir-spec/lowering.md): succeeds if that is noticed")
       ->transform(CLI::Range(1, 9));
 }
 
@@ -83,7 +84,8 @@ int run(Arguments arguments) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.", "lower_property");
+  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.",
+               "lower_property");
   fuseflow::testing::Arguments arguments;
   fuseflow::testing::add_options(app, arguments);
   CLI11_PARSE(app, argc, argv);

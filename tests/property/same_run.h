@@ -1,5 +1,5 @@
-// Whether two executions of a graph agree in everything: counts, times, results to the last bit, and (where
-// both were recorded) every token. Shared by tests that compare the executors.
+// Whether two executions of a graph agree in everything: counts, times, results to the last bit,
+// and (where both were recorded) every token. Shared by tests that compare the executors.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,11 +16,17 @@ inline std::string different_nodes(const RunResult& a, const RunResult& b) {
   for (size_t n = 0; n < a.nodes.size(); ++n) {
     const NodeStats& x = a.nodes[n];
     const NodeStats& y = b.nodes[n];
-    const std::array<std::pair<int64_t, int64_t>, 11> pairs = {
-        {{x.steps, y.steps}, {x.busy, y.busy}, {x.starved, y.starved}, {x.blocked, y.blocked},
-         {x.first_step, y.first_step}, {x.last_step, y.last_step}, {x.tokens_in, y.tokens_in},
-         {x.tokens_out, y.tokens_out}, {x.flops, y.flops}, {x.read_bytes, y.read_bytes},
-         {x.write_bytes, y.write_bytes}}};
+    const std::array<std::pair<int64_t, int64_t>, 11> pairs = {{{x.steps, y.steps},
+                                                                {x.busy, y.busy},
+                                                                {x.starved, y.starved},
+                                                                {x.blocked, y.blocked},
+                                                                {x.first_step, y.first_step},
+                                                                {x.last_step, y.last_step},
+                                                                {x.tokens_in, y.tokens_in},
+                                                                {x.tokens_out, y.tokens_out},
+                                                                {x.flops, y.flops},
+                                                                {x.read_bytes, y.read_bytes},
+                                                                {x.write_bytes, y.write_bytes}}};
     for (size_t i = 0; i < pairs.size(); ++i) {
       if (pairs[i].first == pairs[i].second) continue;
       return fmt::format("node {}, statistic {}: {} and {}", n, i, pairs[i].first, pairs[i].second);
@@ -74,7 +80,8 @@ inline std::string difference(const RunResult& a, const RunResult& b) {
   for (const auto& [name, x, y] : totals) {
     if (x != y) return fmt::format("{}: {} and {}", name, x, y);
   }
-  for (const std::string& what : {different_nodes(a, b), different_streams(a, b), different_results(a, b)}) {
+  for (const std::string& what :
+       {different_nodes(a, b), different_streams(a, b), different_results(a, b)}) {
     if (!what.empty()) return what;
   }
   return "";

@@ -111,8 +111,8 @@ const std::vector<Case>& cases() {
 }
 
 std::string formatted(std::string text, int n, int m, int k) {
-  const std::pair<const char*, int> extents[] = {{"[N", n},   {"[M", m},   {"[K", k},
-                                                 {", N]", n}, {", M]", m}, {", K]", k}, {", N,", n}};
+  const std::pair<const char*, int> extents[] = {{"[N", n},   {"[M", m},   {"[K", k},  {", N]", n},
+                                                 {", M]", m}, {", K]", k}, {", N,", n}};
   for (const auto& [name, extent] : extents) {
     const std::string from = name;
     std::string to = from;
@@ -165,7 +165,8 @@ void compare_executors(const Program& program, const Machine& machine, const std
     for (const uint32_t chunk : {8192U, 1U, 3U}) {
       options.threads = chunk == 3 ? 2 : 1;
       const RunResult fast =
-          run_fast(program, *region.graph, data, machine, options, {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
+          run_fast(program, *region.graph, data, machine, options,
+                   {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
       EXPECT_EQ(testing::difference(naive, fast), "") << name << " chunk " << chunk;
     }
     for (const auto& [tensor, storage] : naive.results) data.storage[tensor] = storage;
@@ -202,14 +203,18 @@ TEST_P(Blocked, MemoryDelaysButChangesNothing) {
   options.record_streams = true;
   RunResult first;
   for (const uint32_t chunk : {8192U, 1U, 5U}) {
-    RunResult run = run_fast(lowered, graph, data, machine, options, {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
+    RunResult run =
+        run_fast(lowered, graph, data, machine, options,
+                 {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
     ASSERT_EQ(run.finish, Finish::done) << c.name;
     EXPECT_EQ(testing::different_results(plain, run), "") << c.name;
     EXPECT_EQ(plain.dram_read_bytes, run.dram_read_bytes) << c.name;
     EXPECT_EQ(plain.dram_write_bytes, run.dram_write_bytes) << c.name;
     EXPECT_GE(run.cycles, plain.cycles + machine.dram.latency_cycles) << c.name;
-    if (chunk == 8192) first = std::move(run);
-    else EXPECT_EQ(testing::difference(first, run), "") << c.name << " chunk " << chunk;
+    if (chunk == 8192)
+      first = std::move(run);
+    else
+      EXPECT_EQ(testing::difference(first, run), "") << c.name << " chunk " << chunk;
   }
 }
 
@@ -227,10 +232,11 @@ TEST(Block, StreamsWholeFromMemory) {
   machine.dram.burst_bytes = 32;
   const RunResult run = run_fast(lowered, *lowered.regions[0].graph,
                                  {testing::load_inputs(lowered)}, machine, {}, {});
-  // root 0, i 1, j 2: the array's reference is there at 3 and asks for its two bursts at 3 and 4; the channel
-  // starts them at 3 and 6, they are there at 13 and 16: the value is given at 16, its stop at 17, done at 18.
-  // The negation follows at 17, 18, 19, the writer at 18, 19, 20. It asks for its first burst at 18, where the
-  // second begins, and for the second at 20: the channel starts that at 21, and answers at 31, the last cycle.
+  // root 0, i 1, j 2: the array's reference is there at 3 and asks for its two bursts at 3 and 4;
+  // the channel starts them at 3 and 6, they are there at 13 and 16: the value is given at 16, its
+  // stop at 17, done at 18. The negation follows at 17, 18, 19, the writer at 18, 19, 20. It asks
+  // for its first burst at 18, where the second begins, and for the second at 20: the channel
+  // starts that at 21, and answers at 31, the last cycle.
   EXPECT_EQ(run.cycles, 32);
   EXPECT_EQ(run.dram_read_bytes, 64);
   EXPECT_EQ(run.dram_write_bytes, 64);

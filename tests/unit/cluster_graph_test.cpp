@@ -61,8 +61,8 @@ TEST(TileRun, PaddedTilesOfRealOperandsGiveTheReference) {
     for (const char* loops : {"LK", "MLNK", "MNLK", "NLK"}) {
       const Planned planned = plan(way, loops);
       for (const char* machine : {"h100", "ideal"}) {
-        const ProgramRun run = run_program(planned.program, load_tensors(planned.program),
-                                           load_machine(machine), {});
+        const ProgramRun run =
+            run_program(planned.program, load_tensors(planned.program), load_machine(machine), {});
         const auto checked = check_reference(planned.program, run.data, {planned.e}, 1e-5, 1);
         EXPECT_TRUE(checked.at(0).passes) << loops << " " << machine;
         EXPECT_NO_THROW(assert_invariants(planned.program, run));
@@ -93,21 +93,19 @@ region @q {
   plan.tile.value = {16, 16, 16, 16};
   const Chain wide = padded(found.chain);
   Program planned = program;
-  ASSERT_TRUE(attach_plan(planned, found, {},
-                          lower_plan(found.form, wide, plan,
-                                     analyze(wide, plan, load_machine("h100")))));
-  const ProgramRun run =
-      run_program(planned, load_tensors(planned), load_machine("h100"), {});
-  EXPECT_TRUE(
-      check_reference(planned, run.data, {found.form.store.tensor}, 1e-5, 1).at(0).passes);
+  ASSERT_TRUE(
+      attach_plan(planned, found, {},
+                  lower_plan(found.form, wide, plan, analyze(wide, plan, load_machine("h100")))));
+  const ProgramRun run = run_program(planned, load_tensors(planned), load_machine("h100"), {});
+  EXPECT_TRUE(check_reference(planned, run.data, {found.form.store.tensor}, 1e-5, 1).at(0).passes);
 }
 
 TEST(TileRun, LimitsAndCapacities) {
   const Planned planned = plan(GatedWay::sequential, "LK");
   RunOptions options;
   options.max_cycles = 10;
-  const ProgramRun run = run_program(planned.program, load_tensors(planned.program),
-                                     load_machine("h100"), options);
+  const ProgramRun run =
+      run_program(planned.program, load_tensors(planned.program), load_machine("h100"), options);
   EXPECT_EQ(run.finish, Finish::max_cycles);
   EXPECT_THROW(run_program(planned.program, load_tensors(planned.program),
                            load_machine("h100", {"core.scratchpad_bytes=4096"}), {}),

@@ -35,14 +35,15 @@ void expect_message(const std::string& text, const std::string& part) {
 }
 
 TEST(ParseError, ShowsPlaceLineAndCaret) {
-  EXPECT_EQ(statement_error("%y[i] = rellu(%a[i, 0])"),
-            "t.ff:6:11: error: unknown operator 'rellu'; did you mean 'relu'?; expected one of " +
-                [] {
-                  std::string names;
-                  for (const std::string& name : op_names()) names += name + ", ";
-                  return names + "sum, mean, prod, coordinate\n";
-                }() +
-                "  %y[i] = rellu(%a[i, 0])\n          ^~~~~\n");
+  EXPECT_EQ(
+      statement_error("%y[i] = rellu(%a[i, 0])"),
+      "t.ff:6:11: error: unknown operator 'rellu'; did you mean 'relu'?; expected one of " +
+          [] {
+            std::string names;
+            for (const std::string& name : op_names()) names += name + ", ";
+            return names + "sum, mean, prod, coordinate\n";
+          }() +
+          "  %y[i] = rellu(%a[i, 0])\n          ^~~~~\n");
 }
 
 TEST(ParseError, ReportsSeveralInOneRun) {
@@ -71,7 +72,8 @@ TEST(ParseError, ReportsSeveralInOneRun) {
 
 TEST(ParseError, Version) {
   expect_message(errors("fuseflow 2\n"), "the text has version 2, expected at most 1");
-  expect_message(errors("input %a: f32[4] dense\n"), "expected the version line, e.g. `fuseflow 1`");
+  expect_message(errors("input %a: f32[4] dense\n"),
+                 "expected the version line, e.g. `fuseflow 1`");
   expect_message(errors(""), "unexpected the end of the file, expected the version line");
   expect_message(errors("fuseflow 99999999999999999999\n"), "is out of range");
 }
@@ -83,10 +85,12 @@ TEST(ParseError, Statements) {
   expect_message(statement_error("%y[i] = sum(j) %a[i, j] + %x[j]"),
                  "index j is used outside of its reduction, expected parentheses");
   expect_message(statement_error("%y[i] = sum(i) %x[i]"), "index i is defined twice");
-  expect_message(statement_error("%y[i] = sum(j) %a[j, i]"), "index i has two extents: dimension 0 of "
-                                                              "%y has extent 4, but dimension 1 of %a "
-                                                              "has extent 5");
-  expect_message(statement_error("%y[i] = sum(k) %x[2*k + i]"), "nothing tells the extent of index k");
+  expect_message(statement_error("%y[i] = sum(j) %a[j, i]"),
+                 "index i has two extents: dimension 0 of "
+                 "%y has extent 4, but dimension 1 of %a "
+                 "has extent 5");
+  expect_message(statement_error("%y[i] = sum(k) %x[2*k + i]"),
+                 "nothing tells the extent of index k");
   expect_message(statement_error("%x[i] = 1"), "%x is an input and cannot be defined");
   expect_message(statement_error("%y[i] = %y[i]"), "%y is used in its own definition");
   expect_message(statement_error("%y[i] = relu(%a[i, 0], 1)"), "relu takes 1 operand, got 2");
@@ -101,7 +105,8 @@ TEST(ParseError, Statements) {
 
 TEST(ParseError, DeepNestingIsRefused) {
   expect_message(statement_error("%y[i] = " + std::string(100000, '(') + "1"), "nested deeper");
-  expect_message(statement_error("%y[i] = " + std::string(100000, '-') + "%a[i, 0]"), "nested deeper");
+  expect_message(statement_error("%y[i] = " + std::string(100000, '-') + "%a[i, 0]"),
+                 "nested deeper");
   std::string chain = "%y[i] = 1";
   for (int k = 0; k < 5000; ++k) chain += " + 1";
   expect_message(statement_error(chain), "nested deeper");
@@ -115,9 +120,11 @@ TEST(ParseError, Programs) {
   expect_message(errors("fuseflow 1\ninput %t: f32[3] compressed fill(-inf) facts(finite)\n"),
                  "contradicts its facts");
   expect_message(errors("fuseflow 1\nconst %t: f32[3] dense\n"), "constant %t has no source");
-  expect_message(errors("fuseflow 1\ntemp %t: f32[3] dense = values(1,2,3)\n"), "cannot have a source");
-  const std::string two = "temp %t: f32[4] dense\nregion @a {\n %y[i] = %t[i]\n}\nregion @b {\n %t[i] = "
-                          "1\n}\n";
+  expect_message(errors("fuseflow 1\ntemp %t: f32[3] dense = values(1,2,3)\n"),
+                 "cannot have a source");
+  const std::string two =
+      "temp %t: f32[4] dense\nregion @a {\n %y[i] = %t[i]\n}\nregion @b {\n %t[i] = "
+      "1\n}\n";
   expect_message(errors(kHead + two), "%y uses %t before it is defined (in region @b)");
 }
 
@@ -131,8 +138,9 @@ TEST(ParseError, Schedules) {
 }
 
 std::string graph_error(const std::string& nodes) {
-  return statement_error("%y[i] = sum(j) %a[i, j] * %x[j]\n graph {\n index i: 4\n index j: 5\n phase {\n" +
-                         nodes + "\n}\n}\n");
+  return statement_error(
+      "%y[i] = sum(j) %a[i, j] * %x[j]\n graph {\n index i: 4\n index j: 5\n phase {\n" + nodes +
+      "\n}\n}\n");
 }
 
 TEST(GraphError, EachTypingRuleNamesItsViolation) {
@@ -145,24 +153,31 @@ TEST(GraphError, EachTypingRuleNamesItsViolation) {
                  "$j (crd<i,j>) is not nested directly below $r (ref<>)");
   expect_message(graph_error(open + "$x: ref<i,j> = locate %x.0 ($ai, $i)"),
                  "$ai (ref<i>) is a reference to %a.0, expected one to the root");
-  expect_message(graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<i> = reduce sum ($r, $v)"),
-                 "is not nested directly below $r");
-  expect_message(graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<j> = reduce sum ($i, $v)"),
-                 "output $s is declared val<j>, expected val<i>");
+  expect_message(
+      graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<i> = reduce sum ($r, $v)"),
+      "is not nested directly below $r");
+  expect_message(
+      graph_error(open + "$v: val<i,j> = array %a ($aj)\n$s: val<j> = reduce sum ($i, $v)"),
+      "output $s is declared val<j>, expected val<i>");
   expect_message(graph_error("$r: ref<> = root\n$i: crd<i>, $a: ref<i> = scan %a.0 ($r)\n"
                              "$x: crd<i>, $b: ref<i> = scan %x.0 ($r)\n"
                              "$v: val<i> = array %x ($b)\n$w: val<i> = coordinate ($i)\n"
                              "$z: val<i> = map mul ($v, $w)"),
                  "are not in the same space");
-  expect_message(graph_error(open + "write_values %y ($i, $i)"), "input 2 is $i (crd<i>), expected a val");
-  expect_message(graph_error(open + "write_level %y.0 ($i)"), "the level is dense and is not written");
-  expect_message(graph_error(open + "$k: crd<i>, $l: ref<i> = scan %a.2 ($r)"), "levels 0 to 1, got level 2");
+  expect_message(graph_error(open + "write_values %y ($i, $i)"),
+                 "input 2 is $i (crd<i>), expected a val");
+  expect_message(graph_error(open + "write_level %y.0 ($i)"),
+                 "the level is dense and is not written");
+  expect_message(graph_error(open + "$k: crd<i>, $l: ref<i> = scan %a.2 ($r)"),
+                 "levels 0 to 1, got level 2");
   expect_message(graph_error(open + "$q: ref<i> = repeet ($r, $i)"), "did you mean 'repeat'?");
   expect_message(graph_error(open + "$q: ref<i> = repeat ($r, $ii)"), "unknown stream $ii");
   expect_message(graph_error(open + "}\nphase {\n$q: val<i> = coordinate ($i)"),
                  "takes $i of phase 0 in phase 1");
-  expect_message(graph_error(open + "$q: ref<i> = buffer ($ai) capasity=3"), "did you mean 'capacity'?");
-  expect_message(graph_error(open + "$q: ref<i,j> = buffer ($ai)"), "declared ref<i,j>, expected ref<i>");
+  expect_message(graph_error(open + "$q: ref<i> = buffer ($ai) capasity=3"),
+                 "did you mean 'capacity'?");
+  expect_message(graph_error(open + "$q: ref<i,j> = buffer ($ai)"),
+                 "declared ref<i,j>, expected ref<i>");
 }
 
 TEST(ParseError, TruncatedAndMangledTextsNeverCrash) {

@@ -1,4 +1,5 @@
-// The reference evaluation against values worked out by hand, and its fast paths against the plain one.
+// The reference evaluation against values worked out by hand, and its fast paths against the plain
+// one.
 #include "reference/reference.h"
 
 #include <gtest/gtest.h>
@@ -35,8 +36,9 @@ input %b: f32[3, 2] dense,dense = values(1, 2, 3, 4, 5, 6)
 
 TEST(Reference, SparseProductEqualsDenseProduct) {
   const auto text = [](const std::string& a) {
-    return std::string(kMatrices) + "result %y: f32[2, 2] dense,dense\nregion @y {\n%y[i, k] = sum(j) " +
-           a + "[i, j] * %b[j, k]\n}\n";
+    return std::string(kMatrices) +
+           "result %y: f32[2, 2] dense,dense\nregion @y {\n%y[i, k] = sum(j) " + a +
+           "[i, j] * %b[j, k]\n}\n";
   };
   const std::vector<float> expected = {11, 14, 15, 18};
   EXPECT_EQ(last(run(text("%a"))), expected);
@@ -109,7 +111,8 @@ region @y {
 }
 
 TEST(Reference, ASparseFactorTooLargeToSpellOutDrives) {
-  // %g has 16 elements, %x 8, which is all that may be spelled out; once %g has fewer entries, once %x.
+  // %g has 16 elements, %x 8, which is all that may be spelled out; once %g has fewer entries, once
+  // %x.
   const std::string text = R"(
 input %g: f32[4, 4] dense,compressed = values(0,0,2,0,0,0,0,0,1,0,0,0,0,0,0,0)
 input %x: f32[4, 2] dense,compressed = values(1,2, 3,0, 0,5, 6,7)
@@ -121,7 +124,8 @@ region @y {
   EXPECT_EQ(last(run(text)), expected);
   EXPECT_EQ(last(run(text, {.threads = 1, .max_elements = 8, .on_result = {}})), expected);
   std::string other = text;  // now the entries are in %g
-  other.replace(other.find("0,0,2,0,0,0,0,0,1,0,0,0,0,0,0,0"), 31, "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
+  other.replace(other.find("0,0,2,0,0,0,0,0,1,0,0,0,0,0,0,0"), 31,
+                "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
   const std::vector<float> sums = {10, 14, 10, 14, 10, 14, 10, 14};
   EXPECT_EQ(last(run(other, {.threads = 1, .max_elements = 8, .on_result = {}})), sums);
 }

@@ -14,7 +14,8 @@ struct Chunk {
   Segment segment;
   std::vector<uint32_t> words;
 
-  Chunk(const std::vector<uint32_t>& lengths, const std::function<uint32_t(uint32_t, uint32_t)>& word) {
+  Chunk(const std::vector<uint32_t>& lengths,
+        const std::function<uint32_t(uint32_t, uint32_t)>& word) {
     auto structure = new_structure();
     for (uint32_t f = 0; f < lengths.size(); ++f) {
       for (uint32_t k = 0; k < lengths[f]; ++k) words.push_back(word(f, k));
@@ -90,7 +91,8 @@ TEST(Carry, AnAbsentReferenceIsNoPartOfARun) {
 }
 
 TEST(Carry, OtherWordsAreCopied) {
-  expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return f + 3 * k * k; }), false);
+  expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return f + 3 * k * k; }),
+                          false);
 }
 
 TEST(Carry, OneWordOfARunThatDiffersIsNotLost) {

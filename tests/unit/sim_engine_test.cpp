@@ -1,5 +1,5 @@
-// The fast executor gives exactly what the naive one gives: every token with its time, every count, every
-// result, for any chunk size.
+// The fast executor gives exactly what the naive one gives: every token with its time, every count,
+// every result, for any chunk size.
 #include <gtest/gtest.h>
 
 #include "sim/engine/engine.h"
@@ -75,7 +75,8 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
   try {
     naive = interpret_graph(random.b.program, random.b.graph, random.b.data, machine, options);
   } catch (const Error&) {  // e.g. a result whose coordinates repeat
-    EXPECT_THROW(run_fast(random.b.program, random.b.graph, random.b.data, machine, options), Error) << "seed " << seed;
+    EXPECT_THROW(run_fast(random.b.program, random.b.graph, random.b.data, machine, options), Error)
+        << "seed " << seed;
     return;
   }
   if (naive.finish == Finish::deadlock) {
@@ -89,8 +90,9 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
       options.record_streams = record;
       options.threads = chunk == 3 ? 2 : chunk == 7 ? 8 : 1;
       const uint32_t folded = (seed + chunk / 2) % 2 == 0 ? 0 : 32;
-      const RunResult fast = run_fast(random.b.program, random.b.graph, random.b.data, machine, options,
-                                      {.chunk = chunk, .folded = folded, .alone = 0, .scatter = true});
+      const RunResult fast =
+          run_fast(random.b.program, random.b.graph, random.b.data, machine, options,
+                   {.chunk = chunk, .folded = folded, .alone = 0, .scatter = true});
       expect_same_counts(naive, fast);
       if (record) {
         for (size_t s = 0; s < naive.recorded.size(); ++s) {

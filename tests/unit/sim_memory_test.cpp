@@ -17,8 +17,8 @@ Machine banked() {
   return m;
 }
 
-/// Feeds requests that are ready at time 0, at most `outstanding` at a time, and gives the time of the
-/// last answer.
+/// Feeds requests that are ready at time 0, at most `outstanding` at a time, and gives the time of
+/// the last answer.
 int64_t drain(Memory& memory, const std::vector<uint64_t>& addresses, int64_t outstanding,
               bool write = false) {
   std::vector<MemoryAnswer> answers;
@@ -30,7 +30,8 @@ int64_t drain(Memory& memory, const std::vector<uint64_t>& addresses, int64_t ou
   for (int64_t horizon = memory.least_latency(); answered < static_cast<int64_t>(addresses.size());
        horizon += memory.least_latency()) {
     while (next < addresses.size() && !credits.empty() && credits.begin()->first < horizon) {
-      memory.submit({credits.begin()->first, 0, static_cast<int64_t>(next), addresses[next], write});
+      memory.submit(
+          {credits.begin()->first, 0, static_cast<int64_t>(next), addresses[next], write});
       credits.erase(credits.begin());
       ++next;
     }
@@ -69,7 +70,8 @@ TEST(Memory, FixedChannelsHaveALatencyAndARate) {
 }
 
 TEST(Memory, AnIdleBankedMemoryAnswersAfterActivationAndColumn) {
-  // 40 cycles to the queue, tRCD 14 ns + CL 14 ns + 2.5 ns on the bus, rounded up to cycles of 1 ns.
+  // 40 cycles to the queue, tRCD 14 ns + CL 14 ns + 2.5 ns on the bus, rounded up to cycles of 1
+  // ns.
   const auto memory = make_memory(banked());
   EXPECT_EQ(drain(*memory, {0}, 1), 40 + 14 + 14 + 3);
   EXPECT_EQ(memory->stats().row_misses, 1);
@@ -129,18 +131,21 @@ TEST(Memory, AnswersDoNotDependOnTheWindows) {
     std::vector<MemoryRequest> requests;
     for (int64_t k = 0; k < 3000; ++k) {
       x = x * 6364136223846793005ULL + 1442695040888963407ULL;
-      requests.push_back({k / 5, static_cast<uint32_t>(k % 5), k / 5, (x >> 40) * 64, (x >> 39) % 3 == 0});
+      requests.push_back(
+          {k / 5, static_cast<uint32_t>(k % 5), k / 5, (x >> 40) * 64, (x >> 39) % 3 == 0});
     }
     size_t next = 0;
     for (int64_t horizon = window; answers.size() < requests.size(); horizon += window) {
-      while (next < requests.size() && requests[next].time < horizon) memory->submit(requests[next++]);
+      while (next < requests.size() && requests[next].time < horizon)
+        memory->submit(requests[next++]);
       memory->advance(horizon, answers);
     }
     std::map<std::pair<uint32_t, int64_t>, int64_t> times;
     for (const auto& a : answers) times[{a.port, a.number}] = a.time;
     if (first.empty()) first = times;
     EXPECT_EQ(first, times) << window;
-    for (const auto& r : requests) EXPECT_GE((times[{r.port, r.number}]), r.time + memory->least_latency());
+    for (const auto& r : requests)
+      EXPECT_GE((times[{r.port, r.number}]), r.time + memory->least_latency());
   }
 }
 
@@ -165,9 +170,9 @@ TEST(Memory, AGraphWaitsForTheFirstBurstAndThenStreams) {
   m.dram.interval_cycles = 1;
   const int64_t without = VectorSum(1000).b.run({}, Executor::fast).cycles;
   const RunResult with = VectorSum(1000).b.run(m, Executor::fast);
-  // The first value waits 100 cycles for its burst, all others come a cycle each: 63 bursts (of 16 values)
-  // are within the 64 that may be outstanding. The written value is acknowledged 100 cycles after the
-  // writer's done, the last step.
+  // The first value waits 100 cycles for its burst, all others come a cycle each: 63 bursts (of 16
+  // values) are within the 64 that may be outstanding. The written value is acknowledged 100 cycles
+  // after the writer's done, the last step.
   EXPECT_EQ(with.cycles, without + 100 + 100);
   EXPECT_EQ(with.results[0].second->values[0], 1000);
 }

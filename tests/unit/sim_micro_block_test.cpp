@@ -1,5 +1,6 @@
-// Cycle counts of micro-cases on blocks, worked out by hand from ir-spec/timing.md and ir-spec/blocks.md; the arithmetic
-// is beside each case. "v0 arrives 6" means given so that it can be taken at 6.
+// Cycle counts of micro-cases on blocks, worked out by hand from ir-spec/timing.md and
+// ir-spec/blocks.md; the arithmetic is beside each case. "v0 arrives 6" means given so that it can
+// be taken at 6.
 #include <gtest/gtest.h>
 
 #include "ir/parse.h"
@@ -39,8 +40,10 @@ class BlockMicro : public ::testing::TestWithParam<Executor> {
       if (streams[s].name != stream) continue;
       for (const TokenRecord& token : result().recorded[s]) {
         if (!text.empty()) text += ' ';
-        if (token.stop == TokenRecord::kDone) text += 'D';
-        else text += token.stop < 0 ? "_" : "S" + std::to_string(token.stop);
+        if (token.stop == TokenRecord::kDone)
+          text += 'D';
+        else
+          text += token.stop < 0 ? "_" : "S" + std::to_string(token.stop);
         text += "@" + std::to_string(token.time);
       }
     }
@@ -55,8 +58,8 @@ class BlockMicro : public ::testing::TestWithParam<Executor> {
   Program program_;
   ProgramRun run_;
 };
-INSTANTIATE_TEST_SUITE_P(Executors, BlockMicro,
-                         ::testing::Values(Executor::naive, Executor::fast), [](const auto& which) {
+INSTANTIATE_TEST_SUITE_P(Executors, BlockMicro, ::testing::Values(Executor::naive, Executor::fast),
+                         [](const auto& which) {
                            return which.param == Executor::naive ? "naive" : "fast";
                          });
 
@@ -85,9 +88,9 @@ region @y {
 )";
 
 TEST_P(BlockMicro, ContractionPaysItsSide) {
-  // On ideal a product of side 2 starts every 2 cycles; with 2 cycles of latency a side it takes max(1, 2*2 - 1) = 3.
-  // root      0@0 D@1; scans 0@1 1@2, S0 needs D (arrives 2): @3, D@4
-  // array     loads take 1 cycle an element, 2 a block, and start every cycle: @2 @3 @4 @5, arriving 4 5 6 7
+  // On ideal a product of side 2 starts every 2 cycles; with 2 cycles of latency a side it takes
+  // max(1, 2*2 - 1) = 3. root      0@0 D@1; scans 0@1 1@2, S0 needs D (arrives 2): @3, D@4 array
+  // loads take 1 cycle an element, 2 a block, and start every cycle: @2 @3 @4 @5, arriving 4 5 6 7
   // mul       @4, then 2 apart: @6 @8 @10, arriving 7 9 11 13
   // reduce    takes numbers, as ever: @7 @9, the sum @11, D@13
   // write     arrives 12: @12, D@14. cycles = 15
@@ -125,29 +128,29 @@ region @y {
 )";
 
 TEST_P(BlockMicro, PadKeepsPaddingOutAndLanesSetThePace) {
-  // One lane: a unit works on the 2 elements of a block in 2 cycles. Latencies: load 1 an element = 2, exp 1 a side = 2,
-  // pad 2 an element = 4, reduce its own 1 and 1 an element = 3.
-  // scan      0@1 1@2 S0@3 D@4
-  // array     @2 @4 @6 @8, arriving 4 6 8 10;  exp @4 @6 @8 @10, arriving 6 8 10 12
+  // One lane: a unit works on the 2 elements of a block in 2 cycles. Latencies: load 1 an element =
+  // 2, exp 1 a side = 2, pad 2 an element = 4, reduce its own 1 and 1 an element = 3. scan      0@1
+  // 1@2 S0@3 D@4 array     @2 @4 @6 @8, arriving 4 6 8 10;  exp @4 @6 @8 @10, arriving 6 8 10 12
   // pad       @6 @8 @10 @12, arriving 10 12 14 16
   // reduce    @10 @12, the sum @14, D@16, arriving 17 and 19
   // write     @17, D@19. cycles = 20
-  run(kPadded, {"block.lanes=1", "block.load_latency_cycles_per_element=1",
-                "block.unary_latency_cycles_per_side=1",
-                "block.elementwise_latency_cycles_per_element=2",
-                "block.reduce_latency_cycles_per_element=1"});
+  run(kPadded,
+      {"block.lanes=1", "block.load_latency_cycles_per_element=1",
+       "block.unary_latency_cycles_per_side=1", "block.elementwise_latency_cycles_per_element=2",
+       "block.reduce_latency_cycles_per_element=1"});
   EXPECT_EQ(times("exp"), "_@4 _@6 S0@8 D@10");
   EXPECT_EQ(times("real"), "_@6 _@8 S0@10 D@12");
   EXPECT_EQ(times("sum"), "_@14 D@16");
   EXPECT_EQ(result().cycles, 20);
   EXPECT_EQ(node(NodeKind::pad).busy, 8);
   EXPECT_EQ(node(NodeKind::pad).flops, 0);
-  EXPECT_EQ(node(NodeKind::reduce).flops, 4);     // one for each element taken, padding too
+  EXPECT_EQ(node(NodeKind::reduce).flops, 4);       // one for each element taken, padding too
   EXPECT_EQ(node(NodeKind::array).read_bytes, 16);  // whole blocks
   EXPECT_EQ(values(), std::vector<float>{3});
 }
 
-/// Rows of a matrix in blocks of 2x2, summed over columns by an accumulator, written as a vector of blocks.
+/// Rows of a matrix in blocks of 2x2, summed over columns by an accumulator, written as a vector of
+/// blocks.
 const char* const kColumns = R"(fuseflow 1
 program "columns"
 input %a: f32[4, 2] dense,dense[2x2] = values(1,2,3,4,5,6,7,8)
@@ -174,7 +177,8 @@ TEST_P(BlockMicro, AccumulateAddsTheElementsOfALoopThatEnds) {
   // scan i    0@1 1@2 S0@3 D@4, arriving 2 3 4 5
   // scan j    0@2; its S0 needs the next i (arrives 3): @3; 0@4; S1 needs S0 (arrived 4): @5, D@6
   // array     arrive 3 4 5 6 7: @3 @5 @7 @9 @11 (2 apart), arriving 4 6 8 10 12
-  // accumulate a block @4, S0@6, a block @8; S1 flushes @10 and gives the entry then (cost: the drain interval, 1), its
+  // accumulate a block @4, S0@6, a block @8; S1 flushes @10 and gives the entry then (cost: the
+  // drain interval, 1), its
   //           stop S0 @11 (cost: the interval, 2), D @13
   // write     arrive 15 16 18: @15 @16 @18. cycles = 19
   run(kColumns, {"block.lanes=2", "block.reduce_latency_cycles_per_element=1"});

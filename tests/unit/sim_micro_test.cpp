@@ -380,8 +380,9 @@ struct Copy {
 TEST_P(Micro, ParallelizeAndSerialize) {
   // root 0@0 D@1; scan of 4 elements 0@1 1@2 2@3 3@4; the stop (D arrived at 2) S0@5, D@6
   // parallelize takes them at 2 3 4 5, S0 at 6, D at 7; fiber 0 starts with copy 0
-  // serialize: heads 0 (arrives 3) of copy 0, 1 (4) of copy 1, 2 (5), 3 (6); both stops arrive at 7: S0@7, D@8
-  // array 4 5 6 7, S0@8 D@9; reduce gives the sum at 9, D@10; write value@10, D@11: cycles = 12
+  // serialize: heads 0 (arrives 3) of copy 0, 1 (4) of copy 1, 2 (5), 3 (6); both stops arrive at
+  // 7: S0@7, D@8 array 4 5 6 7, S0@8 D@9; reduce gives the sum at 9, D@10; write value@10, D@11:
+  // cycles = 12
   GraphBuilder b;
   const TensorId a = b.input("a", {4}, "dense", {1, 2, 3, 4});
   const TensorId y = b.output("y", {}, "scalar");

@@ -10,7 +10,8 @@ namespace fuseflow::testing {
 
 class RandomGraph {
  public:
-  explicit RandomGraph(uint64_t seed, int most_extent = 6, int steps = 14) : random_(seed), most_(most_extent) {
+  explicit RandomGraph(uint64_t seed, int most_extent = 6, int steps = 14)
+      : random_(seed), most_(most_extent) {
     make_tensors();
     Space top;
     const StreamId root = b.root();
@@ -68,11 +69,13 @@ class RandomGraph {
       s.vals.push_back(b.pass(NodeKind::coordinate, s.crd, StreamKind::val));
     }
   }
-  Space& any_space() { return spaces_[static_cast<size_t>(pick(static_cast<int64_t>(spaces_.size())))]; }
+  Space& any_space() {
+    return spaces_[static_cast<size_t>(pick(static_cast<int64_t>(spaces_.size())))];
+  }
 
   void make_tensors() {
-    const char* matrix[] = {"dense,dense", "dense,compressed", "compressed,compressed",
-                            "compressed,dense", "dense,bitvector", "compressed,singleton"};
+    const char* matrix[] = {"dense,dense",      "dense,compressed", "compressed,compressed",
+                            "compressed,dense", "dense,bitvector",  "compressed,singleton"};
     extent_ = 1 + pick(most_);
     for (int t = 0; t < 4; ++t) {
       const int rank = 1 + static_cast<int>(pick(3) > 0);
@@ -94,22 +97,38 @@ class RandomGraph {
     const Tensor& t = b.program.tensors[static_cast<size_t>(ref.tensor)];
     return t.shape[static_cast<size_t>(t.format.mode_order[static_cast<size_t>(ref.level)])].value;
   }
-  int rank(TensorId t) const {
-    return b.program.tensors[static_cast<size_t>(t)].format.rank();
-  }
+  int rank(TensorId t) const { return b.program.tensors[static_cast<size_t>(t)].format.rank(); }
 
   void grow() {
     switch (pick(18)) {
-      case 0: case 1: return open();
-      case 2: case 3: case 4: return join();
-      case 5: case 6: return repeat();
-      case 7: return locate();
-      case 8: case 9: case 10: return array_or_map();
-      case 11: case 12: return reduce();
-      case 13: case 14: return accumulate();
-      case 15: return filter();
-      case 16: return drop();
-      default: return pass();
+      case 0:
+      case 1:
+        return open();
+      case 2:
+      case 3:
+      case 4:
+        return join();
+      case 5:
+      case 6:
+        return repeat();
+      case 7:
+        return locate();
+      case 8:
+      case 9:
+      case 10:
+        return array_or_map();
+      case 11:
+      case 12:
+        return reduce();
+      case 13:
+      case 14:
+        return accumulate();
+      case 15:
+        return filter();
+      case 16:
+        return drop();
+      default:
+        return pass();
     }
   }
 
@@ -217,7 +236,8 @@ class RandomGraph {
       return;
     }
     for (const Ref& r : s.refs) {
-      if (r.level == rank(r.tensor) && pick(3) > 0) return s.vals.push_back(b.array(r.tensor, r.stream));
+      if (r.level == rank(r.tensor) && pick(3) > 0)
+        return s.vals.push_back(b.array(r.tensor, r.stream));
     }
     if (s.crd >= 0 && pick(4) == 0) {
       s.vals.push_back(b.pass(NodeKind::coordinate, s.crd, StreamKind::val));

@@ -1,5 +1,5 @@
-// The replay of logged steps, piece by piece: against the recurrence of ir-spec/timing.md done at once, and
-// peaks of FIFOs against their definition.
+// The replay of logged steps, piece by piece: against the recurrence of ir-spec/timing.md done at
+// once, and peaks of FIFOs against their definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,9 +81,12 @@ struct Drawn {
   static void draw_need(Random& random, size_t port, uint32_t shape, int t, StepType& type) {
     const uint32_t same = 1 + shape / 4 % 3;
     switch (shape % 4) {
-      case 0: return type.need(port, same, 1);
-      case 1: return type.need(port, random() % 5 == 0 ? 0 : same, random() % 2);
-      case 2: return type.need(port, t % 2, t % 2);
+      case 0:
+        return type.need(port, same, 1);
+      case 1:
+        return type.need(port, random() % 5 == 0 ? 0 : same, random() % 2);
+      case 2:
+        return type.need(port, t % 2, t % 2);
       default:
         const uint32_t need = random() % (t == 0 ? 7 : 3);
         type.need(port, need, std::min<int64_t>(need, random() % (t < 2 ? 3 : 2)));
@@ -139,7 +142,8 @@ std::array<std::vector<int64_t>, 3> expected(const Drawn& node) {
       const int64_t index = static_cast<int64_t>(times[2].size()) + give.count - 1 - node.depth;
       if (node.depth > 0 && index >= 0) t = std::max(t, consumed[static_cast<size_t>(index)] + 1);
     }
-    for (const auto& need : type.needs) times[need.port].insert(times[need.port].end(), need.take, t);
+    for (const auto& need : type.needs)
+      times[need.port].insert(times[need.port].end(), need.take, t);
     for (const auto& give : type.gives) {
       for (int k = 0; k < give.count; ++k) {
         times[2].push_back(t);

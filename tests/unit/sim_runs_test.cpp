@@ -23,8 +23,8 @@ int64_t operations(int64_t n) {
   const RunResult r = run_graph(g.program, g.graph, g.data, {}, options);
   EXPECT_EQ(r.finish, Finish::done);
   EXPECT_EQ(r.results[0].second->values[0], static_cast<float>(n));
-  // root's reference at 0, n elements at 1 .. n, their stop at n + 1, done at n + 2; done passes repeat,
-  // locate, array, mul, reduce and the writer, a cycle each: its last step is at n + 8.
+  // root's reference at 0, n elements at 1 .. n, their stop at n + 1, done at n + 2; done passes
+  // repeat, locate, array, mul, reduce and the writer, a cycle each: its last step is at n + 8.
   EXPECT_EQ(r.cycles, n + 9);
   return r.timing_operations;
 }

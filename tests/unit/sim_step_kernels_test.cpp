@@ -1,4 +1,5 @@
-// The inner loops over steps and their times against plain ones, whichever version this machine runs.
+// The inner loops over steps and their times against plain ones, whichever version this machine
+// runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -18,7 +18,8 @@ Room room_of(const Level* stored, LevelKind kind, uint64_t extent, uint64_t pare
   const uint64_t children = saturating_product(parents, extent);
   const uint64_t words = saturating_product(parents, (extent + 63) / 64);
   switch (kind) {
-    case LevelKind::dense: return {};
+    case LevelKind::dense:
+      return {};
     case LevelKind::compressed:
       if (stored != nullptr) return {4 * stored->pos.size(), 4 * stored->crd.size()};
       return {saturating_product(4, parents + 1), saturating_product(4, children)};

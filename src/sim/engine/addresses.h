@@ -1,6 +1,6 @@
-// Where the tensors of a graph are in memory: every array of a tensor starts at a multiple of kAlignment,
-// in the order of tensors, of their levels (positions, then coordinates or bits) and values last. Rules:
-// ir-spec/memory.md.
+// Where the tensors of a graph are in memory: every array of a tensor starts at a multiple of
+// kAlignment, in the order of tensors, of their levels (positions, then coordinates or bits) and
+// values last. Rules: ir-spec/memory.md.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Addresses {
   static constexpr uint64_t kAlignment = 4096;
   enum Array { positions, coordinates };
 
-  /// `data` holds the tensors that exist before the graph runs; results are given the room that they
-  /// can need at most.
+  /// `data` holds the tensors that exist before the graph runs; results are given the room that
+  /// they can need at most.
   Addresses(const Program& program, const Graph& graph,
             const std::vector<std::shared_ptr<const Storage>>& data, int64_t burst_bytes);
 

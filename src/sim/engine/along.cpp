@@ -46,8 +46,8 @@ void Along::add_arrivals(uint32_t n, int64_t earliest, std::vector<TimeRef>& arr
 }
 
 void Along::take(const TimeRef& steps, uint32_t n) {
-  const auto count = static_cast<uint32_t>(
-      std::lower_bound(takes_.begin(), takes_.end(), n) - takes_.begin());
+  const auto count =
+      static_cast<uint32_t>(std::lower_bound(takes_.begin(), takes_.end(), n) - takes_.begin());
   if (count == 0) return;
   port_->take(count, sample(steps, takes_, n, steps.times->gap));
 }

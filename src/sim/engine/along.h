@@ -21,8 +21,9 @@ inline void add_gate(std::vector<Gate>& gates, uint32_t at, int64_t time) {
   gates.push_back({at, gates.empty() ? time : std::max(gates.back().time, time)});
 }
 
-/// The gates (ascending in step and time) as arrival times of n steps; false if no gate can delay a step (all are passed before
-/// `earliest`, or before the arrivals of `beside`, whose tokens the same steps need).
+/// The gates (ascending in step and time) as arrival times of n steps; false if no gate can delay a
+/// step (all are passed before `earliest`, or before the arrivals of `beside`, whose tokens the
+/// same steps need).
 bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
                    std::span<const TimeRef> beside, TimeRef& arrivals);
 
@@ -113,16 +114,17 @@ uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
     const uint32_t at = inner.at(stop);
     if (k < at) {
       if (!outer.here()) return k;
-      if (!outer.is_payload()) throw Disagreement{"an outer input has no element where the inner stream has"};
+      if (!outer.is_payload())
+        throw Disagreement{"an outer input has no element where the inner stream has"};
       gates_.push_back({k, outer.arrival()});
       fiber(k, at, outer.word());
     }
-    const bool payload =
-        !stop.done() && stop.level >= loops_ - 1 && stop.closes(loops_ - 1);
+    const bool payload = !stop.done() && stop.level >= loops_ - 1 && stop.closes(loops_ - 1);
     const bool end = stop.done() || stop.level >= loops_;
     if (payload) {
       if (!outer.here()) return at;
-      if (!outer.is_payload()) throw Disagreement{"an outer input has no element where the inner stream has"};
+      if (!outer.is_payload())
+        throw Disagreement{"an outer input has no element where the inner stream has"};
       if (k == at) {  // an empty fiber
         gates_.push_back({at, outer.arrival()});
         fiber(at, at, outer.word());
@@ -132,9 +134,9 @@ uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
       PortCursor ahead = outer;
       if (payload) ahead.advance();
       if (!ahead.here()) return at;
-      const bool fits = !ahead.is_payload() &&
-                        (stop.done() ? ahead.stop().done()
-                                     : ahead.stop().level + loops_ == stop.level);
+      const bool fits =
+          !ahead.is_payload() &&
+          (stop.done() ? ahead.stop().done() : ahead.stop().level + loops_ == stop.level);
       if (!fits) throw Disagreement{"an outer input ends elsewhere than the inner stream"};
       gates_.push_back({at, ahead.arrival()});
       if (payload) takes_.push_back(at);
@@ -150,7 +152,8 @@ uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
   }
   if (k < inner.count) {
     if (!outer.here()) return k;
-    if (!outer.is_payload()) throw Disagreement{"an outer input has no element where the inner stream has"};
+    if (!outer.is_payload())
+      throw Disagreement{"an outer input has no element where the inner stream has"};
     gates_.push_back({k, outer.arrival()});
     fiber(k, inner.count, outer.word());
   }

@@ -1,4 +1,5 @@
-// The entries of an accumulator whose values are blocks: each is summed up where it will be given from.
+// The entries of an accumulator whose values are blocks: each is summed up where it will be given
+// from.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,8 @@ class BlockEntries {
     fold_.add(entry->second.sums, pool_->block(*name, fold_.in_volume()));
   }
 
-  /// Calls visit(key, &payload, nullptr, 1) in ascending order of keys, then forgets all entries. A payload is a
-  /// number or, as bits, a block's name.
+  /// Calls visit(key, &payload, nullptr, 1) in ascending order of keys, then forgets all entries. A
+  /// payload is a number or, as bits, a block's name.
   template <typename Visit>
   void drain(Visit&& visit) {
     std::vector<uint64_t> keys;

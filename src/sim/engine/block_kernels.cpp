@@ -35,7 +35,8 @@ std::vector<int64_t> offsets_in(const BlockExtents& operand, std::span<const int
 
 constexpr int kWide = 16;  // columns of a tile
 
-/// kRows rows of `width` <= kWide columns: out[r][c] = sum over k, ascending, of x[r][xs[k]] * y[k][c].
+/// kRows rows of `width` <= kWide columns: out[r][c] = sum over k, ascending, of x[r][xs[k]] *
+/// y[k][c].
 template <int kRows>
 [[gnu::always_inline]] inline void tile(const float* x, const int64_t* rows, const int64_t* xs,
                                         const float* y, int64_t y_step, int64_t depth, float* out,
@@ -94,8 +95,8 @@ struct Panel {
 }
 
 template <typename Combine>
-[[gnu::always_inline]] inline void fold_rows(float* sums, const float* values, const BlockRows& rows,
-                                             int64_t n, Combine combine) {
+[[gnu::always_inline]] inline void fold_rows(float* sums, const float* values,
+                                             const BlockRows& rows, int64_t n, Combine combine) {
   const size_t count = rows.offsets.size();
   if (rows.whole) {
     const int64_t all = n * static_cast<int64_t>(count);
@@ -157,7 +158,9 @@ struct Fold {
 }
 
 #ifdef FUSEFLOW_AVX2
-FUSEFLOW_AVX2 void panel_avx2(const Panel& p) { panel_any(p); }
+FUSEFLOW_AVX2 void panel_avx2(const Panel& p) {
+  panel_any(p);
+}
 bool have_avx2() {
   static const bool have = __builtin_cpu_supports("avx2") != 0;
   return have;
@@ -183,8 +186,8 @@ BlockExtents::BlockExtents(const Graph& graph, const std::vector<int>& over) : l
 BlockRows::BlockRows(const BlockExtents& rows, const BlockExtents& operand) {
   const size_t rank = rows.loops.size();
   const size_t outer = rank == 0 ? 0 : rank - 1;
-  offsets = offsets_in(operand, std::span(rows.loops).first(outer),
-                       std::span(rows.extents).first(outer));
+  offsets =
+      offsets_in(operand, std::span(rows.loops).first(outer), std::span(rows.extents).first(outer));
   if (rank > 0) {
     const auto last = offsets_in(operand, std::span(rows.loops).last(1),
                                  std::span<const int64_t>(std::array<int64_t, 1>{2}));
@@ -265,8 +268,14 @@ void BlockOperator::product_rows(const float* x, const float* y, size_t shared, 
   const int64_t y_step = depth > 1 ? ys[1] - ys[0] : n;
   bool even = rows_[shared].step == 1 && y_step >= n;
   for (size_t k = 1; even && k < ys.size(); ++k) even = ys[k] - ys[k - 1] == y_step;
-  Panel panel{x, rows_[1 - shared].offsets.data() + first, static_cast<int64_t>(last - first),
-              inners_[1 - shared].data(), y + ys[0], y_step, depth, n,
+  Panel panel{x,
+              rows_[1 - shared].offsets.data() + first,
+              static_cast<int64_t>(last - first),
+              inners_[1 - shared].data(),
+              y + ys[0],
+              y_step,
+              depth,
+              n,
               out + static_cast<int64_t>(first) * n};
   if (!even) {
     packed_.resize(static_cast<size_t>(depth * n));

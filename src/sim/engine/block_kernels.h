@@ -1,5 +1,6 @@
-// What operators do inside of blocks: elementwise, product, reduction, padding. Plans are made once a node,
-// then run a block at a time. Sums are in the order that ir-spec/blocks.md states. No tokens, no times.
+// What operators do inside of blocks: elementwise, product, reduction, padding. Plans are made once
+// a node, then run a block at a time. Sums are in the order that ir-spec/blocks.md states. No
+// tokens, no times.
 #pragma once
 
 #include <cstdint>

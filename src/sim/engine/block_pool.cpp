@@ -5,7 +5,10 @@
 namespace fuseflow::engine {
 
 BlockSlab::BlockSlab(BlockPool& pool, uint32_t id, uint32_t count, int64_t volume)
-    : pool_(pool), id_(id), count_(count), volume_(volume),
+    : pool_(pool),
+      id_(id),
+      count_(count),
+      volume_(volume),
       values_(new float[static_cast<size_t>(count) * static_cast<size_t>(volume)]) {
   pool_.bytes_.fetch_add(4 * volume_ * count_, std::memory_order_relaxed);
 }
@@ -16,7 +19,9 @@ BlockSlab::~BlockSlab() {
   pool_.free_.push_back(id_);
 }
 
-uint32_t BlockSlab::name(uint32_t k) const { return (id_ << BlockPool::kShift) + k; }
+uint32_t BlockSlab::name(uint32_t k) const {
+  return (id_ << BlockPool::kShift) + k;
+}
 
 std::shared_ptr<BlockSlab> BlockPool::make(uint32_t count, int64_t volume) {
   uint32_t id = 0;

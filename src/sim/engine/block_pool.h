@@ -1,5 +1,6 @@
-// Blocks of values behind 32-bit names, so that nodes which only pass values on pass names, whatever a
-// block holds. Names are good as long as somebody keeps the slab; kernels are in block_kernels.h.
+// Blocks of values behind 32-bit names, so that nodes which only pass values on pass names,
+// whatever a block holds. Names are good as long as somebody keeps the slab; kernels are in
+// block_kernels.h.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@ namespace fuseflow::engine {
 
 class BlockPool;
 
-/// Some blocks of equal volume. Made by BlockPool; gives its names back when the last owner is gone.
+/// Some blocks of equal volume. Made by BlockPool; gives its names back when the last owner is
+/// gone.
 class BlockSlab {
  public:
   BlockSlab(BlockPool& pool, uint32_t id, uint32_t count, int64_t volume);

@@ -96,8 +96,12 @@ void Bounded::note(size_t s) {
   const Fifo* lacking = replay.lacks_credit_of();
   lacks_[s] = lacking == nullptr ? kNobody : lacking->taker;
   switch (replay.state()) {
-    case NodeReplay::State::beyond: due_[s] = replay.wake(); break;
-    case NodeReplay::State::waits: due_[s] = kNever; break;
+    case NodeReplay::State::beyond:
+      due_[s] = replay.wake();
+      break;
+    case NodeReplay::State::waits:
+      due_[s] = kNever;
+      break;
     case NodeReplay::State::idle:
       due_[s] = sides_[s].node->ended() ? kNever : replay.free_at();
       break;
@@ -108,8 +112,9 @@ void Bounded::note(size_t s) {
 bool Bounded::sweep() {
   bool any = false;
   const auto next = [this](size_t from) {
-    return static_cast<size_t>(std::find(told_.begin() + static_cast<std::ptrdiff_t>(from), told_.end(), 1) -
-                               told_.begin());
+    return static_cast<size_t>(
+        std::find(told_.begin() + static_cast<std::ptrdiff_t>(from), told_.end(), 1) -
+        told_.begin());
   };
   for (size_t s = next(0); s < sides_.size(); s = next(s + 1)) {
     told_[s] = 0;
@@ -123,16 +128,17 @@ bool Bounded::sweep() {
   return any;
 }
 
-int64_t Bounded::first_due() const { return *std::min_element(due_.begin(), due_.end()); }
-
-bool Bounded::unanswered() const {
-  return std::any_of(burst_fifos_.begin(), burst_fifos_.end(), [](const Fifo* fifo) {
-    return fifo->source->known < fifo->source->given;
-  });
+int64_t Bounded::first_due() const {
+  return *std::min_element(due_.begin(), due_.end());
 }
 
-/// Memory serves what was requested before the horizon; the horizon moves on: no step is before `due`
-/// unless memory answers something earlier.
+bool Bounded::unanswered() const {
+  return std::any_of(burst_fifos_.begin(), burst_fifos_.end(),
+                     [](const Fifo* fifo) { return fifo->source->known < fifo->source->given; });
+}
+
+/// Memory serves what was requested before the horizon; the horizon moves on: no step is before
+/// `due` unless memory answers something earlier.
 bool Bounded::next_window(int64_t due) {
   if (!memory_) return false;
   if (due != kNever && due > horizon_ && !any_put_off_ && !unanswered()) horizon_ = due;

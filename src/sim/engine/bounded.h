@@ -1,5 +1,5 @@
-// Times of a run with bounded FIFOs or with memory: makes the replay of every node, and advances them all,
-// and memory window by window, until some node's steps have to be worked out first.
+// Times of a run with bounded FIFOs or with memory: makes the replay of every node, and advances
+// them all, and memory window by window, until some node's steps have to be worked out first.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,8 @@ class Bounded {
   Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
           const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
 
-  /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are there.
+  /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
+  /// there.
   int64_t load(const std::vector<int64_t>& bytes);
   /// Nodes of a phase, which start at `start`. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
@@ -91,8 +92,8 @@ class Bounded {
       due_[s] = possible;
     }
   }
-  /// Times that are known are final, so a side may go on beyond the horizon with them; not too far, so that
-  /// what waits stays in the host's caches.
+  /// Times that are known are final, so a side may go on beyond the horizon with them; not too far,
+  /// so that what waits stays in the host's caches.
   int64_t horizon_of(const Side& side) const {
     if (!memory_) return INT64_MAX;
     return horizon_ + (side.free ? kMostFreeAhead : kMostAhead);
@@ -103,12 +104,13 @@ class Bounded {
   const std::vector<Output>& outputs_;
   std::deque<Gives> gives_;
   std::deque<Fifo> fifos_;
-  std::vector<std::vector<Fifo*>> inputs_;     // by node and input; null: immediate, or like another one
-  std::vector<Gives*> outputs_of_;             // by stream; null: not connected
+  std::vector<std::vector<Fifo*>>
+      inputs_;                      // by node and input; null: immediate, or like another one
+  std::vector<Gives*> outputs_of_;  // by stream; null: not connected
   std::vector<std::vector<Fifo*>> consumers_;  // by stream
   std::vector<Side> sides_;
-  // By side: whether something has come that it may go on with, and the time from which on it has something
-  // to do (its next step; or unknown ones), INT64_MAX if it waits for others.
+  // By side: whether something has come that it may go on with, and the time from which on it has
+  // something to do (its next step; or unknown ones), INT64_MAX if it waits for others.
   std::vector<uint8_t> told_;
   std::vector<int64_t> due_;
   std::vector<size_t> lacks_;  // by side: the one whose takes it waits for, or kNobody

@@ -75,8 +75,8 @@ void Bounded::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
 void Bounded::connect_outputs(const EngineNode& node, NodeReplay& replay) {
   for (const StreamId stream : node.node().outputs) {
     Gives* gives = stream < 0 ? nullptr : outputs_of_[static_cast<size_t>(stream)];
-    const bool given = std::find(replay.outputs.begin(), replay.outputs.end(), gives) !=
-                       replay.outputs.end();
+    const bool given =
+        std::find(replay.outputs.begin(), replay.outputs.end(), gives) != replay.outputs.end();
     replay.outputs.push_back(given ? nullptr : gives);
   }
 }
@@ -171,8 +171,8 @@ void Bounded::find_neighbours() {
   }
 }
 
-/// Sides whose tokens come from such sides only, and that wait for nobody to take what they give: what
-/// memory does never reaches them, so they need no windows.
+/// Sides whose tokens come from such sides only, and that wait for nobody to take what they give:
+/// what memory does never reaches them, so they need no windows.
 void Bounded::find_free() {
   std::unordered_map<const Gives*, bool> free;
   for (size_t s = 0; s < sides_.size(); ++s) {

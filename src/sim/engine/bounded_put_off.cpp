@@ -10,18 +10,17 @@ namespace {
 constexpr int64_t kMostPutOff = 4096;  // cycles
 }
 
-/// Requests have to be known window by window; what is not needed for that can be done many windows at a
-/// time: a side before a reduction or accumulation, until that is about to give something.
+/// Requests have to be known window by window; what is not needed for that can be done many windows
+/// at a time: a side before a reduction or accumulation, until that is about to give something.
 void Bounded::put_off() {
   any_put_off_ = false;
   for (size_t s = sides_.size(); s-- > 0;) {
     const Side& side = sides_[s];
     if (!side.replay || side.free || side.requests) continue;
-    const bool needed =
-        horizon_ - settled_[s] > kMostPutOff ||
-        (std::any_of(side.takers.begin(), side.takers.end(),
-                     [&](size_t taker) { return put_off_[taker] == 0; }) &&
-         side.replay->gives_at() < horizon_);
+    const bool needed = horizon_ - settled_[s] > kMostPutOff ||
+                        (std::any_of(side.takers.begin(), side.takers.end(),
+                                     [&](size_t taker) { return put_off_[taker] == 0; }) &&
+                         side.replay->gives_at() < horizon_);
     if (needed) {
       if (put_off_[s] != 0) put_off_no_more(s);
       continue;
@@ -47,8 +46,8 @@ bool Bounded::put_off_none() {
   return std::exchange(any_put_off_, false);
 }
 
-/// Sides that have been put off, if another one waits for what they take, and all before them; whether there
-/// are any.
+/// Sides that have been put off, if another one waits for what they take, and all before them;
+/// whether there are any.
 bool Bounded::call_for_credits() {
   if (!any_put_off_) return false;
   std::vector<size_t> called;

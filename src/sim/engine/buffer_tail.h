@@ -1,7 +1,7 @@
-// The output of a buffer that holds a bounded number of tokens, in a run without any other bound: its
-// tokens are given on as if it had no bound, and its real steps are worked out once its consumers' takes
-// are known. Exact as long as no token comes too late for a step that takes it; else the whole graph
-// has to be solved with credits (bounded.h).
+// The output of a buffer that holds a bounded number of tokens, in a run without any other bound:
+// its tokens are given on as if it had no bound, and its real steps are worked out once its
+// consumers' takes are known. Exact as long as no token comes too late for a step that takes it;
+// else the whole graph has to be solved with credits (bounded.h).
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class BufferTail {
   /// The buffer's counts that depend on the bound; puts the record's times right. At the end.
   void fill(NodeStats& stats) const;
   uint64_t timing_steps() const { return pace_.timing_steps; }
-  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* activity = nullptr;                ///< where to note busy cycles, if anywhere
   std::vector<TokenRecord>* record = nullptr;  ///< of the stream: its times are put right
 
  private:

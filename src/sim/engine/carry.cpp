@@ -62,7 +62,8 @@ std::shared_ptr<const Times> copy_times(const Times& from) {
     if (from.pieces[p].step != kExplicit) continue;
     const uint32_t first = from.pieces[p].first;
     const uint32_t last = p + 1 < from.pieces.size() ? from.pieces[p + 1].first : from.count;
-    copy_past_caches(to->value.get() + first, from.value.get() + first, (last - first) * sizeof(int64_t));
+    copy_past_caches(to->value.get() + first, from.value.get() + first,
+                     (last - first) * sizeof(int64_t));
   }
   return to;
 }
@@ -72,14 +73,16 @@ Payload copy_payload(const Payload& from, uint32_t count) {
   const size_t bytes = (size_t{count} + kSlack) * sizeof(uint32_t);
   void* memory = take_from_pool(bytes);
   copy_past_caches(memory, from.data, count * sizeof(uint32_t));
-  return {std::shared_ptr<const void>(memory, [bytes](void* words) { give_back(words, bytes); }), memory};
+  return {std::shared_ptr<const void>(memory, [bytes](void* words) { give_back(words, bytes); }),
+          memory};
 }
 
 }  // namespace
 
 template <typename T>
 template <typename Make>
-std::shared_ptr<const T> Carrier::Recent<T>::find(const std::shared_ptr<const T>& from, Make&& make) {
+std::shared_ptr<const T> Carrier::Recent<T>::find(const std::shared_ptr<const T>& from,
+                                                  Make&& make) {
   for (const Entry& entry : entries) {
     if (entry.from == from) return entry.to;
   }
@@ -99,6 +102,8 @@ Segment Carrier::copy(const Segment& segment, bool payload) {
   return to;
 }
 
-void Carrier::clear() { *this = Carrier(); }
+void Carrier::clear() {
+  *this = Carrier();
+}
 
 }  // namespace fuseflow::engine

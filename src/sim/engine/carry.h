@@ -1,7 +1,7 @@
-// Takes segments from one thread to another as copies. A core that writes where another core has read waits for
-// that core, line by line, which costs more than all that is computed; so what passes is copied, past the
-// caches, into memory that is used for nothing else, and each thread's own chunks stay its own. What can be folded
-// (folded.h) passes so.
+// Takes segments from one thread to another as copies. A core that writes where another core has
+// read waits for that core, line by line, which costs more than all that is computed; so what
+// passes is copied, past the caches, into memory that is used for nothing else, and each thread's
+// own chunks stay its own. What can be folded (folded.h) passes so.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace fuseflow::engine {
 
-/// Copies for the streams of one thread. What several streams share is copied once, as far as it is recent.
+/// Copies for the streams of one thread. What several streams share is copied once, as far as it is
+/// recent.
 class Carrier {
  public:
   /// The same tokens, shared with nobody. `payload`: copy the payloads too (names of blocks stay).

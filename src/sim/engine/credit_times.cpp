@@ -63,8 +63,8 @@ void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
 
 namespace {
 
-/// Cycles by which each step is later than its arrival and the step before allow. `earliest`: of the
-/// first step.
+/// Cycles by which each step is later than its arrival and the step before allow. `earliest`: of
+/// the first step.
 int64_t delays(int64_t earliest, int64_t interval, const TimeRef& arrivals, const TimeRef& steps,
                uint32_t n) {
   int64_t sum = 0;
@@ -78,7 +78,8 @@ int64_t delays(int64_t earliest, int64_t interval, const TimeRef& arrivals, cons
     const int64_t distance = step.step();
     const bool regular = distance != kExplicit && arrival.step() != kExplicit;
     if (regular && distance == interval) {
-    } else if (regular && first + distance - arrival.at(k) - arrival.step() >= distance - interval &&
+    } else if (regular &&
+               first + distance - arrival.at(k) - arrival.step() >= distance - interval &&
                step.at(last) - arrival.at(last) >= distance - interval) {
       sum += (distance - interval) * static_cast<int64_t>(count - 1);
     } else {

@@ -1,5 +1,5 @@
-// Times of steps that wait for credits too: the recurrence of times.h with the takes of earlier tokens
-// beside the arrivals. Used by what is bounded (buffer_tail.h, credits.h).
+// Times of steps that wait for credits too: the recurrence of times.h with the takes of earlier
+// tokens beside the arrivals. Used by what is bounded (buffer_tail.h, credits.h).
 #pragma once
 
 #include <span>

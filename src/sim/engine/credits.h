@@ -1,6 +1,6 @@
-// The output of a buffer that holds a bounded number of tokens, where the bound delays a consumer: the
-// buffer gives a token only once the takes that it waits for are known. Beside buffer_tail.h, which is
-// for buffers whose bound delays nobody but the buffer.
+// The output of a buffer that holds a bounded number of tokens, where the bound delays a consumer:
+// the buffer gives a token only once the takes that it waits for are known. Beside buffer_tail.h,
+// which is for buffers whose bound delays nobody but the buffer.
 #pragma once
 
 #include <deque>
@@ -20,8 +20,9 @@ class Credits {
   void take(size_t consumer, const TimeRef& takes, uint32_t n);
   /// How many tokens can be given whose credits are known.
   int64_t room() const;
-  /// Times of the next n steps, n <= room(): like step_times, but each token k waits also for the cycle
-  /// behind the take of token k - capacity. Adds to `blocked` the cycles for which only that was missing.
+  /// Times of the next n steps, n <= room(): like step_times, but each token k waits also for the
+  /// cycle behind the take of token k - capacity. Adds to `blocked` the cycles for which only that
+  /// was missing.
   TimeRef steps(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n, int64_t& blocked);
 
  private:

@@ -22,13 +22,14 @@ constexpr auto kBetweenQuestions = milliseconds(2);
 constexpr auto kLongestSleep = milliseconds(10);
 constexpr auto kFirstDivision = milliseconds(1);
 constexpr std::chrono::steady_clock::duration kScatterEvery = microseconds(100);
-// The time that a batch usually takes: the mean of so many, none of which counts as more than so many times the others.
+// The time that a batch usually takes: the mean of so many, none of which counts as more than so
+// many times the others.
 constexpr double kBatchesOfUsual = 16;
 constexpr double kMostOfUsual = 4;
 constexpr double kShortBatch = 2000;  // nanoseconds
 constexpr auto kLastDivision = milliseconds(100);
-// Nanoseconds for what passes between threads: a token's copy, and its first reading; the same for a chunk.
-// As measured, between the slowest and the fastest that the project's machine has shown.
+// Nanoseconds for what passes between threads: a token's copy, and its first reading; the same for
+// a chunk. As measured, between the slowest and the fastest that the project's machine has shown.
 constexpr double kGiveToken = 0.2;
 constexpr double kTakeToken = 0.2;
 constexpr double kToFold = 0.3;   // of that, where short fibers are runs
@@ -56,8 +57,11 @@ double nanoseconds(std::chrono::steady_clock::duration time) {
 
 Crew::Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
            int64_t most_waiting, const EngineTuning& tuning)
-    : nodes_(nodes), position_(position), most_waiting_(most_waiting),
-      chunk_(static_cast<double>(std::max<uint32_t>(1, tuning.chunk))), scatter_(tuning.scatter),
+    : nodes_(nodes),
+      position_(position),
+      most_waiting_(most_waiting),
+      chunk_(static_cast<double>(std::max<uint32_t>(1, tuning.chunk))),
+      scatter_(tuning.scatter),
       states_(new State[nodes.size()]) {
   for (const auto& node : nodes) given_.emplace_back(node->outputs.size(), 0);
 }
@@ -154,7 +158,8 @@ void Crew::work(Worker& self, EngineNode& node) {
   const bool worked = node.work();
   const Clock::time_point now = Clock::now();
   // One that took very much longer than usual was interrupted by other processes.
-  const double took = std::min(nanoseconds(now - self.now), kMostOfUsual * state.usual + kShortBatch);
+  const double took =
+      std::min(nanoseconds(now - self.now), kMostOfUsual * state.usual + kShortBatch);
   state.usual += (took - state.usual) / kBatchesOfUsual;
   state.work += took;
   self.now = now;
@@ -162,8 +167,9 @@ void Crew::work(Worker& self, EngineNode& node) {
     state.stuck = true;
     return;
   }
-  self.last_step.store(std::max(self.last_step.load(std::memory_order_relaxed), node.stats().last_step),
-                       std::memory_order_relaxed);
+  self.last_step.store(
+      std::max(self.last_step.load(std::memory_order_relaxed), node.stats().last_step),
+      std::memory_order_relaxed);
   tell(self, node);
 }
 
@@ -211,14 +217,15 @@ EngineNode* Crew::wait(Worker& self) {
     if (idle_.load(std::memory_order_relaxed) == joined_.load(std::memory_order_relaxed)) break;
     pause();
   }
-  if (node == nullptr && self.news.load(std::memory_order_acquire) == self.seen) node = settle(self);
+  if (node == nullptr && self.news.load(std::memory_order_acquire) == self.seen)
+    node = settle(self);
   idle_.fetch_sub(1, std::memory_order_seq_cst);
   self.idle.store(false, std::memory_order_seq_cst);
   return node;
 }
 
-/// Sleeps; but if no thread has anything to do, the node that is the least far ahead goes on, and if there is
-/// none, the graph has ended.
+/// Sleeps; but if no thread has anything to do, the node that is the least far ahead goes on, and
+/// if there is none, the graph has ended.
 EngineNode* Crew::settle(Worker& self) {
   std::unique_lock lock(mutex_);
   self.settled = true;

@@ -1,6 +1,6 @@
-// Several threads that work a graph's nodes. Each owns some nodes and works no others, so that what they pass
-// to one another stays in one core's cache; who owns what follows from the work measured so far and is put right
-// now and then. Every division, and every order, gives the same results.
+// Several threads that work a graph's nodes. Each owns some nodes and works no others, so that what
+// they pass to one another stays in one core's cache; who owns what follows from the work measured
+// so far and is put right now and then. Every division, and every order, gives the same results.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling thread,
-  /// with the latest step so far.
+  /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling
+  /// thread, with the latest step so far.
   void run(int threads, const std::function<bool(int64_t last_step)>& go_on);
 
  private:
@@ -37,9 +37,9 @@ class Crew {
 
   struct alignas(kCacheLine) State {
     int owner = 0;
-    bool stuck = false;              ///< nothing to do until a token comes
-    double work = 0;                 ///< nanoseconds since the last division
-    double usual = 0;                ///< nanoseconds of a batch
+    bool stuck = false;                                  ///< nothing to do until a token comes
+    double work = 0;                                     ///< nanoseconds since the last division
+    double usual = 0;                                    ///< nanoseconds of a batch
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< by another thread: there are tokens
   };
   struct alignas(kCacheLine) Worker {
@@ -47,14 +47,15 @@ class Crew {
     std::vector<int> nodes;  ///< places of its nodes, in graph order
     Carrier carrier;
     Clock::time_point now;  ///< when its last batch ended
-    uint64_t seen = 0;             ///< of `news`, when it last found nothing to do
+    uint64_t seen = 0;      ///< of `news`, when it last found nothing to do
     // Guarded by mutex_:
     bool settled = false;          ///< has looked, and sleeps
     EngineNode* forced = nullptr;  ///< to be worked although it is far ahead
     std::atomic<int64_t> last_step = -1;
     std::atomic<bool> idle = false;
     std::atomic<bool> asleep = false;
-    alignas(kCacheLine) std::atomic<uint64_t> news = 0;  ///< something has changed for one of its nodes
+    alignas(kCacheLine) std::atomic<uint64_t> news =
+        0;  ///< something has changed for one of its nodes
   };
 
   void serve();
@@ -102,8 +103,8 @@ class Crew {
   alignas(kCacheLine) std::atomic<int> idle_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int resting_ = 0;              // guarded by mutex_
-  std::exception_ptr problem_;   // guarded by mutex_
+  int resting_ = 0;             // guarded by mutex_
+  std::exception_ptr problem_;  // guarded by mutex_
 };
 
 }  // namespace fuseflow::engine

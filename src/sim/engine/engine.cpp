@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "graph/blocks.h"
-#include "sim/engine/node.h"
 #include "sim/engine/bounded.h"
+#include "sim/engine/node.h"
 #include "sim/engine/schedule.h"
 #include "sim/engine/twins.h"
 #include "sim/interpret.h"
@@ -32,9 +32,16 @@ class Run {
   Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
       const RunOptions& options, const EngineTuning& tuning, bool bounded,
       std::vector<bool> strict = {})
-      : program_(program), graph_(graph), machine_(machine), options_(options),
-        data_(data.storage), pool_(has_blocks(graph) ? new BlockPool : nullptr), tuning_(tuning),
-        bounded_(bounded), strict_(std::move(strict)), started_(std::chrono::steady_clock::now()) {
+      : program_(program),
+        graph_(graph),
+        machine_(machine),
+        options_(options),
+        data_(data.storage),
+        pool_(has_blocks(graph) ? new BlockPool : nullptr),
+        tuning_(tuning),
+        bounded_(bounded),
+        strict_(std::move(strict)),
+        started_(std::chrono::steady_clock::now()) {
     data_.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
@@ -46,7 +53,8 @@ class Run {
     connect();
     if (bounded_) {
       if (machine_.dram.model != "none") {
-        addresses_ = std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+        addresses_ =
+            std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
         context_.addresses = addresses_.get();
       }
       replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
@@ -112,14 +120,14 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
-  const bool bounded_;  // times follow credits, by replay
+  const bool bounded_;              // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
-  Context context_{program_, graph_, machine_, data_, nullptr, pool_.get(), nullptr, false,
-                   tuning_.chunk, tuning_.folded};
-  std::vector<Output> outputs_;                       // by stream
+  Context context_{program_,    graph_,  machine_, data_,         nullptr,
+                   pool_.get(), nullptr, false,    tuning_.chunk, tuning_.folded};
+  std::vector<Output> outputs_;                            // by stream
   std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
-  std::vector<std::unique_ptr<EngineNode>> nodes_;    // of the current phase, in graph order
-  std::vector<int> position_;                         // by node: in nodes_, or -1
+  std::vector<std::unique_ptr<EngineNode>> nodes_;         // of the current phase, in graph order
+  std::vector<int> position_;                              // by node: in nodes_, or -1
   std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
   std::vector<std::unique_ptr<Credits>> credits_;   // the same, of strict ones
   Rows rows_;
@@ -129,12 +137,13 @@ class Run {
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
   bool data_only_ = false;  // a run that finds rows: times are not asked for
-  int64_t start_ = 0;  // of the current phase
-  int64_t now_ = 0;    // largest step time so far + 1
+  int64_t start_ = 0;       // of the current phase
+  int64_t now_ = 0;         // largest step time so far + 1
   std::chrono::steady_clock::time_point started_;
 };
 
-/// Streams of blocks: their names are looked up in the pool, and those that a node makes weigh more.
+/// Streams of blocks: their names are looked up in the pool, and those that a node makes weigh
+/// more.
 void Run::set_blocks(size_t stream, const Node& producer) {
   const std::vector<int>& block = graph_.streams[stream].block;
   if (block.empty()) return;
@@ -195,9 +204,9 @@ void Run::connect_buffer(size_t n) {
     credits_[n] = std::make_unique<Credits>(node.capacity, output.ports.size());
   } else {
     const UnitTiming& timing = machine_.timing(unit_class(node.kind));
-    tails_[n] = std::make_unique<BufferTail>(node.capacity, timing.interval_cycles,
-                                             timing.latency_cycles, input.latency,
-                                             output.ports.size());
+    tails_[n] =
+        std::make_unique<BufferTail>(node.capacity, timing.interval_cycles, timing.latency_cycles,
+                                     input.latency, output.ports.size());
     tails_[n]->record = output.record;
     input.measured = false;
   }
@@ -228,8 +237,8 @@ void Run::run_together(int first, int last) {
   run_phases(first, last);
 }
 
-/// One phase after the other, though they start together: nothing holds a phase up but the rows of earlier ones,
-/// whose times are known by then.
+/// One phase after the other, though they start together: nothing holds a phase up but the rows of
+/// earlier ones, whose times are known by then.
 void Run::run_in_turn(int first, int last) {
   rows_.clear();
   if (last > first) context_.rows = &rows_;
@@ -310,10 +319,10 @@ void Run::find_demand() {
       for (const Port* port : output->ports) {
         const int at = position_[static_cast<size_t>(port->consumer)];
         const auto& inputs = ports_[static_cast<size_t>(port->consumer)];
-        const auto input = static_cast<size_t>(
-            std::find_if(inputs.begin(), inputs.end(),
-                         [&](const auto& p) { return p.get() == port; }) -
-            inputs.begin());
+        const auto input =
+            static_cast<size_t>(std::find_if(inputs.begin(), inputs.end(),
+                                             [&](const auto& p) { return p.get() == port; }) -
+                                inputs.begin());
         output->payload_read =
             output->payload_read || at < 0 || nodes_[static_cast<size_t>(at)]->reads(input);
       }
@@ -436,7 +445,8 @@ void Run::end_phase() {
   if (result_.finish != Finish::done) return;
   WrittenTensors written;
   for (const auto& node : nodes_) {
-    if (node->written() != nullptr) written.add(program_, node->node(), std::move(*node->written()));
+    if (node->written() != nullptr)
+      written.add(program_, node->node(), std::move(*node->written()));
   }
   written.store(program_, data_, result_);
   for (const auto& node : nodes_) {
@@ -477,8 +487,8 @@ void Run::summarize() {
 
 namespace {
 
-/// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are found, mostly
-/// soon after the start, and the run is begun again with these.
+/// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are
+/// found, mostly soon after the start, and the run is begun again with these.
 RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
                            const Machine& machine, const RunOptions& options,
                            const EngineTuning& tuning) {
@@ -493,8 +503,9 @@ RunResult run_with_buffers(const Program& program, const Graph& graph, const Ten
   }
 }
 
-/// Whether a graph deadlocks does not depend on times, and what memory has in flight only adds room: where a run
-/// with a memory model deadlocks, one without does so too, and the naive executor explains that.
+/// Whether a graph deadlocks does not depend on times, and what memory has in flight only adds
+/// room: where a run with a memory model deadlocks, one without does so too, and the naive executor
+/// explains that.
 Deadlock explain_without_memory(const Program& program, const Graph& graph, const TensorData& data,
                                 Machine machine, RunOptions options) {
   machine.dram.model = "none";
@@ -506,8 +517,7 @@ Deadlock explain_without_memory(const Program& program, const Graph& graph, cons
 }  // namespace
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
-                   const Machine& machine, const RunOptions& options,
-                   const EngineTuning& tuning) {
+                   const Machine& machine, const RunOptions& options, const EngineTuning& tuning) {
   prepare_heap();
   const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
   RunResult result = only_buffers

@@ -11,9 +11,10 @@ namespace fuseflow {
 /// What changes how the engine works, never what it gives.
 struct EngineTuning {
   uint32_t chunk = 16384;  ///< tokens that a node gives at a time, about
-  uint32_t folded = 32;    ///< tokens of a fiber, on average, from which on payloads are folded; 0: always
-  int64_t alone = 1024;    ///< batches before more threads than one start
-  bool scatter = false;    ///< deal nodes to threads in turn, anew all the time, whatever that costs
+  uint32_t folded =
+      32;  ///< tokens of a fiber, on average, from which on payloads are folded; 0: always
+  int64_t alone = 1024;  ///< batches before more threads than one start
+  bool scatter = false;  ///< deal nodes to threads in turn, anew all the time, whatever that costs
 };
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,

@@ -13,8 +13,8 @@
 namespace fuseflow::engine {
 
 /// Keys are 0 .. extent-1. Small extents are kept as an array with marks, so that adding is a
-/// scatter; large ones in a hash table that is sorted when drained. Each entry combines its values in
-/// the order in which they come.
+/// scatter; large ones in a hash table that is sorted when drained. Each entry combines its values
+/// in the order in which they come.
 class Entries {
  public:
   Entries(Reduction reduction, float start, uint64_t extent)
@@ -41,8 +41,8 @@ class Entries {
     if (!counts_.empty()) ++counts_[key];
   }
 
-  /// Adds values of n keys, base + coordinates[k], of one fiber. `values` may be null (only the presence
-  /// counts).
+  /// Adds values of n keys, base + coordinates[k], of one fiber. `values` may be null (only the
+  /// presence counts).
   void add_many(uint64_t base, const uint32_t* coordinates, const float* values, uint32_t n) {
     if (!adds(values)) {
       for (uint32_t k = 0; k < n; ++k) {
@@ -70,8 +70,8 @@ class Entries {
     for (uint32_t k = 0; k < n; ++k) add(key + step * k, values == nullptr ? 0 : values[k]);
   }
 
-  /// Calls visit(key, values, counts, n) for stretches of n keys that follow one another, in ascending
-  /// order, then forgets all entries. `counts` is null unless the reduction is a mean.
+  /// Calls visit(key, values, counts, n) for stretches of n keys that follow one another, in
+  /// ascending order, then forgets all entries. `counts` is null unless the reduction is a mean.
   template <typename Visit>
   void drain(Visit&& visit) {
     dense_ ? drain_dense(visit) : drain_table(visit);

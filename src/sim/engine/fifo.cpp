@@ -71,8 +71,8 @@ int64_t Fifo::released_at(int64_t time, int64_t first, int64_t last) const {
   return first;
 }
 
-/// The end of the gives whose earlier takes are known: a give up to the last take, and the next give of a
-/// consumer that has taken all.
+/// The end of the gives whose earlier takes are known: a give up to the last take, and the next
+/// give of a consumer that has taken all.
 int64_t Fifo::end_of_known() const {
   int64_t first = measured_;
   int64_t last = source->given;
@@ -104,15 +104,15 @@ void Fifo::measure() {
   released_ = last;
 }
 
-/// Whether gives first .. end-1 surely meet no more than the peak: token k does not if token k - peak was
-/// taken before it was given. Takes before `last` are known to be before the last of them.
+/// Whether gives first .. end-1 surely meet no more than the peak: token k does not if token k -
+/// peak was taken before it was given. Takes before `last` are known to be before the last of them.
 bool Fifo::within_peak(int64_t first, int64_t end, int64_t last) const {
   const int64_t from = std::max(first, peak_);
   return end - peak_ <= last && takes.before(from - peak_, source->times, from, end - from);
 }
 
-/// Gives first .. end-1. Takes before `released` are before all of these, those before `last` are before
-/// the last of them.
+/// Gives first .. end-1. Takes before `released` are before all of these, those before `last` are
+/// before the last of them.
 void Fifo::judge(int64_t first, int64_t end, int64_t released, int64_t last) {
   peak_ = std::max(peak_, end - last);
   if (end - released <= peak_) return;  // whatever happens between

@@ -1,5 +1,5 @@
-// Streams of a run in which times are replayed: when an output's latest tokens were given, and for each
-// consumer when they were taken. Nothing but times; the tokens are elsewhere.
+// Streams of a run in which times are replayed: when an output's latest tokens were given, and for
+// each consumer when they were taken. Nothing but times; the tokens are elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct MemoryPort {
   std::deque<uint64_t> addresses;  ///< of the bursts still to be requested, in order
 };
 
-/// What an output gives: the times, which all its consumers read. With a memory port, giving a token
-/// requests a burst, and the times are those at which memory has answered it.
+/// What an output gives: the times, which all its consumers read. With a memory port, giving a
+/// token requests a burst, and the times are those at which memory has answered it.
 class Gives {
  public:
   TimeRing times;
@@ -55,11 +55,12 @@ class Gives {
   void request(int64_t time);
 
   int64_t last_answer_ = 0;  ///< of the known ones
-  int64_t kept_ = 0;  ///< the oldest token whose time may still be asked for, as far as it was looked up
+  int64_t kept_ =
+      0;  ///< the oldest token whose time may still be asked for, as far as it was looked up
 };
 
-/// The tokens between an output and one consumer. The depth of one with a memory port is the number of
-/// bursts that the port may have outstanding; a write is taken when it is acknowledged.
+/// The tokens between an output and one consumer. The depth of one with a memory port is the number
+/// of bursts that the port may have outstanding; a write is taken when it is acknowledged.
 class Fifo {
  public:
   Gives* source = nullptr;
@@ -115,7 +116,7 @@ class Fifo {
   int64_t measured_ = 0;  // gives judged for the peak
   int64_t released_ = 0;  // takes before the last give judged, or before all to come
   int64_t peak_ = 0;
-  int64_t kept_ = 0;      // the oldest take that may still be asked for, as far as it was looked up
+  int64_t kept_ = 0;  // the oldest take that may still be asked for, as far as it was looked up
 };
 
 }  // namespace fuseflow::engine

@@ -9,15 +9,17 @@ namespace fuseflow::engine {
 
 namespace {
 
-constexpr uint32_t kLeastPassed = 8;  // shorter fibers, on average, are passed to other threads as they are
+constexpr uint32_t kLeastPassed =
+    8;  // shorter fibers, on average, are passed to other threads as they are
 
 /// A whole segment as a batch.
 Batch all_of(const Segment& segment) {
   const Stops& stops = segment.structure->stops;
   const auto first = stops.begin() + segment.first_stop;
-  const auto last = std::lower_bound(first, stops.end(), segment.begin + segment.count,
-                                     [](const Stop& stop, uint32_t token) { return stop.at < token; });
-  return {segment.structure,  segment.begin,   segment.count,   segment.first_stop,
+  const auto last =
+      std::lower_bound(first, stops.end(), segment.begin + segment.count,
+                       [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  return {segment.structure,      segment.begin,   segment.count,   segment.first_stop,
           std::span(first, last), segment.payload, segment.arrivals};
 }
 
@@ -33,7 +35,8 @@ void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
 
 }  // namespace
 
-Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last, std::vector<uint32_t>& scratch) {
+Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
+               std::vector<uint32_t>& scratch) {
   if (batch.payload.folded == nullptr) return {batch.payload.words() + first, 1};
   const Run run = run_of(batch, s, first);
   const uint32_t* memory = batch.payload.folded->memory;
@@ -82,7 +85,8 @@ std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
     (*runs)[s] = {words[first], step};
   });
   if (!folds) return nullptr;
-  return std::make_shared<FoldedPayload>(FoldedPayload{segment.begin, segment.first_stop, std::move(runs), nullptr});
+  return std::make_shared<FoldedPayload>(
+      FoldedPayload{segment.begin, segment.first_stop, std::move(runs), nullptr});
 }
 
 }  // namespace fuseflow::engine

@@ -145,8 +145,12 @@ FUSEFLOW_AVX2 References gather_avx2(const uint32_t* refs, const float* values, 
 FUSEFLOW_AVX2 References references_avx2(const uint32_t* refs, uint32_t n) {
   return references_any(refs, n);
 }
-FUSEFLOW_AVX2 bool is_run_avx2(const uint32_t* words, uint32_t n) { return is_run_any(words, n); }
-FUSEFLOW_AVX2 bool is_same_avx2(const uint32_t* words, uint32_t n) { return is_same_any(words, n); }
+FUSEFLOW_AVX2 bool is_run_avx2(const uint32_t* words, uint32_t n) {
+  return is_run_any(words, n);
+}
+FUSEFLOW_AVX2 bool is_same_avx2(const uint32_t* words, uint32_t n) {
+  return is_same_any(words, n);
+}
 FUSEFLOW_AVX2 uint32_t largest_avx2(const uint32_t* words, uint32_t n) {
   return largest_any(words, n);
 }

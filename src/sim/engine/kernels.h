@@ -1,4 +1,5 @@
-// Inner loops over payloads, with AVX2 versions chosen at run time. Results do not depend on the version.
+// Inner loops over payloads, with AVX2 versions chosen at run time. Results do not depend on the
+// version.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ struct References {
 };
 References references(const uint32_t* refs, uint32_t n);
 
-/// out[k] = values[refs[k]], or `fill` where refs[k] >= size. References that follow one another are
-/// copied at once.
+/// out[k] = values[refs[k]], or `fill` where refs[k] >= size. References that follow one another
+/// are copied at once.
 References gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
                   uint32_t n);
 
@@ -29,8 +30,9 @@ void add_to(float* sums, const float* values, uint32_t n);
 void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t distance,
                 float* sums);
 
-/// out[k] = refs[k] * extent + coordinates[k], or kAbsent where the reference is or the coordinate is
-/// not below the extent. Gives the largest position (out is wrong if that needs more than 32 bits).
+/// out[k] = refs[k] * extent + coordinates[k], or kAbsent where the reference is or the coordinate
+/// is not below the extent. Gives the largest position (out is wrong if that needs more than 32
+/// bits).
 uint64_t locate_dense(const uint32_t* refs, const uint32_t* coordinates, uint32_t extent,
                       uint32_t* out, uint32_t n);
 

@@ -1,5 +1,5 @@
-// Which addresses of a level a node reads. Calls fetch(address, bytes) -> bursts requested for each piece
-// and returns the sum. See ir-spec/memory.md.
+// Which addresses of a level a node reads. Calls fetch(address, bytes) -> bursts requested for each
+// piece and returns the sum. See ir-spec/memory.md.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,21 @@ class LevelReader {
         positions_(addresses.level(tensor, level, Addresses::positions)),
         coordinates_(addresses.level(tensor, level, Addresses::coordinates)) {}
 
-  /// What must be known of a reference before its fiber is: its positions, a scanned bitvector's words.
+  /// What must be known of a reference before its fiber is: its positions, a scanned bitvector's
+  /// words.
   template <typename Fetch>
   uint32_t enter(uint32_t reference, bool scan, Fetch&& fetch) const {
     switch (level_.kind) {
-      case LevelKind::compressed: return fetch(positions_ + 4 * uint64_t{reference}, 8);
+      case LevelKind::compressed:
+        return fetch(positions_ + 4 * uint64_t{reference}, 8);
       case LevelKind::bitvector: {
         const uint32_t first = fetch(positions_ + 4 * uint64_t{reference}, 4);
         const auto bytes = static_cast<uint64_t>(8 * level_.words_per_fiber());
         return scan ? first + fetch(coordinates_ + bytes * reference, bytes) : first;
       }
       case LevelKind::singleton:
-      case LevelKind::dense: break;
+      case LevelKind::dense:
+        break;
     }
     return 0;
   }
@@ -35,8 +38,7 @@ class LevelReader {
   /// The coordinate at a position.
   template <typename Fetch>
   uint32_t element(int64_t position, Fetch&& fetch) const {
-    const bool stored =
-        level_.kind == LevelKind::compressed || level_.kind == LevelKind::singleton;
+    const bool stored = level_.kind == LevelKind::compressed || level_.kind == LevelKind::singleton;
     return stored ? fetch(coordinates_ + 4 * static_cast<uint64_t>(position), 4) : 0;
   }
 

@@ -45,7 +45,8 @@ class Bounds {
   bool any() const { return any_; }
   const int64_t* at() const { return at_.data(); }
   /// Steps first .. n-1 are no earlier than the times of a ring from `index` on (that of step 0).
-  void add_each(const int64_t* ring, size_t mask, int64_t index, int64_t plus, int64_t first, int64_t n) {
+  void add_each(const int64_t* ring, size_t mask, int64_t index, int64_t plus, int64_t first,
+                int64_t n) {
     const bool fresh = !any_ && first == 0;
     if (!fresh) start(n);
     any_ = true;
@@ -307,9 +308,9 @@ class Batch {
   Bounds arrivals_;
   Bounds credits_;
   Steps times_;
-  Steps ready_;  // the times without credits
+  Steps ready_;                                   // the times without credits
   std::array<Places, MixedLanes::kMost> places_;  // by input: where it takes, or else needs, tokens
-  std::array<Places, MixedLanes::kMost> given_;  // by output, where not all give
+  std::array<Places, MixedLanes::kMost> given_;   // by output, where not all give
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The recurrence of steps that need, take and give one token a port at most: port by port over many steps,
-// so that only the maxima depend on each other. Pure loops; replay.h knows what they mean.
+// The recurrence of steps that need, take and give one token a port at most: port by port over many
+// steps, so that only the maxima depend on each other. Pure loops; replay.h knows what they mean.
 #pragma once
 
 #include <cstddef>
@@ -70,9 +70,10 @@ struct MixedLanes {
   int ins = 0;
   int outs = 0;
   int credits = 0;
-  const kernels::TypeSet* special = nullptr;  ///< types that are none of these; null: there are none
-  const int32_t* costs = nullptr;             ///< by type
-  int32_t cost = -1;                          ///< of all types; below 0: they differ
+  const kernels::TypeSet* special =
+      nullptr;                     ///< types that are none of these; null: there are none
+  const int32_t* costs = nullptr;  ///< by type
+  int32_t cost = -1;               ///< of all types; below 0: they differ
 };
 
 struct MixedProgress {

@@ -132,25 +132,25 @@ void EngineNode::disagree(const std::string& what) const {
 
 void EngineNode::check_like(const Batch& a, const Batch& b) const {
   if (a.structure == b.structure && a.begin == b.begin) return;
-  const bool same = a.stops.size() == b.stops.size() &&
-                    std::equal(a.stops.begin(), a.stops.end(), b.stops.begin(),
-                               [&](const Stop& x, const Stop& y) {
-                                 return a.at(x) == b.at(y) && x.level == y.level &&
-                                        x.bits == y.bits;
-                               });
+  const bool same =
+      a.stops.size() == b.stops.size() &&
+      std::equal(a.stops.begin(), a.stops.end(), b.stops.begin(),
+                 [&](const Stop& x, const Stop& y) {
+                   return a.at(x) == b.at(y) && x.level == y.level && x.bits == y.bits;
+                 });
   if (!same) disagree("two inputs of one space differ in structure");
 }
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
-  for (const Maker maker : {&make_source_node, &make_block_node, &make_token_node, &make_join_node,
-                            &make_reduce_node, &make_select_node, &make_split_node,
-                            &make_write_node}) {
+  for (const Maker maker :
+       {&make_source_node, &make_block_node, &make_token_node, &make_join_node, &make_reduce_node,
+        &make_select_node, &make_split_node, &make_write_node}) {
     if (auto node = maker(context, id)) return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];
-  throw Error(ExitCode::rejected, fmt::format("the simulator cannot run a {} node yet",
-                                              node_kind_name(node.kind)));
+  throw Error(ExitCode::rejected,
+              fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
 }
 
 }  // namespace fuseflow::engine

@@ -1,13 +1,13 @@
-// What all nodes of the engine share: their ports and outputs, their pace, their counts. A node works
-// in batches; each kind is a class in nodes_*.cpp, made by make_node.
+// What all nodes of the engine share: their ports and outputs, their pace, their counts. A node
+// works in batches; each kind is a class in nodes_*.cpp, made by make_node.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/engine/port.h"
 #include "sim/engine/addresses.h"
+#include "sim/engine/port.h"
 #include "sim/engine/rows.h"
 #include "sim/engine/steps.h"
 #include "sim/result.h"
@@ -25,8 +25,8 @@ struct Context {
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
-  uint32_t chunk = 16384;  ///< tokens a node gives at a time, about
-  uint32_t folded = 32;    ///< tokens of a fiber, on average, from which on payloads are folded
+  uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
+  uint32_t folded = 32;  ///< tokens of a fiber, on average, from which on payloads are folded
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
     return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
@@ -62,12 +62,12 @@ class EngineNode {
   /// (output 0) and requests bursts (output 1); the next needs both (inputs 0 and 1). `log` is the
   /// last side's. A writer has one side, whose outputs are its bursts.
   std::vector<StepLog> before;
-  BufferTail* tail = nullptr;  ///< of a bounded buffer, where nothing else is bounded
+  BufferTail* tail = nullptr;    ///< of a bounded buffer, where nothing else is bounded
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Credits* credits = nullptr;  ///< the same, where the bound delays consumers
+  Credits* credits = nullptr;    ///< the same, where the bound delays consumers
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
-  RowGate gate;                   ///< a load of what a phase started together writes
-  WrittenRows events;             ///< of a writer, where they are collected
+  RowGate gate;                               ///< a load of what a phase started together writes
+  WrittenRows events;                         ///< of a writer, where they are collected
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
 
@@ -86,13 +86,14 @@ class EngineNode {
   void give_like(size_t output, const Batch& like, uint32_t n, Payload payload,
                  const TimeRef& times) {
     if (output >= outputs.size() || outputs[output] == nullptr) return;
-    outputs[output]->give(like.structure, like.begin, n, like.first_stop, std::move(payload), times);
+    outputs[output]->give(like.structure, like.begin, n, like.first_stop, std::move(payload),
+                          times);
   }
   bool connected(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->connected();
   }
-  /// A payload made of those of the next `tokens` tokens of the port, which must not be taken yet: where
-  /// they name blocks, it keeps those too.
+  /// A payload made of those of the next `tokens` tokens of the port, which must not be taken yet:
+  /// where they name blocks, it keeps those too.
   Payload keeping(Payload payload, const Port& from, uint32_t tokens) const;
   Payload keeping(Payload payload, std::vector<std::shared_ptr<const void>> keepers) const;
   /// The name of a block full of one value, good as long as the node.
@@ -106,7 +107,9 @@ class EngineNode {
   /// The same where the steps' times are known; each costs the interval.
   void count_steps(uint32_t n, const TimeRef& steps);
   /// Whether payloads of so many tokens with so many stops are given folded (folded.h).
-  bool worth_folding(size_t tokens, size_t stops) const { return tokens >= context_.folded * stops; }
+  bool worth_folding(size_t tokens, size_t stops) const {
+    return tokens >= context_.folded * stops;
+  }
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
   }
@@ -125,13 +128,14 @@ class EngineNode {
     const uint64_t size = context_.addresses->burst_bytes();
     return inside < size && inside + bytes <= size;
   }
-  /// Requests the bursts that hold these bytes, but not the one that the side requested last. Returns
-  /// how many.
+  /// Requests the bursts that hold these bytes, but not the one that the side requested last.
+  /// Returns how many.
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
     return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
   }
-  /// A step of side `side` that takes one token and `taken` bursts of the side before (the first side: a
-  /// token of every input), and gives one token and `given` bursts (the last side: to all outputs).
+  /// A step of side `side` that takes one token and `taken` bursts of the side before (the first
+  /// side: a token of every input), and gives one token and `given` bursts (the last side: to all
+  /// outputs).
   void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   [[noreturn]] void disagree(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).

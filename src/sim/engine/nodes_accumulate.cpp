@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "sim/engine/along.h"
-#include "sim/engine/credit_times.h"
 #include "sim/engine/block_entries.h"
+#include "sim/engine/credit_times.h"
 #include "sim/engine/entries.h"
 #include "sim/engine/folded.h"
 #include "sim/engine/node.h"
@@ -46,7 +46,8 @@ struct Given {
   }
 };
 
-/// Inputs: outer streams, then the n coordinates kept, then the value. Outputs: n coordinates, the value.
+/// Inputs: outer streams, then the n coordinates kept, then the value. Outputs: n coordinates, the
+/// value.
 class AccumulateNode final : public EngineNode {
  public:
   AccumulateNode(const Context& context, NodeId id)
@@ -160,7 +161,8 @@ class AccumulateNode final : public EngineNode {
   }
 
   void check_coordinate(size_t input, uint64_t word) const {
-    if (word >= extents_[input - (value_ - order_)]) disagree("a coordinate is outside of its loop");
+    if (word >= extents_[input - (value_ - order_)])
+      disagree("a coordinate is outside of its loop");
   }
 
   void load_like(size_t input) {
@@ -263,7 +265,8 @@ class AccumulateNode final : public EngineNode {
   }
 
   /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
-  /// 1 + j an entry from coordinate j on; 1 + n + j the stops behind coordinate j; 1 + 2n all stops.
+  /// 1 + j an entry from coordinate j on; 1 + n + j the stops behind coordinate j; 1 + 2n all
+  /// stops.
   void log_step(size_t kind, uint32_t count) {
     if (!log.wanted) return;
     const uint32_t code = stop_code_ | (static_cast<uint32_t>(kind) << StepCodes::kOwnShift);
@@ -349,8 +352,8 @@ class AccumulateNode final : public EngineNode {
   }
 
   /// n entries of one inner fiber; the first `old` coordinates are those of the entry before.
-  void give_entries(uint64_t key, size_t old, const float* values, const int64_t* counts, uint32_t n,
-                    int64_t t) {
+  void give_entries(uint64_t key, size_t old, const float* values, const int64_t* counts,
+                    uint32_t n, int64_t t) {
     log_step(1 + old, 1);
     log_step(order_, n - 1);
     uint64_t rest = key / extents_.back();
@@ -399,8 +402,7 @@ class AccumulateNode final : public EngineNode {
       auto words = std::make_shared<decltype(given.words)>(std::move(given.words));
       Payload payload{words, given.payloads ? words->data() : nullptr};
       if (j == order_ && !blocks_.keepers().empty()) payload = keeping(payload, blocks_.keepers());
-      give(j, StructureRef(std::move(given.structure)), payload,
-                      {given.times.finish(), 0, 0});
+      give(j, StructureRef(std::move(given.structure)), payload, {given.times.finish(), 0, 0});
     }
   }
 

@@ -7,7 +7,8 @@
 namespace fuseflow::engine {
 namespace {
 
-/// Inputs: `to` crd<S,j'>, `from` crd<S,j>, x<S,j,k..> with loops_ loops more; from goes along with x.
+/// Inputs: `to` crd<S,j'>, `from` crd<S,j>, x<S,j,k..> with loops_ loops more; from goes along with
+/// x.
 class AlignNode final : public EngineNode {
  public:
   AlignNode(const Context& context, NodeId id)
@@ -114,7 +115,8 @@ class AlignNode final : public EngineNode {
     const bool element = token.stop.closes(loops_ - 1);
     const bool last = token.stop.level >= loops_;
     bool ended = false;
-    if (!settle(goal, element && match, token.stop.bits & low_bits(), last, to, ended)) return false;
+    if (!settle(goal, element && match, token.stop.bits & low_bits(), last, to, ended))
+      return false;
     state_.in_fiber = false;
     state_.from_ended = last && !ended;
     if (ended) state_.held = false;
@@ -134,9 +136,9 @@ class AlignNode final : public EngineNode {
     }
     if (!inner.done() && inner.stop.level < loops_) return true;
     if (!need(1, from, token)) return false;
-    const bool fits = inner.done() ? token.done()
-                                   : token.is_stop() &&
-                                         token.stop.level + loops_ == inner.stop.level;
+    const bool fits = inner.done()
+                          ? token.done()
+                          : token.is_stop() && token.stop.level + loops_ == inner.stop.level;
     if (!fits) disagree("an outer input ends elsewhere than the inner stream");
     take(1, from);
     return true;

@@ -1,5 +1,5 @@
-// Engine: nodes that work inside of blocks, a token a step: map, array, coordinate, pad. (Reductions over
-// blocks are with the others.)
+// Engine: nodes that work inside of blocks, a token a step: map, array, coordinate, pad.
+// (Reductions over blocks are with the others.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,8 @@ void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
 
 class BlockMapNode final : public TokenNode {
  public:
-  BlockMapNode(const Context& context, NodeId id) : TokenNode(context, id), operator_(context.graph, node_) {
+  BlockMapNode(const Context& context, NodeId id)
+      : TokenNode(context, id), operator_(context.graph, node_) {
     most_ = BlockPool::blocks_of(operator_.volume());
   }
   bool reads(size_t) const override { return reads_output(0); }
@@ -126,7 +127,8 @@ class BlockArrayNode final : public TokenNode {
     for (uint32_t k = 0; k < n; ++k) out[k] = refs[k] == kAbsent ? fill_ : first_ + refs[k];
   }
   void count(const std::vector<Batch>& inputs, int64_t elements) override {
-    const kernels::References found = kernels::references(inputs[0].payload.words(), inputs[0].count);
+    const kernels::References found =
+        kernels::references(inputs[0].payload.words(), inputs[0].count);
     const bool none = count_ == 0 && found.absent < elements;
     if (none || found.beyond > std::max<size_t>(count_, 1)) {
       disagree(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
@@ -166,8 +168,8 @@ class BlockArrayNode final : public TokenNode {
     log_burst(1, kLast, 1, last);
   }
 
-  /// Steps of a side that request (side 0) or take a burst each. The first takes the reference; the last
-  /// passes the token on.
+  /// Steps of a side that request (side 0) or take a burst each. The first takes the reference; the
+  /// last passes the token on.
   void log_burst(size_t side, uint32_t what, uint32_t count, int64_t cost) {
     StepLog& target = side == 0 ? before[0] : log;
     const uint32_t code = 1U << 31 | static_cast<uint32_t>(cost) << 2 | what;
@@ -279,7 +281,8 @@ class PadNode final : public EngineNode {
       coordinates_[i].assign(n, 0);
       along_.emplace_back(*ports[i], depth(0) - depth(i));
       try {
-        n = std::min(n, along_.back().walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+        n = std::min(
+            n, along_.back().walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
               std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
             }));
       } catch (const Disagreement& problem) {
@@ -327,8 +330,7 @@ class PadNode final : public EngineNode {
     for (size_t i = 1; i < node_.inputs.size(); ++i) {
       const size_t d = loops_[i];
       if (d == SIZE_MAX) continue;
-      const GraphIndex& index =
-          context_.graph.indices[static_cast<size_t>(pad_.out().loops[d])];
+      const GraphIndex& index = context_.graph.indices[static_cast<size_t>(pad_.out().loops[d])];
       const int64_t at = static_cast<int64_t>(coordinates_[i][k]) * index.block;
       valid[d] = std::clamp<int64_t>(index.elements() - at, 0, index.block);
     }
@@ -379,10 +381,14 @@ std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id) {
   if (node.kind == NodeKind::pad) return std::make_unique<PadNode>(context, id);
   if (!any_blocks(context, node)) return nullptr;
   switch (node.kind) {
-    case NodeKind::map: return std::make_unique<BlockMapNode>(context, id);
-    case NodeKind::array: return std::make_unique<BlockArrayNode>(context, id);
-    case NodeKind::coordinate: return std::make_unique<BlockCoordinateNode>(context, id);
-    default: return nullptr;
+    case NodeKind::map:
+      return std::make_unique<BlockMapNode>(context, id);
+    case NodeKind::array:
+      return std::make_unique<BlockArrayNode>(context, id);
+    case NodeKind::coordinate:
+      return std::make_unique<BlockCoordinateNode>(context, id);
+    default:
+      return nullptr;
   }
 }
 

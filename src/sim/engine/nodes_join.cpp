@@ -23,9 +23,9 @@ struct Group {
   // the batch at hand
   std::vector<Batch> batches;
   TimeRef arrivals;
-  uint32_t n = 0;            ///< tokens
-  uint32_t at = 0;           ///< tokens taken
-  size_t stop = 0;           ///< the next stop
+  uint32_t n = 0;   ///< tokens
+  uint32_t at = 0;  ///< tokens taken
+  size_t stop = 0;  ///< the next stop
   const uint32_t* crd = nullptr;
   const int64_t* times = nullptr;  ///< arrivals, when they can bind
   int64_t* takes = nullptr;        ///< times at which the tokens are taken
@@ -149,9 +149,12 @@ class JoinNode final : public EngineNode {
 
   void merge_two() {
     switch (node_.kind) {
-      case NodeKind::intersect: return merge_two_of<0>();
-      case NodeKind::unite: return merge_two_of<1>();
-      default: return merge_two_of<2>();
+      case NodeKind::intersect:
+        return merge_two_of<0>();
+      case NodeKind::unite:
+        return merge_two_of<1>();
+      default:
+        return merge_two_of<2>();
     }
   }
   template <int kKind>
@@ -229,7 +232,8 @@ class JoinNode final : public EngineNode {
     const Group& ended = groups_[other];
     const uint32_t end = from.fiber_end();
     if (from.at >= end || !ended.at_stop()) return;
-    const bool keep = node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
+    const bool keep =
+        node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
     if (log.wanted) log.put(type_of((keep ? 1U : 0U) | 2U << one), end - from.at);
     const int64_t stop_arrival = bound_ ? ended.times[ended.at] : 0;
     for (; from.at < end; ++from.at) {
@@ -334,7 +338,8 @@ class JoinNode final : public EngineNode {
   /// Every step takes something.
   void note_steps() {
     std::vector<int64_t> times;
-    for (const Group& group : groups_) times.insert(times.end(), group.takes, group.takes + group.at);
+    for (const Group& group : groups_)
+      times.insert(times.end(), group.takes, group.takes + group.at);
     std::sort(times.begin(), times.end());
     times.erase(std::unique(times.begin(), times.end()), times.end());
     for (const int64_t t : times) activity->add(t, t + pace_.interval - 1);
@@ -370,7 +375,8 @@ class JoinNode final : public EngineNode {
       out = allocate_payload(given_);
       const uint32_t* in = group.batches[input].payload.words();
       const StreamId stream = node_.inputs[group.first + input].stream;
-      const bool value = context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
+      const bool value =
+          context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
                                              : bits_of(node_.init);
@@ -416,8 +422,10 @@ std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
     case NodeKind::intersect:
     case NodeKind::unite:
-    case NodeKind::leftjoin: return std::make_unique<JoinNode>(context, id);
-    default: return nullptr;
+    case NodeKind::leftjoin:
+      return std::make_unique<JoinNode>(context, id);
+    default:
+      return nullptr;
   }
 }
 

@@ -83,7 +83,8 @@ class ReduceNode final : public EngineNode {
     for (size_t s = 0; s < batch.stops.size() && batch.at(batch.stops[s]) < n; ++s) {
       const Stop& stop = batch.stops[s];
       add(StepCodes::elements(), 0, batch.at(stop) - k);
-      const uint32_t given = stop.done() ? 1 : (stop.closes() ? 1U : 0U) + (stop.level >= 1 ? 1U : 0U);
+      const uint32_t given =
+          stop.done() ? 1 : (stop.closes() ? 1U : 0U) + (stop.level >= 1 ? 1U : 0U);
       add(StepCodes::stop(parent, s), given, 1);
       k = batch.at(stop) + 1;
     }
@@ -116,12 +117,13 @@ class ReduceNode final : public EngineNode {
 
   static constexpr uint32_t kMostTogether = 64;
 
-  /// How many fibers from k on, the stop of the first being s, are whole and equally long. 1 where adding
-  /// them side by side does not pay.
+  /// How many fibers from k on, the stop of the first being s, are whole and equally long. 1 where
+  /// adding them side by side does not pay.
   uint32_t equal_fibers(const Batch& batch, uint32_t n, uint32_t k, size_t s) const {
     const bool sum = node_.reduction == Reduction::sum || node_.reduction == Reduction::mean;
     const uint32_t length = batch.at(batch.stops[s]) - k;
-    if (!sum || blocks_.blocked() || number_ != 0 || length < 4 || batch.payload.data == nullptr) return 1;
+    if (!sum || blocks_.blocked() || number_ != 0 || length < 4 || batch.payload.data == nullptr)
+      return 1;
     uint32_t fibers = 1;
     uint32_t at = k + length;
     while (fibers < kMostTogether && s + fibers < batch.stops.size()) {
@@ -133,7 +135,8 @@ class ReduceNode final : public EngineNode {
     return fibers < 8 ? 1 : fibers;
   }
 
-  void reduce_equal(const Batch& batch, const float* values, uint32_t k, size_t s, uint32_t fibers) {
+  void reduce_equal(const Batch& batch, const float* values, uint32_t k, size_t s,
+                    uint32_t fibers) {
     const uint32_t length = batch.at(batch.stops[s]) - k;
     std::array<float, kMostTogether> sums;
     sums.fill(start_value());
@@ -169,7 +172,8 @@ class ReduceNode final : public EngineNode {
       std::memcpy(&word, sums_.data(), sizeof(word));
     } else {
       if (slab_ == nullptr || used_ == slab_->count()) {
-        slab_ = context_.blocks->make(BlockPool::blocks_of(blocks_.out_volume()), blocks_.out_volume());
+        slab_ =
+            context_.blocks->make(BlockPool::blocks_of(blocks_.out_volume()), blocks_.out_volume());
         used_ = 0;
       }
       if (slabs_.empty() || slabs_.back() != slab_) slabs_.push_back(slab_);
@@ -216,9 +220,9 @@ class ReduceNode final : public EngineNode {
   float running_ = 0;
   int64_t number_ = 0;  // values in the current fiber
   const BlockFold blocks_;
-  std::vector<float> sums_;          // over blocks: what running_ is for numbers
-  std::shared_ptr<BlockSlab> slab_;  // results go here
-  uint32_t used_ = 0;                // blocks of it
+  std::vector<float> sums_;                         // over blocks: what running_ is for numbers
+  std::shared_ptr<BlockSlab> slab_;                 // results go here
+  uint32_t used_ = 0;                               // blocks of it
   std::vector<std::shared_ptr<const void>> slabs_;  // those of the batch at hand
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> payload_;
@@ -230,9 +234,12 @@ class ReduceNode final : public EngineNode {
 
 std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::reduce: return std::make_unique<ReduceNode>(context, id);
-    case NodeKind::accumulate: return make_accumulate_node(context, id);
-    default: return nullptr;
+    case NodeKind::reduce:
+      return std::make_unique<ReduceNode>(context, id);
+    case NodeKind::accumulate:
+      return make_accumulate_node(context, id);
+    default:
+      return nullptr;
   }
 }
 

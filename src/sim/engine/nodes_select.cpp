@@ -140,8 +140,8 @@ class DropNode final : public EngineNode {
       words[i].assign(whole.count, 0);
       try {
         n = std::min(n, along[i].walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-              words[i][first] = word;
-            }));
+          words[i][first] = word;
+        }));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
@@ -254,18 +254,22 @@ class DropNode final : public EngineNode {
 
   const size_t outer_;
   std::vector<Along> along_;  // of the batch at hand
-  bool in_fiber_ = false;  // the current inner fiber has an element
-  bool held_ = false;      // a stop S0 of an earlier inner fiber has still to be given
+  bool in_fiber_ = false;     // the current inner fiber has an element
+  bool held_ = false;         // a stop S0 of an earlier inner fiber has still to be given
 };
 
 }  // namespace
 
 std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::filter: return std::make_unique<FilterNode>(context, id);
-    case NodeKind::drop: return std::make_unique<DropNode>(context, id);
-    case NodeKind::align: return make_align_node(context, id);
-    default: return nullptr;
+    case NodeKind::filter:
+      return std::make_unique<FilterNode>(context, id);
+    case NodeKind::drop:
+      return std::make_unique<DropNode>(context, id);
+    case NodeKind::align:
+      return make_align_node(context, id);
+    default:
+      return nullptr;
   }
 }
 

@@ -136,8 +136,7 @@ class ScanNode final : public EngineNode {
 
   void enter(uint32_t reference) {
     reference_ = reference;
-    if (level_ != nullptr && whole_ && reference != kAbsent &&
-        reference + 1 < level_->pos.size()) {
+    if (level_ != nullptr && whole_ && reference != kAbsent && reference + 1 < level_->pos.size()) {
       at_ = level_->pos[reference];
       end_ = level_->pos[reference + 1];
       return;
@@ -188,8 +187,8 @@ class ScanNode final : public EngineNode {
     count_ += n;
   }
 
-  /// Memory: n elements from `at_` on (see there) in the second and third side. The first of a fiber takes
-  /// its reference and positions.
+  /// Memory: n elements from `at_` on (see there) in the second and third side. The first of a
+  /// fiber takes its reference and positions.
   void log_elements(uint32_t n) {
     uint32_t quiet = 0;  // steps that request nothing
     const auto log_quiet = [&] {
@@ -198,11 +197,10 @@ class ScanNode final : public EngineNode {
       quiet = 0;
     };
     for (uint32_t k = 0; k < n; ++k) {
-      const int64_t position = level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
-      const uint32_t fetched =
-          reader_->element(position, [this](uint64_t address, uint64_t bytes) {
-            return fetch(1, address, bytes);
-          });
+      const int64_t position =
+          level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
+      const uint32_t fetched = reader_->element(
+          position, [this](uint64_t address, uint64_t bytes) { return fetch(1, address, bytes); });
       if (fetched == 0 && !fresh_) {
         ++quiet;
         continue;
@@ -214,8 +212,8 @@ class ScanNode final : public EngineNode {
     log_quiet();
   }
 
-  /// A step of the second side that needs and takes so many tokens of the first, and if it is the first of
-  /// a fiber the fiber's positions; requests `fetched` bursts. Or `count` of them.
+  /// A step of the second side that needs and takes so many tokens of the first, and if it is the
+  /// first of a fiber the fiber's positions; requests `fetched` bursts. Or `count` of them.
   void log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count = 1) {
     if (count == 0) return;
     const uint32_t entered = fresh_ ? entered_ : 0;
@@ -291,7 +289,8 @@ class ScanNode final : public EngineNode {
   }
 
   [[noreturn]] void too_many() const {
-    throw Error(ExitCode::rejected, "a level of " + view_.name() + " has more than 2^32-2 positions");
+    throw Error(ExitCode::rejected,
+                "a level of " + view_.name() + " has more than 2^32-2 positions");
   }
 
   bool end_fiber(PortCursor& in) {
@@ -346,7 +345,8 @@ class ScanNode final : public EngineNode {
   /// The payloads of the chunk, which starts its structure.
   static Payload payload(const std::shared_ptr<uint32_t[]>& words, std::shared_ptr<Runs> runs) {
     if (runs == nullptr) return {words, words.get()};
-    return {nullptr, nullptr, std::make_shared<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
+    return {nullptr, nullptr,
+            std::make_shared<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
   }
 
   void finish_chunk() {
@@ -360,7 +360,8 @@ class ScanNode final : public EngineNode {
         step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
     count_steps(count_, steps);
     if (!takes_.empty()) {
-      ports[0]->take(static_cast<uint32_t>(takes_.size()), sample(steps, takes_, count_, pace_.interval));
+      ports[0]->take(static_cast<uint32_t>(takes_.size()),
+                     sample(steps, takes_, count_, pace_.interval));
     }
     const StructureRef structure = std::move(structure_);
     give(0, structure, payload(crd_, std::move(crd_runs_)), steps);
@@ -403,9 +404,12 @@ class ScanNode final : public EngineNode {
 
 std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::root: return std::make_unique<RootNode>(context, id);
-    case NodeKind::scan: return std::make_unique<ScanNode>(context, id);
-    default: return nullptr;
+    case NodeKind::root:
+      return std::make_unique<RootNode>(context, id);
+    case NodeKind::scan:
+      return std::make_unique<ScanNode>(context, id);
+    default:
+      return nullptr;
   }
 }
 

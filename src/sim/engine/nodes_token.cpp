@@ -76,9 +76,11 @@ class ArrayNode final : public TokenNode {
   /// Values of folded references stay where they are.
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
     const auto& references = inputs[0].payload.folded;
-    if (references == nullptr || references->memory != nullptr) return TokenNode::make_payload(inputs, n);
+    if (references == nullptr || references->memory != nullptr)
+      return TokenNode::make_payload(inputs, n);
     look_at(inputs[0]);
-    if (found_.absent > 0 || found_.beyond > storage_->values.size()) return TokenNode::make_payload(inputs, n);
+    if (found_.absent > 0 || found_.beyond > storage_->values.size())
+      return TokenNode::make_payload(inputs, n);
     auto values = std::make_shared<FoldedPayload>(*references);
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
     return {nullptr, nullptr, std::move(values)};
@@ -148,10 +150,10 @@ class ArrayNode final : public TokenNode {
 
   void load(const Batch& input, uint32_t first, uint32_t last, uint32_t* out) {
     if (first == last) return;
-    const kernels::References found = kernels::gather(
-        input.payload.words() + first, storage_->values.data(),
-        static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
-        reinterpret_cast<float*>(out) + first, last - first);
+    const kernels::References found =
+        kernels::gather(input.payload.words() + first, storage_->values.data(),
+                        static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
+                        reinterpret_cast<float*>(out) + first, last - first);
     found_.absent += found.absent;
     found_.beyond = std::max(found_.beyond, found.beyond);
   }
@@ -190,7 +192,8 @@ class ArrayNode final : public TokenNode {
     if (run.first == kAbsent) {
       found_.absent += n;
     } else {
-      found_.beyond = std::max<uint64_t>(found_.beyond, uint64_t{run.first} + run.step * (n - 1) + 1);
+      found_.beyond =
+          std::max<uint64_t>(found_.beyond, uint64_t{run.first} + run.step * (n - 1) + 1);
     }
   }
 
@@ -222,7 +225,8 @@ class LocateNode final : public TokenNode {
     if (inputs[0].payload.folded != nullptr && inputs[1].payload.folded != nullptr) {
       if (auto folded = find_runs(inputs)) return {nullptr, nullptr, std::move(folded)};
     }
-    return TokenNode::make_payload({with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
+    return TokenNode::make_payload(
+        {with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
   }
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
     if (gate.writer() >= 0) return log_gated(inputs, n);
@@ -236,7 +240,8 @@ class LocateNode final : public TokenNode {
       const int64_t coordinate = is_stop ? -1 : subscript(inputs, k);
       const bool looked = !is_stop && refs[k] != kAbsent && level_.in_range(coordinate);
       const auto add = [this](size_t side) {
-        return [this, side](uint64_t address, uint64_t bytes) { return fetch(side, address, bytes); };
+        return
+            [this, side](uint64_t address, uint64_t bytes) { return fetch(side, address, bytes); };
       };
       const uint32_t entered = looked ? reader_->enter(refs[k], false, add(0)) : 0;
       const uint32_t probed = looked ? reader_->look_up(refs[k], coordinate, add(1)) : 0;
@@ -267,11 +272,14 @@ class LocateNode final : public TokenNode {
 
   /// A dense level, looked up at a coordinate as it is.
   bool plain() const {
-    const auto streams = std::count_if(ports.begin(), ports.end(), [](const Port* port) { return port != nullptr; });
-    return level_.kind() == LevelKind::dense && streams == 2 && node_.offset == 0 && node_.stride == 1;
+    const auto streams =
+        std::count_if(ports.begin(), ports.end(), [](const Port* port) { return port != nullptr; });
+    return level_.kind() == LevelKind::dense && streams == 2 && node_.offset == 0 &&
+           node_.stride == 1;
   }
 
-  /// References and coordinates of fibers that are runs give runs of positions; null if some do not.
+  /// References and coordinates of fibers that are runs give runs of positions; null if some do
+  /// not.
   std::shared_ptr<const FoldedPayload> find_runs(const std::vector<Batch>& inputs) const {
     auto runs = std::make_shared<Runs>(inputs[0].stops.size() + 1);
     bool folds = true;
@@ -281,7 +289,8 @@ class LocateNode final : public TokenNode {
       const uint64_t end = uint64_t{coordinates.first} + coordinates.step * (last - first - 1);
       const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
       folds = folds && refs.step == 0 && refs.first != kAbsent &&
-              end < static_cast<uint64_t>(level_.extent()) && position < static_cast<uint64_t>(kMaxStored);
+              end < static_cast<uint64_t>(level_.extent()) &&
+              position < static_cast<uint64_t>(kMaxStored);
       (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
     });
     if (!folds) return nullptr;
@@ -395,7 +404,8 @@ class RepeatNode final : public EngineNode {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
       (*runs)[s] = {word, 0};
     });
-    payload.folded = std::make_shared<FoldedPayload>(FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
+    payload.folded = std::make_shared<FoldedPayload>(
+        FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
     return n;
   }
 
@@ -424,13 +434,19 @@ class RepeatNode final : public EngineNode {
 
 std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::map: return std::make_unique<MapNode>(context, id);
-    case NodeKind::array: return std::make_unique<ArrayNode>(context, id);
-    case NodeKind::locate: return std::make_unique<LocateNode>(context, id);
+    case NodeKind::map:
+      return std::make_unique<MapNode>(context, id);
+    case NodeKind::array:
+      return std::make_unique<ArrayNode>(context, id);
+    case NodeKind::locate:
+      return std::make_unique<LocateNode>(context, id);
     case NodeKind::coordinate:
-    case NodeKind::buffer: return std::make_unique<PassNode>(context, id);
-    case NodeKind::repeat: return std::make_unique<RepeatNode>(context, id);
-    default: return nullptr;
+    case NodeKind::buffer:
+      return std::make_unique<PassNode>(context, id);
+    case NodeKind::repeat:
+      return std::make_unique<RepeatNode>(context, id);
+    default:
+      return nullptr;
   }
 }
 

@@ -37,7 +37,8 @@ class WriteNode final : public EngineNode {
     bursts.resize(2);
     given_.resize(2);
     last_burst_.assign(2, kNoBurst);
-    if (level_) put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
+    if (level_)
+      put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
   }
 
   bool reads(size_t) const override { return true; }
@@ -80,8 +81,8 @@ class WriteNode final : public EngineNode {
       along_.emplace_back(*ports[i], depth(main_) - depth(i));
       try {
         n_ = std::min(n_, along_.back().walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-              outer_[i].push_back({first, word});
-            }));
+          outer_[i].push_back({first, word});
+        }));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
@@ -165,8 +166,8 @@ class WriteNode final : public EngineNode {
     add(StepCodes::kNothingTaken, 1, std::max<int64_t>(1, pace_.interval - (count - 1)));
   }
 
-  /// Memory: bytes written in the step of token `at`. A burst is requested when the next one begins, or
-  /// at done.
+  /// Memory: bytes written in the step of token `at`. A burst is requested when the next one
+  /// begins, or at done.
   void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
     if (in_last_burst(output, address, bytes)) return;
     const uint64_t size = context_.addresses->burst_bytes();
@@ -327,7 +328,8 @@ class WriteNode final : public EngineNode {
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
-      const size_t position = main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume_;
+      const size_t position =
+          main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume_;
       if (position + volume_ > written_.values.size()) {
         written_.values.resize(position + volume_, tensor_.fill);
       }
@@ -362,8 +364,8 @@ class WriteNode final : public EngineNode {
 
   void end_fiber(const Stop& stop, uint32_t at) {
     if (level_ && stop.closes()) {
-      const auto fiber = static_cast<size_t>(
-          main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
+      const auto fiber =
+          static_cast<size_t>(main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
       if (fiber + 1 < written_.pos.size()) disagree("fibers come in another order than stored");
       const auto end = static_cast<uint32_t>(written_.crd.size());
       written_.pos.resize(fiber + 1, written_.pos.back());
@@ -405,15 +407,14 @@ class WriteNode final : public EngineNode {
     }
   }
   void note_rows(const TimeRef& steps) {
-    const int64_t latency =
-        node_timing(context_.machine, context_.graph, node_).latency_cycles;
+    const int64_t latency = node_timing(context_.machine, context_.graph, node_).latency_cycles;
     TimeCursor cursor(steps);
     for (const uint32_t at : row_tokens_) events.arrives.push_back(cursor.at(at) + latency);
   }
 
   const Tensor& tensor_;
   const bool level_;
-  const size_t main_;  // the input written; those before it are coordinates
+  const size_t main_;    // the input written; those before it are coordinates
   const size_t volume_;  // of the tensor's blocks
   size_t first_dense_ = 0;
   std::vector<int64_t> extents_;  // of the dense levels whose coordinates are given
@@ -435,9 +436,9 @@ class WriteNode final : public EngineNode {
   std::vector<size_t> next_given_;
   std::vector<size_t> outer_ports_;
   std::vector<uint32_t> row_tokens_;  // of the batch, at which rows become complete
-  bool timed_ = false;    // memory takes time
-  bool signals_ = false;  // its rows are waited for: output 0 of its steps
-  int64_t complete_ = 0;  // as of the last event
+  bool timed_ = false;                // memory takes time
+  bool signals_ = false;              // its rows are waited for: output 0 of its steps
+  int64_t complete_ = 0;              // as of the last event
   static constexpr uint32_t kBlockSteps = 0xC0;
   std::map<int64_t, size_t> block_costs_;  // of steps that write bursts of one block: their codes
 };
@@ -447,8 +448,10 @@ class WriteNode final : public EngineNode {
 std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id) {
   switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
     case NodeKind::write_level:
-    case NodeKind::write_values: return std::make_unique<WriteNode>(context, id);
-    default: return nullptr;
+    case NodeKind::write_values:
+      return std::make_unique<WriteNode>(context, id);
+    default:
+      return nullptr;
   }
 }
 

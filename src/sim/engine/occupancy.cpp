@@ -100,9 +100,8 @@ void Occupancy::judge(const TimeRef& gives, int64_t first, uint32_t n) {
 }
 
 void Occupancy::judge_at(int64_t time, int64_t token) {
-  const auto span =
-      std::lower_bound(spans_.begin(), spans_.end(), time,
-                       [](const Span& s, int64_t t) { return s.last_time < t; });
+  const auto span = std::lower_bound(spans_.begin(), spans_.end(), time,
+                                     [](const Span& s, int64_t t) { return s.last_time < t; });
   if (span == spans_.end()) return;  // taken, all of them
   const int64_t released = span->first + count_before(takes(*span), span->count, time);
   peak_ = std::max(peak_, token + 1 - released);

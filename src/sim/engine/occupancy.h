@@ -38,8 +38,8 @@ class Occupancy {
 
   int64_t peak_ = 0;
   int64_t count_ = 0;
-  int64_t gap_ = INT64_MAX;  ///< of all takes
-  std::deque<Span> spans_;   ///< takes of the last peak_ + 1 tokens, at least
+  int64_t gap_ = INT64_MAX;      ///< of all takes
+  std::deque<Span> spans_;       ///< takes of the last peak_ + 1 tokens, at least
   int64_t unpacked_first_ = -1;  ///< of the span that was unpacked last
   TimeRef unpacked_;
 };

@@ -6,8 +6,8 @@ namespace fuseflow::engine {
 
 namespace {
 
-// A stretch is: how many tokens, a bit for runs; the first time (from the one before); then the step of a
-// run, or the distances of the others.
+// A stretch is: how many tokens, a bit for runs; the first time (from the one before); then the
+// step of a run, or the distances of the others.
 constexpr size_t kMostBytes = 10;  // of a number
 
 inline uint8_t* put(uint8_t* at, uint64_t number) {

@@ -1,5 +1,5 @@
-// Times kept for later in few bytes: differences as variable-length numbers. For FIFOs that hold many
-// tokens in simulated time, whose takes have to be remembered. Nothing else.
+// Times kept for later in few bytes: differences as variable-length numbers. For FIFOs that hold
+// many tokens in simulated time, whose takes have to be remembered. Nothing else.
 #pragma once
 
 #include <cstdint>

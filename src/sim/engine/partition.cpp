@@ -11,13 +11,17 @@ namespace {
 constexpr int kMostPasses = 4;
 constexpr int kMostInVain = 24;  // moves of a pass without a better division than before
 
-/// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves nodes
-/// once each, every time the one that gains most or loses least, and keeps the best division met.
+/// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves
+/// nodes once each, every time the one that gains most or loses least, and keeps the best division
+/// met.
 class Division {
  public:
   Division(const Workload& workload, int parts)
-      : workload_(workload), parts_(parts), part_(in_order(workload, parts)),
-        nets_(workload.node.size()), load_(loads(workload, part_, parts)) {
+      : workload_(workload),
+        parts_(parts),
+        part_(in_order(workload, parts)),
+        nets_(workload.node.size()),
+        load_(loads(workload, part_, parts)) {
     for (size_t n = 0; n < workload.nets.size(); ++n) {
       const Workload::Net& net = workload.nets[n];
       nets_[static_cast<size_t>(net.from)].push_back(n);
@@ -67,8 +71,9 @@ class Division {
       const int p = part[static_cast<size_t>(net.to[i])];
       if (p == home) continue;
       leaves = true;
-      const bool counted = std::any_of(net.to.begin(), net.to.begin() + static_cast<std::ptrdiff_t>(i),
-                                       [&](int to) { return part[static_cast<size_t>(to)] == p; });
+      const bool counted =
+          std::any_of(net.to.begin(), net.to.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](int to) { return part[static_cast<size_t>(to)] == p; });
       if (!counted) load[static_cast<size_t>(p)] += factor * net.taking;
     }
     if (leaves) load[static_cast<size_t>(home)] += factor * net.giving;

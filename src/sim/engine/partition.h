@@ -1,5 +1,5 @@
-// Which thread works which nodes: a division of the nodes into parts of about equal work, between which
-// little passes. No threads, no streams; whatever it returns, a simulation gives the same.
+// Which thread works which nodes: a division of the nodes into parts of about equal work, between
+// which little passes. No threads, no streams; whatever it returns, a simulation gives the same.
 #pragma once
 
 #include <vector>

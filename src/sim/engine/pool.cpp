@@ -24,8 +24,12 @@ size_t class_of(size_t bytes) {
 
 constexpr size_t kMove = 16;  // blocks that go between a thread and all at a time
 
-size_t bytes_of(size_t c) { return kSmallest << c; }
-size_t most_kept(size_t c) { return std::max(2 * kMove, kMostKept / bytes_of(c)); }
+size_t bytes_of(size_t c) {
+  return kSmallest << c;
+}
+size_t most_kept(size_t c) {
+  return std::max(2 * kMove, kMostKept / bytes_of(c));
+}
 
 enum Kind : uint64_t { kOwn, kCarried, kKinds };
 
@@ -35,10 +39,12 @@ struct alignas(64) Header {
 };
 
 void* new_block(size_t c, Kind kind) {
-  void* memory = ::operator new(sizeof(Header) + bytes_of(c), std::align_val_t{alignof(Header)});
+  void* memory = ::operator new (sizeof(Header) + bytes_of(c), std::align_val_t{alignof(Header)});
   return new (memory) Header{kind} + 1;
 }
-void delete_block(void* block) { ::operator delete(static_cast<Header*>(block) - 1, std::align_val_t{alignof(Header)}); }
+void delete_block(void* block) {
+  ::operator delete (static_cast<Header*>(block) - 1, std::align_val_t{alignof(Header)});
+}
 
 struct Lists {
   std::array<std::array<std::vector<void*>, kClasses>, kKinds> free;
@@ -80,8 +86,12 @@ void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count)
 
 }  // namespace
 
-CarriedMemory::CarriedMemory() { wanted = kCarried; }
-CarriedMemory::~CarriedMemory() { wanted = kOwn; }
+CarriedMemory::CarriedMemory() {
+  wanted = kCarried;
+}
+CarriedMemory::~CarriedMemory() {
+  wanted = kOwn;
+}
 
 void* take_from_pool(size_t bytes) {
   if (bytes < kSmallest || bytes > kLargest) return ::operator new(bytes);

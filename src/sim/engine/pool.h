@@ -1,5 +1,5 @@
-// Memory of chunks, kept by each thread and handed out again: chunks come and go by the million, all of a
-// few sizes. Nothing else.
+// Memory of chunks, kept by each thread and handed out again: chunks come and go by the million,
+// all of a few sizes. Nothing else.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace fuseflow::engine {
 void* take_from_pool(size_t bytes);
 void give_back(void* memory, size_t bytes) noexcept;
 
-/// While one lives, take_from_pool gives its thread memory of another kind: what is made for another thread
-/// (carry.h). The two kinds never mix.
+/// While one lives, take_from_pool gives its thread memory of another kind: what is made for
+/// another thread (carry.h). The two kinds never mix.
 class CarriedMemory {
  public:
   CarriedMemory();
@@ -39,7 +39,9 @@ class PoolArray {
  public:
   PoolArray() = default;
   explicit PoolArray(size_t n) : data_(static_cast<T*>(take_from_pool(n * sizeof(T)))), size_(n) {}
-  PoolArray(PoolArray&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }
+  PoolArray(PoolArray&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr;
+  }
   PoolArray& operator=(PoolArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -44,8 +44,13 @@ Batch Port::batch(uint32_t n) const {
                             [](const Stop& stop, uint32_t token) { return stop.at < token; });
   }
   const auto first = stops.begin() + next_stop_;
-  return {s.structure, begin, n, next_stop_, std::span<const Stop>(first, last),
-          s.payload.from(used_), s.arrivals.from(used_)};
+  return {s.structure,
+          begin,
+          n,
+          next_stop_,
+          std::span<const Stop>(first, last),
+          s.payload.from(used_),
+          s.arrivals.from(used_)};
 }
 
 void Port::keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const {
@@ -121,9 +126,14 @@ const TimeRef& long_ago() {
 void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {
   if (count == 0 || ports.empty()) return;
-  tokens.store(tokens.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);  // the only writer
+  tokens.store(tokens.load(std::memory_order_relaxed) + count,
+               std::memory_order_relaxed);  // the only writer
   folds = payload.folded != nullptr;
-  const Segment segment{structure, begin, count, first_stop, std::move(payload),
+  const Segment segment{structure,
+                        begin,
+                        count,
+                        first_stop,
+                        std::move(payload),
                         timeless ? long_ago() : times.later(latency)};
   if (record != nullptr) keep(segment, times);
   if (carrier == nullptr) {

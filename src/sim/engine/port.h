@@ -41,11 +41,11 @@ class alignas(kCacheLine) Port {
   bool blocks = false;   ///< payloads are names of blocks, which somebody must keep
   bool measured = true;  ///< false: another port has the same times; see `like`
   const Port* like = nullptr;
-  BufferTail* tail = nullptr;  ///< the producer is a bounded buffer, which measures for the port
-  Credits* credits = nullptr;  ///< the producer is a bounded buffer that waits for the takes
+  BufferTail* tail = nullptr;   ///< the producer is a bounded buffer, which measures for the port
+  Credits* credits = nullptr;   ///< the producer is a bounded buffer that waits for the takes
   size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
-  bool elsewhere = false;  ///< producer and consumer are worked by different threads
-  bool folded = false;     ///< the consumer takes folded payloads as they are, or reads none
+  bool elsewhere = false;       ///< producer and consumer are worked by different threads
+  bool folded = false;          ///< the consumer takes folded payloads as they are, or reads none
 
   void push(const Segment& segment);
   /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
@@ -139,13 +139,13 @@ class alignas(kCacheLine) Output {
   std::vector<Port*> ports;
   bool payload_read = false;  ///< some consumer reads the payloads
   int64_t latency = 1;
-  int64_t weight = 1;  ///< how many plain tokens one of these is worth in host memory
+  int64_t weight = 1;               ///< how many plain tokens one of these is worth in host memory
   const BlockPool* pool = nullptr;  ///< set if payloads are names of blocks
   int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
   bool timeless = false;  ///< times are worked out elsewhere: tokens are there from the beginning
-  bool folds = false;  ///< the latest payload is folded
+  bool folds = false;     ///< the latest payload is folded
   Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }

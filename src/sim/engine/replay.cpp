@@ -174,8 +174,8 @@ void NodeReplay::close(const MixedLanes& lanes) {
   }
 }
 
-/// The types of the next steps, n at most, as far as they can be done together; n becomes how many. In
-/// `room`, if they are not together already.
+/// The types of the next steps, n at most, as far as they can be done together; n becomes how many.
+/// In `room`, if they are not together already.
 const uint8_t* NodeReplay::next_types(int64_t& n, uint8_t* room) const {
   const uint8_t* mixed = mixed_.data() + next_mixed_;
   if (runs_[run_].type == StepRun::kMixed && runs_[run_].count >= n) return mixed;
@@ -283,9 +283,7 @@ bool NodeReplay::advance(int64_t horizon) {
     end = do_steps(horizon);
     if (end != End::none) break;
   }
-  state_ = run_ == runs_.size() ? State::idle
-           : end == End::beyond ? State::beyond
-                                  : State::waits;
+  state_ = run_ == runs_.size() ? State::idle : end == End::beyond ? State::beyond : State::waits;
   if (state_ == State::waits) find_blocker();
   quiet_ahead_ = std::max<int64_t>(0, quiet_ahead_ - (steps_ - before));
   return steps_ != before;

@@ -1,6 +1,7 @@
-// Times of steps where FIFOs are bounded or memory takes time: every node's logged steps, with arrivals and
-// credits, as far as the tokens and credits are known, node by node in turn. Exact: the equations of
-// ir-spec/timing.md have one least solution, whatever the order in which it is worked out.
+// Times of steps where FIFOs are bounded or memory takes time: every node's logged steps, with
+// arrivals and credits, as far as the tokens and credits are known, node by node in turn. Exact:
+// the equations of ir-spec/timing.md have one least solution, whatever the order in which it is
+// worked out.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class NodeReplay {
     beyond  ///< the next step is at the horizon or later: at wake()
   };
 
-  std::vector<Fifo*> inputs;    ///< by input; null: immediate, or like another one
-  std::vector<Gives*> outputs;  ///< by output; null: not connected, or like another one
+  std::vector<Fifo*> inputs;     ///< by input; null: immediate, or like another one
+  std::vector<Gives*> outputs;   ///< by output; null: not connected, or like another one
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
 
   explicit NodeReplay(int64_t start) : free_at_(start) {}
@@ -42,7 +43,7 @@ class NodeReplay {
                                          : blocker_->arrival(blocker_count_ - 1);
     return came > free_at_ ? came : free_at_;
   }
-  int64_t wake() const { return wake_; }  ///< if the state is `beyond`
+  int64_t wake() const { return wake_; }              ///< if the state is `beyond`
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   int64_t free_at() const { return free_at_; }        ///< no step can be earlier
   /// No token can be given earlier.
@@ -99,18 +100,18 @@ class NodeReplay {
   }
 
   bool connected_ = false;
-  bool has_quiet_ = false;  // some steps give nothing
-  int64_t quiet_ahead_ = 0;  // of the next steps so many give nothing, or more
-  int64_t quiet_cost_ = 0;   // of such a step, at least
+  bool has_quiet_ = false;    // some steps give nothing
+  int64_t quiet_ahead_ = 0;   // of the next steps so many give nothing, or more
+  int64_t quiet_cost_ = 0;    // of such a step, at least
   std::vector<Fifo*> ins_;    // those in use
   std::vector<Gives*> outs_;  // the same
   std::vector<Credit> credits_;
-  std::vector<size_t> in_of_;   // by port: place in ins_, or SIZE_MAX
-  std::vector<size_t> out_of_;  // the same of outputs
-  std::vector<Plan> plans_;     // by type
-  std::vector<MixedIn> in_types_;     // by place in ins_
-  std::vector<MixedOut> out_types_;   // by place in outs_
-  kernels::TypeSet special_;          // types that are not plain
+  std::vector<size_t> in_of_;        // by port: place in ins_, or SIZE_MAX
+  std::vector<size_t> out_of_;       // the same of outputs
+  std::vector<Plan> plans_;          // by type
+  std::vector<MixedIn> in_types_;    // by place in ins_
+  std::vector<MixedOut> out_types_;  // by place in outs_
+  kernels::TypeSet special_;         // types that are not plain
   bool has_special_ = false;
   std::vector<int32_t> mixed_costs_;  // by plain type
   static constexpr int32_t kNone = -2;
@@ -122,7 +123,8 @@ class NodeReplay {
   size_t next_mixed_ = 0;
   State state_ = State::idle;
   int64_t wake_ = 0;
-  const Fifo* blocker_ = nullptr;  // what a step waits for: so many tokens, or as much room, of this
+  const Fifo* blocker_ =
+      nullptr;  // what a step waits for: so many tokens, or as much room, of this
   int64_t blocker_count_ = 0;
   bool blocker_credit_ = false;
   int64_t free_at_;

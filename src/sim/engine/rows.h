@@ -1,7 +1,8 @@
-// Rows of tensors that one phase writes while another reads them: what is complete after each of the
-// writer's events, and which events a load has to wait for. Where FIFOs are bounded they are found out before times
-// are, and the load takes a token for each event; else the earlier phase is worked out first, times and all, and a
-// load sees when each event reaches it. Rules: ir-spec/timing.md.
+// Rows of tensors that one phase writes while another reads them: what is complete after each of
+// the writer's events, and which events a load has to wait for. Where FIFOs are bounded they are
+// found out before times are, and the load takes a token for each event; else the earlier phase is
+// worked out first, times and all, and a load sees when each event reaches it. Rules:
+// ir-spec/timing.md.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,9 @@ namespace fuseflow::engine {
 /// A writer's events, in order.
 struct WrittenRows {
   NodeId writer = -1;
-  std::vector<int64_t> complete;  ///< fibers (values) from the first on that are complete, ascending
-  std::vector<int64_t> arrives;   ///< by event: the earliest step of a load that waits for it
+  std::vector<int64_t>
+      complete;                  ///< fibers (values) from the first on that are complete, ascending
+  std::vector<int64_t> arrives;  ///< by event: the earliest step of a load that waits for it
 };
 
 /// By tensor and level (-1: its values).

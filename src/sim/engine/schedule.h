@@ -1,5 +1,5 @@
-// Which node works next; on several threads, once it pays, a crew (crew.h). Every order gives the same results, counts and times;
-// this one keeps the tokens that wait between nodes few.
+// Which node works next; on several threads, once it pays, a crew (crew.h). Every order gives the
+// same results, counts and times; this one keeps the tokens that wait between nodes few.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ class Schedule {
   Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
            int64_t most_waiting);
 
-  /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling thread,
-  /// with the latest step so far. Other threads start after `tuning.alone` batches.
+  /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling
+  /// thread, with the latest step so far. Other threads start after `tuning.alone` batches.
   void run(int threads, const EngineTuning& tuning,
            const std::function<bool(int64_t last_step)>& go_on);
 

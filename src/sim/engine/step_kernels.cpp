@@ -97,8 +97,8 @@ FUSEFLOW_AVX2 int64_t places_avx2(const TypeSet& set, const uint8_t* types, int6
     auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(found));
     for (int64_t first = k; bits != 0; bits >>= 8, first += 8) {
       const __m128i of_byte = _mm_cvtsi64_si128(static_cast<int64_t>(kBits[bits & 0xFFU]));
-      const __m128i at = _mm_add_epi16(_mm_cvtepu8_epi16(of_byte),
-                                       _mm_set1_epi16(static_cast<int16_t>(first)));
+      const __m128i at =
+          _mm_add_epi16(_mm_cvtepu8_epi16(of_byte), _mm_set1_epi16(static_cast<int16_t>(first)));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(places + count), at);
       count += __builtin_popcount(bits & 0xFFU);
     }

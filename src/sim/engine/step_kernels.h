@@ -1,5 +1,5 @@
-// Inner loops over steps and their times, with AVX2 versions chosen at run time. Results do not depend on the
-// version.
+// Inner loops over steps and their times, with AVX2 versions chosen at run time. Results do not
+// depend on the version.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ struct StepType {
   /// Adds what a port needs and takes; nothing if it needs nothing.
   void need(size_t port, int64_t count, int64_t take) {
     if (count > 0) {
-      needs.push_back({static_cast<uint16_t>(port), static_cast<uint32_t>(count),
-                       static_cast<uint32_t>(take)});
+      needs.push_back(
+          {static_cast<uint16_t>(port), static_cast<uint32_t>(count), static_cast<uint32_t>(take)});
     }
   }
   void give(size_t output, int64_t count = 1) {
@@ -92,8 +92,8 @@ class StepLog {
   }
   /// Room for `count` single steps whose types the caller writes; all are below kMostMixed.
   uint8_t* put_mixed(uint32_t count) {
-    const bool follows = !runs.empty() && runs.back().type == StepRun::kMixed &&
-                         runs.back().count < UINT32_MAX / 2;
+    const bool follows =
+        !runs.empty() && runs.back().type == StepRun::kMixed && runs.back().count < UINT32_MAX / 2;
     if (!follows) runs.push_back({StepRun::kMixed, 0});
     runs.back().count += count;
     mixed.resize(mixed.size() + count);

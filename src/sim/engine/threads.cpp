@@ -1,7 +1,7 @@
 #include "sim/engine/threads.h"
 
-// The thread sanitizer does not see what a TBB that was built without it synchronises: it gets plain threads, which
-// run the same code.
+// The thread sanitizer does not see what a TBB that was built without it synchronises: it gets
+// plain threads, which run the same code.
 #ifdef __SANITIZE_THREAD__
 #include <system_error>
 #include <thread>

@@ -20,7 +20,8 @@ class TimeRing {
   size_t mask() const { return mask_; }
   int64_t size() const { return static_cast<int64_t>(times_.size()); }
 
-  /// Whether `count` times from that of token k on are each before those of `other` from token j on.
+  /// Whether `count` times from that of token k on are each before those of `other` from token j
+  /// on.
   bool before(int64_t k, const TimeRing& other, int64_t j, int64_t count) const {
     if (in_one_piece(k, count) && other.in_one_piece(j, count)) {
       return kernels::all_before(&times_[static_cast<size_t>(k) & mask_],

@@ -65,8 +65,8 @@ void follow_line(Pace& pace, const Line& line, uint32_t n, TimesBuilder& out) {
     behind = n;
     if (line.step > pace.interval) {
       const int64_t rate = line.step - pace.interval;
-      behind = static_cast<uint32_t>(
-          std::min<int64_t>(n, (earliest - line.start + rate - 1) / rate));
+      behind =
+          static_cast<uint32_t>(std::min<int64_t>(n, (earliest - line.start + rate - 1) / rate));
     }
   } else if (line.step < pace.interval) {
     out.append(n, line.start, pace.interval);
@@ -163,7 +163,9 @@ int64_t TimeRef::at(uint32_t k) const {
 }
 
 TimeCursor::TimeCursor(const TimeRef& ref)
-    : times_(ref.times.get()), value_(ref.times->value.get()), offset_(ref.offset),
+    : times_(ref.times.get()),
+      value_(ref.times->value.get()),
+      offset_(ref.offset),
       delta_(ref.delta) {
   piece_ = ref.offset == 0 ? 0 : piece_of(*times_, ref.offset);
 }
@@ -174,8 +176,7 @@ void TimeCursor::seek(uint32_t k) {
   const TimePiece& piece = pieces[piece_];
   end_ = piece_ + 1 < pieces.size() ? pieces[piece_ + 1].first : times_->count;
   step_ = piece.step;
-  base_ = step_ == kExplicit ? 0
-                             : piece.start - step_ * static_cast<int64_t>(piece.first) + delta_;
+  base_ = step_ == kExplicit ? 0 : piece.start - step_ * static_cast<int64_t>(piece.first) + delta_;
 }
 
 void TimesBuilder::room(uint32_t total) {
@@ -197,7 +198,8 @@ int64_t* TimesBuilder::reserve(uint32_t n) {
 
 void TimesBuilder::commit(uint32_t n) {
   if (n == 0) return;
-  if (pieces_.empty() || pieces_.back().step != kExplicit) pieces_.push_back({count_, 0, kExplicit});
+  if (pieces_.empty() || pieces_.back().step != kExplicit)
+    pieces_.push_back({count_, 0, kExplicit});
   count_ += n;
   explicit_tokens_ += n;
 }
@@ -262,8 +264,7 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
   }
   pace.run_step = kExplicit;
   for_stretches(
-      active, n,
-      [&](const Line& line, uint32_t count) { follow_line(pace, line, count, out); },
+      active, n, [&](const Line& line, uint32_t count) { follow_line(pace, line, count, out); },
       [&](std::span<TimeCursor> cursors, uint32_t k, uint32_t count) {
         int64_t* values = out.reserve(count);
         for (size_t i = 0; i < cursors.size(); ++i) max_into(values, cursors[i], k, count, i == 0);

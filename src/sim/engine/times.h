@@ -52,7 +52,8 @@ class TimeCursor {
     if (k >= end_) seek(k);
     return step_ == kExplicit ? value_[k] + delta_ : base_ + step_ * static_cast<int64_t>(k);
   }
-  /// Position behind the piece that holds k (relative to the reference); at(k) must have been asked.
+  /// Position behind the piece that holds k (relative to the reference); at(k) must have been
+  /// asked.
   uint32_t piece_end() const { return end_ - offset_; }
   int64_t step() const { return step_; }  ///< of the current piece
   /// Explicit piece: pointer to the time of position k, without delta().
@@ -134,9 +135,10 @@ class TimesBuilder {
 struct Pace {
   int64_t last = INT64_MIN / 2;  ///< time of the last step; none yet: far in the past
   int64_t interval = 1;
-  int64_t floor = 0;  ///< no step is earlier (start of the phase)
+  int64_t floor = 0;          ///< no step is earlier (start of the phase)
   uint64_t timing_steps = 0;  ///< runs and explicit times computed; continued runs are not counted
-  int64_t run_step = kExplicit;  ///< step of the run that `last` ends, to recognise its continuation
+  int64_t run_step =
+      kExplicit;  ///< step of the run that `last` ends, to recognise its continuation
 
   int64_t next() const { return last + interval > floor ? last + interval : floor; }
 };

@@ -1,5 +1,5 @@
-// Engine: what nodes share that do one step a token and keep the structure, all of whose inputs are of one
-// space. The kinds are in nodes_token.cpp and, over blocks, in nodes_block.cpp.
+// Engine: what nodes share that do one step a token and keep the structure, all of whose inputs are
+// of one space. The kinds are in nodes_token.cpp and, over blocks, in nodes_block.cpp.
 #pragma once
 
 #include <algorithm>
@@ -34,9 +34,8 @@ class TokenNode : public EngineNode {
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
     count(batches_, elements);
-    const TimeRef steps = credits == nullptr
-                              ? step_times(pace_, arrivals_, n)
-                              : credits->steps(pace_, arrivals_, n, stats_.blocked);
+    const TimeRef steps = credits == nullptr ? step_times(pace_, arrivals_, n)
+                                             : credits->steps(pace_, arrivals_, n, stats_.blocked);
     count_steps(n, steps);
     if (log.wanted) log_steps(batches_, n);
     if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);

@@ -38,7 +38,8 @@ inline std::shared_ptr<Structure> new_structure() {
 struct FoldedPayload;  // folded.h
 
 /// Payloads by token (coordinates, references: uint32_t; values: float; blocks: their names in the
-/// BlockPool, kept too); 0 at stops. Null where no consumer reads them. Or folded, then they are words by fiber.
+/// BlockPool, kept too); 0 at stops. Null where no consumer reads them. Or folded, then they are
+/// words by fiber.
 struct Payload {
   std::shared_ptr<const void> keep;
   const void* data = nullptr;

@@ -20,8 +20,10 @@ std::vector<size_t> taken_together(const Node& node) {
       return group;
     case NodeKind::map:
     case NodeKind::locate:
-    case NodeKind::filter: return group;
-    default: return {};
+    case NodeKind::filter:
+      return group;
+    default:
+      return {};
   }
 }
 

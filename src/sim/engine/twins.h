@@ -1,5 +1,5 @@
-// Streams that hold the same at all times, because they are given together and taken together: one of them
-// stands for all. What holds of a graph, whatever runs it.
+// Streams that hold the same at all times, because they are given together and taken together: one
+// of them stands for all. What holds of a graph, whatever runs it.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ constexpr int64_t kLongAgo = INT64_MIN / 4;
 
 /// Where a burst is.
 struct Place {
-  uint32_t bank = 0;   ///< over all groups: group * banks_per_group + bank
+  uint32_t bank = 0;  ///< over all groups: group * banks_per_group + bank
   uint32_t group = 0;
   uint64_t row = 0;
 };
@@ -79,8 +79,8 @@ class Channel {
     while (next_refresh_ <= time) refresh();
   }
 
-  /// Refreshes one bank: the first that has not had its turn in this round and that nobody waits for,
-  /// else the first that has not had its turn.
+  /// Refreshes one bank: the first that has not had its turn in this round and that nobody waits
+  /// for, else the first that has not had its turn.
   void refresh() {
     size_t chosen = banks_.size();
     for (size_t pass = 0; pass < 2 && chosen == banks_.size(); ++pass) {
@@ -89,9 +89,9 @@ class Channel {
       }
     }
     Bank& bank = banks_[chosen];
-    const int64_t closed =
-        bank.open ? std::max(next_refresh_, bank.precharge_ready) + t_.precharge_ps
-                  : std::max(next_refresh_, bank.activate_ready);
+    const int64_t closed = bank.open
+                               ? std::max(next_refresh_, bank.precharge_ready) + t_.precharge_ps
+                               : std::max(next_refresh_, bank.activate_ready);
     bank.open = false;
     bank.activate_ready = closed + t_.refresh_ps;
     bank.refreshed = round_ + 1;
@@ -125,8 +125,8 @@ class Channel {
     return choice;
   }
 
-  /// The waiting request whose column command can be the earliest; of equal ones the oldest. One that
-  /// was passed over too often goes first.
+  /// The waiting request whose column command can be the earliest; of equal ones the oldest. One
+  /// that was passed over too often goes first.
   Choice choose() const {
     Choice best = plan(0);
     if (queue_[0].bypassed >= m_.most_bypassed) return best;
@@ -178,8 +178,8 @@ class Channel {
   MemoryStats& stats_;
   std::deque<Waiting> queue_;  // by arrival
   std::vector<Bank> banks_;
-  std::vector<int64_t> group_column_;      // the last column command of each bank group
-  std::array<int64_t, 4> activations_{};   // the last four, oldest first
+  std::vector<int64_t> group_column_;     // the last column command of each bank group
+  std::array<int64_t, 4> activations_{};  // the last four, oldest first
   int64_t last_activation_ = kLongAgo;
   int64_t last_column_ = kLongAgo;
   int64_t read_ready_ = kLongAgo;
@@ -191,7 +191,8 @@ class Channel {
 class BankedMemory final : public Memory {
  public:
   explicit BankedMemory(const Machine& machine)
-      : model_(machine.dram), picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))) {
+      : model_(machine.dram),
+        picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))) {
     for (int64_t c = 0; c < model_.channels; ++c) channels_.emplace_back(model_, stats_);
   }
 
@@ -218,8 +219,8 @@ class BankedMemory final : public Memory {
     return (picoseconds + picoseconds_ - 1) / picoseconds_;
   }
 
-  /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts go
-  /// round the bank groups, then along the row, then to the next bank, then to the next row.
+  /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts
+  /// go round the bank groups, then along the row, then to the next bank, then to the next row.
   void route(const MemoryRequest& request) {
     ++(request.write ? stats_.writes : stats_.reads);
     const auto unit_bytes = static_cast<uint64_t>(model_.interleave_bytes);

@@ -1,5 +1,6 @@
-// Memory behind the ports of a graph's nodes: bursts are requested, served in simulated-time order over all
-// ports, and answered. Rules and parameters: ir-spec/memory.md. Knows no graphs and no streams.
+// Memory behind the ports of a graph's nodes: bursts are requested, served in simulated-time order
+// over all ports, and answered. Rules and parameters: ir-spec/memory.md. Knows no graphs and no
+// streams.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace fuseflow {
 
 /// One burst. Requests of a port are answered in any order; who needs them in order waits.
 struct MemoryRequest {
-  int64_t time = 0;      ///< cycle in which the port issues it
+  int64_t time = 0;  ///< cycle in which the port issues it
   uint32_t port = 0;
   int64_t number = 0;    ///< of the port's requests
   uint64_t address = 0;  ///< of the burst, in bytes
@@ -35,9 +36,10 @@ struct MemoryStats {
   int64_t row_misses = 0;  ///< an activation was needed
 };
 
-/// Time goes forward in windows: all requests issued before `horizon` are submitted (later ones may be, too), then
-/// advance(horizon) gives every answer before horizon + least_latency(), or earlier ones. So within a
-/// window of least_latency() cycles nobody can see what another port does in the same window.
+/// Time goes forward in windows: all requests issued before `horizon` are submitted (later ones may
+/// be, too), then advance(horizon) gives every answer before horizon + least_latency(), or earlier
+/// ones. So within a window of least_latency() cycles nobody can see what another port does in the
+/// same window.
 class Memory {
  public:
   virtual ~Memory() = default;

@@ -138,9 +138,7 @@ class Builder {
 
   // --- cores -------------------------------------------------------------------------------
 
-  int core_at(int im, int in, int ik) const {
-    return (im * shape_.n + in) * shape_.k + ik;
-  }
+  int core_at(int im, int in, int ik) const { return (im * shape_.n + in) * shape_.k + ik; }
   int m_of(int core) const { return core / (shape_.n * shape_.k); }
   int n_of(int core) const { return core / shape_.k % shape_.n; }
   int k_of(int core) const { return core % shape_.k; }
@@ -199,7 +197,7 @@ class Builder {
   }
 
   TileOp load_node(NodeId of, int core, int64_t row, int64_t col, int64_t rows,
-                     int64_t cols) const {
+                   int64_t cols) const {
     TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
@@ -256,8 +254,7 @@ class Builder {
       const int64_t at_k = (step * k_blocks + k_block) * k_;
       const int32_t a = buffered(s.a, load_node(roles_.a, core, row_m(core), at_k, m_, k_));
       const auto of = static_cast<size_t>(branch);
-      const TileOp b_load =
-          load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
+      const TileOp b_load = load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
       const int32_t b = buffered(s.b, b_load);
       TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
       product.flops = 2 * m_ * n_ * k_;
@@ -349,9 +346,7 @@ class Builder {
     return part;
   }
 
-  Placed c_part() const {
-    return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_);
-  }
+  Placed c_part() const { return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_); }
 
   int32_t finish_c(int core, const std::vector<int32_t>& operands, bool activates) {
     CoreState& s = state(core);
@@ -453,8 +448,7 @@ class Builder {
   // --- partial and finished E --------------------------------------------------------------
 
   TileOp e_moved(TileOpKind kind, int core) const {
-    const Placed part =
-        part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
+    const Placed part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
     TileOp result = node(kind, roles_.second, core, m_, l_);
     result.bytes.registers = part.registers;
     if (kind == TileOpKind::spill) {
@@ -476,8 +470,8 @@ class Builder {
       CoreState& s = state(core);
       s.e_accumulator = kNone;
       if (at_[Dim::n] > 0) {
-        s.e_accumulator = add(e_moved(TileOpKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]}, {},
-                              {s.e_accumulator_free[0]});
+        s.e_accumulator = add(e_moved(TileOpKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]},
+                              {}, {s.e_accumulator_free[0]});
       }
     }
   }

@@ -35,8 +35,8 @@ Need need_of(const Graph& graph) {
   // What linked scratchpads keep of C is spread evenly over the other cores of the group.
   const int64_t peers = std::max(g.shape.k - 1, 1);
   Need need;
-  need.registers = kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) +
-                   c[0] + e[0];
+  need.registers =
+      kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
   need.scratchpad = node(roles.a).capacity * element * (m * k + k * n + n * l) +
                     kReceiveSlots * slot + c[1] + e[1] + (c[2] + peers - 1) / peers;
   return need;
@@ -130,8 +130,8 @@ class Counts {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const TileGeometry g = tile_geometry(graph_);
     const auto operations = times_[static_cast<size_t>(id)].operations;
-    const bool last = std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) !=
-                      roles_.last_maps.end();
+    const bool last =
+        std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) != roles_.last_maps.end();
     switch (node.kind) {
       case NodeKind::tile_multiply:
         return id == roles_.second
@@ -154,8 +154,8 @@ class Counts {
 
   int64_t given(NodeId id) const {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
-    const bool last = std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) !=
-                      roles_.last_maps.end();
+    const bool last =
+        std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) != roles_.last_maps.end();
     switch (node.kind) {
       case NodeKind::tile_load:
         return times_[static_cast<size_t>(id)].operations;

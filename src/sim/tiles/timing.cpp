@@ -84,9 +84,9 @@ class Launch {
     }
     const int cores = graphs.front()->cores;
     const auto clusters = static_cast<int64_t>(which.size());
-    slots_ = static_cast<int32_t>(
-        machine.core.count == 0 ? clusters
-                                : std::min(machine.concurrent_clusters(cores), clusters));
+    slots_ = static_cast<int32_t>(machine.core.count == 0
+                                      ? clusters
+                                      : std::min(machine.concurrent_clusters(cores), clusters));
     if (slots_ < 1) {
       throw Error(ExitCode::rejected, fmt::format("a cluster of {} cores does not fit machine {}",
                                                   cores, machine.name));
@@ -146,7 +146,8 @@ class Launch {
 
   void ready(int32_t cluster, int32_t node, int64_t time) {
     const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
-    events_.push({time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+    events_.push(
+        {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
   }
 
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
@@ -251,8 +252,9 @@ class Launch {
     const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
     int64_t end = time;
     if (bytes > 0) {
-      core.scratchpad = std::max(time, core.scratchpad) +
-                        ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
+      core.scratchpad =
+          std::max(time, core.scratchpad) +
+          ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
       end = std::max(end, core.scratchpad);
     }
     if (node.bytes.registers > 0) {
@@ -260,8 +262,8 @@ class Launch {
                                            machine_.core.register_bytes_per_cycle));
     }
     if (node.flops > 0) {
-      end = std::max({end, time + kTicks,
-                      time + ticks_for(static_cast<double>(node.flops), matrix_rate_)});
+      end = std::max(
+          {end, time + kTicks, time + ticks_for(static_cast<double>(node.flops), matrix_rate_)});
       core.matrix = end;
       matrix_busy_ += end - time;
       return end;
