@@ -1,11 +1,9 @@
 #include "cluster/evaluate.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <exception>
 #include <functional>
@@ -14,6 +12,7 @@
 #include "cluster/recognize.h"
 #include "sim/check.h"
 #include "sim/program_run.h"
+#include "sim/threads.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -72,20 +71,15 @@ std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, int top) 
 /// errors the first task's is thrown, whichever came first.
 void run_tasks(const std::vector<Task>& tasks, int threads) {
   std::vector<std::exception_ptr> errors(tasks.size());
-  // Without it an arena of more threads than the host has gets a warning instead.
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    const auto run = [&](const tbb::blocked_range<size_t>& range) {
+  std::atomic<size_t> next = 0;
+  on_threads(threads, [&] {
+    for (size_t t = next++; t < tasks.size(); t = next++) {
       try {
-        tasks[range.begin()]();
+        tasks[t]();
       } catch (...) {
-        errors[range.begin()] = std::current_exception();
+        errors[t] = std::current_exception();
       }
-    };
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, tasks.size(), 1), run,
-                      tbb::simple_partitioner());
+    }
   });
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "sim/engine/threads.h"
+#include "sim/threads.h"
 
 namespace fuseflow::engine {
 

@@ -1,13 +1,13 @@
-// The host threads of a simulation. The only place of the engine that starts any.
+// Host threads, of one simulation or of several. The only place of the simulator that starts any.
 #pragma once
 
 #include <functional>
 
-namespace fuseflow::engine {
+namespace fuseflow {
 
 /// Calls `work` on the calling thread and on up to `count` - 1 others, and returns when all calls
 /// have. Fewer may be called than asked for, and later than the caller's own call returns: `work`
 /// must be able to do everything alone, and nothing when everything is done. It must not throw.
 void on_threads(int count, const std::function<void()>& work);
 
-}  // namespace fuseflow::engine
+}  // namespace fuseflow

@@ -1,4 +1,4 @@
-#include "sim/engine/threads.h"
+#include "sim/threads.h"
 
 // The thread sanitizer does not see what a TBB that was built without it synchronises: it gets
 // plain threads, which run the same code.
@@ -12,7 +12,7 @@
 #include <tbb/task_group.h>
 #endif
 
-namespace fuseflow::engine {
+namespace fuseflow {
 
 #ifdef __SANITIZE_THREAD__
 
@@ -42,4 +42,4 @@ void on_threads(int count, const std::function<void()>& work) {
 
 #endif
 
-}  // namespace fuseflow::engine
+}  // namespace fuseflow
