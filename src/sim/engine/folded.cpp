@@ -85,8 +85,7 @@ std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
     (*runs)[s] = {words[first], step};
   });
   if (!folds) return nullptr;
-  return std::make_shared<FoldedPayload>(
-      FoldedPayload{segment.begin, segment.first_stop, std::move(runs), nullptr});
+  return folded_like(batch, std::move(runs));
 }
 
 }  // namespace fuseflow::engine

@@ -62,6 +62,13 @@ void for_fibers(const Batch& batch, Fiber&& fiber) {
   if (k < batch.count) fiber(batch.stops.size(), k, batch.count);
 }
 
+/// Runs by fiber, of the tokens of a batch.
+inline std::shared_ptr<const FoldedPayload> folded_like(const Batch& batch,
+                                                        std::shared_ptr<const Runs> runs) {
+  return std::make_shared<FoldedPayload>(
+      FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
+}
+
 /// The words of a batch's tokens first .. last-1, of the fiber up to its s-th stop; `scratch` is
 /// for those that are not in memory.
 Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,

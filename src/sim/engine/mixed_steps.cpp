@@ -76,9 +76,9 @@ class Bounds {
   bool any_ = false;
 };
 
-class Batch {
+class StepBatch {
  public:
-  Batch(MixedLanes& lanes, const uint8_t* types, int64_t n, MixedProgress& progress)
+  StepBatch(MixedLanes& lanes, const uint8_t* types, int64_t n, MixedProgress& progress)
       : lanes_(lanes), types_(types), n_(n), p_(progress) {}
 
   int64_t run(int64_t horizon) {
@@ -333,7 +333,7 @@ void MixedOut::add(size_t type, int32_t count) {
 
 int64_t run_mixed(MixedLanes& lanes, const uint8_t* types, int64_t n, int64_t horizon,
                   MixedProgress& progress) {
-  Batch batch(lanes, types, n, progress);
+  StepBatch batch(lanes, types, n, progress);
   return batch.run(horizon);
 }
 

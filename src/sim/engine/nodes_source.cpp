@@ -82,13 +82,12 @@ class ScanNode final : public EngineNode {
     count_ = 0;
     gates_.clear();
     takes_.clear();
-    const bool runs = worth_folding(last_count_, last_stops_);
-    fold_crd_ = runs && reads_output(0) && view_.kind() == LevelKind::dense;
-    fold_ref_ = runs && reads_output(1) && (level_ != nullptr || view_.kind() == LevelKind::dense);
-    crd_ = reads_output(0) && !fold_crd_ ? allocate_payload(chunk_) : nullptr;
-    ref_ = reads_output(1) && !fold_ref_ ? allocate_payload(chunk_) : nullptr;
-    crd_runs_ = new_runs(fold_crd_);
-    ref_runs_ = new_runs(fold_ref_);
+    const bool folds = worth_folding(last_count_, last_stops_);
+    const bool dense = view_.kind() == LevelKind::dense;
+    crd_runs_ = folds && reads_output(0) && dense ? new_runs() : nullptr;
+    ref_runs_ = folds && reads_output(1) && (dense || level_ != nullptr) ? new_runs() : nullptr;
+    crd_ = reads_output(0) && !crd_runs_ ? allocate_payload(chunk_) : nullptr;
+    ref_ = reads_output(1) && !ref_runs_ ? allocate_payload(chunk_) : nullptr;
   }
 
   /// One fiber, or as much of it as there is room for. False: the next input token is not here.
@@ -261,7 +260,7 @@ class ScanNode final : public EngineNode {
     }
     const auto first = static_cast<uint32_t>(at_);
     if (ref_) fill(ref_.get() + count_, first, n);
-    if (fold_ref_) ref_runs_->back() = {first, 1};
+    if (ref_runs_) ref_runs_->back() = {first, 1};
   }
 
   void give_dense(uint32_t n) {
@@ -271,8 +270,8 @@ class ScanNode final : public EngineNode {
     const auto position = static_cast<uint32_t>(first.position);
     if (crd_) fill(crd_.get() + count_, coordinate, n);
     if (ref_) fill(ref_.get() + count_, position, n);
-    if (fold_crd_) crd_runs_->back() = {coordinate, 1};
-    if (fold_ref_) ref_runs_->back() = {position, 1};
+    if (crd_runs_) crd_runs_->back() = {coordinate, 1};
+    if (ref_runs_) ref_runs_->back() = {position, 1};
   }
 
   static void fill(uint32_t* out, uint32_t first, uint32_t n) {
@@ -330,13 +329,12 @@ class ScanNode final : public EngineNode {
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
     if (ref_) ref_[count_] = 0;
-    if (fold_crd_) crd_runs_->emplace_back();
-    if (fold_ref_) ref_runs_->emplace_back();
+    if (crd_runs_) crd_runs_->emplace_back();
+    if (ref_runs_) ref_runs_->emplace_back();
     ++count_;
   }
 
-  std::shared_ptr<Runs> new_runs(bool folds) const {
-    if (!folds) return nullptr;
+  std::shared_ptr<Runs> new_runs() const {
     auto runs = std::make_shared<Runs>();
     runs->reserve(last_stops_ + 2);
     runs->emplace_back();
@@ -392,8 +390,7 @@ class ScanNode final : public EngineNode {
   size_t last_count_ = 0;  // the same: its tokens
   std::shared_ptr<uint32_t[]> crd_;
   std::shared_ptr<uint32_t[]> ref_;
-  bool fold_crd_ = false;  // into runs instead, the last of which is the current fiber's
-  bool fold_ref_ = false;
+  // Into runs instead, the last of which is the current fiber's:
   std::shared_ptr<Runs> crd_runs_;
   std::shared_ptr<Runs> ref_runs_;
   std::vector<Gate> gates_;

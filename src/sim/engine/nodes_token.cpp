@@ -73,21 +73,20 @@ class ArrayNode final : public TokenNode {
   bool takes_folded(size_t) const override { return before.empty() && gate.writer() < 0; }
 
  protected:
-  /// Values of folded references stay where they are.
+  /// Values of folded references stay where they are, if all of them are there.
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
-    const auto& references = inputs[0].payload.folded;
-    if (references == nullptr || references->memory != nullptr)
-      return TokenNode::make_payload(inputs, n);
-    look_at(inputs[0]);
-    if (found_.absent > 0 || found_.beyond > storage_->values.size())
-      return TokenNode::make_payload(inputs, n);
-    auto values = std::make_shared<FoldedPayload>(*references);
+    const Batch& references = inputs[0];
+    if (references.payload.folded == nullptr) return TokenNode::make_payload(inputs, n);
+    look_at(references);
+    if (found_.absent > 0 || found_.beyond > storage_->values.size()) {
+      return TokenNode::make_payload({with_words(references, refs_)}, n);
+    }
+    auto values = std::make_shared<FoldedPayload>(*references.payload.folded);
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
     return {nullptr, nullptr, std::move(values)};
   }
   void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     found_ = {};
-    if (inputs[0].payload.folded != nullptr) return load_runs(inputs[0], out);
     uint32_t from = 0;  // not loaded yet
     uint32_t k = 0;
     for (const Stop& stop : inputs[0].stops) {
@@ -158,26 +157,7 @@ class ArrayNode final : public TokenNode {
     found_.beyond = std::max(found_.beyond, found.beyond);
   }
 
-  /// The same for whole fibers of references that follow one another, or are one again and again.
-  void load_runs(const Batch& input, uint32_t* out) {
-    const auto* values = reinterpret_cast<const uint32_t*>(storage_->values.data());
-    const uint64_t size = storage_->values.size();
-    uint32_t fill = 0;
-    std::memcpy(&fill, &tensor_.fill, sizeof(fill));
-    for_fibers(input, [&](size_t s, uint32_t first, uint32_t last) {
-      const Run run = run_of(input, s, first);
-      look_at(run, last - first);
-      const uint64_t end = uint64_t{run.first} + run.step * (last - first - 1);
-      if (end >= size) {  // absent, or an error that count() finds
-        std::fill(out + first, out + last, fill);
-      } else if (run.step == 0) {
-        std::fill(out + first, out + last, values[run.first]);
-      } else {
-        std::memcpy(out + first, values + run.first, (last - first) * sizeof(uint32_t));
-      }
-    });
-  }
-
+  /// What the references are; nothing is loaded.
   void look_at(const Batch& input) {
     if (input.payload.folded == nullptr) {
       found_ = kernels::references(input.payload.words(), input.count);
@@ -185,21 +165,20 @@ class ArrayNode final : public TokenNode {
     }
     found_ = {};
     for_fibers(input, [&](size_t s, uint32_t first, uint32_t last) {
-      look_at(run_of(input, s, first), last - first);
+      const Run run = run_of(input, s, first);
+      const uint64_t n = last - first;
+      if (run.first == kAbsent) {
+        found_.absent += static_cast<int64_t>(n);
+      } else {
+        found_.beyond = std::max(found_.beyond, run.first + run.step * (n - 1) + 1);
+      }
     });
-  }
-  void look_at(Run run, uint32_t n) {
-    if (run.first == kAbsent) {
-      found_.absent += n;
-    } else {
-      found_.beyond =
-          std::max<uint64_t>(found_.beyond, uint64_t{run.first} + run.step * (n - 1) + 1);
-    }
   }
 
   const Tensor& tensor_;
   const Storage* storage_;
-  kernels::References found_;  // of the batch at hand
+  kernels::References found_;   // of the batch at hand
+  std::vector<uint32_t> refs_;  // words of folded references
 };
 
 class LocateNode final : public TokenNode {
@@ -294,8 +273,7 @@ class LocateNode final : public TokenNode {
       (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
     });
     if (!folds) return nullptr;
-    return std::make_shared<FoldedPayload>(
-        FoldedPayload{inputs[0].begin, inputs[0].first_stop, std::move(runs), nullptr});
+    return folded_like(inputs[0], std::move(runs));
   }
 
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
@@ -404,8 +382,7 @@ class RepeatNode final : public EngineNode {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
       (*runs)[s] = {word, 0};
     });
-    payload.folded = std::make_shared<FoldedPayload>(
-        FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
+    payload.folded = folded_like(batch, std::move(runs));
     return n;
   }
 
