@@ -1,6 +1,7 @@
 #include "estimate/costs.h"
 
 #include <algorithm>
+#include <map>
 
 #include "estimate/first_output.h"
 #include "estimate/memory_time.h"
@@ -249,6 +250,8 @@ class Costing {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
+      const Node& node = graph_.nodes[i];
+      if (node.kind == NodeKind::write_values) writers_.try_emplace(node.tensor, i);
     }
     const std::vector<double> least = least_heads();
     for (int p = 0; p < static_cast<int>(by_phase_.size());) {
@@ -303,22 +306,12 @@ class Costing {
   double rows_ready(size_t i, int first, const std::vector<double>& ends) const {
     const Node& node = graph_.nodes[i];
     if (node.tensor < 0 || node.level != 0 || is_writer(node.kind)) return 0;
-    const NodeId writer = writer_of(node.tensor);
-    if (writer < 0) return 0;
-    const int before = graph_.nodes[static_cast<size_t>(writer)].phase;
+    const auto found = writers_.find(node.tensor);
+    if (found == writers_.end()) return 0;
+    const size_t writer = found->second;
+    const int before = graph_.nodes[writer].phase;
     if (before < first || before >= node.phase) return 0;
-    return by_rows(node) ? head_[static_cast<size_t>(writer)]
-                         : ends[static_cast<size_t>(before - first)];
-  }
-
-  NodeId writer_of(TensorId tensor) const {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      if (node.kind == NodeKind::write_values && node.tensor == tensor) {
-        return static_cast<NodeId>(n);
-      }
-    }
-    return -1;
+    return by_rows(node) ? head_[writer] : ends[static_cast<size_t>(before - first)];
   }
 
   /// Whether a node reads the rows of its tensor in their order, one for each element of an
@@ -453,6 +446,7 @@ class Costing {
   std::vector<double> head_;   ///< time before each node's first step, from when its phase starts
   std::vector<double> tail_;   ///< and after its last
   std::vector<std::vector<size_t>> by_phase_;
+  std::map<TensorId, size_t> writers_;  ///< of values, by tensor
 };
 
 }  // namespace
