@@ -10,6 +10,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine_options.h"
+#include "support/heap.h"
 #include "support/tool.h"
 #include "thread_options.h"
 
@@ -157,6 +158,7 @@ int main(int argc, char** argv) {
       "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};
+  fuseflow::prepare_heap();
   fuseflow::ExploreOptions options;
   fuseflow::add_options(app, options);
   fuseflow::register_onnx_sources();

@@ -1,4 +1,4 @@
-// How this process uses the C library's heap. Nothing else.
+// How this process uses the C library's heap: for tools that simulate. Nothing else.
 #pragma once
 
 namespace fuseflow {

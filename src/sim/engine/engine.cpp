@@ -11,7 +11,6 @@
 #include "sim/engine/twins.h"
 #include "sim/interpret.h"
 #include "sim/result.h"
-#include "support/heap.h"
 
 namespace fuseflow {
 namespace engine {
@@ -518,7 +517,6 @@ Deadlock explain_without_memory(const Program& program, const Graph& graph, cons
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options, const EngineTuning& tuning) {
-  prepare_heap();
   const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
   RunResult result = only_buffers
                          ? run_with_buffers(program, graph, data, machine, options, tuning)
