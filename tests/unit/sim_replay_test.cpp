@@ -20,15 +20,81 @@ class Random {
   std::mt19937 engine_;
 };
 
-/// Times that do not decrease, mostly close together, now and then far apart.
+/// Times that do not decrease, mostly close together, now and then far apart, and stretches of
+/// regular ones.
 std::vector<int64_t> random_times(Random& random, size_t count, int64_t start) {
   std::vector<int64_t> times;
   int64_t time = start;
-  for (size_t k = 0; k < count; ++k) {
-    time += random() % 16 == 0 ? random() % 60 : random() % 3;
+  uint32_t regular = 0;
+  uint32_t step = 1;
+  while (times.size() < count) {
+    if (regular > 0) {
+      --regular;
+      time += step;
+    } else {
+      time += random() % 16 == 0 ? random() % 60 : random() % 3;
+      if (random() % 32 == 0) {
+        regular = random() % 200;
+        step = random() % 4;
+      }
+    }
     times.push_back(time);
   }
   return times;
+}
+
+/// As a node would: regular ones as lines, some of them split.
+void append_some(TimeLines& lines, const std::vector<int64_t>& times, size_t first, size_t end) {
+  while (first < end) {
+    const size_t k = first++;
+    const int64_t step = first < end ? times[first] - times[k] : 0;
+    while (first < end && times[first] - times[first - 1] == step) ++first;
+    const auto n = static_cast<int64_t>(first - k);
+    if (lines.lacks(n)) lines.make_room(n, 0);
+    if (n > 2) {
+      lines.append_line(n, times[k], step);
+    } else {
+      lines.append(&times[k], n);
+    }
+  }
+}
+
+TEST(Replay, LinesHoldTheTimes) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const size_t count = 1 + random() % 3000;
+    const std::vector<int64_t> times = random_times(random, count, 0);
+    const std::vector<int64_t> others = random_times(random, count, random() % 3);
+    TimeLines lines;
+    TimeLines other;
+    for (size_t k = 0; k < count;) {
+      const size_t end = std::min<size_t>(count, k + 1 + random() % 300);
+      append_some(lines, times, k, end);
+      append_some(other, others, k, end);
+      k = end;
+    }
+    ASSERT_EQ(lines.end(), static_cast<int64_t>(count));
+    TimeLines::Cursor cursor;
+    for (int64_t k = 0; k < lines.end();) {
+      const TimeLines::Stretch s = lines.stretch(k, 1 + random() % 100, cursor);
+      for (int64_t j = 0; j < s.count; ++j) ASSERT_EQ(s.at(j), times[static_cast<size_t>(k + j)]);
+      k += s.count;
+    }
+    for (int asked = 0; asked < 200; ++asked) {
+      const int64_t k = random() % lines.end();
+      ASSERT_EQ(lines.at(k, cursor), times[static_cast<size_t>(k)]);
+      const int64_t first = random() % (lines.end() + 1);
+      const int64_t last = first + random() % (lines.end() + 1 - first);
+      const int64_t time = random() % (times.back() + 2);
+      const auto found = std::lower_bound(times.begin() + first, times.begin() + last, time);
+      ASSERT_EQ(lines.first_from(time, first, last, cursor), found - times.begin());
+      const int64_t n = random() % (lines.end() - std::max(k, first) + 1);
+      const bool all = std::equal(times.begin() + k, times.begin() + k + n, others.begin() + first,
+                                  [](int64_t a, int64_t b) { return a < b; });
+      ASSERT_EQ(lines.before(k, {}, other, first, {}, n), all);
+      if (random() % 2 == 0) lines.find(k, cursor);
+    }
+  }
 }
 
 /// Token k meets those not taken before its time.
@@ -55,12 +121,12 @@ TEST(Replay, PeaksAreThoseOfTheDefinition) {
     Gives source;
     Fifo fifo(source, 0);
     const auto size = static_cast<int64_t>(count);
-    while (fifo.taken < size) {
+    while (fifo.taken() < size) {
       for (uint32_t n = random() % 100; n > 0 && source.given < size; --n) {
         source.give(gives[static_cast<size_t>(source.given)]);
       }
-      for (uint32_t n = random() % 100; n > 0 && fifo.taken < source.given; --n) {
-        fifo.take(takes[static_cast<size_t>(fifo.taken)]);
+      for (uint32_t n = random() % 100; n > 0 && fifo.taken() < source.given; --n) {
+        fifo.take(takes[static_cast<size_t>(fifo.taken())]);
       }
       if (random() % 8 == 0) fifo.measure();
     }
@@ -174,22 +240,24 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     int64_t horizon = 0;
     for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
       for (size_t port = 0; port < 2; ++port) {
-        const auto all = static_cast<int64_t>(node.arrivals[port].size());
-        for (uint32_t n = random() % 40; n > 0 && sources[port].given < all; --n) {
-          sources[port].give(node.arrivals[port][static_cast<size_t>(sources[port].given)]);
-        }
+        Gives& source = sources[port];
+        const std::vector<int64_t>& arrivals = node.arrivals[port];
+        const auto given = static_cast<size_t>(source.given);
+        const size_t n = random() % (seed % 2 == 0 ? 40 : 1500);
+        append_some(source.times, arrivals, given, std::min(arrivals.size(), given + n));
+        source.given = source.times.end();
       }
       const int64_t before = output.given;
       horizon += random() % 50;
       if (replay.advance(random() % 2 == 0 ? INT64_MAX : horizon)) idle = 0;
       for (size_t port = 0; port < 2; ++port) {
-        for (auto k = static_cast<int64_t>(taken[port].size()); k < inputs[port].taken; ++k) {
-          taken[port].push_back(inputs[port].takes[k]);
+        for (auto k = static_cast<int64_t>(taken[port].size()); k < inputs[port].taken(); ++k) {
+          taken[port].push_back(inputs[port].takes.at(k, {}));
         }
       }
       for (int64_t k = before; k < output.given; ++k) {
-        ASSERT_EQ(output.times[k], times[2][static_cast<size_t>(k)]) << "seed " << seed;
-        node.take_next(taken[2], output.times[k]);
+        ASSERT_EQ(output.times.at(k, {}), times[2][static_cast<size_t>(k)]) << "seed " << seed;
+        node.take_next(taken[2], output.times.at(k, {}));
         consumer.take(taken[2].back());
       }
     }
@@ -225,9 +293,9 @@ TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
   EXPECT_FALSE(takes.advance());
   bursts.answer(0, 100);
   EXPECT_TRUE(takes.advance());
-  EXPECT_EQ(fifo.takes[0], 100);
-  EXPECT_EQ(fifo.takes[1], 100);
-  EXPECT_EQ(fifo.takes[2], 101);
+  EXPECT_EQ(fifo.takes.at(0, {}), 100);
+  EXPECT_EQ(fifo.takes.at(1, {}), 100);
+  EXPECT_EQ(fifo.takes.at(2, {}), 101);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ int64_t Bounded::first_due() const {
 
 bool Bounded::unanswered() const {
   return std::any_of(burst_fifos_.begin(), burst_fifos_.end(),
-                     [](const Fifo* fifo) { return fifo->source->known < fifo->source->given; });
+                     [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
 }
 
 /// Memory serves what was requested before the horizon; the horizon moves on: no step is before

@@ -6,86 +6,63 @@ namespace fuseflow::engine {
 
 namespace {
 constexpr int64_t kFewGives = 32;  // are judged one by one
-constexpr int64_t kMostReserve = 4096;
-
-/// Places for so many times, and for more, so that it is not looked at again soon.
-int64_t with_reserve(int64_t count) {
-  return count + std::max(count / 4, std::min(count, kMostReserve));
-}
-
 }  // namespace
 
 void Gives::make_room(int64_t count) {
-  kept_ = given;
+  int64_t oldest = times.end();
   for (Fifo* reader : readers) {
     reader->measure();
-    kept_ = std::min(kept_, reader->oldest_give());
+    oldest = std::min(oldest, reader->oldest_give());
   }
-  if (memory != nullptr) kept_ = std::min(kept_, known);
-  const int64_t needed = with_reserve(given + count - kept_);
-  if (needed > times.size()) times.grow(needed, kept_, given);
+  times.make_room(count, oldest);
 }
 
 void Gives::request(int64_t time) {
-  times[given] = -1;
   memory->memory->submit({time, memory->id, given, memory->addresses.front(), memory->write});
   memory->addresses.pop_front();
+  answers_.push_back(kUnanswered);
   ++given;
 }
 
 void Gives::answer(int64_t number, int64_t time) {
-  times[number] = time;
-  for (; known < given && times[known] >= 0; ++known) {
+  answers_[static_cast<size_t>(number - known())] = time;
+  while (!answers_.empty() && answers_.front() != kUnanswered) {
     // It is there when all before it are.
-    times[known] = std::max(times[known], last_answer_);
-    last_answer_ = times[known];
+    last_answer_ = std::max(answers_.front(), last_answer_);
+    answers_.pop_front();
+    reserve(1);
+    times.append(last_answer_);
     if (memory->write) readers.front()->take(last_answer_);
   }
 }
 
 int64_t Fifo::oldest_take() const {
-  const int64_t oldest = std::min(taken, released_);
+  const int64_t oldest = std::min(taken(), released_);
   return depth == 0 ? oldest : std::min(oldest, std::max<int64_t>(0, source->given - depth));
 }
 
 void Fifo::make_room(int64_t count) {
   measure();
   if (measured_ == source->given && source->settled != nullptr) {
-    released_ = released_at(*source->settled, released_, taken);
+    released_ = released_at(*source->settled, released_, taken());
   }
-  kept_ = oldest_take();
-  const int64_t needed = with_reserve(taken + count - kept_);
-  if (needed > takes.size()) takes.grow(needed, kept_, taken);
-}
-
-/// How many takes, of first .. last-1 at least the former, are before a time.
-int64_t Fifo::released_at(int64_t time, int64_t first, int64_t last) const {
-  while (first < last) {
-    const int64_t middle = first + (last - first) / 2;
-    if (takes[middle] < time) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
+  takes.make_room(count, oldest_take());
 }
 
 /// The end of the gives whose earlier takes are known: a give up to the last take, and the next
 /// give of a consumer that has taken all.
 int64_t Fifo::end_of_known() const {
-  int64_t first = measured_;
-  int64_t last = source->given;
-  const int64_t time = taken > 0 ? takes[taken - 1] : -1;
-  while (first < last) {
-    const int64_t middle = first + (last - first) / 2;
-    if (source->times[middle] <= time || middle <= taken) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
+  const int64_t time = taken() > 0 ? takes.at(taken() - 1, released_at_) : -1;
+  const int64_t given_until =
+      source->times.first_from(time + 1, measured_, source->given, measured_at_);
+  return std::max(given_until, std::min(taken() + 1, source->given));
+}
+
+void Fifo::measured_up_to(int64_t end, int64_t released) {
+  measured_ = end;
+  released_ = released;
+  if (end > 0 && source->memory == nullptr) source->times.find(end - 1, measured_at_);
+  if (released > 0) takes.find(released - 1, released_at_);
 }
 
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
@@ -93,22 +70,22 @@ void Fifo::measure() {
   // Nobody asks, or it cannot hold more.
   if (source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
-    released_ = taken;
+    released_ = taken();
     return;
   }
   const int64_t end = end_of_known();
   if (end == measured_) return;
-  const int64_t last = released_at(source->times[end - 1], released_, std::min(taken, end - 1));
+  const int64_t last = released_at(give_time(end - 1), released_, std::min(taken(), end - 1));
   if (!within_peak(measured_, end, last)) judge(measured_, end, released_, last);
-  measured_ = end;
-  released_ = last;
+  measured_up_to(end, last);
 }
 
 /// Whether gives first .. end-1 surely meet no more than the peak: token k does not if token k -
 /// peak was taken before it was given. Takes before `last` are known to be before the last of them.
 bool Fifo::within_peak(int64_t first, int64_t end, int64_t last) const {
   const int64_t from = std::max(first, peak_);
-  return end - peak_ <= last && takes.before(from - peak_, source->times, from, end - from);
+  return end - peak_ <= last &&
+         takes.before(from - peak_, released_at_, source->times, from, measured_at_, end - from);
 }
 
 /// Gives first .. end-1. Takes before `released` are before all of these, those before `last` are
@@ -118,14 +95,15 @@ void Fifo::judge(int64_t first, int64_t end, int64_t released, int64_t last) {
   if (end - released <= peak_) return;  // whatever happens between
   if (end - first > kFewGives) {
     const int64_t middle = first + (end - first) / 2;
-    const int64_t at_middle = released_at(source->times[middle - 1], released, last);
+    const int64_t at_middle = released_at(give_time(middle - 1), released, last);
     judge(middle, end, at_middle, last);
     judge(first, middle, released, at_middle);
     return;
   }
   if (within_peak(first, end, last)) return;
   for (int64_t k = first; k < end; ++k) {
-    while (released < last && takes[released] < source->times[k]) ++released;
+    const int64_t time = give_time(k);
+    while (released < last && takes.at(released, released_at_) < time) ++released;
     peak_ = std::max(peak_, k - released + 1);
   }
 }

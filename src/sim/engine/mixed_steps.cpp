@@ -3,78 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/engine/step_lines.h"
+#include "sim/engine/step_waits.h"
+
 namespace fuseflow::engine {
 
 namespace {
 
-constexpr int64_t kNever = INT64_MIN / 4;
-using Steps = std::array<int64_t, kMostMixedSteps>;
 using End = MixedProgress::End;
-
-/// Steps at which something happens at a port, one after the other.
-struct Places {
-  // Nothing is set before find(): most ports need no places.
-  std::array<uint16_t, kMostMixedSteps + kernels::kPlacesSlack> at;
-  int64_t count;
-
-  void find(const kernels::TypeSet& set, const uint8_t* types, int64_t n) {
-    count = kernels::places_of(set, types, n, at.data());
-  }
-  int64_t operator[](int64_t j) const { return at[static_cast<size_t>(j)]; }
-  /// Of those before step `end`.
-  int64_t before(int64_t end) const {
-    if (count == 0 || (*this)[count - 1] < end) return count;
-    return std::lower_bound(at.begin(), at.begin() + count, end) - at.begin();
-  }
-};
-
-/// The pieces of a ring: calls part(first of the piece, its place in the ring, how many).
-template <typename Part>
-void in_pieces(size_t mask, int64_t index, int64_t n, Part&& part) {
-  for (int64_t k = 0; k < n;) {
-    const size_t at = static_cast<size_t>(index + k) & mask;
-    const int64_t count = std::min(n - k, static_cast<int64_t>(mask + 1 - at));
-    part(k, at, count);
-    k += count;
-  }
-}
-
-/// Earliest times of steps, as far as some port sets them.
-class Bounds {
- public:
-  bool any() const { return any_; }
-  const int64_t* at() const { return at_.data(); }
-  /// Steps first .. n-1 are no earlier than the times of a ring from `index` on (that of step 0).
-  void add_each(const int64_t* ring, size_t mask, int64_t index, int64_t plus, int64_t first,
-                int64_t n) {
-    const bool fresh = !any_ && first == 0;
-    if (!fresh) start(n);
-    any_ = true;
-    int64_t* const all = at_.data() + first;
-    in_pieces(mask, index + first, n - first, [&](int64_t k, size_t at, int64_t count) {
-      const int64_t* from = ring + at;
-      int64_t* to = all + k;
-      if (fresh) {
-        for (int64_t i = 0; i < count; ++i) to[i] = from[i] + plus;
-      } else {
-        kernels::raise(to, from, plus, count);
-      }
-    });
-  }
-  /// For single steps of the n.
-  void start(int64_t n) {
-    if (!any_) std::fill_n(at_.data(), n, kNever);
-    any_ = true;
-  }
-  void add(int64_t k, int64_t time) {
-    int64_t& bound = at_[static_cast<size_t>(k)];
-    bound = std::max(bound, time);
-  }
-
- private:
-  Steps at_;
-  bool any_ = false;
-};
 
 class StepBatch {
  public:
@@ -90,7 +26,7 @@ class StepBatch {
     }
     for (int c = 0; c < lanes_.credits && n_ > 0; ++c) wait_for(lanes_.credit[c]);
     if (n_ == 0) return 0;
-    solve();
+    if (!solve_lines()) solve_numbers();
     end_before(horizon);
     if (n_ == 0) return 0;
     for (int i = 0; i < lanes_.ins; ++i) take(i);
@@ -114,47 +50,64 @@ class StepBatch {
 
   // --- what has to be there ---
 
+  static int64_t held(const MixedLanes::In& in) { return in.times->end() - in.takes->end(); }
+  static int64_t arrival(const MixedLanes::In& in, int64_t ahead) {
+    return in.times->at(in.takes->end() + ahead, in.at) + in.delay;
+  }
+  /// Calls wait(j, arrival) for the next n tokens but `ahead`.
+  template <typename Wait>
+  static void for_arrivals(const MixedLanes::In& in, int64_t ahead, int64_t n, Wait&& wait) {
+    TimeLines::Cursor cursor = in.at;
+    for (int64_t j = 0; j < n;) {
+      const auto s = in.times->stretch(in.takes->end() + ahead + j, n - j, cursor);
+      for (int64_t k = 0; k < s.count; ++k) wait(j + k, s.at(k) + in.delay);
+      j += s.count;
+    }
+  }
+
   void wait_for(int i) {
     const MixedLanes::In& in = lanes_.in[i];
     const MixedIn& types = *in.types;
-    if (types.all) return wait_for_each(in);
+    each_[i] = false;
+    if (types.all) return wait_for_each(i);
     places_[i].find(types.same ? types.taking : types.needing, types_, n_);
     if (!types.same) return wait_at_needs(in, places_[i]);
     types.sparse ? wait_at_takes(in, places_[i]) : wait_behind_takes(in, places_[i]);
   }
-  void wait_for_each(const MixedLanes::In& in) {
+  void wait_for_each(int i) {
+    const MixedLanes::In& in = lanes_.in[i];
     const int64_t ahead = in.types->need - 1;
-    cut(in.known - in.taken - ahead, End::waits);
-    if (n_ <= 0 || arrival(in, ahead + n_ - 1) <= p_.free_at) return;
-    arrivals_.add_each(in.times, in.mask, in.taken + ahead, in.delay, 0, n_);
+    cut(held(in) - ahead, End::waits);
+    each_[i] = n_ > 0 && arrival(in, ahead + n_ - 1) > p_.free_at;
   }
   /// Every step that takes waits for what it takes.
   void wait_at_takes(const MixedLanes::In& in, const Places& takes) {
-    const int64_t held = in.known - in.taken;
     int64_t count = takes.count;
-    if (count > held) {
-      cut(takes[held], End::waits);
-      count = held;
+    if (count > held(in)) {
+      count = held(in);
+      cut(takes[count], End::waits);
     }
     if (count == 0 || arrival(in, count - 1) <= p_.free_at) return;
-    arrivals_.start(n_);
-    for (int64_t j = 0; j < count; ++j) arrivals_.add(takes[j], arrival(in, j));
+    waits_.begin();
+    for_arrivals(in, 0, count, [&](int64_t j, int64_t time) { waits_.put(takes[j], time); });
+    waits_.end();
   }
   /// What is there for a step is there for those behind it, until one takes.
   void wait_behind_takes(const MixedLanes::In& in, const Places& takes) {
     const int64_t ahead = in.types->need - 1;
-    const int64_t held = in.known - in.taken - ahead;
-    const int64_t count = std::min(takes.count, held - 1);
-    if (takes.count >= held) {
-      cut(first_need(in, held <= 0 ? 0 : takes[held - 1] + 1), End::waits);
-      if (held <= 0) return;
+    const int64_t there = held(in) - ahead;
+    const int64_t count = std::min(takes.count, there - 1);
+    if (takes.count >= there) {
+      cut(first_need(in, there <= 0 ? 0 : takes[there - 1] + 1), End::waits);
+      if (there <= 0) return;
     }
     if (arrival(in, ahead + count) <= p_.free_at) return;
-    arrivals_.start(n_);
-    for (int64_t j = 0; j <= count; ++j) {
+    waits_.begin();
+    for_arrivals(in, ahead, count + 1, [&](int64_t j, int64_t time) {
       const int64_t k = first_need(in, j == 0 ? 0 : takes[j - 1] + 1);
-      if (k < n_) arrivals_.add(k, arrival(in, ahead + j));
-    }
+      if (k < n_) waits_.put(k, time);
+    });
+    waits_.end();
   }
   /// The first step from k on that needs something.
   int64_t first_need(const MixedLanes::In& in, int64_t k) const {
@@ -162,43 +115,82 @@ class StepBatch {
     return k;
   }
   void wait_at_needs(const MixedLanes::In& in, const Places& needs) {
-    const int64_t held = in.known - in.taken;
     const int64_t most = n_ + kMostAhead;
-    if (held > most && arrival(in, most) <= p_.free_at) return;
-    arrivals_.start(n_);
+    if (held(in) > most && arrival(in, most) <= p_.free_at) return;
+    waits_.begin();
     int64_t taken = 0;
     for (int64_t j = 0; j < needs.count; ++j) {
       const MixedIn::Need need = in.types->needs[types_[needs[j]]];
-      if (taken + need.need > held) return cut(needs[j], End::waits);
-      arrivals_.add(needs[j], arrival(in, taken + need.need - 1));
+      if (taken + need.need > held(in)) {
+        cut(needs[j], End::waits);
+        break;
+      }
+      waits_.put(needs[j], arrival(in, taken + need.need - 1));
       taken += need.take;
     }
-  }
-  static int64_t arrival(const MixedLanes::In& in, int64_t ahead) {
-    return in.times[static_cast<size_t>(in.taken + ahead) & in.mask] + in.delay;
+    waits_.end();
   }
 
   void wait_for(const MixedLanes::Credit& credit) {
     const bool all = lanes_.out[credit.out].types->all;
     const Places& places = given_[credit.out];
-    const int64_t room = credit.taken - credit.index;
+    const int64_t room = credit.takes->end() - credit.index;
     int64_t count = all ? n_ : places.count;
     if (count > room) {
       cut(all ? room : places[room], End::waits);
       count = room;
     }
     const int64_t first = std::max<int64_t>(0, -credit.index);  // that has to wait at all
-    const auto back = [&](int64_t j) {
-      return credit.takes[static_cast<size_t>(credit.index + j) & credit.mask] + 1;
-    };
+    const auto back = [&](int64_t j) { return credit.takes->at(credit.index + j, credit.at) + 1; };
     if (count <= first || n_ == 0 || back(count - 1) <= p_.free_at) return;
-    if (all) return credits_.add_each(credit.takes, credit.mask, credit.index, 1, first, n_);
+    if (all) return credits_.add_each(*credit.takes, credit.at, credit.index, 1, first, n_);
     credits_.start(n_);
     for (int64_t j = first; j < count; ++j) credits_.add(places[j], back(j));
   }
 
   // --- when ---
 
+  /// True if the times are lines, as they mostly are where all arrivals are.
+  bool solve_lines() {
+    if (credits_.any() || lanes_.cost < 0) return false;
+    lines_.start(p_.free_at, lanes_.cost);
+    int64_t n = n_;
+    for (int i = 0; i < lanes_.ins; ++i) {
+      if (!each_[i]) continue;
+      MixedLanes::In& in = lanes_.in[i];
+      TimeLines::Cursor cursor = in.at;
+      const auto s = in.times->stretch(in.takes->end() + in.types->need - 1, n, cursor);
+      n = s.count;
+      if (s.values != nullptr || !lines_.follow(s.start + in.delay, s.step)) return false;
+    }
+    if (n < std::min(n_, TimeLines::kLeastLine)) return false;
+    if (!lines_.solve(waits_, n)) return false;
+    cut(n, End::none);
+    return true;
+  }
+
+  void solve_numbers() {
+    for (int i = 0; i < lanes_.ins; ++i) {
+      if (!each_[i]) continue;
+      const MixedLanes::In& in = lanes_.in[i];
+      const int64_t first = in.takes->end() + in.types->need - 1;
+      arrivals_.add_each(*in.times, in.at, first, in.delay, 0, n_);
+    }
+    if (waits_.any()) arrivals_.start(n_);
+    for (int64_t w = 0; w < waits_.count() && waits_.step(w) < n_; ++w) {
+      arrivals_.add(waits_.step(w), waits_.time(w));
+    }
+    solve();
+    // Steps are never nearer to each other than they cost.
+    const int64_t first = times_[0];
+    const int64_t last = times_[static_cast<size_t>(n_) - 1];
+    if (lanes_.cost >= 0 && n_ >= TimeLines::kLeastLine && last - first == lanes_.cost * (n_ - 1)) {
+      lines_.start(first, lanes_.cost);
+      lines_.set(n_);
+    } else {
+      lines_.clear();
+    }
+  }
   template <bool kArrivals, bool kCredits, bool kCosts>
   void solve_with() {
     const int64_t* const arrivals = arrivals_.at();
@@ -229,12 +221,20 @@ class StepBatch {
     }
     return credits_.any() ? solve_with<false, true>() : solve_with<false, false>();
   }
+
+  int64_t time(int64_t k) const {
+    return lines_.any() ? lines_.at(k) : times_[static_cast<size_t>(k)];
+  }
   void end_before(int64_t horizon) {
-    if (times_[static_cast<size_t>(n_) - 1] < horizon) return;
-    const auto end = times_.begin() + n_;
-    const auto late = std::lower_bound(times_.begin(), end, horizon);
-    p_.next = *late;
-    cut(late - times_.begin(), End::beyond);
+    if (time(n_ - 1) < horizon) return;
+    int64_t late = 0;
+    if (lines_.any()) {
+      late = lines_.first_from(horizon, n_);
+    } else {
+      late = std::lower_bound(times_.begin(), times_.begin() + n_, horizon) - times_.begin();
+    }
+    p_.next = time(late);
+    cut(late, End::beyond);
   }
 
   // --- what is done ---
@@ -242,19 +242,15 @@ class StepBatch {
   void take(int i) {
     MixedLanes::In& in = lanes_.in[i];
     if (in.types->all) {
-      copy_times(in.takes, in.take_mask, in.taken, n_);
-      in.taken += n_;
+      append_all(*in.takes);
     } else if (in.types->same) {
-      in.taken += copy_places(places_[i], in.takes, in.take_mask, in.taken);
+      append_at(places_[i], *in.takes);
     } else {
       const Places& needs = places_[i];
       const int64_t count = needs.before(n_);
-      int64_t taken = in.taken;
       for (int64_t j = 0; j < count; ++j) {
-        in.takes[static_cast<size_t>(taken) & in.take_mask] = times_[static_cast<size_t>(needs[j])];
-        taken += in.types->taking[types_[needs[j]]];
+        if (in.types->taking[types_[needs[j]]] != 0) in.takes->append(time(needs[j]));
       }
-      in.taken = taken;
     }
   }
   void give(int o) {
@@ -262,30 +258,34 @@ class StepBatch {
     if (out.requests != nullptr) {
       const int64_t count = out.types->all ? n_ : given_[o].before(n_);
       for (int64_t j = 0; j < count; ++j) {
-        out.requests->give(times_[static_cast<size_t>(out.types->all ? j : given_[o][j])]);
+        out.requests->give(time(out.types->all ? j : given_[o][j]));
       }
     } else if (out.types->all) {
-      copy_times(out.times, out.mask, out.given, n_);
-      out.given += n_;
+      append_all(*out.times);
     } else {
-      out.given += copy_places(given_[o], out.times, out.mask, out.given);
+      append_at(given_[o], *out.times);
     }
   }
-  void copy_times(int64_t* ring, size_t mask, int64_t index, int64_t n) {
-    in_pieces(mask, index, n, [&](int64_t k, size_t at, int64_t count) {
-      std::copy_n(times_.data() + k, count, ring + at);
-    });
+  void append_all(TimeLines& to) const {
+    if (lines_.any()) {
+      lines_.append_to(to, n_);
+    } else {
+      to.append(times_.data(), n_);
+    }
   }
-  int64_t copy_places(const Places& places, int64_t* ring, size_t mask, int64_t index) {
+  void append_at(const Places& places, TimeLines& to) {
     const int64_t count = places.before(n_);
-    for (int64_t j = 0; j < count; ++j) {
-      ring[static_cast<size_t>(index + j) & mask] = times_[static_cast<size_t>(places[j])];
+    int64_t* const room = arrivals_.room();
+    if (lines_.any()) {
+      lines_.at_each(places.at.data(), count, room);
+    } else {
+      for (int64_t j = 0; j < count; ++j) room[j] = times_[static_cast<size_t>(places[j])];
     }
-    return count;
+    to.append(room, count);
   }
   void count() {
-    if (p_.first < 0) p_.first = times_[0];
-    p_.last = times_[static_cast<size_t>(n_) - 1];
+    if (p_.first < 0) p_.first = time(0);
+    p_.last = time(n_ - 1);
     int64_t busy = n_ * lanes_.cost;
     if (lanes_.cost < 0) {
       busy = 0;
@@ -305,6 +305,9 @@ class StepBatch {
   const uint8_t* const types_;
   int64_t n_;
   MixedProgress& p_;
+  std::array<bool, MixedLanes::kMost> each_;  // by input: each step may have to wait for a token
+  Waits waits_;
+  StepLines lines_;
   Bounds arrivals_;
   Bounds credits_;
   Steps times_;

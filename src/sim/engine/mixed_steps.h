@@ -41,28 +41,22 @@ struct MixedLanes {
   static constexpr int kMost = 8;
   struct In {
     const MixedIn* types;
-    const int64_t* times;
-    size_t mask;
-    int64_t known;
+    const TimeLines* times;
+    TimeLines::Cursor at;  ///< near the next token to be taken
     int64_t delay;
-    int64_t* takes;
-    size_t take_mask;
-    int64_t taken;
+    TimeLines* takes;
   };
   struct Out {
     const MixedOut* types;
     Gives* requests;  ///< null: not memory
-    int64_t* times;
-    size_t mask;
-    int64_t given;
+    TimeLines* times;
   };
   /// A consumer whose room an output has to wait for.
   struct Credit {
     size_t out;
     int64_t index;  ///< the take that the next token waits for; below 0: none
-    const int64_t* takes;
-    size_t mask;
-    int64_t taken;
+    const TimeLines* takes;
+    TimeLines::Cursor at;  ///< near it
   };
   In in[kMost];
   Out out[kMost];
@@ -87,8 +81,8 @@ struct MixedProgress {
   int64_t next = 0;  ///< time of the step that is not before the horizon
 };
 
-constexpr int64_t kMostMixedSteps = 256;  ///< done at once
-constexpr int64_t kMostAhead = 4;         ///< tokens needed
+constexpr int64_t kMostMixedSteps = 1024;  ///< done at once
+constexpr int64_t kMostAhead = 4;          ///< tokens needed
 
 /// Does up to n steps of the types listed before the horizon; how many.
 int64_t run_mixed(MixedLanes& lanes, const uint8_t* types, int64_t n, int64_t horizon,

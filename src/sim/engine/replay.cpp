@@ -144,33 +144,31 @@ NodeReplay::End NodeReplay::step(const Plan& plan, int64_t horizon) {
 void NodeReplay::open(int64_t most, MixedLanes& lanes) {
   for (Fifo* fifo : ins_) {
     fifo->reserve(most);
-    const Gives& gives = *fifo->source;
+    if (fifo->held() > 0) fifo->source->times.find(fifo->taken(), fifo->next_give);
     const auto i = static_cast<size_t>(lanes.ins);
-    lanes.in[lanes.ins++] = {&in_types_[i], gives.times.data(), gives.times.mask(), gives.known,
-                             fifo->delay(), fifo->takes.data(), fifo->takes.mask(), fifo->taken};
+    lanes.in[lanes.ins++] = {&in_types_[i], &fifo->source->times, fifo->next_give, fifo->delay(),
+                             &fifo->takes};
   }
   for (Gives* gives : outs_) {
-    gives->reserve(most);
+    if (gives->memory == nullptr) gives->reserve(most);
     const auto o = static_cast<size_t>(lanes.outs);
     lanes.out[lanes.outs++] = {&out_types_[o], gives->memory == nullptr ? nullptr : gives,
-                               gives->times.data(), gives->times.mask(), gives->given};
+                               &gives->times};
   }
   for (const Credit& credit : credits_) {
-    const Fifo& fifo = *credit.fifo;
-    lanes.credit[lanes.credits++] = {credit.out, fifo.source->given - fifo.depth, fifo.takes.data(),
-                                     fifo.takes.mask(), fifo.taken};
+    Fifo& fifo = *credit.fifo;
+    const int64_t index = fifo.source->given - fifo.depth;
+    if (index >= 0 && index < fifo.taken()) fifo.takes.find(index, fifo.next_credit);
+    lanes.credit[lanes.credits++] = {credit.out, index, &fifo.takes, fifo.next_credit};
   }
   lanes.special = has_special_ ? &special_ : nullptr;
   lanes.costs = mixed_costs_.data();
   lanes.cost = mixed_cost_;
 }
 
-void NodeReplay::close(const MixedLanes& lanes) {
-  for (size_t i = 0; i < ins_.size(); ++i) ins_[i]->taken = lanes.in[i].taken;
-  for (size_t o = 0; o < outs_.size(); ++o) {
-    if (outs_[o]->memory != nullptr) continue;
-    outs_[o]->given = lanes.out[o].given;
-    outs_[o]->known = lanes.out[o].given;
+void NodeReplay::close() {
+  for (Gives* gives : outs_) {
+    if (gives->memory == nullptr) gives->given = gives->times.end();
   }
 }
 
@@ -206,7 +204,7 @@ NodeReplay::End NodeReplay::plain_steps(int64_t horizon, int64_t& done) {
   open(n, lanes);
   MixedProgress p{End::none, free_at_, last_, first_, 0, 0, 0};
   done = run_mixed(lanes, types, n, horizon, p);
-  close(lanes);
+  close();
   free_at_ = p.free_at;
   last_ = p.last;
   first_ = p.first;

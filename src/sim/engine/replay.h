@@ -86,7 +86,7 @@ class NodeReplay {
   void add_mixed(size_t type, const std::vector<MixedIn::Need>& needs,
                  const std::vector<int32_t>& gives);
   void open(int64_t most, MixedLanes& lanes);
-  void close(const MixedLanes& lanes);
+  void close();
   const uint8_t* next_types(int64_t& n, uint8_t* room) const;
   void drop(int64_t done);
   End plain_steps(int64_t horizon, int64_t& done);

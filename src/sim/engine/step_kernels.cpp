@@ -18,6 +18,11 @@ namespace {
   for (int64_t k = 0; k < n; ++k) to[k] = std::max(to[k], from[k] + plus);
 }
 
+[[gnu::always_inline]] inline void raise_line_any(int64_t* to, int64_t start, int64_t step,
+                                                  int64_t n) {
+  for (int64_t k = 0; k < n; ++k, start += step) to[k] = std::max(to[k], start);
+}
+
 /// Where nobody waits for a stretch, or only its first step does, its times are a line.
 [[gnu::always_inline]] inline void solve_any(const int64_t* bounds, int64_t n, int64_t free_at,
                                              int64_t cost, int64_t* times) {
@@ -63,6 +68,10 @@ FUSEFLOW_AVX2 void raise_avx2(int64_t* to, const int64_t* from, int64_t plus, in
   raise_any(to, from, plus, n);
 }
 
+FUSEFLOW_AVX2 void raise_line_avx2(int64_t* to, int64_t start, int64_t step, int64_t n) {
+  raise_line_any(to, start, step, n);
+}
+
 FUSEFLOW_AVX2 void solve_avx2(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost,
                               int64_t* times) {
   solve_any(bounds, n, free_at, cost, times);
@@ -87,6 +96,7 @@ constexpr std::array<uint64_t, 256> kBits = [] {
 FUSEFLOW_AVX2 int64_t places_avx2(const TypeSet& set, const uint8_t* types, int64_t n,
                                   uint16_t* places) {
   constexpr int64_t kTogether = 32;
+  constexpr int kFewBits = 4;  // are looked for one by one
   const __m256i in =
       _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set.data())));
   int64_t count = 0;
@@ -95,6 +105,12 @@ FUSEFLOW_AVX2 int64_t places_avx2(const TypeSet& set, const uint8_t* types, int6
     const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(types + k));
     const __m256i found = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(in, some), _mm256_setzero_si256());
     auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(found));
+    if (__builtin_popcount(bits) <= kFewBits) {
+      for (; bits != 0; bits &= bits - 1) {
+        places[count++] = static_cast<uint16_t>(k + __builtin_ctz(bits));
+      }
+      continue;
+    }
     for (int64_t first = k; bits != 0; bits >>= 8, first += 8) {
       const __m128i of_byte = _mm_cvtsi64_si128(static_cast<int64_t>(kBits[bits & 0xFFU]));
       const __m128i at =
@@ -126,6 +142,22 @@ void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
   if (have_avx2()) return raise_avx2(to, from, plus, n);
 #endif
   raise_any(to, from, plus, n);
+}
+
+void raise_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return raise_line_avx2(to, start, step, n);
+#endif
+  raise_line_any(to, start, step, n);
+}
+
+// Bound by memory: nothing to gain from wider registers.
+void set(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) to[k] = from[k] + plus;
+}
+
+void set_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
+  for (int64_t k = 0; k < n; ++k, start += step) to[k] = start;
 }
 
 void solve(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost, int64_t* times) {

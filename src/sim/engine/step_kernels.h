@@ -29,6 +29,12 @@ constexpr int64_t kPlacesSlack = 8;  ///< so many places more may be overwritten
 /// Lists the k < n whose types are in the set, in order; how many. All types must have been set.
 int64_t places_of(const TypeSet& set, const uint8_t* types, int64_t n, uint16_t* places);
 
+/// to[k] = from[k] + plus.
+void set(int64_t* to, const int64_t* from, int64_t plus, int64_t n);
+/// to[k] = start + step * k.
+void set_line(int64_t* to, int64_t start, int64_t step, int64_t n);
+/// to[k] = max(to[k], start + step * k).
+void raise_line(int64_t* to, int64_t start, int64_t step, int64_t n);
 /// to[k] = max(to[k], from[k] + plus).
 void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n);
 
