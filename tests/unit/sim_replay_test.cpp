@@ -7,6 +7,7 @@
 #include <random>
 
 #include "sim/engine/replay.h"
+#include "sim/engine/step_lines.h"
 
 namespace fuseflow::engine {
 namespace {
@@ -33,7 +34,7 @@ std::vector<int64_t> random_times(Random& random, size_t count, int64_t start) {
       time += step;
     } else {
       time += random() % 16 == 0 ? random() % 60 : random() % 3;
-      if (random() % 32 == 0) {
+      if (random() % 8 == 0) {
         regular = random() % 200;
         step = random() % 4;
       }
@@ -134,6 +135,61 @@ TEST(Replay, PeaksAreThoseOfTheDefinition) {
   }
 }
 
+TEST(Replay, LinesOfStepsAreThoseOfTheRecurrence) {
+  int solved = 0;
+  for (uint32_t seed = 0; seed < 20000; ++seed) {
+    Random random(seed);
+    const int64_t n = 1 + random() % 60;
+    const int64_t cost = random() % 3;
+    const int64_t free_at = random() % 40;
+    std::vector<int64_t> bounds(static_cast<size_t>(n), 0);
+    const auto bound = [&](int64_t k, int64_t time) {
+      bounds[static_cast<size_t>(k)] = std::max(bounds[static_cast<size_t>(k)], time);
+    };
+    StepLines lines;
+    lines.start(free_at, cost);
+    bool good = true;
+    for (uint32_t inputs = random() % 3; inputs > 0; --inputs) {
+      const int64_t start = random() % 80;
+      const int64_t step = random() % 4;
+      for (int64_t k = 0; k < n; ++k) bound(k, start + step * k);
+      good = good && lines.follow(start, step);
+    }
+    Waits waits;
+    for (uint32_t ports = random() % 3; ports > 0; --ports) {
+      waits.begin();
+      for (int64_t k = random() % 20; k < n; k += 1 + random() % 20) {
+        const int64_t time = random() % 200;
+        waits.put(k, time);
+        bound(k, time);
+      }
+      waits.end();
+    }
+    if (!good || !lines.solve(waits, n)) continue;
+    ++solved;
+    std::vector<int64_t> times;
+    std::vector<uint16_t> places;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t earliest = k == 0 ? free_at : times.back() + cost;
+      times.push_back(std::max(earliest, bounds[static_cast<size_t>(k)]));
+      places.push_back(static_cast<uint16_t>(k));
+      ASSERT_EQ(lines.at(k), times.back()) << "seed " << seed << ", step " << k;
+    }
+    std::vector<int64_t> at(times.size());
+    lines.at_each(places.data(), n, at.data());
+    ASSERT_EQ(at, times) << "seed " << seed;
+    const int64_t time = times.front() + random() % (times.back() - times.front() + 1);
+    const auto found = std::lower_bound(times.begin(), times.end(), time);
+    ASSERT_EQ(lines.first_from(time, n), found - times.begin()) << "seed " << seed;
+    TimeLines kept;
+    const int64_t some = 1 + random() % n;
+    lines.append_to(kept, some);
+    ASSERT_EQ(kept.end(), some);
+    for (int64_t k = 0; k < some; ++k) ASSERT_EQ(kept.at(k, {}), times[static_cast<size_t>(k)]);
+  }
+  EXPECT_GT(solved, 5000);
+}
+
 /// A node with two inputs and an output to one consumer, whose steps are drawn.
 struct Drawn {
   std::vector<StepType> types;
@@ -160,7 +216,10 @@ struct Drawn {
   }
 
   explicit Drawn(Random& random) : depth(random() % 3 == 0 ? 0 : 1 + random() % 70) {
-    const std::array<uint32_t, 2> shapes = {random(), random()};
+    std::array<uint32_t, 2> shapes = {random(), random()};
+    for (uint32_t& shape : shapes) {
+      if (random() % 3 == 0) shape -= shape % 4;  // every step takes a token
+    }
     const bool even = random() % 2 == 0;  // all cost the same, and most give
     for (int t = 0; t < 6; ++t) {
       StepType type;
