@@ -76,7 +76,7 @@ void Fifo::measure() {
   const int64_t end = end_of_known();
   if (end == measured_) return;
   const int64_t last = released_at(give_time(end - 1), released_, std::min(taken(), end - 1));
-  if (!within_peak(measured_, end, last)) judge(measured_, end, released_, last);
+  judge(measured_, end, released_, last);
   measured_up_to(end, last);
 }
 
@@ -92,7 +92,7 @@ bool Fifo::within_peak(int64_t first, int64_t end, int64_t last) const {
 /// before the last of them.
 void Fifo::judge(int64_t first, int64_t end, int64_t released, int64_t last) {
   peak_ = std::max(peak_, end - last);
-  if (end - released <= peak_) return;  // whatever happens between
+  if (end - released <= peak_ || within_peak(first, end, last)) return;
   if (end - first > kFewGives) {
     const int64_t middle = first + (end - first) / 2;
     const int64_t at_middle = released_at(give_time(middle - 1), released, last);
@@ -100,7 +100,6 @@ void Fifo::judge(int64_t first, int64_t end, int64_t released, int64_t last) {
     judge(first, middle, released, at_middle);
     return;
   }
-  if (within_peak(first, end, last)) return;
   for (int64_t k = first; k < end; ++k) {
     const int64_t time = give_time(k);
     while (released < last && takes.at(released, released_at_) < time) ++released;

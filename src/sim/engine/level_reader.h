@@ -35,11 +35,15 @@ class LevelReader {
     return 0;
   }
 
+  /// Of the coordinate at a position, 4 bytes; compressed and singleton levels only.
+  uint64_t address_of(int64_t position) const {
+    return coordinates_ + 4 * static_cast<uint64_t>(position);
+  }
   /// The coordinate at a position.
   template <typename Fetch>
   uint32_t element(int64_t position, Fetch&& fetch) const {
     const bool stored = level_.kind == LevelKind::compressed || level_.kind == LevelKind::singleton;
-    return stored ? fetch(coordinates_ + 4 * static_cast<uint64_t>(position), 4) : 0;
+    return stored ? fetch(address_of(position), 4) : 0;
   }
 
   /// The probes of a binary search, all requested together, or the word of a bitvector.

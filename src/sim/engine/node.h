@@ -2,6 +2,7 @@
 // works in batches; each kind is a class in nodes_*.cpp, made by make_node.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -132,6 +133,25 @@ class EngineNode {
   /// Returns how many.
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
     return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
+  }
+  /// The same for n elements of so many bytes each, one behind the other: calls fetched(bursts) for
+  /// each that requests some, and quiet(count) for those between.
+  template <typename Fetched, typename Quiet>
+  void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
+                  Quiet&& quiet) {
+    const uint64_t size = context_.addresses->burst_bytes();
+    for (uint64_t k = 0; k < n;) {
+      const uint64_t element = address + k * bytes;
+      const uint64_t inside = element - last_burst_[side];
+      const uint64_t whole = inside < size ? std::min(n - k, (size - inside) / bytes) : 0;
+      if (whole == 0) {
+        fetched(fetch_others(side, element, bytes));
+        ++k;
+      } else {
+        quiet(static_cast<uint32_t>(whole));
+        k += whole;
+      }
+    }
   }
   /// A step of side `side` that takes one token and `taken` bursts of the side before (the first
   /// side: a token of every input), and gives one token and `given` bursts (the last side: to all

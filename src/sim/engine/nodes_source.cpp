@@ -189,26 +189,33 @@ class ScanNode final : public EngineNode {
   /// Memory: n elements from `at_` on (see there) in the second and third side. The first of a
   /// fiber takes its reference and positions.
   void log_elements(uint32_t n) {
-    uint32_t quiet = 0;  // steps that request nothing
-    const auto log_quiet = [&] {
-      log_middle(0, 0, 0, quiet);
-      log_side(2, quiet, 0, 0);
-      quiet = 0;
-    };
+    if (level_ == nullptr) return log_viewed(n);
+    fetch_each(
+        1, reader_->address_of(at_), 4, n, [this](uint32_t fetched) { log_fetched(fetched); },
+        [this](uint32_t count) { log_quiet(count); });
+  }
+  void log_viewed(uint32_t n) {
     for (uint32_t k = 0; k < n; ++k) {
-      const int64_t position =
-          level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
       const uint32_t fetched = reader_->element(
-          position, [this](uint64_t address, uint64_t bytes) { return fetch(1, address, bytes); });
-      if (fetched == 0 && !fresh_) {
-        ++quiet;
-        continue;
-      }
-      log_quiet();
-      log_middle(fresh_ ? 1 : 0, fresh_ ? 1 : 0, fetched);
-      log_side(2, 1, fetched, 0);
+          view_.element(fiber_, at_ + k).position,
+          [this](uint64_t address, uint64_t bytes) { return fetch(1, address, bytes); });
+      fetched == 0 ? log_quiet(1) : log_fetched(fetched);
     }
-    log_quiet();
+  }
+  /// An element that requests bursts.
+  void log_fetched(uint32_t fetched) {
+    const uint32_t first = fresh_ ? 1 : 0;
+    log_middle(first, first, fetched);
+    log_side(2, 1, fetched, 0);
+  }
+  /// Elements that request nothing.
+  void log_quiet(uint32_t count) {
+    log_side(2, count, 0, 0);
+    if (fresh_) {
+      log_middle(1, 1, 0);
+      --count;
+    }
+    log_middle(0, 0, 0, count);
   }
 
   /// A step of the second side that needs and takes so many tokens of the first, and if it is the

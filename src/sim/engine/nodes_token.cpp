@@ -69,8 +69,8 @@ class ArrayNode final : public TokenNode {
     if (storage_ == nullptr) missing_data(tensor_.name);
     if (timed_memory()) make_sides(2);
   }
-  // Steps that wait for memory or for rows look at each reference.
-  bool takes_folded(size_t) const override { return before.empty() && gate.writer() < 0; }
+  // Steps that wait for rows look at each reference.
+  bool takes_folded(size_t) const override { return gate.writer() < 0; }
 
  protected:
   /// Values of folded references stay where they are, if all of them are there.
@@ -115,37 +115,55 @@ class ArrayNode final : public TokenNode {
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
     if (gate.writer() >= 0) return log_gated(inputs, n);
     if (before.empty()) return log_plain(n);
-    const uint32_t* refs = inputs[0].payload.words();
-    const uint64_t start = context_.addresses->values(node_.tensor);
-    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
-    uint32_t quiet = 0;  // steps that request nothing
-    const auto log_quiet = [&] {
-      log_side(0, quiet, 0, 0);
-      log_side(1, quiet, 0, 0);
-      quiet = 0;
-    };
-    const auto log_element = [&](uint32_t k) {
-      const uint32_t count = refs[k] != kAbsent ? fetch(0, start + bytes * refs[k], bytes) : 0;
-      if (count == 0) {
-        ++quiet;
-        return;
-      }
-      log_quiet();
-      log_side(0, 1, 0, count);
-      log_side(1, 1, count, 0);
-    };
     uint32_t k = 0;
-    for (const Stop& stop : inputs[0].stops) {
-      for (; k < inputs[0].at(stop); ++k) log_element(k);
-      ++quiet;
-      ++k;
-    }
-    for (; k < n; ++k) log_element(k);
+    for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
+      quiet_ += first - k;  // stops
+      log_fiber(inputs[0], s, first, last);
+      k = last;
+    });
+    quiet_ += n - k;
     log_quiet();
   }
 
  private:
   static constexpr uint32_t kLongFiber = 32;
+
+  /// Memory: the references of tokens first .. last-1, before the s-th stop.
+  void log_fiber(const Batch& input, size_t s, uint32_t first, uint32_t last) {
+    if (input.payload.folded == nullptr) {
+      const uint32_t* refs = input.payload.words();
+      for (uint32_t k = first; k < last; ++k) log_element(refs[k]);
+      return;
+    }
+    const Run run = run_of(input, s, first);
+    if (run.step == 0) {
+      log_element(run.first);
+      quiet_ += last - first - 1;
+      return;
+    }
+    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
+    fetch_each(
+        0, context_.addresses->values(node_.tensor) + bytes * run.first, bytes, last - first,
+        [this](uint32_t fetched) { log_fetched(fetched); },
+        [this](uint32_t count) { quiet_ += count; });
+  }
+  void log_element(uint32_t reference) {
+    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
+    const uint64_t start = context_.addresses->values(node_.tensor);
+    const uint32_t fetched = reference == kAbsent ? 0 : fetch(0, start + bytes * reference, bytes);
+    if (fetched > 0) return log_fetched(fetched);
+    ++quiet_;
+  }
+  void log_fetched(uint32_t fetched) {
+    log_quiet();
+    log_side(0, 1, 0, fetched);
+    log_side(1, 1, fetched, 0);
+  }
+  void log_quiet() {
+    log_side(0, quiet_, 0, 0);
+    log_side(1, quiet_, 0, 0);
+    quiet_ = 0;
+  }
 
   void load(const Batch& input, uint32_t first, uint32_t last, uint32_t* out) {
     if (first == last) return;
@@ -179,6 +197,7 @@ class ArrayNode final : public TokenNode {
   const Storage* storage_;
   kernels::References found_;   // of the batch at hand
   std::vector<uint32_t> refs_;  // words of folded references
+  uint32_t quiet_ = 0;          // steps not logged yet that request nothing
 };
 
 class LocateNode final : public TokenNode {

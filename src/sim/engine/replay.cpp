@@ -25,7 +25,7 @@ void NodeReplay::fetch(StepLog& log) {
   } else {
     drop_done();
     runs_.insert(runs_.end(), log.runs.begin(), log.runs.end());
-    mixed_.insert(mixed_.end(), log.mixed.begin(), log.mixed.end());
+    mixed_.append(log.mixed);
   }
   log.runs.clear();
   log.mixed.clear();
@@ -38,7 +38,7 @@ void NodeReplay::drop_done() {
     run_ = 0;
   }
   if (2 * next_mixed_ >= mixed_.size()) {
-    mixed_.erase(mixed_.begin(), mixed_.begin() + static_cast<std::ptrdiff_t>(next_mixed_));
+    mixed_.drop_front(next_mixed_);
     next_mixed_ = 0;
   }
 }
@@ -231,7 +231,7 @@ void NodeReplay::drop(int64_t done) {
 /// Some of the next steps, in the way that fits the first of them.
 NodeReplay::End NodeReplay::do_steps(int64_t horizon) {
   const StepRun& run = runs_[run_];
-  const Plan& plan = plans_[run.type == StepRun::kMixed ? mixed_[next_mixed_] : run.type];
+  const Plan& plan = plans_[run.type == StepRun::kMixed ? mixed_.data()[next_mixed_] : run.type];
   int64_t done = 1;
   End end = plan.plain ? plain_steps(horizon, done) : step(plan, horizon);
   if (!plan.plain && end != End::none) return end;
@@ -242,7 +242,7 @@ NodeReplay::End NodeReplay::do_steps(int64_t horizon) {
 /// The first thing that the next step waits for.
 void NodeReplay::find_blocker() {
   const bool mixed = runs_[run_].type == StepRun::kMixed;
-  const Plan& plan = plans_[mixed ? mixed_[next_mixed_] : runs_[run_].type];
+  const Plan& plan = plans_[mixed ? mixed_.data()[next_mixed_] : runs_[run_].type];
   for (const StepType::Need& need : plan.needs) {
     blocker_ = ins_[need.port];
     blocker_count_ = need.need;

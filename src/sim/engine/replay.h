@@ -119,7 +119,7 @@ class NodeReplay {
   int32_t mixed_cost_ = kNone;  // of all plain types
   std::vector<StepRun> runs_;
   size_t run_ = 0;
-  std::vector<uint8_t> mixed_;
+  TypeBytes mixed_;
   size_t next_mixed_ = 0;
   State state_ = State::idle;
   int64_t wake_ = 0;

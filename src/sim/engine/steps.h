@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/type_bytes.h"
+
 namespace fuseflow::engine {
 
 /// One kind of step of a node.
@@ -52,9 +54,9 @@ class StepLog {
  public:
   bool wanted = false;
   std::vector<StepType> types;
-  std::vector<StepRun> runs;   ///< not fetched yet
-  std::vector<uint8_t> mixed;  ///< types of the steps of mixed runs
-  size_t gate_port = 0;        ///< the input from which gate() takes
+  std::vector<StepRun> runs;  ///< not fetched yet
+  TypeBytes mixed;            ///< types of the steps of mixed runs
+  size_t gate_port = 0;       ///< the input from which gate() takes
 
   /// The next step also needs and takes so many tokens of the port `gate_port`.
   void gate(uint32_t tokens) { gate_ += tokens; }
@@ -82,10 +84,10 @@ class StepLog {
     const bool follows = !runs.empty() && runs.back().count < UINT32_MAX / 2;
     if (follows && runs.back().type == type) {
       runs.back().count += count;
-    } else if (count < kShort && type < kMostMixed) {
+    } else if (count < TypeBytes::kShort && type < kMostMixed) {
       if (!follows || runs.back().type != StepRun::kMixed) runs.push_back({StepRun::kMixed, 0});
       runs.back().count += count;
-      mixed.insert(mixed.end(), count, static_cast<uint8_t>(type));
+      mixed.put(static_cast<uint8_t>(type), count);
     } else {
       runs.push_back({type, count});
     }
@@ -96,8 +98,7 @@ class StepLog {
         !runs.empty() && runs.back().type == StepRun::kMixed && runs.back().count < UINT32_MAX / 2;
     if (!follows) runs.push_back({StepRun::kMixed, 0});
     runs.back().count += count;
-    mixed.resize(mixed.size() + count);
-    return mixed.data() + mixed.size() - count;
+    return mixed.extend(count);
   }
   /// What the steps take of the host's memory.
   size_t bytes() const { return runs.size() * sizeof(StepRun) + mixed.size(); }
@@ -106,7 +107,6 @@ class StepLog {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kShort = 32;  // runs below are mixed
   static constexpr int kKnownBits = 6;
   static constexpr uint32_t kSpread = 2654435769U;
   struct Known {
