@@ -27,6 +27,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   put_off_.assign(sides_.size(), 0);
   settled_.assign(sides_.size(), 0);
   lacks_.assign(sides_.size(), kNobody);
+  gives_from_.assign(sides_.size(), 0);
   find_neighbours();
   find_free();
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
@@ -126,38 +127,6 @@ bool Bounded::sweep() {
     for (const size_t other : side.tells) tell(other);
   }
   return any;
-}
-
-int64_t Bounded::first_due() const {
-  return *std::min_element(due_.begin(), due_.end());
-}
-
-bool Bounded::unanswered() const {
-  return std::any_of(burst_fifos_.begin(), burst_fifos_.end(),
-                     [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
-}
-
-/// Memory serves what was requested before the horizon; the horizon moves on: no step is before
-/// `due` unless memory answers something earlier.
-bool Bounded::next_window(int64_t due) {
-  if (!memory_) return false;
-  if (due != kNever && due > horizon_ && !any_put_off_ && !unanswered()) horizon_ = due;
-  answers_.clear();
-  memory_->advance(horizon_, answers_);
-  for (size_t s = 0; s < settled_.size(); ++s) {
-    if (put_off_[s] == 0) settled_[s] = horizon_;
-  }
-  for (const MemoryAnswer& answer : answers_) {
-    burst_fifos_[answer.port]->source->answer(answer.number, answer.time);
-    last_answer_ = std::max(last_answer_, answer.time);
-    if (!waiters_.empty()) tell(waiters_[answer.port]);
-  }
-  horizon_ += memory_->least_latency();
-  for (size_t s = 0; s < due_.size(); ++s) {
-    if (due_[s] < horizon_) told_[s] = 1;
-  }
-  put_off();
-  return true;
 }
 
 Bounded::State Bounded::advance(const std::function<bool()>& go_on) {

@@ -51,6 +51,7 @@ class Bounded {
     std::unique_ptr<NodeReplay> replay;
     bool last = true;
     bool free = false;          // no time of memory reaches it
+    bool asks = false;          // gives to memory: requests bursts
     bool requests = false;      // or takes what was requested
     std::vector<size_t> tells;  // sides that may go on when this one has
     std::vector<size_t> takers;
@@ -80,6 +81,9 @@ class Bounded {
   void fetch(size_t s);
   void note(size_t s);
   bool sweep();
+  int64_t answered_from(const Fifo& fifo, int64_t number) const;
+  int64_t steps_from(size_t s) const;
+  int64_t next_request();
   bool next_window(int64_t due);
   bool unanswered() const;
   int64_t first_due() const;
@@ -119,6 +123,7 @@ class Bounded {
   std::vector<uint8_t> put_off_;
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
+  std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
   std::vector<Fifo*> burst_fifos_;  // by memory port

@@ -133,11 +133,15 @@ void Bounded::add_feeds(EngineNode& node) {
 /// Who may go on when a side has: those that take what it gives, and those that give what it takes.
 void Bounded::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
-  for (Fifo& fifo : fifos_) fifo.taker = kNobody;
+  for (Fifo& fifo : fifos_) fifo.giver = fifo.taker = kNobody;
   waiters_.resize(memory_ports_.size());
   for (size_t s = 0; s < sides_.size(); ++s) {
     if (!sides_[s].replay) continue;
-    for (const Gives* gives : sides_[s].replay->outputs) producer[gives] = s;
+    for (const Gives* gives : sides_[s].replay->outputs) {
+      producer[gives] = s;
+      if (gives == nullptr) continue;
+      for (Fifo* fifo : gives->readers) fifo->giver = s;
+    }
     for (Fifo* fifo : sides_[s].replay->inputs) {
       if (fifo != nullptr) fifo->taker = s;
     }
@@ -150,7 +154,7 @@ void Bounded::find_neighbours() {
     };
     for (const Gives* gives : sides_[s].replay->outputs) {
       if (gives == nullptr) continue;
-      sides_[s].requests = sides_[s].requests || gives->memory != nullptr;
+      sides_[s].asks = sides_[s].asks || gives->memory != nullptr;
       if (gives->memory != nullptr && gives->memory->write) waiters_[gives->memory->id] = s;
       for (const Fifo* fifo : gives->readers) {
         if (fifo->taker == kNobody) continue;
@@ -159,6 +163,7 @@ void Bounded::find_neighbours() {
         sides_[fifo->taker].givers.push_back(s);
       }
     }
+    sides_[s].requests = sides_[s].asks;
     for (const Fifo* fifo : sides_[s].replay->inputs) {
       if (fifo == nullptr) continue;
       const Gives* gives = fifo->source;

@@ -20,16 +20,16 @@ void Gives::make_room(int64_t count) {
 void Gives::request(int64_t time) {
   memory->memory->submit({time, memory->id, given, memory->addresses.front(), memory->write});
   memory->addresses.pop_front();
-  answers_.push_back(kUnanswered);
+  pending_.push_back({time});
   ++given;
 }
 
 void Gives::answer(int64_t number, int64_t time) {
-  answers_[static_cast<size_t>(number - known())] = time;
-  while (!answers_.empty() && answers_.front() != kUnanswered) {
+  pending_[static_cast<size_t>(number - known())].answered = time;
+  while (!pending_.empty() && pending_.front().answered >= 0) {
     // It is there when all before it are.
-    last_answer_ = std::max(answers_.front(), last_answer_);
-    answers_.pop_front();
+    last_answer_ = std::max(pending_.front().answered, last_answer_);
+    pending_.pop_front();
     reserve(1);
     times.append(last_answer_);
     if (memory->write) readers.front()->take(last_answer_);

@@ -47,13 +47,20 @@ class Gives {
     ++given;
   }
   void answer(int64_t number, int64_t time);
+  /// When a burst that is not known yet was requested.
+  int64_t requested_at(int64_t number) const {
+    return pending_[static_cast<size_t>(number - known())].requested;
+  }
 
  private:
-  static constexpr int64_t kUnanswered = -1;
+  struct Pending {
+    int64_t requested = 0;
+    int64_t answered = -1;  // not yet
+  };
   void make_room(int64_t count);
   void request(int64_t time);
 
-  std::deque<int64_t> answers_;  // by number, from known() on: memory answers in any order
+  std::deque<Pending> pending_;  // by number, from known() on: memory answers in any order
   int64_t last_answer_ = 0;      // of the known ones
 };
 
@@ -65,7 +72,8 @@ class Fifo {
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
-  size_t taker = SIZE_MAX;  ///< among those that are replayed now
+  size_t giver = SIZE_MAX;        ///< among those that are replayed now
+  size_t taker = SIZE_MAX;        ///< the same
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for

@@ -47,11 +47,16 @@ class NodeReplay {
   bool idle() const { return run_ == runs_.size(); }  ///< no steps are known
   int64_t free_at() const { return free_at_; }        ///< no step can be earlier
   /// No token can be given earlier.
-  int64_t gives_at() {
-    if (!has_quiet_) return free_at_;
-    if (quiet_ahead_ == 0) find_next_give();
-    return free_at_ + quiet_ahead_ * quiet_cost_;
+  int64_t gives_at() { return gives_from(free_at_); }
+  /// No token can be given earlier, if no step is before `time`.
+  int64_t gives_from(int64_t time) {
+    if (has_quiet_ && quiet_ahead_ == 0) find_next_give();
+    return time + (has_quiet_ ? quiet_ahead_ * quiet_cost_ : 0);
   }
+  /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
+  const Fifo* blocker() const { return state_ == State::waits ? blocker_ : nullptr; }
+  int64_t blocker_count() const { return blocker_count_; }
+  bool lacks_credit() const { return blocker_credit_; }
   /// The FIFO whose credit the next step waits for, if it does.
   const Fifo* lacks_credit_of() const {
     return state_ == State::waits && blocker_credit_ ? blocker_ : nullptr;

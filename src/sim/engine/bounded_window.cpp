@@ -1,0 +1,94 @@
+// Bounded: how far memory can go at a time.
+#include <algorithm>
+
+#include "sim/engine/bounded.h"
+
+namespace fuseflow::engine {
+
+int64_t Bounded::first_due() const {
+  return *std::min_element(due_.begin(), due_.end());
+}
+
+bool Bounded::unanswered() const {
+  return std::any_of(burst_fifos_.begin(), burst_fifos_.end(),
+                     [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
+}
+
+/// No burst of the FIFO with that number, or a later one, is answered before: it takes memory some
+/// time, and all answers before the horizon are known.
+int64_t Bounded::answered_from(const Fifo& fifo, int64_t number) const {
+  const Gives& bursts = *fifo.source;
+  if (number < bursts.known()) return horizon_ - memory_->least_latency();
+  int64_t requested = fifo.giver == kNobody ? 0 : gives_from_[fifo.giver];
+  if (number < bursts.given) requested = bursts.requested_at(number);
+  if (requested == kNever) return kNever;
+  return std::max(horizon_, requested + memory_->least_latency());
+}
+
+/// No step of the side is before, given when the sides before it give something next.
+int64_t Bounded::steps_from(size_t s) const {
+  const NodeReplay& replay = *sides_[s].replay;
+  switch (replay.state()) {
+    case NodeReplay::State::idle:
+      return replay.idle() && sides_[s].node->ended() ? kNever : replay.free_at();
+    case NodeReplay::State::beyond:
+      return replay.wake();
+    case NodeReplay::State::waits:
+      break;
+  }
+  if (replay.may_go_on()) return replay.possible_at();
+  const Fifo& fifo = *replay.blocker();
+  const int64_t last = replay.blocker_count() - 1;
+  int64_t from = 0;
+  if (fifo.source->memory != nullptr) {
+    const int64_t number =
+        replay.lacks_credit() ? fifo.source->given + last - fifo.depth : fifo.taken() + last;
+    from = answered_from(fifo, number);
+  } else if (!replay.lacks_credit() && fifo.giver != kNobody) {
+    from = gives_from_[fifo.giver];
+  }
+  return std::max(from, replay.free_at());
+}
+
+/// No burst is requested before, nor before the horizon.
+int64_t Bounded::next_request() {
+  int64_t next = kNever;
+  for (size_t s = 0; s < sides_.size(); ++s) gives_from_[s] = 0;
+  for (size_t s = 0; s < sides_.size() && next > horizon_; ++s) {
+    if (!sides_[s].replay) continue;
+    const int64_t from = steps_from(s);
+    gives_from_[s] = from == kNever ? kNever : sides_[s].replay->gives_from(from);
+    if (sides_[s].asks) next = std::min(next, gives_from_[s]);
+  }
+  return std::max(next, horizon_);
+}
+
+/// Memory serves what was requested before the horizon, or even later if nothing else can be before
+/// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
+bool Bounded::next_window(int64_t due) {
+  if (!memory_) return false;
+  for (size_t s = 0; s < settled_.size(); ++s) {
+    if (put_off_[s] == 0) settled_[s] = horizon_;
+  }
+  const int64_t next = next_request();
+  if (next != kNever) {
+    horizon_ = next;
+  } else if (due != kNever && due > horizon_ && !unanswered()) {
+    horizon_ = due;
+  }
+  answers_.clear();
+  memory_->advance(horizon_, answers_);
+  for (const MemoryAnswer& answer : answers_) {
+    burst_fifos_[answer.port]->source->answer(answer.number, answer.time);
+    last_answer_ = std::max(last_answer_, answer.time);
+    if (!waiters_.empty()) tell(waiters_[answer.port]);
+  }
+  horizon_ += memory_->least_latency();
+  for (size_t s = 0; s < due_.size(); ++s) {
+    if (due_[s] < horizon_) told_[s] = 1;
+  }
+  put_off();
+  return true;
+}
+
+}  // namespace fuseflow::engine
