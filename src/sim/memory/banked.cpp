@@ -198,7 +198,7 @@ class BankedMemory final : public Memory {
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
-    while (next(horizon, request)) route(request);
+    while (waiting_.pop(horizon, request)) route(request);
     const int64_t limit = to_picoseconds(horizon + model_.latency_cycles);
     for (Channel& channel : channels_) {
       channel.advance(limit, [&](const MemoryRequest& served, int64_t end) {

@@ -1,6 +1,7 @@
 #include "sim/memory/dram.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/memory/banked.h"
 
@@ -8,17 +9,32 @@ namespace fuseflow {
 
 namespace {
 
+/// Divides by what mostly is a power of two.
+class Divisor {
+ public:
+  explicit Divisor(uint64_t by)
+      : by_(by), shift_(std::has_single_bit(by) ? std::countr_zero(by) : -1) {}
+  uint64_t quotient(uint64_t n) const { return shift_ >= 0 ? n >> shift_ : n / by_; }
+  uint64_t remainder(uint64_t n) const { return shift_ >= 0 ? n & (by_ - 1) : n % by_; }
+
+ private:
+  uint64_t by_;
+  int shift_;
+};
+
 /// Channels that serve one burst after another, each after a fixed latency.
 class FixedMemory final : public Memory {
  public:
   explicit FixedMemory(const DramModel& model)
-      : model_(model), free_(static_cast<size_t>(model.channels), 0) {}
+      : model_(model),
+        units_(static_cast<uint64_t>(model.interleave_bytes)),
+        channels_(static_cast<uint64_t>(model.channels)),
+        free_(static_cast<size_t>(model.channels), 0) {}
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
-    while (next(horizon, request)) {
-      const auto unit = request.address / static_cast<uint64_t>(model_.interleave_bytes);
-      int64_t& free = free_[unit % free_.size()];
+    while (waiting_.pop(horizon, request)) {
+      int64_t& free = free_[channels_.remainder(units_.quotient(request.address))];
       const int64_t start = std::max(free, request.time);
       free = start + model_.interval_cycles;
       ++(request.write ? stats_.writes : stats_.reads);
@@ -30,6 +46,8 @@ class FixedMemory final : public Memory {
 
  private:
   DramModel model_;
+  Divisor units_;
+  Divisor channels_;
   std::vector<int64_t> free_;  // by channel: when it can start the next burst
 };
 

@@ -3,24 +3,14 @@
 // streams.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "machine/machine.h"
+#include "sim/memory/request_queue.h"
 
 namespace fuseflow {
-
-/// One burst. Requests of a port are answered in any order; who needs them in order waits.
-struct MemoryRequest {
-  int64_t time = 0;  ///< cycle in which the port issues it
-  uint32_t port = 0;
-  int64_t number = 0;    ///< of the port's requests
-  uint64_t address = 0;  ///< of the burst, in bytes
-  bool write = false;
-};
 
 struct MemoryAnswer {
   uint32_t port = 0;
@@ -43,10 +33,8 @@ struct MemoryStats {
 class Memory {
  public:
   virtual ~Memory() = default;
-  void submit(const MemoryRequest& request) {
-    waiting_.push_back(request);
-    std::push_heap(waiting_.begin(), waiting_.end(), later);
-  }
+  /// Those of a port in the order of their times and numbers.
+  void submit(const MemoryRequest& request) { waiting_.push(request); }
   /// Serves what can be decided with all requests before `horizon` known. Appends the answers.
   virtual void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) = 0;
   /// Cycles from a request to its answer, at least.
@@ -54,23 +42,8 @@ class Memory {
   const MemoryStats& stats() const { return stats_; }
 
  protected:
-  /// Whether there is a request before `horizon`: the first of them, by time, port and number.
-  bool next(int64_t horizon, MemoryRequest& request) {
-    if (waiting_.empty() || waiting_.front().time >= horizon) return false;
-    request = waiting_.front();
-    std::pop_heap(waiting_.begin(), waiting_.end(), later);
-    waiting_.pop_back();
-    return true;
-  }
-
+  RequestQueue waiting_;
   MemoryStats stats_;
-
- private:
-  static bool later(const MemoryRequest& a, const MemoryRequest& b) {
-    return std::tie(a.time, a.port, a.number) > std::tie(b.time, b.port, b.number);
-  }
-
-  std::vector<MemoryRequest> waiting_;  // a heap, the first on top
 };
 
 /// Null if the machine has no memory model.
