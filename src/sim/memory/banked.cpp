@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <vector>
+
+#include "sim/memory/divisor.h"
 
 namespace fuseflow {
 
@@ -192,7 +195,15 @@ class BankedMemory final : public Memory {
  public:
   explicit BankedMemory(const Machine& machine)
       : model_(machine.dram),
-        picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))) {
+        picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))),
+        units_(model_.interleave_bytes),
+        channel_count_(model_.channels),
+        bursts_(model_.burst_bytes),
+        groups_(model_.bank_groups),
+        columns_(model_.row_bytes / model_.burst_bytes),
+        banks_(model_.banks_per_group),
+        bursts_of_unit_(static_cast<uint64_t>(model_.interleave_bytes / model_.burst_bytes)) {
+    channels_.reserve(static_cast<size_t>(model_.channels));
     for (int64_t c = 0; c < model_.channels; ++c) channels_.emplace_back(model_, stats_);
   }
 
@@ -223,27 +234,29 @@ class BankedMemory final : public Memory {
   /// go round the bank groups, then along the row, then to the next bank, then to the next row.
   void route(const MemoryRequest& request) {
     ++(request.write ? stats_.writes : stats_.reads);
-    const auto unit_bytes = static_cast<uint64_t>(model_.interleave_bytes);
-    const auto channels = static_cast<uint64_t>(model_.channels);
-    const auto burst = static_cast<uint64_t>(model_.burst_bytes);
-    const uint64_t unit = request.address / unit_bytes;
-    const uint64_t inside = request.address % unit_bytes;
-    uint64_t n = unit / channels * (unit_bytes / burst) + inside / burst;
-    const auto groups = static_cast<uint64_t>(model_.bank_groups);
-    const auto banks = static_cast<uint64_t>(model_.banks_per_group);
-    const uint64_t columns = static_cast<uint64_t>(model_.row_bytes) / burst;
+    const uint64_t unit = units_.quotient(request.address);
+    const uint64_t inside = units_.remainder(request.address);
+    const uint64_t n = channel_count_.quotient(unit) * bursts_of_unit_ + bursts_.quotient(inside);
+    const uint64_t along = columns_.quotient(groups_.quotient(n));
     Waiting waiting{request, to_picoseconds(request.time + model_.latency_cycles), {}, 0};
-    waiting.place.group = static_cast<uint32_t>(n % groups);
-    n /= groups;
-    n /= columns;
-    waiting.place.bank = static_cast<uint32_t>(waiting.place.group * banks + n % banks);
-    waiting.place.row = n / banks;
-    channels_[unit % channels].add(std::move(waiting));
+    waiting.place.group = static_cast<uint32_t>(groups_.remainder(n));
+    waiting.place.bank =
+        static_cast<uint32_t>(waiting.place.group * static_cast<uint64_t>(model_.banks_per_group) +
+                              banks_.remainder(along));
+    waiting.place.row = banks_.quotient(along);
+    channels_[channel_count_.remainder(unit)].add(std::move(waiting));
   }
 
   DramModel model_;
   int64_t picoseconds_;  // in a cycle
-  std::deque<Channel> channels_;
+  Divisor units_;
+  Divisor channel_count_;
+  Divisor bursts_;
+  Divisor groups_;
+  Divisor columns_;
+  Divisor banks_;
+  uint64_t bursts_of_unit_;
+  std::vector<Channel> channels_;
 };
 
 }  // namespace

@@ -1,34 +1,21 @@
 #include "sim/memory/dram.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "sim/memory/banked.h"
+#include "sim/memory/divisor.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// Divides by what mostly is a power of two.
-class Divisor {
- public:
-  explicit Divisor(uint64_t by)
-      : by_(by), shift_(std::has_single_bit(by) ? std::countr_zero(by) : -1) {}
-  uint64_t quotient(uint64_t n) const { return shift_ >= 0 ? n >> shift_ : n / by_; }
-  uint64_t remainder(uint64_t n) const { return shift_ >= 0 ? n & (by_ - 1) : n % by_; }
-
- private:
-  uint64_t by_;
-  int shift_;
-};
 
 /// Channels that serve one burst after another, each after a fixed latency.
 class FixedMemory final : public Memory {
  public:
   explicit FixedMemory(const DramModel& model)
       : model_(model),
-        units_(static_cast<uint64_t>(model.interleave_bytes)),
-        channels_(static_cast<uint64_t>(model.channels)),
+        units_(model.interleave_bytes),
+        channels_(model.channels),
         free_(static_cast<size_t>(model.channels), 0) {}
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
