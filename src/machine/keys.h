@@ -17,6 +17,9 @@ struct MachineKey {
   std::variant<int64_t*, double*, bool*, std::string*> field;
   double least = 0;                       ///< of a number
   std::vector<std::string> choices = {};  ///< of a string; empty: anything
+  /// Of a whole number. No machine has a constant near this; it keeps sums of times far from
+  /// overflow.
+  int64_t most = int64_t{1} << 50;
 };
 
 /// All keys, in the order in which they are printed (top-level ones first, then by section).

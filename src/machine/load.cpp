@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "machine/check.h"
 #include "machine/keys.h"
 #include "machine/presets.h"
 #include "support/error.h"
@@ -14,9 +15,6 @@
 
 namespace fuseflow {
 namespace {
-
-// No machine has a constant near this; it keeps sums of times far from overflow.
-constexpr int64_t kLargestNumber = int64_t{1} << 50;
 
 /// A value that does not suit its key: what was expected.
 std::string expectation(const MachineKey& key) {
@@ -26,11 +24,12 @@ std::string expectation(const MachineKey& key) {
   if (std::holds_alternative<std::string*>(key.field)) return "expected a text";
   if (std::holds_alternative<bool*>(key.field)) return "expected true or false";
   const bool whole = std::holds_alternative<int64_t*>(key.field);
-  return fmt::format("expected {} number from {:g} on", whole ? "a whole" : "a", key.least);
+  if (!whole) return fmt::format("expected a number from {:g} on", key.least);
+  return fmt::format("expected a whole number from {:g} to {}", key.least, key.most);
 }
 
 bool assign(const MachineKey& key, int64_t value) {
-  if (static_cast<double>(value) < key.least || value > kLargestNumber) return false;
+  if (static_cast<double>(value) < key.least || value > key.most) return false;
   if (auto* const* field = std::get_if<int64_t*>(&key.field)) {
     **field = value;
   } else if (auto* const* real = std::get_if<double*>(&key.field)) {
@@ -230,6 +229,7 @@ Machine parse_machine(const std::string& text, const std::string& file) {
 Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
   Machine machine = base_machine(name_or_file);
   for (const std::string& setting : settings) apply_setting(machine, setting);
+  check_machine(machine);
   return machine;
 }
 

@@ -13,7 +13,8 @@ namespace fuseflow {
 
 /// A preset by name, or a file (anything with a `/` or ending in `.toml`), with `key=value`
 /// settings applied in order. Throws Error(rejected) for a bad file (with its place), Error(usage)
-/// for an unknown name or a bad setting, each with the nearest name; Error(io) for a missing file.
+/// for an unknown name or a bad setting, each with the nearest name; Error(io) for a missing file;
+/// Error(rejected) for constants that do not go together (check.h).
 Machine load_machine(const std::string& name_or_file,
                      const std::vector<std::string>& settings = {});
 

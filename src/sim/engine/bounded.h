@@ -82,6 +82,7 @@ class Bounded {
   void note(size_t s);
   bool sweep();
   int64_t answered_from(const Fifo& fifo, int64_t number) const;
+  int64_t lacking_from(const Fifo& fifo, bool credit, int64_t number) const;
   int64_t steps_from(size_t s) const;
   int64_t next_request();
   bool next_window(int64_t due);

@@ -25,6 +25,18 @@ int64_t Bounded::answered_from(const Fifo& fifo, int64_t number) const {
   return std::max(horizon_, requested + memory_->least_latency());
 }
 
+/// What the FIFO lacks for a step is not there before: its token, or the take, of that number.
+int64_t Bounded::lacking_from(const Fifo& fifo, bool credit, int64_t number) const {
+  const bool memory = fifo.source->memory != nullptr;
+  if (memory && number >= fifo.source->known()) return answered_from(fifo, number);
+  const size_t from = credit ? fifo.taker : fifo.giver;
+  if (from == kNobody) return 0;
+  if (!credit) return gives_from_[from];
+  // Of the sides behind only one is looked at.
+  const NodeReplay& taker = *sides_[from].replay;
+  return taker.blocker() != nullptr && taker.lacks_credit() ? 0 : steps_from(from);
+}
+
 /// No step of the side is before, given when the sides before it give something next.
 int64_t Bounded::steps_from(size_t s) const {
   const NodeReplay& replay = *sides_[s].replay;
@@ -38,16 +50,9 @@ int64_t Bounded::steps_from(size_t s) const {
   }
   if (replay.may_go_on()) return replay.possible_at();
   const Fifo& fifo = *replay.blocker();
-  const int64_t last = replay.blocker_count() - 1;
-  int64_t from = 0;
-  if (fifo.source->memory != nullptr) {
-    const int64_t number =
-        replay.lacks_credit() ? fifo.source->given + last - fifo.depth : fifo.taken() + last;
-    from = answered_from(fifo, number);
-  } else if (!replay.lacks_credit() && fifo.giver != kNobody) {
-    from = gives_from_[fifo.giver];
-  }
-  return std::max(from, replay.free_at());
+  const bool credit = replay.lacks_credit();
+  const int64_t first = credit ? fifo.source->given - fifo.depth : fifo.taken();
+  return std::max(lacking_from(fifo, credit, first + replay.blocker_count() - 1), replay.free_at());
 }
 
 /// No burst is requested before, nor before the horizon.
@@ -71,11 +76,8 @@ bool Bounded::next_window(int64_t due) {
     if (put_off_[s] == 0) settled_[s] = horizon_;
   }
   const int64_t next = next_request();
-  if (next != kNever) {
-    horizon_ = next;
-  } else if (due != kNever && due > horizon_ && !unanswered()) {
-    horizon_ = due;
-  }
+  if (next != kNever) horizon_ = next;
+  if (due != kNever && due > horizon_ && !any_put_off_ && !unanswered()) horizon_ = due;
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {

@@ -1,0 +1,45 @@
+#include "machine/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+[[noreturn]] void refuse(const Machine& machine, const char* key, int64_t value,
+                         const std::string& expected) {
+  throw Error(ExitCode::rejected, fmt::format("machine `{}`: `{}` is {}, expected {}", machine.name,
+                                              key, value, expected));
+}
+
+/// Rows and units of interleaving hold whole bursts; banks have time between refreshes.
+void check_banked(const Machine& machine) {
+  const DramModel& dram = machine.dram;
+  const auto whole_bursts = [&](const char* key, int64_t bytes) {
+    if (bytes % dram.burst_bytes == 0) return;
+    refuse(machine, key, bytes,
+           fmt::format("a multiple of `dram.burst_bytes` ({}) for `dram.model = \"banked\"`",
+                       dram.burst_bytes));
+  };
+  whole_bursts("dram.row_bytes", dram.row_bytes);
+  whole_bursts("dram.interleave_bytes", dram.interleave_bytes);
+  const int64_t banks = dram.bank_groups * dram.banks_per_group;
+  if (dram.timing.refresh_interval_ps <= std::max(dram.timing.refresh_ps, banks)) {
+    refuse(machine, "dram.timing.refresh_interval_ps", dram.timing.refresh_interval_ps,
+           fmt::format("more than `dram.timing.refresh_ps` ({}) and than there are banks ({})",
+                       dram.timing.refresh_ps, banks));
+  }
+}
+
+}  // namespace
+
+void check_machine(const Machine& machine) {
+  if (machine.dram.model == "banked") check_banked(machine);
+}
+
+}  // namespace fuseflow
