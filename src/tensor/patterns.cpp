@@ -7,11 +7,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "support/error.h"
 #include "tensor/limits.h"
 #include "tensor/power_law.h"
 #include "tensor/random.h"
+#include "tensor/sample.h"
 
 namespace fuseflow {
 
@@ -19,39 +21,11 @@ namespace {
 
 /// Bytes an entry takes while it is generated, sorted and stored.
 constexpr uint64_t kBytesPerEntry = 24;
-/// Above one in this many, sampling passes over all elements; below it draws and sorts.
-constexpr uint64_t kScanRatio = 16;
 constexpr int kMaxRounds = 200;
 
 void require_entries(uint64_t count, std::string_view name) {
   require_countable(count, name);
   require_memory(saturating_product(count, kBytesPerEntry), name);
-}
-
-/// Exactly `wanted` of the numbers [0, range), sorted, every subset equally likely.
-std::vector<uint64_t> sample(Random& random, uint64_t range, uint64_t wanted) {
-  std::vector<uint64_t> picked;
-  picked.reserve(wanted);
-  if (wanted > range / kScanRatio) {
-    // Which are taken cannot be predicted: each is stored, and overwritten if it was not taken.
-    picked.resize(wanted + 1);
-    Random local = random;
-    uint64_t count = 0;
-    for (uint64_t i = 0; count < wanted; ++i) {
-      picked[count] = i;
-      count += local.below(range - i) < wanted - count ? 1 : 0;
-    }
-    random = local;
-    picked.resize(wanted);
-    return picked;
-  }
-  while (picked.size() < wanted) {
-    const size_t missing = wanted - picked.size();
-    for (size_t k = 0; k < missing; ++k) picked.push_back(random.below(range));
-    std::sort(picked.begin(), picked.end());
-    picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
-  }
-  return picked;
 }
 
 /// density * elements, rounded to the nearest whole number.
@@ -110,19 +84,23 @@ void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
   }
   const auto wanted = static_cast<uint64_t>(std::floor(density * static_cast<double>(area) + 0.5));
   require_entries(wanted, "block_diagonal");
-  const std::vector<uint64_t> picked = sample(random, area, wanted);
-  auto next = picked.begin();
-  uint64_t begin = 0;
-  for (int64_t at = 0; at < diagonal; at += block) {
-    const auto height = static_cast<uint64_t>(std::min(block, matrix.rows() - at));
-    const auto width = static_cast<uint64_t>(std::min(block, matrix.columns() - at));
-    for (; next != picked.end() && *next < begin + height * width; ++next) {
-      const uint64_t offset = *next - begin;
+  int64_t at = 0;      // first row and column of the block at hand
+  uint64_t begin = 0;  // the number of its first element
+  auto height = static_cast<uint64_t>(std::min(block, matrix.rows()));
+  auto width = static_cast<uint64_t>(std::min(block, matrix.columns()));
+  sample(random, area, wanted, [&](std::span<const uint64_t> picked) {
+    for (const uint64_t element : picked) {
+      while (element >= begin + height * width) {
+        begin += height * width;
+        at += block;
+        height = static_cast<uint64_t>(std::min(block, matrix.rows() - at));
+        width = static_cast<uint64_t>(std::min(block, matrix.columns() - at));
+      }
+      const uint64_t offset = element - begin;
       matrix.add(at + static_cast<int64_t>(offset / width),
                  at + static_cast<int64_t>(offset % width));
     }
-    begin += height * width;
-  }
+  });
 }
 
 /// Block (I, J) is kept if |I - J| <= 1, I < 2, J < 2 or J is one of `random` distinct block
@@ -139,9 +117,9 @@ void bigbird(const Params& params, Random& random, Matrix& matrix) {
       for (int64_t bj = 0; bj < block_columns; ++bj) kept.push_back(bj);
     }
     const auto count = static_cast<uint64_t>(block_columns);
-    for (const uint64_t bj : sample(random, count, std::min(drawn, count))) {
-      kept.push_back(static_cast<int64_t>(bj));
-    }
+    sample(random, count, std::min(drawn, count), [&](std::span<const uint64_t> picked) {
+      kept.insert(kept.end(), picked.begin(), picked.end());
+    });
     std::sort(kept.begin(), kept.end());
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
     require_entries(
@@ -238,6 +216,50 @@ void fill_matrix(std::string_view name, const Params& params, Random& random, Ma
   throw Error(ExitCode::internal, fmt::format("generator '{}' has no pattern", name));
 }
 
+/// Coordinates of elements that are given by number, ascending.
+class Numbered {
+ public:
+  Numbered(Coo& entries, size_t count)
+      : entries_(entries), extent_(static_cast<uint64_t>(entries.shape.back())) {
+    for (auto& column : entries_.coords) column.reserve(count);
+  }
+
+  void add(std::span<const uint64_t> elements) {
+    while (!elements.empty()) {
+      if (elements.front() >= end_) enter_row(elements.front() / extent_);
+      const auto in_row = static_cast<size_t>(
+          std::partition_point(elements.begin(),
+                               elements.begin() + std::min(elements.size(), extent_),
+                               [&](uint64_t element) { return element < end_; }) -
+          elements.begin());
+      for (size_t d = 0; d < leading_.size(); ++d) {
+        entries_.coords[d].resize(entries_.coords[d].size() + in_row, leading_[d]);
+      }
+      std::vector<uint32_t>& last = entries_.coords.back();
+      last.resize(last.size() + in_row);
+      uint32_t* out = last.data() + last.size() - in_row;
+      const uint64_t begin = end_ - extent_;
+      for (size_t k = 0; k < in_row; ++k) out[k] = static_cast<uint32_t>(elements[k] - begin);
+      elements = elements.subspan(in_row);
+    }
+  }
+
+ private:
+  void enter_row(uint64_t row) {
+    end_ = (row + 1) * extent_;
+    for (size_t d = leading_.size(); d-- > 0;) {
+      leading_[d] = static_cast<uint32_t>(row % static_cast<uint64_t>(entries_.shape[d]));
+      row /= static_cast<uint64_t>(entries_.shape[d]);
+    }
+  }
+
+  Coo& entries_;
+  const uint64_t extent_;
+  // the row at hand: all dimensions but the last
+  std::vector<uint32_t> leading_ = std::vector<uint32_t>(entries_.shape.size() - 1);
+  uint64_t end_ = 0;
+};
+
 Coo uniform(const Params& params, Random& random, const std::vector<int64_t>& shape) {
   const auto elements = static_cast<uint64_t>(element_count(shape));
   if (elements >= static_cast<uint64_t>(kManyElements)) {
@@ -249,15 +271,9 @@ Coo uniform(const Params& params, Random& random, const std::vector<int64_t>& sh
       std::min(elements, entries_of_density(params, static_cast<double>(elements)));
   require_entries(wanted, "uniform");
   Coo entries{shape, {}, {}};
-  entries.coords.assign(shape.size(), std::vector<uint32_t>(wanted));
-  const std::vector<uint64_t> picked = sample(random, elements, wanted);
-  for (size_t e = 0; e < picked.size(); ++e) {
-    uint64_t rest = picked[e];
-    for (size_t d = shape.size(); d-- > 0;) {
-      entries.coords[d][e] = static_cast<uint32_t>(rest % static_cast<uint64_t>(shape[d]));
-      rest /= static_cast<uint64_t>(shape[d]);
-    }
-  }
+  entries.coords.resize(shape.size());
+  Numbered numbered(entries, wanted);
+  sample(random, elements, wanted, [&](std::span<const uint64_t> picked) { numbered.add(picked); });
   return entries;
 }
 

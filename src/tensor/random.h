@@ -9,6 +9,19 @@
 
 namespace fuseflow {
 
+/// Uniform in [0, bound), bound > 0, without bias, from the next of `numbers` (Lemire's
+/// multiplication with rejection).
+template <typename Numbers>
+uint64_t random_below(Numbers& numbers, uint64_t bound) {
+  __extension__ using Wide = unsigned __int128;
+  Wide product = Wide{numbers.next()} * bound;
+  if (static_cast<uint64_t>(product) < bound) {
+    const uint64_t threshold = -bound % bound;
+    while (static_cast<uint64_t>(product) < threshold) product = Wide{numbers.next()} * bound;
+  }
+  return static_cast<uint64_t>(product >> 64);
+}
+
 class Random {
  public:
   /// `stream` separates independent uses of one seed (pattern, values...).
@@ -35,15 +48,8 @@ class Random {
     return result;
   }
 
-  /// Uniform in [0, bound), bound > 0, without bias (Lemire's multiplication with rejection).
-  uint64_t below(uint64_t bound) {
-    Wide product = Wide{next()} * bound;
-    if (static_cast<uint64_t>(product) < bound) {
-      const uint64_t threshold = -bound % bound;
-      while (static_cast<uint64_t>(product) < threshold) product = Wide{next()} * bound;
-    }
-    return static_cast<uint64_t>(product >> 64);
-  }
+  /// Uniform in [0, bound), bound > 0, without bias.
+  uint64_t below(uint64_t bound) { return random_below(*this, bound); }
 
   /// Uniform in (0, 1): odd multiples of 2^-54.
   double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
@@ -52,7 +58,7 @@ class Random {
   double normal();
 
  private:
-  __extension__ using Wide = unsigned __int128;
+  friend class RandomBlocks;
   uint64_t state_[4];
   double spare_ = 0;
   bool has_spare_ = false;

@@ -2,17 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "support/error.h"
 #include "tensor/params.h"
+#include "tensor/random_blocks.h"
 
 namespace fuseflow {
 
 namespace {
 
 constexpr uint64_t kValueStream = 1;
+
+/// Odd multiples of 2^-25 of the range: uniform(-1,1) never gives 0, nor an end of the range.
+float uniform_value(uint64_t number, double low, double high) {
+  const double u = (static_cast<double>(static_cast<int32_t>(number >> 40)) + 0.5) * 0x1p-24;
+  return static_cast<float>(low + (high - low) * u);
+}
 
 }  // namespace
 
@@ -69,11 +77,8 @@ float ValueOption::draw(Random& random) const {
   switch (kind_) {
     case Kind::constant:
       return static_cast<float>(a_);
-    case Kind::uniform: {
-      // Odd multiples of 2^-25 of the range: uniform(-1,1) never gives 0, nor an end of the range.
-      const double u = (static_cast<double>(random.next() >> 40) + 0.5) * 0x1p-24;
-      return static_cast<float>(a_ + (b_ - a_) * u);
-    }
+    case Kind::uniform:
+      return uniform_value(random.next(), a_, b_);
     case Kind::normal:
       return static_cast<float>(a_ + b_ * random.normal());
     case Kind::integer:
@@ -83,10 +88,25 @@ float ValueOption::draw(Random& random) const {
   return 0;
 }
 
+void ValueOption::draw_uniform(const Random& random, std::span<float> values) const {
+  RandomBlocks numbers(random);
+  while (!values.empty()) {
+    const std::span<const uint64_t> ahead = numbers.ahead();
+    const size_t count = std::min(ahead.size(), values.size());
+    for (size_t k = 0; k < count; ++k) values[k] = uniform_value(ahead[k], a_, b_);
+    numbers.take(count);
+    values = values.subspan(count);
+  }
+}
+
 std::vector<float> ValueOption::draw_all(size_t count, uint64_t seed) const {
   Random random(seed, kValueStream);
   std::vector<float> values(count);
-  for (float& value : values) value = draw(random);
+  if (kind_ == Kind::uniform) {
+    draw_uniform(random, values);
+  } else {
+    for (float& value : values) value = draw(random);
+  }
   return values;
 }
 

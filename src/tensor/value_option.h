@@ -2,6 +2,7 @@
 // normal(mean,std) and int(low,high) (whole numbers, both ends included, for exact tests).
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,8 @@ class ValueOption {
   std::vector<float> draw_all(size_t count, uint64_t seed) const;
 
  private:
+  void draw_uniform(const Random& random, std::span<float> values) const;
+
   enum class Kind { constant, uniform, normal, integer };
   Kind kind_ = Kind::constant;
   double a_ = 1;
