@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "support/error.h"
@@ -51,27 +53,51 @@ void counting_pass(Keyed& entries, size_t k, int shift) {
   entries.values.swap(values);
 }
 
-/// Sign of entry e against its predecessor in lexicographic order of the keys.
-int compare_with_previous(const Keyed& entries, size_t e) {
-  for (const Column& column : entries.keys) {
-    if (column[e - 1] != column[e]) return column[e - 1] < column[e] ? 1 : -1;
-  }
-  return 0;
+bool same_as_previous(const Keyed& entries, size_t e) {
+  return std::all_of(entries.keys.begin(), entries.keys.end(),
+                     [e](const Column& column) { return column[e - 1] == column[e]; });
 }
 
-bool is_sorted(const Keyed& entries) {
-  for (size_t e = 1; e < entries.values.size(); ++e) {
-    if (compare_with_previous(entries, e) < 0) return false;
+/// Whether every entry is greater than the one before it. One column after the other, without
+/// branches on single entries.
+bool ascending(const Keyed& entries) {
+  constexpr size_t kMost = 1024;      // entries at a time
+  std::array<uint32_t, kMost> less;   // 1: the columns so far tell an entry from the one before
+  std::array<uint32_t, kMost> equal;  // 1: they do not differ
+  for (size_t first = 1; first < entries.values.size(); first += kMost) {
+    const size_t n = std::min(kMost, entries.values.size() - first);
+    less.fill(0);
+    equal.fill(1);
+    for (const Column& column : entries.keys) {
+      const uint32_t* c = column.data() + first;
+      // Two loops, as compilers make branches of one.
+      for (size_t e = 0; e < n; ++e) less[e] |= equal[e] & (c[e - 1] < c[e] ? 1U : 0U);
+      for (size_t e = 0; e < n; ++e) equal[e] &= c[e - 1] == c[e] ? 1U : 0U;
+    }
+    uint32_t all = 1;
+    for (size_t e = 0; e < n; ++e) all &= less[e];
+    if (all == 0) return false;
   }
   return true;
 }
 
 void sort(Keyed& entries) {
-  if (is_sorted(entries)) return;
   for (size_t k = entries.keys.size(); k-- > 0;) {
     const int64_t last = std::max<int64_t>(entries.extents[k], 1) - 1;
     const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(last)));
     for (int shift = 0; shift < bits; shift += kDigitBits) counting_pass(entries, k, shift);
+  }
+}
+
+void check_range(const Column& column, size_t dimension, int64_t extent) {
+  uint32_t largest = 0;
+  for (const uint32_t c : column) largest = std::max(largest, c);
+  if (column.empty() || largest < extent) return;
+  for (const uint32_t c : column) {
+    if (c < extent) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("coordinate {} of dimension {} is out of range, expected less than {}",
+                            c, dimension, extent));
   }
 }
 
@@ -84,13 +110,7 @@ Keyed keyed(Coo entries, const Format& format) {
     if (entries.coords[d].size() != n) {
       throw Error(ExitCode::internal, "coordinate columns and values differ in length");
     }
-    for (size_t e = 0; e < n; ++e) {
-      if (entries.coords[d][e] < entries.shape[d]) continue;
-      throw Error(
-          ExitCode::rejected,
-          fmt::format("coordinate {} of dimension {} is out of range, expected less than {}",
-                      entries.coords[d][e], d, entries.shape[d]));
-    }
+    check_range(entries.coords[d], d, entries.shape[d]);
   }
   if (!block.empty()) {
     Column offset(n, 0);
@@ -117,7 +137,7 @@ Keyed keyed(Coo entries, const Format& format) {
   return result;
 }
 
-[[noreturn]] void duplicate(const Keyed& entries, const Format& format, size_t e) {
+[[noreturn]] void report_duplicate(const Keyed& entries, const Format& format, size_t e) {
   std::vector<uint64_t> coords(format.mode_order.size());
   for (size_t l = 0; l < coords.size(); ++l) {
     coords[static_cast<size_t>(format.mode_order[l])] = entries.keys[l][e];
@@ -134,6 +154,16 @@ Keyed keyed(Coo entries, const Format& format) {
               fmt::format("coordinate [{}] (counted from 0) occurs twice, expected every "
                           "coordinate at most once",
                           fmt::join(coords, ",")));
+}
+
+/// Puts the entries in order; none may occur twice.
+void order(Keyed& entries, const Format& format) {
+  if (ascending(entries)) return;
+  sort(entries);
+  if (ascending(entries)) return;
+  for (size_t e = 1; e < entries.values.size(); ++e) {
+    if (same_as_previous(entries, e)) report_duplicate(entries, format, e);
+  }
 }
 
 /// Turns sorted keys into levels. position_[e] is the position of entry e in the level built last;
@@ -215,10 +245,14 @@ class LevelBuilder {
     require_memory(saturating_product(parents_ + 1, sizeof(uint32_t)), fmt::format("level {}", l));
     level.pos.assign(parents_ + 1, 0);
     uint64_t children = 0;
-    for (size_t e = 0; e < entries_.values.size(); ++e) {
-      if (!starts_position(l, end, e)) continue;
-      ++level.pos[parent(e) + 1];
-      ++children;
+    const size_t n = entries_.values.size();
+    const bool innermost = end == entries_.keys.size();  // every entry starts a position
+    for (size_t e = 0; e < n;) {
+      const uint32_t p = parent(e);
+      uint32_t here = 0;
+      for (; e < n && parent(e) == p; ++e) here += innermost || starts_position(l, end, e) ? 1 : 0;
+      level.pos[p + 1] = here;
+      children += here;
     }
     for (size_t p = 0; p < parents_; ++p) level.pos[p + 1] += level.pos[p];
     return children;
@@ -310,10 +344,7 @@ Storage from_coo(Coo entries, const Format& format, float fill) {
   storage.format = format;
   storage.fill = fill;
   Keyed sorted = keyed(std::move(entries), format);
-  sort(sorted);
-  for (size_t e = 1; e < sorted.values.size(); ++e) {
-    if (compare_with_previous(sorted, e) == 0) duplicate(sorted, format, e);
-  }
+  order(sorted, format);
   LevelBuilder builder(sorted, format);
   storage.levels = builder.build();
   storage.values = builder.values(fill);

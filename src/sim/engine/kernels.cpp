@@ -83,6 +83,11 @@ template <typename Block>
   return all;
 }
 
+inline void pick_plain(const uint32_t* words, const uint32_t* source, uint32_t absent,
+                       uint32_t* out, uint32_t n) {
+  for (uint32_t k = 0; k < n; ++k) out[k] = source[k] == kAbsent ? absent : words[source[k]];
+}
+
 [[gnu::always_inline]] inline uint32_t largest_any(const uint32_t* words, uint32_t n) {
   uint32_t largest = 0;
   for (uint32_t k = 0; k < n; ++k) largest = std::max(largest, words[k]);
@@ -142,6 +147,21 @@ FUSEFLOW_AVX2 References gather_avx2(const uint32_t* refs, const float* values, 
                                      float fill, float* out, uint32_t n) {
   return gather_any(refs, values, size, fill, out, n, Avx2Gather());
 }
+/// Eight at a time: which sources are absent cannot be predicted.
+FUSEFLOW_AVX2 void pick_avx2(const uint32_t* words, const uint32_t* source, uint32_t absent,
+                             uint32_t* out, uint32_t n) {
+  const __m256i nowhere = _mm256_set1_epi32(static_cast<int>(kAbsent));
+  const __m256i otherwise = _mm256_set1_epi32(static_cast<int>(absent));
+  uint32_t k = 0;
+  for (; k + 8 <= n; k += 8) {
+    const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + k));
+    const __m256i known = _mm256_andnot_si256(_mm256_cmpeq_epi32(from, nowhere), nowhere);
+    const __m256i picked = _mm256_mask_i32gather_epi32(
+        otherwise, reinterpret_cast<const int*>(words), from, known, sizeof(uint32_t));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + k), picked);
+  }
+  pick_plain(words, source + k, absent, out + k, n - k);
+}
 FUSEFLOW_AVX2 References references_avx2(const uint32_t* refs, uint32_t n) {
   return references_any(refs, n);
 }
@@ -175,6 +195,14 @@ References gather(const uint32_t* refs, const float* values, uint32_t size, floa
   if (have_avx2()) return gather_avx2(refs, values, size, fill, out, n);
 #endif
   return gather_any(refs, values, size, fill, out, n, PlainGather());
+}
+
+void pick(const uint32_t* words, const uint32_t* source, uint32_t absent, uint32_t* out,
+          uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return pick_avx2(words, source, absent, out, n);
+#endif
+  pick_plain(words, source, absent, out, n);
 }
 
 References references(const uint32_t* refs, uint32_t n) {

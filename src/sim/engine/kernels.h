@@ -17,6 +17,10 @@ References references(const uint32_t* refs, uint32_t n);
 References gather(const uint32_t* refs, const float* values, uint32_t size, float fill, float* out,
                   uint32_t n);
 
+/// out[k] = words[source[k]], or `absent` where source[k] is kAbsent.
+void pick(const uint32_t* words, const uint32_t* source, uint32_t absent, uint32_t* out,
+          uint32_t n);
+
 /// Whether words[k] = words[0] + k for all k < n.
 bool is_run(const uint32_t* words, uint32_t n);
 /// Whether words[k] = words[0] for all k < n.

@@ -5,6 +5,7 @@
 
 #include "graph/blocks.h"
 #include "sim/engine/along.h"
+#include "sim/engine/kernels.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -380,10 +381,7 @@ class JoinNode final : public EngineNode {
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
                                              : bits_of(node_.init);
-      const uint32_t* source = group.source.data();
-      for (uint32_t k = 0; k < given_; ++k) {
-        out[k] = source[k] == kAbsent ? pad : in[source[k]];
-      }
+      kernels::pick(in, group.source.data(), pad, out.get(), given_);
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
     }
     const Port& port = *ports[group.first + input];
