@@ -94,6 +94,17 @@ inline void pick_plain(const uint32_t* words, const uint32_t* source, uint32_t a
   return largest;
 }
 
+[[gnu::always_inline]] inline uint32_t count_same_any(const float* values, float value,
+                                                      uint32_t n) {
+  uint32_t count = 0;
+  if (value != value) {
+    for (uint32_t k = 0; k < n; ++k) count += values[k] != values[k] ? 1U : 0U;
+  } else {
+    for (uint32_t k = 0; k < n; ++k) count += values[k] == value ? 1U : 0U;
+  }
+  return count;
+}
+
 [[gnu::always_inline]] inline void add_any(float* sums, const float* values, uint32_t n) {
   for (uint32_t k = 0; k < n; ++k) sums[k] += values[k];
 }
@@ -174,6 +185,9 @@ FUSEFLOW_AVX2 bool is_same_avx2(const uint32_t* words, uint32_t n) {
 FUSEFLOW_AVX2 uint32_t largest_avx2(const uint32_t* words, uint32_t n) {
   return largest_any(words, n);
 }
+FUSEFLOW_AVX2 uint32_t count_same_avx2(const float* values, float value, uint32_t n) {
+  return count_same_any(values, value, n);
+}
 FUSEFLOW_AVX2 void add_avx2(float* sums, const float* values, uint32_t n) {
   add_any(sums, values, n);
 }
@@ -231,6 +245,13 @@ uint32_t largest(const uint32_t* words, uint32_t n) {
   if (have_avx2()) return largest_avx2(words, n);
 #endif
   return largest_any(words, n);
+}
+
+uint32_t count_same(const float* values, float value, uint32_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return count_same_avx2(values, value, n);
+#endif
+  return count_same_any(values, value, n);
 }
 
 void add_to(float* sums, const float* values, uint32_t n) {

@@ -4,6 +4,7 @@
 
 #include "graph/blocks.h"
 #include "sim/engine/along.h"
+#include "sim/engine/kernels.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -12,26 +13,25 @@ std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id);
 
 namespace {
 
-/// Tokens picked out of a batch: structure, where each comes from, and the step that gives it.
+/// Tokens picked out of a batch: structure, and where each comes from, which is also the step that
+/// gives it.
 struct Picked {
   std::shared_ptr<Structure> structure = new_structure();
-  std::vector<uint32_t> source;  ///< position in the batch; 0 for stops
-  std::vector<uint32_t> at;      ///< step
+  std::vector<uint32_t> at;
 
-  void payload(uint32_t from, uint32_t step) {
-    source.push_back(from);
+  void payload(uint32_t step) {
     at.push_back(step);
     ++structure->count;
   }
   void stop(uint16_t level, uint32_t bits, uint32_t step) {
     structure->stops.push_back({structure->count, level, bits});
-    payload(0, step);
+    payload(step);
   }
   Payload gather(const uint32_t* words) const {
     if (words == nullptr) return {};
-    const size_t n = source.size();
+    const size_t n = at.size();
     auto out = allocate_payload(n);
-    for (size_t k = 0; k < n; ++k) out[k] = words[source[k]];
+    for (size_t k = 0; k < n; ++k) out[k] = words[at[k]];
     for (const Stop& stop : structure->stops) out[stop.at] = 0;
     return {out, out.get()};
   }
@@ -57,9 +57,43 @@ class FilterNode final : public EngineNode {
       arrivals.push_back(batches.back().arrivals);
       check_like(batches.front(), batches.back());
     }
-    const Picked picked = pick(batches[0], n);
     const TimeRef steps = step_times(pace_, arrivals, n);
     count_steps(n, steps);
+    ended_ = !batches[0].stops.empty() && batches[0].stops.back().done();
+    if (keeps_all(batches[0], n)) {
+      pass_on(batches, n, steps);
+    } else {
+      give_some(batches, n, steps);
+    }
+    return true;
+  }
+
+ private:
+  /// Most batches have nothing to drop where values are only seldom the one.
+  bool keeps_all(const Batch& batch, uint32_t n) const {
+    if (ports[0]->blocks) return false;
+    const float* values = batch.payload.values();
+    const auto at_stops = std::count_if(
+        batch.stops.begin(), batch.stops.end(),
+        [&](const Stop& stop) { return same_value(values[batch.at(stop)], node_.init); });
+    return kernels::count_same(values, node_.init, n) == at_stops;
+  }
+
+  void pass_on(const std::vector<Batch>& batches, uint32_t n, const TimeRef& steps) {
+    if (log.wanted) log_step(true, n);
+    std::vector<Payload> given;
+    for (size_t i = 1; i < ports.size(); ++i) {
+      const Payload& payload = batches[i].payload;
+      given.push_back(reads_output(i - 1) ? keeping(payload, *ports[i], n) : Payload{});
+    }
+    take(0, ports.size(), n, steps);
+    for (size_t i = 1; i < ports.size(); ++i) {
+      give_like(i - 1, batches[0], n, given[i - 1], steps);
+    }
+  }
+
+  void give_some(const std::vector<Batch>& batches, uint32_t n, const TimeRef& steps) {
+    const Picked picked = pick(batches[0], n);
     if (log.wanted) log_steps(picked, n);
     std::vector<Payload> given;
     for (size_t i = 1; i < ports.size(); ++i) {
@@ -67,28 +101,27 @@ class FilterNode final : public EngineNode {
       given.push_back(keeping(picked.gather(words), *ports[i], n));
     }
     take(0, ports.size(), n, steps);
-    if (picked.structure->count == 0) return true;
+    if (picked.structure->count == 0) return;
     const TimeRef times = sample(steps, picked.at, n, pace_.interval);
     for (size_t i = 1; i < ports.size(); ++i) give(i - 1, picked.structure, given[i - 1], times);
-    return true;
   }
 
- private:
+  void log_step(bool keep, uint32_t count) {
+    log.add(keep ? 1 : 0, count, [&](StepType& type) {
+      for (size_t i = 0; i < ports.size(); ++i) type.need(i, 1, 1);
+      for (size_t o = 0; keep && o < outputs.size(); ++o) type.give(o);
+      type.cost = pace_.interval;
+    });
+  }
+
   void log_steps(const Picked& picked, uint32_t n) {
-    const auto add = [this](bool keep, uint32_t count) {
-      log.add(keep ? 1 : 0, count, [&](StepType& type) {
-        for (size_t i = 0; i < ports.size(); ++i) type.need(i, 1, 1);
-        for (size_t o = 0; keep && o < outputs.size(); ++o) type.give(o);
-        type.cost = pace_.interval;
-      });
-    };
     uint32_t k = 0;
     for (const uint32_t at : picked.at) {
-      add(false, at - k);
-      add(true, 1);
+      log_step(false, at - k);
+      log_step(true, 1);
       k = at + 1;
     }
-    add(false, n - k);
+    log_step(false, n - k);
   }
 
   /// A block is dropped if all of its elements are the value.
@@ -107,13 +140,12 @@ class FilterNode final : public EngineNode {
     uint32_t k = 0;
     const auto elements = [&](uint32_t last) {
       for (; k < last; ++k) {
-        if (differs(values + k)) picked.payload(k, k);
+        if (differs(values + k)) picked.payload(k);
       }
     };
     for (const Stop& stop : batch.stops) {
       elements(batch.at(stop));
       picked.stop(stop.level, stop.bits, k++);
-      ended_ = stop.done();
     }
     elements(n);
     return picked;
@@ -203,11 +235,11 @@ class DropNode final : public EngineNode {
     log_steps(StepCodes::elements(), last - first - opened, 1, 0);
     if (!in_fiber_) {
       if (held_) inner.stop(0, 1, first);
-      outer.payload(first, first);
+      outer.payload(first);
       held_ = false;
       in_fiber_ = true;
     }
-    for (uint32_t k = first; k < last; ++k) inner.payload(k, k);
+    for (uint32_t k = first; k < last; ++k) inner.payload(k);
   }
 
   void end_fiber(const Stop& stop, uint32_t k, Picked& outer, Picked& inner) {
