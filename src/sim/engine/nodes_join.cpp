@@ -197,17 +197,18 @@ class JoinNode final : public EngineNode {
     uint8_t* logged = logged_.data();
     uint32_t both = 0;  // coordinates that both have
     while (i < i_end && j < j_end) {
-      const uint32_t ca = crd_a[i];
-      const uint32_t cb = crd_b[j];
+      const uint64_t ca = crd_a[i];
+      const uint64_t cb = crd_b[j];
       if (kBound) t = std::max(t, std::max(a.times[i], b.times[j]));
       take_a[i] = t;
       take_b[j] = t;
-      const uint32_t le = ca <= cb ? 1 : 0;
-      const uint32_t ge = cb <= ca ? 1 : 0;
+      // Not comparisons, of which compilers make branches.
+      const auto le = static_cast<uint32_t>((ca - cb - 1) >> 63);
+      const auto ge = static_cast<uint32_t>((cb - ca - 1) >> 63);
       source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
       source_b[m] = kKind != 0 ? j | (ge - 1) : j;
       times[m] = t;
-      if (kKind == 1) crd[m] = le != 0 ? ca : cb;
+      if (kKind == 1) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
       if (kLog) *logged++ = types[le | ge << 1];
       both += le & ge;
       m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
