@@ -6,6 +6,7 @@
 
 #include "sim/engine/along.h"
 #include "sim/engine/credit_times.h"
+#include "sim/engine/growth.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -18,13 +19,12 @@ class WriteNode final : public EngineNode {
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
         level_(node_.kind == NodeKind::write_level),
         main_(node_.inputs.size() - 1),
-        volume_(static_cast<size_t>(tensor_.format.block_volume())) {
-    const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
-    first_dense_ = below - std::min(below, main_);
-    for (size_t l = first_dense_; l < below; ++l) {
-      const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
-      const int64_t block = tensor_.format.block.empty() ? 1 : tensor_.format.block[dimension];
-      extents_.push_back((tensor_.shape[dimension].value + block - 1) / block);
+        volume_(static_cast<size_t>(tensor_.format.block_volume())),
+        below_(level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size()),
+        growth_(tensor_, below_) {
+    first_dense_ = below_ - std::min(below_, main_);
+    for (size_t l = first_dense_; l < below_; ++l) {
+      extents_.push_back(level_extent(tensor_, l));
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     coordinates_.resize(main_);
@@ -253,6 +253,7 @@ class WriteNode final : public EngineNode {
   // --- what is stored ---
 
   void store() {
+    make_room();
     uint32_t k = 0;
     next_outer_.assign(main_, 0);
     for (const Stop& stop : batch_.stops) {
@@ -270,6 +271,13 @@ class WriteNode final : public EngineNode {
       }
     }
     store_elements(k, n_);
+  }
+
+  void make_room() {
+    growth_.add_fibers(batch_.stops.size());  // each has a stop
+    const size_t more = n_ - batch_.stops.size();
+    if (level_) return growth_.make_room(written_.crd, written_.crd.size() + more);
+    if (main_ == 0) growth_.make_room(written_.values, written_.values.size() + more * volume_);
   }
 
   /// The outer coordinates in force at an inner token.
@@ -316,11 +324,16 @@ class WriteNode final : public EngineNode {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
       const auto position = static_cast<size_t>(place());
-      if (position >= written_.values.size()) written_.values.resize(position + 1, tensor_.fill);
+      if (position >= written_.values.size()) fill_up_to(position + 1);
       written_.values[position] = values[k];
       if (timed_) put_value(position, k);
       if (depth(main_) <= 1) row_event(k, coordinates_[0] + 1);
     }
+  }
+
+  void fill_up_to(size_t end) {
+    growth_.make_room(written_.values, end);
+    written_.values.resize(end, tensor_.fill);
   }
 
   void place_blocks(const uint32_t* names, uint32_t first, uint32_t last) {
@@ -330,9 +343,7 @@ class WriteNode final : public EngineNode {
       }
       const size_t position =
           main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume_;
-      if (position + volume_ > written_.values.size()) {
-        written_.values.resize(position + volume_, tensor_.fill);
-      }
+      if (position + volume_ > written_.values.size()) fill_up_to(position + volume_);
       std::copy_n(context_.blocks->block(names[k], static_cast<int64_t>(volume_)), volume_,
                   written_.values.begin() + static_cast<int64_t>(position));
       if (timed_) put_value(position, k);
@@ -416,6 +427,8 @@ class WriteNode final : public EngineNode {
   const bool level_;
   const size_t main_;    // the input written; those before it are coordinates
   const size_t volume_;  // of the tensor's blocks
+  const size_t below_;   // the levels above what is written
+  Growth growth_;        // of what is written
   size_t first_dense_ = 0;
   std::vector<int64_t> extents_;  // of the dense levels whose coordinates are given
   std::vector<int64_t> coordinates_;

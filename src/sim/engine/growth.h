@@ -1,0 +1,47 @@
+// Room for what writers store, whose size can be told before it is complete: moving it to twice the
+// room again and again would copy it once more and touch twice the memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow::engine {
+
+/// Coordinates of level `level` of a tensor (with blocks: of blocks).
+int64_t level_extent(const Tensor& tensor, size_t level);
+
+/// How large the array of a level's coordinates or of the values will be: by the number of
+/// positions where all levels are dense, else by how many fibers are there of those that will be,
+/// if that is known. Fibers hold as much as there happens to be.
+class Growth {
+ public:
+  /// Of the coordinates of level `level`, or of the values (levels().size()).
+  Growth(const Tensor& tensor, size_t level);
+
+  void add_fibers(size_t count) { fibers_ += static_cast<int64_t>(count); }
+
+  /// Makes room up to `end`, and for what is expected behind it; that is not touched before it is
+  /// needed.
+  template <typename T>
+  void make_room(std::vector<T>& array, size_t end) const {
+    constexpr size_t kMargin = 16;  // one in so many: fibers still to come may be longer
+    constexpr size_t kMost = 64;    // times `end`: the first fibers may be the longest
+    const auto parts = by_fiber_ ? fibers_ : static_cast<int64_t>(end / volume_);
+    if (end <= array.capacity() || parts <= 0 || parts >= parts_) return;
+    const double expected =
+        static_cast<double>(end) * static_cast<double>(parts_) / static_cast<double>(parts);
+    const auto room = static_cast<size_t>(std::min(expected, static_cast<double>(end * kMost)));
+    array.reserve(room + room / kMargin);
+  }
+
+ private:
+  size_t volume_;  // of the blocks
+  bool by_fiber_;
+  int64_t parts_ = 1;   // fibers or positions in all; 0: not known
+  int64_t fibers_ = 0;  // that have ended
+};
+
+}  // namespace fuseflow::engine
