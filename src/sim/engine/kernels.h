@@ -21,6 +21,10 @@ References gather(const uint32_t* refs, const float* values, uint32_t size, floa
 void pick(const uint32_t* words, const uint32_t* source, uint32_t absent, uint32_t* out,
           uint32_t n);
 
+/// The first k with a reference that is neither kAbsent nor one of the `count` from `low` on; n if
+/// there is none.
+uint32_t find_outside(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t count);
+
 /// Whether words[k] = words[0] + k for all k < n.
 bool is_run(const uint32_t* words, uint32_t n);
 /// Whether words[k] = words[0] for all k < n.

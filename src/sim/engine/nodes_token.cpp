@@ -67,7 +67,10 @@ class ArrayNode final : public TokenNode {
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
         storage_(context.storage(node_.tensor)) {
     if (storage_ == nullptr) missing_data(tensor_.name);
-    if (timed_memory()) make_sides(2);
+    if (!timed_memory()) return;
+    make_sides(2);
+    start_ = context.addresses->values(node_.tensor);
+    bytes_ = static_cast<uint64_t>(element_bytes(tensor_.type));
   }
   // Steps that wait for rows look at each reference.
   bool takes_folded(size_t) const override { return gate.writer() < 0; }
@@ -131,9 +134,7 @@ class ArrayNode final : public TokenNode {
   /// Memory: the references of tokens first .. last-1, before the s-th stop.
   void log_fiber(const Batch& input, size_t s, uint32_t first, uint32_t last) {
     if (input.payload.folded == nullptr) {
-      const uint32_t* refs = input.payload.words();
-      for (uint32_t k = first; k < last; ++k) log_element(refs[k]);
-      return;
+      return log_references(input.payload.words() + first, last - first);
     }
     const Run run = run_of(input, s, first);
     if (run.step == 0) {
@@ -141,16 +142,33 @@ class ArrayNode final : public TokenNode {
       quiet_ += last - first - 1;
       return;
     }
-    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
     fetch_each(
-        0, context_.addresses->values(node_.tensor) + bytes * run.first, bytes, last - first,
+        0, start_ + bytes_ * run.first, bytes_, last - first,
         [this](uint32_t fetched) { log_fetched(fetched); },
         [this](uint32_t count) { quiet_ += count; });
   }
+  void log_references(const uint32_t* refs, uint32_t n) {
+    for (uint32_t k = 0; k < n; ++k) {
+      const Run burst = last_burst_references();
+      const uint32_t inside = kernels::find_outside(refs + k, n - k, burst.first, burst.step);
+      quiet_ += inside;
+      k += inside;
+      if (k < n) log_element(refs[k]);
+    }
+  }
+  /// The first of the references whose values are in the burst requested last, and how many (as
+  /// step); none if they do not fill the burst.
+  Run last_burst_references() const {
+    const uint64_t size = context_.addresses->burst_bytes();
+    const uint64_t offset = last_burst_[0] - start_;  // large if the burst starts before
+    const bool none = last_burst_[0] == kNoBurst || size % bytes_ != 0 || offset % bytes_ != 0 ||
+                      offset / bytes_ >= kAbsent || size / bytes_ >= kAbsent;
+    if (none) return {0, 0};
+    return {static_cast<uint32_t>(offset / bytes_), static_cast<uint32_t>(size / bytes_)};
+  }
   void log_element(uint32_t reference) {
-    const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
-    const uint64_t start = context_.addresses->values(node_.tensor);
-    const uint32_t fetched = reference == kAbsent ? 0 : fetch(0, start + bytes * reference, bytes);
+    const uint32_t fetched =
+        reference == kAbsent ? 0 : fetch(0, start_ + bytes_ * reference, bytes_);
     if (fetched > 0) return log_fetched(fetched);
     ++quiet_;
   }
@@ -197,7 +215,10 @@ class ArrayNode final : public TokenNode {
   const Storage* storage_;
   kernels::References found_;   // of the batch at hand
   std::vector<uint32_t> refs_;  // words of folded references
-  uint32_t quiet_ = 0;          // steps not logged yet that request nothing
+  // where memory takes time
+  uint64_t start_ = 0;  // of the values
+  uint64_t bytes_ = 0;  // of one
+  uint32_t quiet_ = 0;  // steps not logged yet that request nothing
 };
 
 class LocateNode final : public TokenNode {

@@ -178,6 +178,20 @@ class WriteNode final : public EngineNode {
     }
   }
 
+  /// The same for elements one behind the other, written by output 0 in the steps of tokens
+  /// first .. last-1.
+  void put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last) {
+    const uint64_t size = context_.addresses->burst_bytes();
+    while (first < last) {
+      put(0, address, bytes, first);
+      const uint64_t inside = address - last_burst_[0];
+      const uint64_t whole = std::max<uint64_t>(1, (size - inside) / bytes);
+      const auto count = static_cast<uint32_t>(std::min<uint64_t>(whole, last - first));
+      first += count;
+      address += count * bytes;
+    }
+  }
+
   void end_burst(size_t output, uint32_t at) {
     if (last_burst_[output] == kNoBurst) return;
     bursts[output].push_back(last_burst_[output]);
@@ -294,9 +308,7 @@ class WriteNode final : public EngineNode {
     advance_outer(first);
     if (level_) {
       const uint32_t* crd = batch_.payload.words();
-      for (uint32_t k = first; timed_ && k < last; ++k) {
-        put(0, coordinates_start() + 4 * (written_.crd.size() + k - first), 4, k);
-      }
+      if (timed_) put_row(coordinates_start() + 4 * written_.crd.size(), 4, first, last);
       written_.crd.insert(written_.crd.end(), crd + first, crd + last);
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][last - 1];
@@ -306,10 +318,10 @@ class WriteNode final : public EngineNode {
     if (ports[main_]->blocks) return place_blocks(batch_.payload.words(), first, last);
     const float* values = batch_.payload.values();
     if (main_ == 0) {
-      for (uint32_t k = first; timed_ && k < last; ++k) {
-        put_value(written_.values.size() + k - first, k);
-      }
-      for (uint32_t k = first; depth(main_) <= 1 && k < last; ++k) {
+      const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
+      if (timed_) put_row(values_start() + bytes * written_.values.size(), bytes, first, last);
+      const bool single = depth(main_) <= 1;  // each value is a row
+      for (uint32_t k = first; single && k < last; ++k) {
         row_event(k, static_cast<int64_t>(written_.values.size()) + k - first + 1);
       }
       written_.values.insert(written_.values.end(), values + first, values + last);
@@ -355,9 +367,10 @@ class WriteNode final : public EngineNode {
   uint64_t coordinates_start() const {
     return context_.addresses->level(node_.tensor, node_.level, Addresses::coordinates);
   }
+  uint64_t values_start() const { return context_.addresses->values(node_.tensor); }
   void put_value(size_t position, uint32_t at) {
     const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
-    put(0, context_.addresses->values(node_.tensor) + bytes * position, bytes * volume_, at);
+    put(0, values_start() + bytes * position, bytes * volume_, at);
   }
 
   int64_t place() const {
