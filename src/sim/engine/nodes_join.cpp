@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "graph/blocks.h"
 #include "sim/engine/along.h"
@@ -117,15 +118,14 @@ class JoinNode final : public EngineNode {
         group.times = group.expanded.data();
       }
     }
-    takes_.clear();
-    for (Group& group : groups_) {
-      takes_.emplace_back(pace_.interval);
-      group.takes = takes_.back().reserve(group.n);
-    }
-    times_ = TimesBuilder(pace_.interval);
-    out_times_ = times_.reserve(capacity_);
     structure_ = new_structure();
     crd_ = allocate_payload(capacity_);
+    takes_.clear();
+    for (size_t g = 0; g < groups_.size(); ++g) takes_.emplace_back(pace_.interval);
+    if (log.wanted) return;  // times come later
+    for (size_t g = 0; g < groups_.size(); ++g) groups_[g].takes = takes_[g].reserve(groups_[g].n);
+    times_ = TimesBuilder(pace_.interval);
+    out_times_ = times_.reserve(capacity_);
   }
 
   void merge() {
@@ -160,7 +160,7 @@ class JoinNode final : public EngineNode {
   }
   template <int kKind>
   void merge_two_of() {
-    if (log.wanted) return run<kKind, false, true>();  // times come later
+    if (log.wanted) return run<kKind, false, true>();
     return bound_ ? run<kKind, true, false>() : run<kKind, false, false>();
   }
 
@@ -192,22 +192,23 @@ class JoinNode final : public EngineNode {
     uint8_t types[4] = {};  // of steps that take from a (1), b (2), both
     if (kLog) {
       for (uint32_t taken = 1; taken < 4; ++taken) types[taken] = type_of_step(kKind, taken);
-      logged_.resize(i_end - i + (j_end - j));
     }
-    uint8_t* logged = logged_.data();
+    uint8_t* logged = kLog ? log.put_mixed(i_end - i + (j_end - j)) : nullptr;
     uint32_t both = 0;  // coordinates that both have
     while (i < i_end && j < j_end) {
       const uint64_t ca = crd_a[i];
       const uint64_t cb = crd_b[j];
       if (kBound) t = std::max(t, std::max(a.times[i], b.times[j]));
-      take_a[i] = t;
-      take_b[j] = t;
+      if (!kLog) {
+        take_a[i] = t;
+        take_b[j] = t;
+        times[m] = t;
+      }
       // Not comparisons, of which compilers make branches.
       const auto le = static_cast<uint32_t>((ca - cb - 1) >> 63);
       const auto ge = static_cast<uint32_t>((cb - ca - 1) >> 63);
       source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
       source_b[m] = kKind != 0 ? j | (ge - 1) : j;
-      times[m] = t;
       if (kKind == 1) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
       if (kLog) *logged++ = types[le | ge << 1];
       both += le & ge;
@@ -217,7 +218,7 @@ class JoinNode final : public EngineNode {
       t += interval;
     }
     const uint32_t steps = i + j - met - both;
-    if (kLog) std::copy_n(logged_.data(), steps, log.put_mixed(steps));
+    if (kLog) log.take_back_mixed(i_end - met + j_end - steps);
     if (kKind != 1) {
       for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
     }
@@ -236,19 +237,32 @@ class JoinNode final : public EngineNode {
     if (from.at >= end || !ended.at_stop()) return;
     const bool keep =
         node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
-    if (log.wanted) log.put(type_of((keep ? 1U : 0U) | 2U << one), end - from.at);
+    const uint32_t n = end - from.at;
+    if (log.wanted) {
+      log.put(type_of((keep ? 1U : 0U) | 2U << one), n);
+      if (steps_ == 0) first_step_ = next_;
+      steps_ += n;
+      next_ += n * pace_.interval;
+    } else {
+      drain_times(from, ended, n, keep);
+    }
+    if (keep) {
+      std::iota(from.source.begin() + given_, from.source.begin() + given_ + n, from.at);
+      std::fill_n(groups_[other].source.begin() + given_, n, kAbsent);
+      std::copy_n(from.crd + from.at, n, crd_.get() + given_);
+      given_ += n;
+    }
+    from.at = end;
+  }
+  void drain_times(Group& from, const Group& ended, uint32_t n, bool keep) {
     const int64_t stop_arrival = bound_ ? ended.times[ended.at] : 0;
-    for (; from.at < end; ++from.at) {
+    for (uint32_t k = 0; k < n; ++k) {
       int64_t t = next_;
-      if (bound_) t = std::max(t, std::max(from.times[from.at], stop_arrival));
+      if (bound_) t = std::max(t, std::max(from.times[from.at + k], stop_arrival));
       if (steps_++ == 0) first_step_ = t;
       next_ = t + pace_.interval;
-      from.takes[from.at] = t;
-      if (!keep) continue;
-      from.source[given_] = from.at;
-      groups_[other].source[given_] = kAbsent;
-      crd_[given_] = from.crd[from.at];
-      out_times_[given_++] = t;
+      from.takes[from.at + k] = t;
+      if (keep) out_times_[given_ + k] = t;
     }
   }
 
@@ -279,7 +293,7 @@ class JoinNode final : public EngineNode {
       const bool has = !group.at_stop() && group.crd[group.at] == least;
       group.source[given_] = has ? group.at : kAbsent;
       if (!has) continue;
-      group.takes[group.at++] = t;
+      note_take(group, t);
       ++have;
     }
     const bool keep = node_.kind == NodeKind::unite ||
@@ -288,7 +302,17 @@ class JoinNode final : public EngineNode {
     log_step(keep, false);
     if (!keep) return;
     crd_[given_] = least;
-    out_times_[given_++] = t;
+    note_give(t);
+  }
+
+  /// The next token of the group is taken, or given, at a time; which is noted if it is known.
+  void note_take(Group& group, int64_t t) {
+    if (!log.wanted) group.takes[group.at] = t;
+    ++group.at;
+  }
+  void note_give(int64_t t) {
+    if (!log.wanted) out_times_[given_] = t;
+    ++given_;
   }
 
   /// Which groups the step at hand has taken from follows from their sources.
@@ -327,13 +351,13 @@ class JoinNode final : public EngineNode {
         disagree("two inputs of one space differ in structure");
       }
       group.source[given_] = group.at;
-      group.takes[group.at++] = t;
+      note_take(group, t);
       ++group.stop;
     }
     log_step(true, true);
     structure_->stops.push_back({given_, like.level, like.bits});
     crd_[given_] = 0;
-    out_times_[given_++] = t;
+    note_give(t);
     ended_ = like.done();
   }
 
@@ -349,8 +373,7 @@ class JoinNode final : public EngineNode {
 
   void finish() {
     structure_->count = given_;
-    times_.commit(given_);
-    const TimeRef steps{given_ > 0 ? times_.finish() : nullptr, 0, 0};
+    const TimeRef steps = times_of(times_, given_);
     if (given_ > 0) {
       const StructureRef structure = structure_;
       give(0, structure, {crd_, crd_.get()}, steps);
@@ -364,9 +387,14 @@ class JoinNode final : public EngineNode {
     for (size_t g = 0; g < groups_.size(); ++g) {
       Group& group = groups_[g];
       if (group.at == 0) continue;
-      takes_[g].commit(group.at);
-      take(group.first, group.size, group.at, {takes_[g].finish(), 0, 0});
+      take(group.first, group.size, group.at, times_of(takes_[g], group.at));
     }
+  }
+  /// The first n times that were noted.
+  TimeRef times_of(TimesBuilder& noted, uint32_t n) const {
+    if (log.wanted || n == 0) return long_ago();
+    noted.commit(n);
+    return {noted.finish(), 0, 0};
   }
 
   void give_payload(size_t output, const Group& group, size_t input, const StructureRef& structure,
@@ -407,7 +435,6 @@ class JoinNode final : public EngineNode {
   int64_t first_step_ = 0;
   uint32_t steps_ = 0;
   uint32_t given_ = 0;
-  std::vector<uint8_t> logged_;
   std::vector<TimesBuilder> takes_;
   TimesBuilder times_;
   int64_t* out_times_ = nullptr;

@@ -108,9 +108,6 @@ bool PortCursor::next_segment() {
   return true;
 }
 
-namespace {
-
-/// Any number of tokens, all long ago: they delay nobody, and cost nothing.
 const TimeRef& long_ago() {
   static const TimeRef times = [] {
     auto all = std::make_shared<Times>();
@@ -120,8 +117,6 @@ const TimeRef& long_ago() {
   }();
   return times;
 }
-
-}  // namespace
 
 void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
                   uint32_t first_stop, Payload payload, const TimeRef& times) {

@@ -20,6 +20,10 @@ namespace fuseflow::engine {
 
 inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in two of them
 
+/// Any number of tokens, all long ago: they delay nobody, and cost nothing. For times that are
+/// worked out elsewhere.
+const TimeRef& long_ago();
+
 /// The next tokens of a port: a stretch of one segment.
 struct Batch {
   StructureRef structure;

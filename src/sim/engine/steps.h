@@ -100,6 +100,11 @@ class StepLog {
     runs.back().count += count;
     return mixed.extend(count);
   }
+  /// Fewer were written: the last `count` are no steps.
+  void take_back_mixed(uint32_t count) {
+    runs.back().count -= count;
+    mixed.drop_back(count);
+  }
   /// What the steps take of the host's memory.
   size_t bytes() const { return runs.size() * sizeof(StepRun) + mixed.size(); }
 

@@ -35,6 +35,7 @@ class TypeBytes {
     size_ -= count;
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(count), size_, bytes_.begin());
   }
+  void drop_back(size_t count) { size_ -= count; }
   void clear() { size_ = 0; }
   void swap(TypeBytes& other) {
     bytes_.swap(other.bytes_);
