@@ -157,13 +157,13 @@ TEST(Replay, LinesOfStepsAreThoseOfTheRecurrence) {
     }
     Waits waits;
     for (uint32_t ports = random() % 3; ports > 0; --ports) {
-      waits.begin();
+      Waits::Adder port(waits);
       for (int64_t k = random() % 20; k < n; k += 1 + random() % 20) {
         const int64_t time = random() % 200;
-        waits.put(k, time);
+        port.put(k, time);
         bound(k, time);
       }
-      waits.end();
+      port.finish();
     }
     if (!good || !lines.solve(waits, n)) continue;
     ++solved;

@@ -88,9 +88,9 @@ class StepBatch {
       cut(takes[count], End::waits);
     }
     if (count == 0 || arrival(in, count - 1) <= p_.free_at) return;
-    waits_.begin();
-    for_arrivals(in, 0, count, [&](int64_t j, int64_t time) { waits_.put(takes[j], time); });
-    waits_.end();
+    Waits::Adder waits(waits_);
+    for_arrivals(in, 0, count, [&](int64_t j, int64_t time) { waits.put(takes[j], time); });
+    waits.finish();
   }
   /// What is there for a step is there for those behind it, until one takes.
   void wait_behind_takes(const MixedLanes::In& in, const Places& takes) {
@@ -102,12 +102,12 @@ class StepBatch {
       if (there <= 0) return;
     }
     if (arrival(in, ahead + count) <= p_.free_at) return;
-    waits_.begin();
+    Waits::Adder waits(waits_);
     for_arrivals(in, ahead, count + 1, [&](int64_t j, int64_t time) {
       const int64_t k = first_need(in, j == 0 ? 0 : takes[j - 1] + 1);
-      if (k < n_) waits_.put(k, time);
+      if (k < n_) waits.put(k, time);
     });
-    waits_.end();
+    waits.finish();
   }
   /// The first step from k on that needs something.
   int64_t first_need(const MixedLanes::In& in, int64_t k) const {
@@ -117,7 +117,7 @@ class StepBatch {
   void wait_at_needs(const MixedLanes::In& in, const Places& needs) {
     const int64_t most = n_ + kMostAhead;
     if (held(in) > most && arrival(in, most) <= p_.free_at) return;
-    waits_.begin();
+    Waits::Adder waits(waits_);
     int64_t taken = 0;
     for (int64_t j = 0; j < needs.count; ++j) {
       const MixedIn::Need need = in.types->needs[types_[needs[j]]];
@@ -125,10 +125,10 @@ class StepBatch {
         cut(needs[j], End::waits);
         break;
       }
-      waits_.put(needs[j], arrival(in, taken + need.need - 1));
+      waits.put(needs[j], arrival(in, taken + need.need - 1));
       taken += need.take;
     }
-    waits_.end();
+    waits.finish();
   }
 
   void wait_for(const MixedLanes::Credit& credit) {
@@ -177,8 +177,8 @@ class StepBatch {
       arrivals_.add_each(*in.times, in.at, first, in.delay, 0, n_);
     }
     if (waits_.any()) arrivals_.start(n_);
-    for (int64_t w = 0; w < waits_.count() && waits_.step(w) < n_; ++w) {
-      arrivals_.add(waits_.step(w), waits_.time(w));
+    for (const auto& [k, time] : waits_) {
+      if (k < n_) arrivals_.add(k, time);
     }
     solve();
     // Steps are never nearer to each other than they cost.

@@ -42,9 +42,8 @@ class StepLines {
     constexpr int64_t kWorth = 4;  // steps a wait
     if (waits.count() * kWorth > n + kWorth) return false;
     set(n);
-    for (int64_t w = 0; w < waits.count() && waits.step(w) < n; ++w) {
-      const int64_t k = waits.step(w);
-      const int64_t time = waits.time(w);
+    for (const auto& [k, time] : waits) {
+      if (k >= n) break;
       Line& line = lines_[static_cast<size_t>(count_) - 1];
       if (time <= line.start + step_ * (k - line.first)) continue;
       // Behind the wait the steps would catch up with what they follow.

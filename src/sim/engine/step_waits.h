@@ -35,44 +35,44 @@ struct Places {
 /// Single steps that can't be before some time, in order; a step may be there for several ports.
 class Waits {
  public:
-  bool any() const { return count_ > 0; }
-  int64_t count() const { return count_; }
-  int64_t step(int64_t w) const { return lists_[now_][static_cast<size_t>(w)].step; }
-  int64_t time(int64_t w) const { return lists_[now_][static_cast<size_t>(w)].time; }
-
-  /// Adds those of a port, in order: put() for each, between begin() and end().
-  void begin() {
-    before_ = count_;
-    at_ = 0;
-    count_ = 0;
-    now_ = 1 - now_;
-  }
-  void put(int64_t step, int64_t time) {
-    while (at_ < before_ && next().step <= step) keep();
-    append({step, time});
-  }
-  void end() {
-    while (at_ < before_) keep();
-  }
-
- private:
   struct Wait {
     int64_t step;
     int64_t time;
   };
-  const Wait& next() const { return lists_[1 - now_][static_cast<size_t>(at_)]; }
-  void keep() {
-    append(next());
-    ++at_;
-  }
-  void append(const Wait& wait) { lists_[now_][static_cast<size_t>(count_++)] = wait; }
+  /// Adds those of a port, in order, to those that are there.
+  class Adder {
+   public:
+    explicit Adder(Waits& waits)
+        : waits_(waits), old_(waits.begin()), old_end_(waits.end()), to_(waits.other()) {}
+    void put(int64_t step, int64_t time) {
+      while (old_ < old_end_ && old_->step <= step) *to_++ = *old_++;
+      *to_++ = {step, time};
+    }
+    void finish() {
+      to_ = std::copy(old_, old_end_, to_);
+      waits_.count_ = to_ - waits_.other();
+      waits_.now_ = 1 - waits_.now_;
+    }
+
+   private:
+    Waits& waits_;
+    const Wait* old_;
+    const Wait* old_end_;
+    Wait* to_;
+  };
+
+  bool any() const { return count_ > 0; }
+  int64_t count() const { return count_; }
+  const Wait* begin() const { return lists_[now_].data(); }
+  const Wait* end() const { return begin() + count_; }
+
+ private:
+  Wait* other() { return lists_[1 - now_].data(); }
 
   static constexpr size_t kMost = MixedLanes::kMost * kMostMixedSteps;
   std::array<std::array<Wait, kMost>, 2> lists_;  // nothing is set before it is put
   size_t now_ = 0;
   int64_t count_ = 0;
-  int64_t before_ = 0;  // in the other list, and how far it has been merged
-  int64_t at_ = 0;
 };
 
 /// Earliest times of all steps, as far as some port sets them.
