@@ -85,6 +85,7 @@ class Bounded {
   int64_t lacking_from(const Fifo& fifo, bool credit, int64_t number) const;
   int64_t steps_from(size_t s) const;
   int64_t next_request();
+  void reach_next_request();
   bool next_window(int64_t due);
   bool unanswered() const;
   int64_t first_due() const;
@@ -124,6 +125,7 @@ class Bounded {
   std::vector<uint8_t> put_off_;
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
+  std::vector<size_t> patient_;      // sides that can be put off, the last first
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
@@ -132,6 +134,8 @@ class Bounded {
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
   int64_t horizon_ = INT64_MAX;
+  int vain_looks_ = 0;  // windows that are left out, if the next look is in vain, too
+  int vain_looks_left_ = 0;
   int64_t last_answer_ = -1;
 };
 

@@ -198,6 +198,10 @@ void Bounded::find_free() {
       if (gives != nullptr && !side.free) gives->settled = &settled_[s];
     }
   }
+  patient_.clear();
+  for (size_t s = sides_.size(); s-- > 0;) {
+    if (sides_[s].replay && !sides_[s].free && !sides_[s].requests) patient_.push_back(s);
+  }
 }
 
 }  // namespace fuseflow::engine

@@ -14,9 +14,8 @@ constexpr int64_t kMostPutOff = 4096;  // cycles
 /// at a time: a side before a reduction or accumulation, until that is about to give something.
 void Bounded::put_off() {
   any_put_off_ = false;
-  for (size_t s = sides_.size(); s-- > 0;) {
+  for (const size_t s : patient_) {
     const Side& side = sides_[s];
-    if (!side.replay || side.free || side.requests) continue;
     const bool needed = horizon_ - settled_[s] > kMostPutOff ||
                         (std::any_of(side.takers.begin(), side.takers.end(),
                                      [&](size_t taker) { return put_off_[taker] == 0; }) &&

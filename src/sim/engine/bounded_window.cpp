@@ -5,6 +5,10 @@
 
 namespace fuseflow::engine {
 
+namespace {
+constexpr int kMostVainLooks = 15;
+}
+
 int64_t Bounded::first_due() const {
   return *std::min_element(due_.begin(), due_.end());
 }
@@ -55,6 +59,19 @@ int64_t Bounded::steps_from(size_t s) const {
   return std::max(lacking_from(fifo, credit, first + replay.blocker_count() - 1), replay.free_at());
 }
 
+/// The horizon as far as no burst is requested before. It is not always looked for: where memory is
+/// asked all the time that is in vain.
+void Bounded::reach_next_request() {
+  if (vain_looks_left_ > 0) {
+    --vain_looks_left_;
+    return;
+  }
+  const int64_t next = next_request();
+  vain_looks_ = next > horizon_ ? 0 : std::min(2 * vain_looks_ + 1, kMostVainLooks);
+  vain_looks_left_ = vain_looks_;
+  if (next != kNever) horizon_ = next;
+}
+
 /// No burst is requested before, nor before the horizon.
 int64_t Bounded::next_request() {
   int64_t next = kNever;
@@ -75,8 +92,7 @@ bool Bounded::next_window(int64_t due) {
   for (size_t s = 0; s < settled_.size(); ++s) {
     if (put_off_[s] == 0) settled_[s] = horizon_;
   }
-  const int64_t next = next_request();
-  if (next != kNever) horizon_ = next;
+  reach_next_request();
   if (due != kNever && due > horizon_ && !any_put_off_ && !unanswered()) horizon_ = due;
   answers_.clear();
   memory_->advance(horizon_, answers_);

@@ -97,10 +97,10 @@ uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes)
   return count;
 }
 
-void EngineNode::log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+uint32_t EngineNode::side_type(size_t side, uint32_t taken, uint32_t given) {
   const bool last = side == before.size();
   StepLog& target = last ? log : before[side];
-  target.add((taken << 16) | given, count, [&](StepType& type) {
+  return target.type_of((taken << 16) | given, [&](StepType& type) {
     if (side == 0) {
       for (size_t i = 0; i < ports.size(); ++i) {
         if (ports[i] != nullptr) type.need(i, 1, 1);

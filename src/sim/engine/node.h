@@ -122,6 +122,7 @@ class EngineNode {
     before.resize(count - 1);
     bursts.resize(count - 1);
     last_burst_.assign(count - 1, kNoBurst);
+    side_types_.assign(4 * count, kNoType);
   }
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
@@ -156,7 +157,14 @@ class EngineNode {
   /// A step of side `side` that takes one token and `taken` bursts of the side before (the first
   /// side: a token of every input), and gives one token and `given` bursts (the last side: to all
   /// outputs).
-  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+    if (count == 0) return;
+    StepLog& target = side == before.size() ? log : before[side];
+    if (taken > 1 || given > 1) return target.put(side_type(side, taken, given), count);
+    uint32_t& known = side_types_[4 * side + 2 * taken + given];
+    if (known == kNoType) known = side_type(side, taken, given);
+    target.put(known, count);
+  }
   [[noreturn]] void disagree(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).
   void check_like(const Batch& a, const Batch& b) const;
@@ -171,7 +179,12 @@ class EngineNode {
   std::vector<uint64_t> last_burst_;  ///< by side: where it starts
 
  private:
+  static constexpr uint32_t kNoType = UINT32_MAX;
+
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
+  uint32_t side_type(size_t side, uint32_t taken, uint32_t given);
+
+  std::vector<uint32_t> side_types_;  // by side, one or no burst taken, one or none given
 
   std::vector<std::unique_ptr<float[]>> constants_;
 };
