@@ -65,5 +65,28 @@ TEST(StepKernels, TimesAreThoseOfTheRecurrence) {
   }
 }
 
+TEST(StepKernels, APlaceIsFoundByCounting) {
+  for (const size_t known : {size_t{4}, size_t{40}}) {
+    TypeSet set;
+    for (size_t t = 0; t < known; ++t) set.set(t, t % 3 == 1);
+    std::vector<uint8_t> types;
+    for (size_t k = 0; k < 500; ++k) types.push_back(static_cast<uint8_t>(k * k % 97 % known));
+    for (int64_t n = 0; n <= 500; n += 7) {
+      for (int64_t count = 1; count < 300; count += 11) {
+        int64_t left = count;
+        int64_t expected = 0;
+        for (; expected < n; ++expected) {
+          if (set[types[static_cast<size_t>(expected)]] == 0) continue;
+          if (left == 1) break;
+          --left;
+        }
+        int64_t found_left = count;
+        EXPECT_EQ(find_place(set, types.data(), n, found_left), expected);
+        EXPECT_EQ(found_left, left);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow::engine::kernels

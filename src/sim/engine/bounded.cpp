@@ -12,8 +12,12 @@ constexpr size_t kBytesOfToken = 16;
 }  // namespace
 
 Bounded::Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
-                 const std::vector<std::vector<std::unique_ptr<Port>>>& ports)
-    : graph_(graph), machine_(machine), outputs_(outputs), memory_(make_memory(machine)) {
+                 const std::vector<std::vector<std::unique_ptr<Port>>>& ports, bool patient)
+    : graph_(graph),
+      machine_(machine),
+      outputs_(outputs),
+      may_put_off_(patient),
+      memory_(make_memory(machine)) {
   connect_streams(ports);
   if (memory_) horizon_ = memory_->least_latency();
 }
@@ -28,6 +32,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   settled_.assign(sides_.size(), 0);
   lacks_.assign(sides_.size(), kNobody);
   gives_from_.assign(sides_.size(), 0);
+  asks_from_.assign(sides_.size(), {});
   find_neighbours();
   find_free();
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());

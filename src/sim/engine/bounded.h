@@ -22,8 +22,9 @@ class Bounded {
     stopped       ///< go_on said no
   };
 
+  /// `patient`: sides that nobody needs yet are left for later.
   Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
-          const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
+          const std::vector<std::vector<std::unique_ptr<Port>>>& ports, bool patient);
 
   /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
   /// there.
@@ -74,6 +75,8 @@ class Bounded {
   Fifo* add_memory_fifo(bool write);
   void find_neighbours();
   void find_free();
+  int64_t step_from(size_t s, int64_t n, int depth) const;
+  bool asks_soon(size_t s);
   void put_off();
   void put_off_no_more(size_t s);
   bool put_off_none();
@@ -108,6 +111,7 @@ class Bounded {
   const Graph& graph_;
   const Machine& machine_;
   const std::vector<Output>& outputs_;
+  const bool may_put_off_;
   std::deque<Gives> gives_;
   std::deque<Fifo> fifos_;
   std::vector<std::vector<Fifo*>>
@@ -125,7 +129,15 @@ class Bounded {
   std::vector<uint8_t> put_off_;
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
-  std::vector<size_t> patient_;      // sides that can be put off, the last first
+  std::vector<size_t> patient_;  // sides that can be put off, the last first
+  /// When a writer requests its next burst at the earliest, as far as it was looked up, and how
+  /// many windows it is not looked up again.
+  struct NextAsk {
+    int64_t from = 0;
+    int vain_looks = 0;
+    int left_out = 0;
+  };
+  std::vector<NextAsk> asks_from_;   // by side
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;

@@ -199,8 +199,10 @@ void Bounded::find_free() {
     }
   }
   patient_.clear();
-  for (size_t s = sides_.size(); s-- > 0;) {
-    if (sides_[s].replay && !sides_[s].free && !sides_[s].requests) patient_.push_back(s);
+  for (size_t s = sides_.size(); may_put_off_ && s-- > 0;) {
+    const Side& side = sides_[s];
+    if (!side.replay || side.free) continue;
+    if (!side.asks || side.node->written() != nullptr) patient_.push_back(s);
   }
 }
 

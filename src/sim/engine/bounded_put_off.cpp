@@ -8,6 +8,53 @@ namespace fuseflow::engine {
 
 namespace {
 constexpr int64_t kMostPutOff = 4096;  // cycles
+constexpr int64_t kMostLooked = 512;   // steps
+constexpr int kDeepest = 8;            // sides one behind the other
+constexpr int kMostVainLooks = 15;
+}  // namespace
+
+/// The n-th next step of a side is not before: the tokens that it needs have to be given, by steps
+/// that need others. Looks at so many sides one behind the other.
+int64_t Bounded::step_from(size_t s, int64_t n, int depth) const {
+  const NodeReplay& replay = *sides_[s].replay;
+  int64_t from = replay.free_at() + n * replay.least_cost();
+  const int64_t type = replay.type_of(n);
+  if (type < 0) return from;
+  const std::vector<Fifo*>& inputs = replay.connected_inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Fifo& fifo = *inputs[i];
+    const int64_t token = replay.token_for(i, n, static_cast<uint32_t>(type));
+    if (token < 0) continue;
+    if (token < fifo.source->known()) {
+      from = std::max(from, fifo.arrival(token - fifo.taken()));
+    } else if (fifo.source->memory != nullptr) {
+      from = std::max(from, answered_from(fifo, token));
+    } else if (fifo.giver != kNobody && depth > 0) {
+      const NodeReplay& giver = *sides_[fifo.giver].replay;
+      const int64_t missing = token - fifo.source->given + 1;
+      const int64_t before = giver.steps_before_give(fifo.source, missing, kMostLooked);
+      from = std::max(from, step_from(fifo.giver, before, depth - 1));
+      depth = 0;  // one way back is looked at
+    }
+  }
+  return from;
+}
+
+/// Whether a writer may request a burst before the horizon.
+bool Bounded::asks_soon(size_t s) {
+  NextAsk& ask = asks_from_[s];
+  if (ask.from >= horizon_) return false;
+  if (ask.left_out > 0) {
+    --ask.left_out;
+    return true;
+  }
+  const NodeReplay& replay = *sides_[s].replay;
+  ask.from = replay.idle() ? replay.free_at()
+                           : step_from(s, replay.steps_before_request(kMostLooked), kDeepest);
+  const bool soon = ask.from < horizon_ + memory_->least_latency();
+  ask.vain_looks = soon ? std::min(2 * ask.vain_looks + 1, kMostVainLooks) : 0;
+  ask.left_out = ask.vain_looks;
+  return ask.from < horizon_;
 }
 
 /// Requests have to be known window by window; what is not needed for that can be done many windows
@@ -16,10 +63,11 @@ void Bounded::put_off() {
   any_put_off_ = false;
   for (const size_t s : patient_) {
     const Side& side = sides_[s];
-    const bool needed = horizon_ - settled_[s] > kMostPutOff ||
-                        (std::any_of(side.takers.begin(), side.takers.end(),
-                                     [&](size_t taker) { return put_off_[taker] == 0; }) &&
-                         side.replay->gives_at() < horizon_);
+    const bool soon = side.asks ? asks_soon(s)
+                                : std::any_of(side.takers.begin(), side.takers.end(),
+                                              [&](size_t taker) { return put_off_[taker] == 0; }) &&
+                                      side.replay->gives_at() < horizon_;
+    const bool needed = soon || horizon_ - settled_[s] > kMostPutOff;
     if (needed) {
       if (put_off_[s] != 0) put_off_no_more(s);
       continue;

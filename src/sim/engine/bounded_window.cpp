@@ -62,6 +62,7 @@ int64_t Bounded::steps_from(size_t s) const {
 /// The horizon as far as no burst is requested before. It is not always looked for: where memory is
 /// asked all the time that is in vain.
 void Bounded::reach_next_request() {
+  if (!may_put_off_) return;
   if (vain_looks_left_ > 0) {
     --vain_looks_left_;
     return;
@@ -80,7 +81,7 @@ int64_t Bounded::next_request() {
     if (!sides_[s].replay) continue;
     const int64_t from = steps_from(s);
     gives_from_[s] = from == kNever ? kNever : sides_[s].replay->gives_from(from);
-    if (sides_[s].asks) next = std::min(next, gives_from_[s]);
+    if (sides_[s].asks) next = std::min(next, std::max(gives_from_[s], asks_from_[s].from));
   }
   return std::max(next, horizon_);
 }

@@ -59,6 +59,9 @@ void NodeReplay::connect() {
   }
   in_types_.resize(ins_.size());
   out_types_.resize(outs_.size());
+  needed_.resize(ins_.size());
+  taken_.resize(ins_.size());
+  given_.resize(outs_.size());
 }
 
 void NodeReplay::make_plan(const StepType& type) {
@@ -68,12 +71,19 @@ void NodeReplay::make_plan(const StepType& type) {
   const size_t most = std::max({ins_.size(), outs_.size(), credits_.size()});
   plan.plain = activity == nullptr && most <= MixedLanes::kMost && type.cost < INT32_MAX &&
                number < StepLog::kMostMixed;
+  least_cost_ = std::min(least_cost_, type.cost);
+  for (auto* ports : {&needed_, &taken_, &given_}) {
+    for (TypeCounts& port : *ports) port.add(0);
+  }
+  requested_.add(0);
   std::vector<MixedIn::Need> needs(ins_.size());
   std::vector<int32_t> gives(outs_.size());
   for (const StepType::Need& need : type.needs) {
     const size_t in = in_of_[need.port];
     if (in == kNowhere) continue;
     plan.needs.push_back({static_cast<uint16_t>(in), need.need, need.take});
+    needed_[in].raise(need.need);
+    taken_[in].increase(need.take);
     plan.plain = plan.plain && need.take <= 1 && need.need <= kMostAhead && needs[in].need == 0;
     needs[in] = {static_cast<int32_t>(need.need), static_cast<int32_t>(need.take)};
   }
@@ -81,6 +91,8 @@ void NodeReplay::make_plan(const StepType& type) {
     const size_t out = out_of_[give.output];
     if (out == kNowhere) continue;
     plan.gives.push_back({static_cast<uint16_t>(out), give.count});
+    given_[out].increase(give.count);
+    if (outs_[out]->memory != nullptr) requested_.increase(give.count);
     plan.plain = plan.plain && give.count <= 1 && gives[out] == 0 && outs_[out]->records.empty();
     gives[out] = give.count;
   }

@@ -10,6 +10,7 @@
 #include "sim/engine/fifo.h"
 #include "sim/engine/mixed_steps.h"
 #include "sim/engine/steps.h"
+#include "sim/engine/type_counts.h"
 #include "sim/run.h"
 
 namespace fuseflow::engine {
@@ -65,6 +66,18 @@ class NodeReplay {
   size_t backlog() const {
     return (runs_.size() - run_) * sizeof(StepRun) + mixed_.size() - next_mixed_;
   }
+  // What the known steps will do, whenever that is (replay_ahead.cpp); all of it is looked through.
+  /// So many steps at least, or `most`, are before the one that gives the `count`-th next token to
+  /// an output.
+  int64_t steps_before_give(const Gives* output, int64_t count, int64_t most) const;
+  /// The same of the next one that requests a burst.
+  int64_t steps_before_request(int64_t most) const;
+  int64_t type_of(int64_t n) const;  ///< of the n-th next step; below 0: not known
+  /// The token of an input (a place in connected_inputs()) that the n-th next step, of that type,
+  /// waits for; below 0: none.
+  int64_t token_for(size_t in, int64_t n, uint32_t type) const;
+  const std::vector<Fifo*>& connected_inputs() const { return ins_; }
+  int64_t least_cost() const { return least_cost_; }  ///< of any known type
   int64_t last_step() const { return last_; }
   /// Overwrites what depends on times.
   void fill(NodeStats& stats) const;
@@ -85,6 +98,7 @@ class NodeReplay {
   };
   using End = MixedProgress::End;
 
+  int64_t steps_before(const TypeCounts& counts, int64_t& count, int64_t most) const;
   void drop_done();
   void connect();
   void make_plan(const StepType& type);
@@ -111,9 +125,14 @@ class NodeReplay {
   std::vector<Fifo*> ins_;    // those in use
   std::vector<Gives*> outs_;  // the same
   std::vector<Credit> credits_;
-  std::vector<size_t> in_of_;        // by port: place in ins_, or SIZE_MAX
-  std::vector<size_t> out_of_;       // the same of outputs
-  std::vector<Plan> plans_;          // by type
+  std::vector<size_t> in_of_;       // by port: place in ins_, or SIZE_MAX
+  std::vector<size_t> out_of_;      // the same of outputs
+  std::vector<Plan> plans_;         // by type
+  std::vector<TypeCounts> needed_;  // by place in ins_
+  std::vector<TypeCounts> taken_;   // the same
+  std::vector<TypeCounts> given_;   // by place in outs_
+  TypeCounts requested_;
+  int64_t least_cost_ = INT64_MAX;
   std::vector<MixedIn> in_types_;    // by place in ins_
   std::vector<MixedOut> out_types_;  // by place in outs_
   kernels::TypeSet special_;         // types that are not plain

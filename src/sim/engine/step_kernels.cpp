@@ -63,6 +63,17 @@ int64_t more_places(const TypeSet& set, const uint8_t* types, int64_t first, int
   return count;
 }
 
+/// The same as find_place, for the k from `first` on.
+int64_t find_place_from(const TypeSet& set, const uint8_t* types, int64_t first, int64_t n,
+                        int64_t& count) {
+  for (int64_t k = first; k < n; ++k) {
+    if (set[types[k]] == 0) continue;
+    if (count == 1) return k;
+    --count;
+  }
+  return n;
+}
+
 #ifdef FUSEFLOW_AVX2
 FUSEFLOW_AVX2 void raise_avx2(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
   raise_any(to, from, plus, n);
@@ -122,6 +133,23 @@ FUSEFLOW_AVX2 int64_t places_avx2(const TypeSet& set, const uint8_t* types, int6
   return more_places(set, types, k, n, places, count);
 }
 
+/// Passes over 32 types at a time, as long as the place is not among them.
+FUSEFLOW_AVX2 int64_t find_place_avx2(const TypeSet& set, const uint8_t* types, int64_t n,
+                                      int64_t& count) {
+  constexpr int64_t kTogether = 32;
+  const __m256i in =
+      _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set.data())));
+  int64_t k = 0;
+  for (; k + kTogether <= n; k += kTogether) {
+    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(types + k));
+    const __m256i found = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(in, some), _mm256_setzero_si256());
+    const int members = __builtin_popcount(static_cast<uint32_t>(_mm256_movemask_epi8(found)));
+    if (members >= count) break;
+    count -= members;
+  }
+  return find_place_from(set, types, k, n, count);
+}
+
 bool have_avx2() {
   static const bool have = __builtin_cpu_supports("avx2") != 0;
   return have;
@@ -135,6 +163,13 @@ int64_t places_of(const TypeSet& set, const uint8_t* types, int64_t n, uint16_t*
   if (set.few() && have_avx2()) return places_avx2(set, types, n, places);
 #endif
   return more_places(set, types, 0, n, places, 0);
+}
+
+int64_t find_place(const TypeSet& set, const uint8_t* types, int64_t n, int64_t& count) {
+#ifdef FUSEFLOW_AVX2
+  if (set.few() && have_avx2()) return find_place_avx2(set, types, n, count);
+#endif
+  return find_place_from(set, types, 0, n, count);
 }
 
 void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {

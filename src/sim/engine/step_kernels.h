@@ -29,6 +29,10 @@ constexpr int64_t kPlacesSlack = 8;  ///< so many places more may be overwritten
 /// Lists the k < n whose types are in the set, in order; how many. All types must have been set.
 int64_t places_of(const TypeSet& set, const uint8_t* types, int64_t n, uint16_t* places);
 
+/// The `count`-th of the k < n whose types are in the set, count >= 1; n if there are fewer. Takes
+/// from `count` those that are before it.
+int64_t find_place(const TypeSet& set, const uint8_t* types, int64_t n, int64_t& count);
+
 /// to[k] = from[k] + plus.
 void set(int64_t* to, const int64_t* from, int64_t plus, int64_t n);
 /// to[k] = start + step * k.
