@@ -4,8 +4,9 @@
 namespace fuseflow {
 
 /// For work on large arrays that come and go: freed memory is kept for the next one, and the first
-/// of it is on huge pages, where each of the 4 KiB pages would be fetched from the kernel by a
-/// fault of its own. May be called again.
+/// GiB is on huge pages where the kernel has them, as each of the 4 KiB pages would be fetched from
+/// it by a fault of its own. Takes address space, but no memory before it is used. May be called
+/// again.
 void prepare_heap();
 
 }  // namespace fuseflow
