@@ -51,24 +51,24 @@ FUSEFLOW_AVX2 Passed pass_avx2(std::span<const uint64_t> random, uint64_t range,
   __m256i element = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(first)), steps);
   const __m256i end = _mm256_set1_epi64x(static_cast<int64_t>(range));
   while (left > kGroup && passed.elements + kGroup <= random.size()) {
-    const __m256i some = _mm256_set1_epi64x(static_cast<int64_t>(left));
-    const __m256i sure = _mm256_set1_epi64x(static_cast<int64_t>(left - (kGroup - 1)));
+    const __m256i some = _mm256_set1_epi64x(static_cast<int64_t>(left << 32));
+    const __m256i sure = _mm256_set1_epi64x(static_cast<int64_t>((left - (kGroup - 1)) << 32));
     const uint64_t* numbers = random.data() + passed.elements;
     __m256i doubt = _mm256_setzero_si256();
     uint64_t count = 0;
     for (uint64_t k = 0; k < kGroup; k += kVector) {
-      // The upper 64 bits of number * bound, where bound has 32.
+      // number * bound without the lowest 32 bits; below() is what is above 32 more. It is not
+      // negative, as bounds have 31 bits.
       const __m256i bound = _mm256_sub_epi64(end, element);
       const __m256i number = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + k));
       const __m256i low = _mm256_srli_epi64(_mm256_mul_epu32(number, bound), 32);
       const __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(number, 32), bound);
-      const __m256i middle = _mm256_add_epi64(low, high);
-      const __m256i below = _mm256_srli_epi64(middle, 32);
-      const __m256i is_taken = _mm256_cmpgt_epi64(some, below);
-      doubt = _mm256_or_si256(doubt, _mm256_xor_si256(is_taken, _mm256_cmpgt_epi64(sure, below)));
-      // below() compares the lower 64 bits with the bound: they are not less if these are not 0.
-      doubt = _mm256_or_si256(
-          doubt, _mm256_cmpeq_epi64(_mm256_slli_epi64(middle, 32), _mm256_setzero_si256()));
+      const __m256i product = _mm256_add_epi64(low, high);
+      const __m256i is_taken = _mm256_cmpgt_epi64(some, product);
+      doubt = _mm256_or_si256(doubt, _mm256_xor_si256(is_taken, _mm256_cmpgt_epi64(sure, product)));
+      // below() compares the lower 64 bits with the bound: they are not less if the upper half of
+      // them is not 0.
+      doubt = _mm256_or_si256(doubt, _mm256_cmpeq_epi32(product, _mm256_setzero_si256()));
       const auto set = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(is_taken)));
       const __m256i order = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&kToFront[set]));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(taken + passed.taken + count),
@@ -90,7 +90,7 @@ FUSEFLOW_AVX2 Passed pass_avx2(std::span<const uint64_t> random, uint64_t range,
 Passed pass(std::span<const uint64_t> random, uint64_t range, uint64_t first, uint64_t left,
             uint64_t* taken) {
 #ifdef FUSEFLOW_AVX2
-  if (have_avx2() && range - first <= UINT32_MAX) {
+  if (have_avx2() && range - first <= INT32_MAX) {
     return pass_avx2(random, range, first, left, taken);
   }
 #endif
