@@ -16,16 +16,20 @@ namespace {
 constexpr size_t kSmallest = 1024;
 constexpr size_t kLargest = size_t{1} << 20;
 constexpr size_t kClasses = 11;
+// Arrays are of as many tokens as a power of two, and then of a little more: counts of references,
+// slack. They fit, and do not all start at the same place of the cache.
+constexpr size_t kExtra = 1024;
 constexpr size_t kMostKept = size_t{8} << 20;  // bytes a class
 
 size_t class_of(size_t bytes) {
-  return static_cast<size_t>(std::bit_width((bytes - 1) / kSmallest));
+  return static_cast<size_t>(
+      std::bit_width((std::max(bytes, kExtra + 1) - kExtra - 1) / kSmallest));
 }
 
 constexpr size_t kMove = 16;  // blocks that go between a thread and all at a time
 
 size_t bytes_of(size_t c) {
-  return kSmallest << c;
+  return (kSmallest << c) + kExtra;
 }
 size_t most_kept(size_t c) {
   return std::max(2 * kMove, kMostKept / bytes_of(c));
