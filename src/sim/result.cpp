@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tensor/limits.h"
+
 namespace fuseflow {
 namespace {
 
@@ -19,8 +21,8 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
   }
   if (pos.empty()) misfit(tensor, "a compressed level without a writer");
   pos.resize(static_cast<size_t>(parents + 1), pos.back());
-  for (const uint32_t c : crd) {
-    if (c >= extent) misfit(tensor, fmt::format("coordinate {} of extent {}", c, extent));
+  if (const uint32_t* beyond = find_beyond(crd, extent)) {
+    misfit(tensor, fmt::format("coordinate {} of extent {}", *beyond, extent));
   }
   return Level{.kind = LevelKind::compressed,
                .extent = extent,

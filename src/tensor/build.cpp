@@ -89,18 +89,6 @@ void sort(Keyed& entries) {
   }
 }
 
-void check_range(const Column& column, size_t dimension, int64_t extent) {
-  uint32_t largest = 0;
-  for (const uint32_t c : column) largest = std::max(largest, c);
-  if (column.empty() || largest < extent) return;
-  for (const uint32_t c : column) {
-    if (c < extent) continue;
-    throw Error(ExitCode::rejected,
-                fmt::format("coordinate {} of dimension {} is out of range, expected less than {}",
-                            c, dimension, extent));
-  }
-}
-
 /// Moves the entries' columns into storage order and checks every coordinate.
 Keyed keyed(Coo entries, const Format& format) {
   Keyed result;
@@ -110,7 +98,11 @@ Keyed keyed(Coo entries, const Format& format) {
     if (entries.coords[d].size() != n) {
       throw Error(ExitCode::internal, "coordinate columns and values differ in length");
     }
-    check_range(entries.coords[d], d, entries.shape[d]);
+    const uint32_t* beyond = find_beyond(entries.coords[d], entries.shape[d]);
+    if (beyond == nullptr) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("coordinate {} of dimension {} is out of range, expected less than {}",
+                            *beyond, d, entries.shape[d]));
   }
   if (!block.empty()) {
     Column offset(n, 0);

@@ -1,7 +1,8 @@
-// Guards against sizes that a hostile header or a careless format can ask for.
+// Guards against sizes and coordinates that a hostile file or a careless format can ask for.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace fuseflow {
@@ -12,6 +13,9 @@ void require_countable(uint64_t count, std::string_view what);
 /// Throws Error(rejected) if `bytes` exceeds this machine's physical memory; so that a shape that
 /// cannot be held is said, not killed for.
 void require_memory(uint64_t bytes, std::string_view what);
+
+/// The first coordinate that is not below the extent; null if there is none.
+const uint32_t* find_beyond(std::span<const uint32_t> coordinates, int64_t extent);
 
 /// a * b, saturated.
 constexpr uint64_t saturating_product(uint64_t a, uint64_t b) {

@@ -31,13 +31,28 @@ size_t tuple_end(const Format& format, size_t l) {
   return end;
 }
 
-/// Compares the tuples at positions a and b of the levels [begin, end): <0, 0, >0.
-int compare_tuples(const Storage& s, size_t begin, size_t end, uint32_t a, uint32_t b) {
+/// Whether tuple a of the levels [begin, end) is before tuple b.
+bool is_before(const Storage& s, size_t begin, size_t end, uint32_t a, uint32_t b) {
   for (size_t l = begin; l < end; ++l) {
     const auto& crd = s.levels[l].crd;
-    if (crd[a] != crd[b]) return crd[a] < crd[b] ? -1 : 1;
+    if (crd[a] != crd[b]) return crd[a] < crd[b];
   }
-  return 0;
+  return false;
+}
+
+/// Whether each tuple at positions [first, last) of the levels [begin, end) is before the next one.
+bool tuples_ascend(const Storage& s, size_t begin, size_t end, uint32_t first, uint32_t last) {
+  for (uint32_t p = first; p + 1 < last; ++p) {
+    if (!is_before(s, begin, end, p, p + 1)) return false;
+  }
+  return true;
+}
+
+/// The same for the coordinates of one level.
+bool ascends(std::span<const uint32_t> crd, uint32_t first, uint32_t last) {
+  uint32_t wrong = 0;  // no branch an element
+  for (uint32_t p = first; p + 1 < last; ++p) wrong |= crd[p] >= crd[p + 1] ? 1U : 0U;
+  return wrong == 0;
 }
 
 void verify_pos(const Level& level, size_t l, int64_t parents, int64_t children) {
@@ -54,14 +69,14 @@ void verify_compressed(const Storage& s, size_t l, int64_t parents) {
   const size_t end = tuple_end(s.format, l);
   for (size_t k = l; k < end; ++k) {
     ensure(s.levels[k].crd.size() == level.crd.size(), k, "crd of a tuple's levels differ in size");
-    for (const uint32_t c : s.levels[k].crd) {
-      ensure(c < s.levels[k].extent, k, "a coordinate is beyond the extent");
-    }
+    ensure(find_beyond(s.levels[k].crd, s.levels[k].extent) == nullptr, k,
+           "a coordinate is beyond the extent");
   }
   for (int64_t parent = 0; parent < parents; ++parent) {
-    for (uint32_t p = level.pos[parent]; p + 1 < level.pos[parent + 1]; ++p) {
-      ensure(compare_tuples(s, l, end, p, p + 1) < 0, l, "a fiber is not sorted and unique");
-    }
+    const uint32_t first = level.pos[parent];
+    const uint32_t last = level.pos[parent + 1];
+    ensure(end > l + 1 ? tuples_ascend(s, l, end, first, last) : ascends(level.crd, first, last), l,
+           "a fiber is not sorted and unique");
   }
 }
 
@@ -129,6 +144,14 @@ int64_t find_tuple(const Storage& s, size_t begin, size_t end, int64_t parent,
 }
 
 }  // namespace
+
+const uint32_t* find_beyond(std::span<const uint32_t> coordinates, int64_t extent) {
+  uint32_t largest = 0;  // nearly always that is enough
+  for (const uint32_t c : coordinates) largest = std::max(largest, c);
+  if (coordinates.empty() || largest < extent) return nullptr;
+  return &*std::find_if(coordinates.begin(), coordinates.end(),
+                        [extent](uint32_t c) { return c >= extent; });
+}
 
 int64_t element_count(std::span<const int64_t> shape) {
   int64_t count = 1;
