@@ -10,6 +10,7 @@
 #include <span>
 
 #include "support/error.h"
+#include "support/sort_numbers.h"
 #include "tensor/limits.h"
 #include "tensor/power_law.h"
 #include "tensor/random.h"
@@ -178,7 +179,7 @@ void rmat(const Params& params, Random& random, Matrix& matrix) {
       const auto [i, j] = rmat_edge(random, levels, abc);
       if (i < rows && j < columns) picked.push_back(i * columns + j);
     }
-    std::sort(picked.begin(), picked.end());
+    sort_numbers(picked);
     picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
   }
   for (const uint64_t at : picked) {

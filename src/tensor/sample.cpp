@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "support/sort_numbers.h"
 #include "tensor/random_blocks.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -140,7 +141,7 @@ void sample(Random& random, uint64_t range, uint64_t wanted, const Take& take) {
   while (picked.size() < wanted) {
     const size_t missing = wanted - picked.size();
     for (size_t k = 0; k < missing; ++k) picked.push_back(random.below(range));
-    std::sort(picked.begin(), picked.end());
+    sort_numbers(picked);
     picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
   }
   take(picked);

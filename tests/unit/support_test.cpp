@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <filesystem>
 
 #include "support/error.h"
 #include "support/io.h"
+#include "support/sort_numbers.h"
 
 namespace fuseflow {
 namespace {
@@ -21,6 +25,21 @@ TEST(Diagnostic, ElidesLongLinesAroundTheCaret) {
 TEST(NearestName, FindsTypingErrorsOnly) {
   EXPECT_EQ(nearest_name("dens", {"dense", "compressed"}), "dense");
   EXPECT_EQ(nearest_name("zebra", {"dense", "compressed"}), "");
+}
+
+TEST(SortNumbers, SortsAnyNumbers) {
+  for (const int bits : {1, 10, 11, 12, 22, 40, 64}) {
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{511}, size_t{512}, size_t{5000}}) {
+      std::vector<uint64_t> numbers;
+      for (uint64_t k = 1; k <= count; ++k) {
+        numbers.push_back((k * 0x9E3779B97F4A7C15U) >> (64 - bits));
+      }
+      std::vector<uint64_t> expected = numbers;
+      std::sort(expected.begin(), expected.end());
+      sort_numbers(numbers);
+      EXPECT_EQ(numbers, expected) << bits << " bits, " << count << " numbers";
+    }
+  }
 }
 
 TEST(Output, ALinkStaysALink) {
