@@ -202,7 +202,10 @@ void Bounded::find_free() {
   for (size_t s = sides_.size(); may_put_off_ && s-- > 0;) {
     const Side& side = sides_[s];
     if (!side.replay || side.free) continue;
-    if (!side.asks || side.node->written() != nullptr) patient_.push_back(s);
+    // With bounded FIFOs, those before one that takes bursts or writes soon wait for its takes.
+    const bool waits_for_memory = side.requests && machine_.fifo_depth > 0;
+    const bool asks_alone = side.asks && side.node->written() == nullptr;
+    if (!waits_for_memory && !asks_alone) patient_.push_back(s);
   }
 }
 

@@ -7,6 +7,7 @@ namespace fuseflow::engine {
 
 namespace {
 constexpr int64_t kFewSteps = 8;     // are tried, however near the horizon is
+constexpr int64_t kSomeSteps = 32;   // are listed, however few could be done last time
 constexpr size_t kMostLooked = 256;  // runs or steps, for the next that gives
 constexpr size_t kNowhere = SIZE_MAX;
 }  // namespace
@@ -206,9 +207,22 @@ const uint8_t* NodeReplay::next_types(int64_t& n, uint8_t* room) const {
   return room;
 }
 
+/// No more steps are worth listing: where each takes a token, or gives one, as many as there are
+/// tokens, or as there is room, and one more, which then waits; elsewhere some more than last time.
+int64_t NodeReplay::most_steps() const {
+  int64_t most = std::min(kMostMixedSteps - 1, 2 * done_last_ + kSomeSteps);
+  for (size_t i = 0; i < ins_.size(); ++i) {
+    if (in_types_[i].all) most = std::min(most, ins_[i]->held() - (in_types_[i].need - 1));
+  }
+  for (const Credit& credit : credits_) {
+    if (out_types_[credit.out].all) most = std::min(most, credit.fifo->room());
+  }
+  return std::max<int64_t>(most, 0) + 1;
+}
+
 /// Next steps of plain types. The same as step() for each.
 NodeReplay::End NodeReplay::plain_steps(int64_t horizon, int64_t& done) {
-  int64_t n = kMostMixedSteps;
+  int64_t n = most_steps();
   if (horizon - free_at_ < n) n = std::max(kFewSteps, horizon - free_at_ + 1);
   std::array<uint8_t, kMostMixedSteps> room;
   const uint8_t* types = next_types(n, room.data());
@@ -216,6 +230,7 @@ NodeReplay::End NodeReplay::plain_steps(int64_t horizon, int64_t& done) {
   open(n, lanes);
   MixedProgress p{End::none, free_at_, last_, first_, 0, 0, 0};
   done = run_mixed(lanes, types, n, horizon, p);
+  done_last_ = done;
   close();
   free_at_ = p.free_at;
   last_ = p.last;

@@ -106,6 +106,7 @@ class NodeReplay {
                  const std::vector<int32_t>& gives);
   void open(int64_t most, MixedLanes& lanes);
   void close();
+  int64_t most_steps() const;
   const uint8_t* next_types(int64_t& n, uint8_t* room) const;
   void drop(int64_t done);
   End plain_steps(int64_t horizon, int64_t& done);
@@ -145,6 +146,7 @@ class NodeReplay {
   size_t run_ = 0;
   TypeBytes mixed_;
   size_t next_mixed_ = 0;
+  int64_t done_last_ = 0;  // plain steps at once
   State state_ = State::idle;
   int64_t wake_ = 0;
   const Fifo* blocker_ =
