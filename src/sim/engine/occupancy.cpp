@@ -99,12 +99,27 @@ void Occupancy::judge(const TimeRef& gives, int64_t first, uint32_t n) {
   }
 }
 
+/// Raises the peak by what is there when the token is given.
 void Occupancy::judge_at(int64_t time, int64_t token) {
+  if (has_left(token - peak_, time)) return;
   const auto span = std::lower_bound(spans_.begin(), spans_.end(), time,
                                      [](const Span& s, int64_t t) { return s.last_time < t; });
   if (span == spans_.end()) return;  // taken, all of them
   const int64_t released = span->first + count_before(takes(*span), span->count, time);
   peak_ = std::max(peak_, token + 1 - released);
+}
+
+/// Whether the token had been taken before that time; those before the first span had.
+bool Occupancy::has_left(int64_t token, int64_t time) {
+  if (token < spans_.front().first) return true;
+  const Span& span = holding(token);
+  return takes(span).at(static_cast<uint32_t>(token - span.first)) < time;
+}
+
+const Occupancy::Span& Occupancy::holding(int64_t token) const {
+  const auto behind = std::upper_bound(spans_.begin(), spans_.end(), token,
+                                       [](int64_t t, const Span& span) { return t < span.first; });
+  return *(behind - 1);
 }
 
 /// Raises the peak until give(k) > take(k - peak) for every token k of the batch.
@@ -114,12 +129,10 @@ void Occupancy::compare(const TimeRef& gives, int64_t first, uint32_t n) {
   auto k = static_cast<uint32_t>(std::min<int64_t>(n, oldest));
   while (k < n) {
     const int64_t taken = first + k - peak_;  // the token that must have left
-    auto span = std::upper_bound(spans_.begin(), spans_.end(), taken,
-                                 [](int64_t token, const Span& s) { return token < s.first; });
-    --span;
-    const auto offset = static_cast<uint32_t>(taken - span->first);
-    const uint32_t length = std::min(n - k, span->count - offset);
-    const uint32_t good = leading_good(gives.from(k), takes(*span).from(offset), length);
+    const Span& span = holding(taken);
+    const auto offset = static_cast<uint32_t>(taken - span.first);
+    const uint32_t length = std::min(n - k, span.count - offset);
+    const uint32_t good = leading_good(gives.from(k), takes(span).from(offset), length);
     k += good;
     if (good == length) continue;
     // One more is enough for this token: the one before it came later than take(k - 1 - peak).
