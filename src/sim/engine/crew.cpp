@@ -18,6 +18,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr int kSpins = 2000;  // some tens of microseconds
+// What makes a batch worthwhile where another thread waits for what comes of it, and from when on
+// one that is for nobody else goes first: parts and multiples of what it is else.
+constexpr uint32_t kFewerForOthers = 8;
+constexpr uint32_t kMoreForItself = 8;
 constexpr auto kBetweenQuestions = milliseconds(2);
 constexpr auto kLongestSleep = milliseconds(10);
 constexpr auto kFirstDivision = milliseconds(1);
@@ -56,10 +60,11 @@ double nanoseconds(std::chrono::steady_clock::duration time) {
 }  // namespace
 
 Crew::Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
-           int64_t most_waiting, const EngineTuning& tuning)
+           int64_t most_waiting, uint32_t few, const EngineTuning& tuning)
     : nodes_(nodes),
       position_(position),
       most_waiting_(most_waiting),
+      few_(few),
       chunk_(static_cast<double>(std::max<uint32_t>(1, tuning.chunk))),
       scatter_(tuning.scatter),
       states_(new State[nodes.size()]) {
@@ -74,6 +79,7 @@ Crew::~Crew() {
     for (Port* port : node->ports) {
       if (port != nullptr) port->elsewhere = false;
     }
+    coalesce_ports(*node, 0, nullptr);
   }
 }
 
@@ -133,10 +139,14 @@ void Crew::serve_as(Worker& self) {
     end();
   }
   self.carrier.clear();
+  self.coalescer.clear();
 }
 
-/// The last of its nodes in graph order that may have something to do and is not far ahead.
+/// Of its nodes that are not far ahead the last in graph order that has a worthwhile batch for
+/// others; else the last that has one for itself; else the first that may have any.
 EngineNode* Crew::next(Worker& self) {
+  EngineNode* own = nullptr;
+  EngineNode* any = nullptr;
   for (size_t i = self.nodes.size(); i-- > 0;) {
     const auto place = static_cast<size_t>(self.nodes[i]);
     State& state = states_[place];
@@ -146,9 +156,13 @@ EngineNode* Crew::next(Worker& self) {
       if (!state.told.load(std::memory_order_seq_cst)) continue;
       state.stuck = false;
     }
-    if (node.backlog() < most_waiting_) return &node;
+    if (node.backlog() >= most_waiting_) continue;
+    const double expected = node.expected();
+    if (expected >= (state.feeds ? few_ / kFewerForOthers : few_ * kMoreForItself)) return &node;
+    if (own == nullptr && expected >= few_) own = &node;
+    any = &node;
   }
-  return nullptr;
+  return own != nullptr ? own : any;
 }
 
 void Crew::work(Worker& self, EngineNode& node) {
@@ -368,11 +382,14 @@ Workload Crew::workload() {
 }
 
 void Crew::assign(const std::vector<int>& part) {
+  find_feeders(part);
   for (const auto& worker : workers_) worker->nodes.clear();
   for (size_t i = 0; i < part.size(); ++i) {
     states_[i].owner = part[i];
     states_[i].stuck = false;
-    workers_[static_cast<size_t>(part[i])]->nodes.push_back(static_cast<int>(i));
+    Worker& owner = *workers_[static_cast<size_t>(part[i])];
+    coalesce_ports(*nodes_[i], few_, &owner.coalescer);
+    owner.nodes.push_back(static_cast<int>(i));
   }
   for (size_t i = 0; i < part.size(); ++i) {
     for (Output* output : nodes_[i]->outputs) {
@@ -386,6 +403,37 @@ void Crew::assign(const std::vector<int>& part) {
       }
     }
   }
+}
+
+void Crew::find_feeders(const std::vector<int>& part) {
+  for (size_t i = 0; i < part.size(); ++i) states_[i].feeds = false;
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t i = part.size(); i-- > 0;) {
+      if (states_[i].feeds || !feeds(i, part)) continue;
+      states_[i].feeds = found = true;
+    }
+  }
+}
+
+/// Whether its tokens, or the credits it gives by taking some, go to another thread's node, or to
+/// one that feeds another thread.
+bool Crew::feeds(size_t place, const std::vector<int>& part) const {
+  const auto goes = [&](int neighbour) {
+    const int to = position_[static_cast<size_t>(neighbour)];
+    if (to < 0) return false;
+    return part[static_cast<size_t>(to)] != part[place] || states_[static_cast<size_t>(to)].feeds;
+  };
+  for (const Output* output : nodes_[place]->outputs) {
+    if (output == nullptr) continue;
+    for (const Port* port : output->ports) {
+      if (goes(port->consumer)) return true;
+    }
+  }
+  for (const Port* port : nodes_[place]->ports) {
+    if (port != nullptr && port->credits != nullptr && goes(port->producer)) return true;
+  }
+  return false;
 }
 
 }  // namespace fuseflow::engine

@@ -23,7 +23,7 @@ namespace fuseflow::engine {
 class Crew {
  public:
   Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
-       int64_t most_waiting, const EngineTuning& tuning);
+       int64_t most_waiting, uint32_t few, const EngineTuning& tuning);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -38,6 +38,7 @@ class Crew {
   struct alignas(kCacheLine) State {
     int owner = 0;
     bool stuck = false;                                  ///< nothing to do until a token comes
+    bool feeds = false;                                  ///< others' nodes, at last
     double work = 0;                                     ///< nanoseconds since the last division
     double usual = 0;                                    ///< nanoseconds of a batch
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< by another thread: there are tokens
@@ -46,6 +47,7 @@ class Crew {
     int number = 0;
     std::vector<int> nodes;  ///< places of its nodes, in graph order
     Carrier carrier;
+    Coalescer coalescer;
     Clock::time_point now;  ///< when its last batch ended
     uint64_t seen = 0;      ///< of `news`, when it last found nothing to do
     // Guarded by mutex_:
@@ -77,6 +79,8 @@ class Crew {
   void divide_again();
   void stop_others();
   void assign(const std::vector<int>& part);
+  void find_feeders(const std::vector<int>& part);
+  bool feeds(size_t place, const std::vector<int>& part) const;
   std::vector<int> scattered(int parts);
   Workload workload();
   void rest(Worker& self);
@@ -84,6 +88,7 @@ class Crew {
   std::vector<std::unique_ptr<EngineNode>>& nodes_;
   const std::vector<int>& position_;
   const int64_t most_waiting_;
+  const uint32_t few_;
   const double chunk_;  // tokens
   const bool scatter_;
   std::unique_ptr<State[]> states_;  // by place

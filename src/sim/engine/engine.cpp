@@ -285,6 +285,7 @@ void Run::find_rows(int first, int last) {
 }
 
 void Run::make_nodes(int first, int last) {
+  schedule_.reset();
   nodes_.clear();
   position_.assign(graph_.nodes.size(), -1);
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -306,7 +307,8 @@ void Run::make_nodes(int first, int last) {
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
-  schedule_ = std::make_unique<Schedule>(nodes_, position_, kMostBacklogChunks * tuning_.chunk);
+  schedule_ = std::make_unique<Schedule>(nodes_, position_, kMostBacklogChunks * tuning_.chunk,
+                                         tuning_.few);
 }
 
 /// Which payloads anybody reads: from the last consumer back.

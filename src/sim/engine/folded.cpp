@@ -12,17 +12,6 @@ namespace {
 constexpr uint32_t kLeastPassed =
     8;  // shorter fibers, on average, are passed to other threads as they are
 
-/// A whole segment as a batch.
-Batch all_of(const Segment& segment) {
-  const Stops& stops = segment.structure->stops;
-  const auto first = stops.begin() + segment.first_stop;
-  const auto last =
-      std::lower_bound(first, stops.end(), segment.begin + segment.count,
-                       [](const Stop& stop, uint32_t token) { return stop.at < token; });
-  return {segment.structure,      segment.begin,   segment.count,   segment.first_stop,
-          std::span(first, last), segment.payload, segment.arrivals};
-}
-
 void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
   if (run.step == 0) {
     std::fill_n(words, count, memory == nullptr ? run.first : memory[run.first]);

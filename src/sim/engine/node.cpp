@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/engine/credit_times.h"
 
@@ -36,6 +37,27 @@ int64_t EngineNode::backlog() const {
     }
   }
   return most;
+}
+
+double EngineNode::expected() const {
+  int64_t most = 0;  // so far
+  for (const Port* port : ports) {
+    if (port != nullptr) most = std::max(most, port->taken());
+  }
+  for (const Output* output : outputs) {
+    if (output != nullptr) most = std::max(most, output->tokens.load(std::memory_order_relaxed));
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const Port* port : ports) {
+    if (port == nullptr) continue;
+    const int64_t waiting = port->waiting();
+    const int64_t taken = port->taken();
+    // A node that has not what it needs finds that out by itself.
+    if (waiting <= 0 || taken == 0) continue;
+    least = std::min(least, static_cast<double>(waiting) * static_cast<double>(most) /
+                                static_cast<double>(taken));
+  }
+  return least;
 }
 
 uint32_t EngineNode::ready(size_t first, size_t count) {
@@ -139,6 +161,14 @@ void EngineNode::check_like(const Batch& a, const Batch& b) const {
                    return a.at(x) == b.at(y) && x.level == y.level && x.bits == y.bits;
                  });
   if (!same) disagree("two inputs of one space differ in structure");
+}
+
+void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer) {
+  for (Port* port : node.ports) {
+    if (port == nullptr) continue;
+    port->few = few;
+    port->coalescer = coalescer;
+  }
 }
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {

@@ -71,6 +71,9 @@ class EngineNode {
   WrittenRows events;                         ///< of a writer, where they are collected
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
+  /// About how many tokens the next batch has (in the stream that has most), by what waits and by
+  /// what became of the tokens taken so far.
+  double expected() const;
 
  protected:
   /// Tokens that are ready at every one of the ports first .. first+count-1 (0: all others).
@@ -188,6 +191,10 @@ class EngineNode {
 
   std::vector<std::unique_ptr<float[]>> constants_;
 };
+
+/// From here on short segments are made one at the node's ports, with the help of its thread's
+/// coalescer (null: of no thread).
+void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer);
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
 // By kind; null if the kind is another file's.

@@ -6,6 +6,10 @@
 
 namespace fuseflow::engine {
 
+namespace {
+constexpr uint32_t kManyOfFew = 8;
+}
+
 void Port::push(const Segment& segment) {
   pushed_.store(pushed_.load(std::memory_order_relaxed) + segment.count, std::memory_order_relaxed);
   if (!elsewhere) return append(Segment(segment));
@@ -30,8 +34,45 @@ void Port::append(Segment&& segment) {
 uint32_t Port::ready() {
   if (segments_.empty()) import();
   if (segments_.empty()) return 0;
+  if (segments_.front().count - used_ <= few) coalesce();
   if (!folded && segments_.front().payload.folded != nullptr) unfold(segments_.front());
   return segments_.front().count - used_;
+}
+
+/// Makes one segment of the short ones at the front, up to some times `few` tokens.
+void Port::coalesce() {
+  if (coalescer == nullptr || blocks) return;
+  import();
+  const uint32_t enough = kManyOfFew * few;
+  size_t n = 0;
+  uint32_t count = 0;
+  for (; n < segments_.size() && segments_[n].count <= few && count < enough; ++n) {
+    count += segments_[n].count;
+  }
+  if (n < 2) return;
+  const auto end = segments_.begin() + static_cast<std::ptrdiff_t>(n);
+  std::vector<Segment> parts(std::make_move_iterator(segments_.begin()),
+                             std::make_move_iterator(end));
+  Segment& first = parts.front();
+  first.begin += used_;
+  first.count -= used_;
+  first.first_stop = next_stop_;
+  first.payload = first.payload.from(used_);
+  first.arrivals = first.arrivals.from(used_);
+  segments_.erase(segments_.begin(), end);
+  segments_.push_front(coalescer->join(parts));
+  used_ = 0;
+  next_stop_ = 0;
+}
+
+Batch all_of(const Segment& segment) {
+  const Stops& stops = segment.structure->stops;
+  const auto first = stops.begin() + segment.first_stop;
+  const auto last =
+      std::lower_bound(first, stops.end(), segment.begin + segment.count,
+                       [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  return {segment.structure,      segment.begin,   segment.count,   segment.first_stop,
+          std::span(first, last), segment.payload, segment.arrivals};
 }
 
 Batch Port::batch(uint32_t n) const {

@@ -11,6 +11,7 @@
 #include "sim/engine/block_pool.h"
 #include "sim/engine/buffer_tail.h"
 #include "sim/engine/carry.h"
+#include "sim/engine/coalesce.h"
 #include "sim/engine/credits.h"
 #include "sim/engine/occupancy.h"
 #include "sim/engine/tokens.h"
@@ -37,6 +38,9 @@ struct Batch {
   uint32_t at(const Stop& stop) const { return stop.at - begin; }  ///< position in the batch
 };
 
+/// A whole segment as a batch.
+Batch all_of(const Segment& segment);
+
 class alignas(kCacheLine) Port {
  public:
   int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
@@ -50,6 +54,8 @@ class alignas(kCacheLine) Port {
   size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
   bool elsewhere = false;       ///< producer and consumer are worked by different threads
   bool folded = false;          ///< the consumer takes folded payloads as they are, or reads none
+  uint32_t few = 0;             ///< segments of so many tokens at most are made one (coalesce.h)
+  Coalescer* coalescer = nullptr;  ///< of the consumer's thread; null: segments stay as they are
 
   void push(const Segment& segment);
   /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
@@ -79,6 +85,7 @@ class alignas(kCacheLine) Port {
   void take_from_first(uint32_t n);
 
   void append(Segment&& segment);
+  void coalesce();
 
   // The consumer's:
   std::deque<Segment> segments_;

@@ -11,25 +11,39 @@ constexpr int64_t kBatchesBetweenQuestions = 256;
 }
 
 Schedule::Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes,
-                   const std::vector<int>& position, int64_t most_waiting)
-    : nodes_(nodes), position_(position), most_waiting_(most_waiting), states_(nodes.size()) {}
+                   const std::vector<int>& position, int64_t most_waiting, uint32_t few)
+    : nodes_(nodes),
+      position_(position),
+      most_waiting_(most_waiting),
+      few_(few),
+      states_(nodes.size()) {
+  for (const auto& node : nodes) coalesce_ports(*node, few, &coalescer_);
+}
 
-/// The last node in graph order that may have something to do and is not far ahead; if all are far
-/// ahead, the least far one. Null if there is none.
+Schedule::~Schedule() {
+  for (const auto& node : nodes_) coalesce_ports(*node, 0, nullptr);
+}
+
+/// The last node in graph order that has a worthwhile batch and is not far ahead; else the first
+/// that has any, which makes more for others; if all are far ahead, the least far one. Null if
+/// there is none.
 EngineNode* Schedule::next() const {
+  EngineNode* any = nullptr;
   EngineNode* least = nullptr;
   int64_t least_waiting = INT64_MAX;
   for (size_t i = nodes_.size(); i-- > 0;) {
     EngineNode& node = *nodes_[i];
     if (states_[i].stuck || node.ended()) continue;
     const int64_t waiting = node.backlog();
-    if (waiting < most_waiting_) return &node;
-    if (waiting < least_waiting) {
+    if (waiting < most_waiting_) {
+      if (states_[i].worth) return &node;
+      any = &node;
+    } else if (waiting < least_waiting) {
       least_waiting = waiting;
       least = &node;
     }
   }
-  return least;
+  return any != nullptr ? any : least;
 }
 
 /// The node has given tokens to its consumers, and credits to bounded buffers before it.
@@ -37,7 +51,7 @@ void Schedule::tell_neighbours(const EngineNode& node) {
   const auto tell = [this](int neighbour) {
     const int at = position_[static_cast<size_t>(neighbour)];
     if (at < 0) return;
-    states_[static_cast<size_t>(at)].stuck = false;
+    states_[static_cast<size_t>(at)] = {false, nodes_[static_cast<size_t>(at)]->expected() >= few_};
   };
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
@@ -54,6 +68,7 @@ bool Schedule::work(EngineNode& node) {
     return false;
   }
   tell_neighbours(node);
+  states_[place(node)].worth = node.expected() >= few_;
   return true;
 }
 
@@ -61,7 +76,7 @@ void Schedule::run(int threads, const EngineTuning& tuning,
                    const std::function<bool(int64_t)>& go_on) {
   threads = std::min(threads, static_cast<int>(nodes_.size()));
   if (!run_alone(threads > 1 ? tuning.alone : INT64_MAX, go_on)) return;
-  Crew(nodes_, position_, most_waiting_, tuning).run(threads, go_on);
+  Crew(nodes_, position_, most_waiting_, few_, tuning).run(threads, go_on);
 }
 
 /// So many batches on the calling thread. False: there is no more to do.

@@ -14,9 +14,13 @@ namespace fuseflow::engine {
 class Schedule {
  public:
   /// `position` by node: its place in `nodes`, -1 if it is not there. A node that is more than
-  /// `most_waiting` tokens ahead of a consumer is set aside until nothing else can go on.
+  /// `most_waiting` tokens ahead of a consumer is set aside until nothing else can go on, and one
+  /// whose batch would be less than `few` tokens until nothing else is more.
   Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
-           int64_t most_waiting);
+           int64_t most_waiting, uint32_t few);
+  ~Schedule();
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
 
   /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling
   /// thread, with the latest step so far. Other threads start after `tuning.alone` batches.
@@ -31,6 +35,7 @@ class Schedule {
  private:
   struct State {
     bool stuck = false;  ///< nothing to do until a token comes
+    bool worth = true;   ///< what waits is worth a batch
   };
 
   EngineNode* next() const;
@@ -43,7 +48,9 @@ class Schedule {
   std::vector<std::unique_ptr<EngineNode>>& nodes_;
   const std::vector<int>& position_;
   const int64_t most_waiting_;
+  const uint32_t few_;
   std::vector<State> states_;
+  Coalescer coalescer_;
   int64_t batches_ = 0;
   int64_t last_step_ = -1;
 };
