@@ -46,7 +46,7 @@ std::shared_ptr<const Structure> copy_structure(const Structure& from) {
 
 std::shared_ptr<const Times> copy_times(const Times& from) {
   const CarriedMemory carried;
-  auto to = std::allocate_shared<Times>(PoolAllocator<Times>());
+  auto to = make_pooled<Times>();
   to->pieces = from.pieces;
   to->count = from.count;
   to->gap = from.gap;

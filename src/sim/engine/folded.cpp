@@ -61,7 +61,7 @@ void unfold(Segment& segment) {
 std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
   const Batch batch = all_of(segment);
   if (batch.count < kLeastPassed * batch.stops.size()) return nullptr;
-  auto runs = std::make_shared<Runs>(batch.stops.size() + 1);
+  auto runs = make_pooled<Runs>(batch.stops.size() + 1);
   const uint32_t* words = segment.payload.words();
   bool folds = true;
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {

@@ -65,7 +65,7 @@ void for_fibers(const Batch& batch, Fiber&& fiber) {
 /// Runs by fiber, of the tokens of a batch.
 inline std::shared_ptr<const FoldedPayload> folded_like(const Batch& batch,
                                                         std::shared_ptr<const Runs> runs) {
-  return std::make_shared<FoldedPayload>(
+  return make_pooled<FoldedPayload>(
       FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
 }
 

@@ -399,7 +399,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j <= order_; ++j) {
       Given& given = given_[j];
       if (given.structure->count == 0) continue;
-      auto words = std::make_shared<decltype(given.words)>(std::move(given.words));
+      auto words = make_pooled<decltype(given.words)>(std::move(given.words));
       Payload payload{words, given.payloads ? words->data() : nullptr};
       if (j == order_ && !blocks_.keepers().empty()) payload = keeping(payload, blocks_.keepers());
       give(j, StructureRef(std::move(given.structure)), payload, {given.times.finish(), 0, 0});

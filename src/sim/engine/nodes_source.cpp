@@ -342,7 +342,7 @@ class ScanNode final : public EngineNode {
   }
 
   std::shared_ptr<Runs> new_runs() const {
-    auto runs = std::make_shared<Runs>();
+    auto runs = make_pooled<Runs>();
     runs->reserve(last_stops_ + 2);
     runs->emplace_back();
     return runs;
@@ -351,7 +351,7 @@ class ScanNode final : public EngineNode {
   static Payload payload(const std::shared_ptr<uint32_t[]>& words, std::shared_ptr<Runs> runs) {
     if (runs == nullptr) return {words, words.get()};
     return {nullptr, nullptr,
-            std::make_shared<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
+            make_pooled<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
   }
 
   void finish_chunk() {

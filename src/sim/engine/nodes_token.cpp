@@ -84,7 +84,7 @@ class ArrayNode final : public TokenNode {
     if (found_.absent > 0 || found_.beyond > storage_->values.size()) {
       return TokenNode::make_payload({with_words(references, refs_)}, n);
     }
-    auto values = std::make_shared<FoldedPayload>(*references.payload.folded);
+    auto values = make_pooled<FoldedPayload>(*references.payload.folded);
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
     return {nullptr, nullptr, std::move(values)};
   }
@@ -300,7 +300,7 @@ class LocateNode final : public TokenNode {
   /// References and coordinates of fibers that are runs give runs of positions; null if some do
   /// not.
   std::shared_ptr<const FoldedPayload> find_runs(const std::vector<Batch>& inputs) const {
-    auto runs = std::make_shared<Runs>(inputs[0].stops.size() + 1);
+    auto runs = make_pooled<Runs>(inputs[0].stops.size() + 1);
     bool folds = true;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       const Run refs = run_of(inputs[0], s, first);
@@ -416,7 +416,7 @@ class RepeatNode final : public EngineNode {
   }
 
   static uint32_t repeat_runs(Along& along, const Batch& batch, Payload& payload) {
-    auto runs = std::make_shared<Runs>(batch.stops.size() + 1);
+    auto runs = make_pooled<Runs>(batch.stops.size() + 1);
     size_t s = 0;  // the stop at the end of the fiber
     const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t, uint32_t word) {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;

@@ -12,27 +12,33 @@ namespace fuseflow::engine {
 
 namespace {
 
-// Smaller ones malloc serves as fast; larger ones are rare.
-constexpr size_t kSmallest = 1024;
+// Smaller ones count as these: malloc would serve them as fast in one thread, but not where one
+// thread frees what another one has made. Larger ones are rare.
+constexpr size_t kSmallest = 64;
 constexpr size_t kLargest = size_t{1} << 20;
-constexpr size_t kClasses = 11;
+constexpr size_t kClasses = 15;
 // Arrays are of as many tokens as a power of two, and then of a little more: counts of references,
 // slack. They fit, and do not all start at the same place of the cache.
 constexpr size_t kExtra = 1024;
+constexpr size_t kFirstWithExtra = 4;          // class: what is smaller is no array of tokens
 constexpr size_t kMostKept = size_t{8} << 20;  // bytes a class
+constexpr size_t kMostBlocksKept = 8192;
 
 size_t class_of(size_t bytes) {
-  return static_cast<size_t>(
-      std::bit_width((std::max(bytes, kExtra + 1) - kExtra - 1) / kSmallest));
+  size_t rest = bytes;
+  if (bytes > kSmallest << (kFirstWithExtra - 1)) {
+    rest = std::max(bytes, (kSmallest << kFirstWithExtra) + kExtra) - kExtra;
+  }
+  return rest <= kSmallest ? 0 : static_cast<size_t>(std::bit_width((rest - 1) / kSmallest));
 }
 
 constexpr size_t kMove = 16;  // blocks that go between a thread and all at a time
 
 size_t bytes_of(size_t c) {
-  return (kSmallest << c) + kExtra;
+  return (kSmallest << c) + (c < kFirstWithExtra ? 0 : kExtra);
 }
 size_t most_kept(size_t c) {
-  return std::max(2 * kMove, kMostKept / bytes_of(c));
+  return std::clamp(kMostKept / bytes_of(c), 2 * kMove, kMostBlocksKept);
 }
 
 enum Kind : uint64_t { kOwn, kCarried, kKinds };
@@ -98,7 +104,7 @@ CarriedMemory::~CarriedMemory() {
 }
 
 void* take_from_pool(size_t bytes) {
-  if (bytes < kSmallest || bytes > kLargest) return ::operator new(bytes);
+  if (bytes > kLargest) return ::operator new(bytes);
   const size_t c = class_of(bytes);
   std::vector<void*>& list = own.free[wanted][c];
   if (list.empty()) {
@@ -113,7 +119,7 @@ void* take_from_pool(size_t bytes) {
 }
 
 void give_back(void* memory, size_t bytes) noexcept {
-  if (bytes < kSmallest || bytes > kLargest) return ::operator delete(memory);
+  if (bytes > kLargest) return ::operator delete(memory);
   const size_t c = class_of(bytes);
   const Kind kind = (static_cast<Header*>(memory) - 1)->kind;
   std::vector<void*>& list = own.free[kind][c];

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace fuseflow::engine {
 
@@ -32,6 +33,12 @@ struct PoolAllocator {
   void deallocate(T* memory, size_t n) noexcept { give_back(memory, n * sizeof(T)); }
   friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
 };
+
+/// Like std::make_shared, in memory of the pool.
+template <typename T, typename... Arguments>
+std::shared_ptr<T> make_pooled(Arguments&&... arguments) {
+  return std::allocate_shared<T>(PoolAllocator<T>(), std::forward<Arguments>(arguments)...);
+}
 
 /// An array that remembers its size, for plain numbers.
 template <typename T>

@@ -228,7 +228,7 @@ std::shared_ptr<const Times> TimesBuilder::finish() {
     pending_ = 0;
   }
   flush();
-  auto times = std::allocate_shared<Times>(PoolAllocator<Times>());
+  auto times = make_pooled<Times>();
   const bool one_explicit = pieces_.size() == 1 && pieces_[0].step == kExplicit;
   if (one_explicit && gap_ > 0 &&
       value_[count_ - 1] - value_[0] == gap_ * static_cast<int64_t>(count_ - 1)) {

@@ -32,7 +32,7 @@ struct Structure {
 };
 using StructureRef = std::shared_ptr<const Structure>;
 inline std::shared_ptr<Structure> new_structure() {
-  return std::allocate_shared<Structure>(PoolAllocator<Structure>());
+  return make_pooled<Structure>();
 }
 
 struct FoldedPayload;  // folded.h
