@@ -226,7 +226,7 @@ void check_option_names(const Program& program, const SimOptions& options) {
 
 ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& options) {
   register_onnx_sources();
-  TensorData data = load_tensors(program);
+  TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
   std::signal(SIGINT, [](int) { interrupted = true; });
   options.run.cancel = &interrupted;

@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <exception>
+
+#include "sim/threads.h"
 
 namespace fuseflow {
 namespace {
@@ -26,32 +31,85 @@ std::vector<bool> tensors_read(const Program& program) {
   return read;
 }
 
+std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptions& options) {
+  if (tensor.source.kind == Source::Kind::none) {
+    throw Error(ExitCode::rejected, tensor.where,
+                fmt::format("%{} is not bound to data, expected a source such as "
+                            "`= file(\"{}.npy\")`; `fuseflow-import --bind {}=FILE` gives one",
+                            tensor.name, tensor.name, tensor.name));
+  }
+  try {
+    return std::make_shared<const Storage>(
+        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill, options));
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io || error.code() == ExitCode::internal) throw;
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.push_back(
+        {Severity::note, tensor.where, fmt::format("this is the source of %{}", tensor.name), ""});
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
+/// About how many entries a tensor has, as far as that can be told without loading it.
+double expected_entries(const Tensor& tensor) {
+  if (tensor.source.nnz) return static_cast<double>(*tensor.source.nnz);
+  double entries = 1;
+  for (const Extent& extent : tensor.shape) entries *= static_cast<double>(extent.value);
+  for (const auto& [key, value] : tensor.source.params) {
+    if (key == "density") entries *= std::strtod(value.c_str(), nullptr);
+    if (key == "edges") return std::strtod(value.c_str(), nullptr);
+  }
+  return entries;
+}
+
+/// How many threads are worth starting to load tensors side by side.
+int worthwhile_threads(const Program& program, const std::vector<size_t>& wanted) {
+  constexpr double kMany = 1 << 16;  // entries
+  return static_cast<int>(std::count_if(wanted.begin(), wanted.end(), [&](size_t t) {
+    return expected_entries(program.tensors[t]) >= kMany;
+  }));
+}
+
+/// Loads tensors side by side, the largest first. Of several problems the first in program order is
+/// thrown.
+void load_on_threads(const Program& program, std::vector<size_t> wanted, const LoadOptions& options,
+                     int threads, TensorData& data) {
+  std::stable_sort(wanted.begin(), wanted.end(), [&](size_t a, size_t b) {
+    return expected_entries(program.tensors[a]) > expected_entries(program.tensors[b]);
+  });
+  std::vector<std::exception_ptr> problems(program.tensors.size());
+  std::atomic<size_t> next = 0;
+  on_threads(threads, [&] {
+    for (size_t i = next++; i < wanted.size(); i = next++) {
+      const size_t t = wanted[i];
+      try {
+        data.storage[t] = load_tensor(program.tensors[t], options);
+      } catch (...) {
+        problems[t] = std::current_exception();
+      }
+    }
+  });
+  for (const std::exception_ptr& problem : problems) {
+    if (problem) std::rethrow_exception(problem);
+  }
+}
+
 }  // namespace
 
-TensorData load_tensors(const Program& program, const LoadOptions& options) {
+TensorData load_tensors(const Program& program, const LoadOptions& options, int threads) {
   const std::vector<bool> read = tensors_read(program);
   TensorData data;
   data.storage.resize(program.tensors.size());
+  std::vector<size_t> wanted;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
-    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
-    if (!read[t] || !given) continue;
-    if (tensor.source.kind == Source::Kind::none) {
-      throw Error(ExitCode::rejected, tensor.where,
-                  fmt::format("%{} is not bound to data, expected a source such as "
-                              "`= file(\"{}.npy\")`; `fuseflow-import --bind {}=FILE` gives one",
-                              tensor.name, tensor.name, tensor.name));
-    }
-    try {
-      data.storage[t] = std::make_shared<const Storage>(
-          load(tensor.source, known_shape(tensor), tensor.format, tensor.fill, options));
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::io || error.code() == ExitCode::internal) throw;
-      std::vector<Diagnostic> diagnostics = error.diagnostics();
-      diagnostics.push_back({Severity::note, tensor.where,
-                             fmt::format("this is the source of %{}", tensor.name), ""});
-      throw Error(error.code(), std::move(diagnostics));
-    }
+    const Role role = program.tensors[t].role;
+    if (read[t] && (role == Role::input || role == Role::constant)) wanted.push_back(t);
+  }
+  threads = std::min(threads, worthwhile_threads(program, wanted));
+  if (threads > 1) {
+    load_on_threads(program, wanted, options, threads, data);
+  } else {
+    for (const size_t t : wanted) data.storage[t] = load_tensor(program.tensors[t], options);
   }
   return data;
 }

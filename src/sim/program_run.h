@@ -13,8 +13,9 @@
 namespace fuseflow {
 
 /// Loads every input and constant that some statement or graph reads. Throws Error(rejected) for an
-/// unbound input or data that disagrees with its declaration, Error(io) for a missing file.
-TensorData load_tensors(const Program& program, const LoadOptions& options = {});
+/// unbound input or data that disagrees with its declaration, Error(io) for a missing file. Large
+/// tensors are loaded side by side on so many threads at most.
+TensorData load_tensors(const Program& program, const LoadOptions& options = {}, int threads = 1);
 
 struct ProgramRun {
   std::vector<RunResult> regions;  ///< of the regions that were run, in order
