@@ -90,7 +90,7 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
       options.record_streams = record;
       options.threads = chunk == 3 ? 2 : chunk == 7 ? 8 : 1;
       const uint32_t folded = (seed + chunk / 2) % 2 == 0 ? 0 : 32;
-      const auto few = static_cast<uint32_t>(chunk == 1 ? 0 : chunk == 3 ? 1 + seed % 7 : 512);
+      const auto few = static_cast<uint32_t>(chunk == 1 ? 0 : chunk == 3 ? 1 + seed % 7 : 256);
       const RunResult fast =
           run_fast(random.b.program, random.b.graph, random.b.data, machine, options,
                    {.chunk = chunk, .few = few, .folded = folded, .alone = 0, .scatter = true});

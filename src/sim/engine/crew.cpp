@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 constexpr int kSpins = 2000;  // some tens of microseconds
 // What makes a batch worthwhile where another thread waits for what comes of it, and from when on
 // one that is for nobody else goes first: parts and multiples of what it is else.
-constexpr uint32_t kFewerForOthers = 8;
-constexpr uint32_t kMoreForItself = 8;
+constexpr uint32_t kFewerForOthers = 4;
+constexpr uint32_t kMoreForItself = 16;
 constexpr auto kBetweenQuestions = milliseconds(2);
 constexpr auto kLongestSleep = milliseconds(10);
 constexpr auto kFirstDivision = milliseconds(1);
@@ -145,6 +145,7 @@ void Crew::serve_as(Worker& self) {
 /// Of its nodes that are not far ahead the last in graph order that has a worthwhile batch for
 /// others; else the last that has one for itself; else the first that may have any.
 EngineNode* Crew::next(Worker& self) {
+  self.fills_in = false;
   EngineNode* own = nullptr;
   EngineNode* any = nullptr;
   for (size_t i = self.nodes.size(); i-- > 0;) {
@@ -159,9 +160,10 @@ EngineNode* Crew::next(Worker& self) {
     if (node.backlog() >= most_waiting_) continue;
     const double expected = node.expected();
     if (expected >= (state.feeds ? few_ / kFewerForOthers : few_ * kMoreForItself)) return &node;
-    if (own == nullptr && expected >= few_) own = &node;
+    if (own == nullptr && state.patience.enough(expected, few_)) own = &node;
     any = &node;
   }
+  self.fills_in = own == nullptr;
   return own != nullptr ? own : any;
 }
 
@@ -169,22 +171,35 @@ void Crew::work(Worker& self, EngineNode& node) {
   State& state = states_[static_cast<size_t>(position_[static_cast<size_t>(node.id())])];
   // Whoever tells from here on is heard, even if the node does not see those tokens any more.
   if (state.told.load(std::memory_order_relaxed)) state.told.exchange(false);
+  const int64_t before = node.tokens();
   const bool worked = node.work();
   const Clock::time_point now = Clock::now();
   // One that took very much longer than usual was interrupted by other processes.
   const double took =
       std::min(nanoseconds(now - self.now), kMostOfUsual * state.usual + kShortBatch);
   state.usual += (took - state.usual) / kBatchesOfUsual;
-  state.work += took;
+  state.work += needed(self, state, took, static_cast<double>(node.tokens() - before));
   self.now = now;
   if (!worked) {
     state.stuck = true;
     return;
   }
+  state.patience.reset();
   self.last_step.store(
       std::max(self.last_step.load(std::memory_order_relaxed), node.stats().last_step),
       std::memory_order_relaxed);
   tell(self, node);
+}
+
+/// What a batch of so many tokens would have taken if the thread had had more to do: it would have
+/// waited until it was longer.
+double Crew::needed(const Worker& self, State& state, double took, double tokens) {
+  if (self.fills_in) return state.rate > 0 ? std::min(took, state.rate * tokens) : took;
+  if (tokens > 0) {
+    const double rate = took / tokens;
+    state.rate += state.rate > 0 ? (rate - state.rate) / kBatchesOfUsual : rate;
+  }
+  return took;
 }
 
 /// The node has given tokens to its consumers, and room and perhaps credits to its producers.

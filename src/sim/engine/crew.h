@@ -17,6 +17,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/node.h"
 #include "sim/engine/partition.h"
+#include "sim/engine/patience.h"
 
 namespace fuseflow::engine {
 
@@ -37,10 +38,12 @@ class Crew {
 
   struct alignas(kCacheLine) State {
     int owner = 0;
-    bool stuck = false;                                  ///< nothing to do until a token comes
-    bool feeds = false;                                  ///< others' nodes, at last
-    double work = 0;                                     ///< nanoseconds since the last division
-    double usual = 0;                                    ///< nanoseconds of a batch
+    bool stuck = false;  ///< nothing to do until a token comes
+    Patience patience;
+    bool feeds = false;  ///< others' nodes, at last
+    double work = 0;     ///< nanoseconds since the last division
+    double usual = 0;    ///< nanoseconds of a batch
+    double rate = 0;     ///< nanoseconds of a token in worthwhile batches
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< by another thread: there are tokens
   };
   struct alignas(kCacheLine) Worker {
@@ -49,6 +52,7 @@ class Crew {
     Carrier carrier;
     Coalescer coalescer;
     Clock::time_point now;  ///< when its last batch ended
+    bool fills_in = false;  ///< the batch at hand is not worthwhile, but there is no other
     uint64_t seen = 0;      ///< of `news`, when it last found nothing to do
     // Guarded by mutex_:
     bool settled = false;          ///< has looked, and sleeps
@@ -65,6 +69,7 @@ class Crew {
   void serve_as(Worker& self);
   EngineNode* next(Worker& self);
   void work(Worker& self, EngineNode& node);
+  static double needed(const Worker& self, State& state, double took, double tokens);
   void tell(const Worker& self, const EngineNode& node);
   void tell_node(const Worker& self, int neighbour, bool tokens);
   void wake(Worker& worker);

@@ -11,7 +11,7 @@ namespace fuseflow {
 /// What changes how the engine works, never what it gives.
 struct EngineTuning {
   uint32_t chunk = 16384;  ///< tokens that a node gives at a time, about
-  uint32_t few = 512;      ///< of a batch that is only just worth what it costs besides its tokens
+  uint32_t few = 256;      ///< of a batch that is only just worth what it costs besides its tokens
   uint32_t folded =
       32;  ///< tokens of a fiber, on average, from which on payloads are folded; 0: always
   int64_t alone = 256;   ///< batches before more threads than one start

@@ -39,14 +39,19 @@ int64_t EngineNode::backlog() const {
   return most;
 }
 
-double EngineNode::expected() const {
-  int64_t most = 0;  // so far
+int64_t EngineNode::tokens() const {
+  int64_t most = 0;
   for (const Port* port : ports) {
     if (port != nullptr) most = std::max(most, port->taken());
   }
   for (const Output* output : outputs) {
     if (output != nullptr) most = std::max(most, output->tokens.load(std::memory_order_relaxed));
   }
+  return most;
+}
+
+double EngineNode::expected() const {
+  const int64_t most = tokens();
   double least = std::numeric_limits<double>::infinity();
   for (const Port* port : ports) {
     if (port == nullptr) continue;

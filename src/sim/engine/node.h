@@ -71,6 +71,8 @@ class EngineNode {
   WrittenRows events;                         ///< of a writer, where they are collected
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
+  /// Tokens so far, of the stream that had most.
+  int64_t tokens() const;
   /// About how many tokens the next batch has (in the stream that has most), by what waits and by
   /// what became of the tokens taken so far.
   double expected() const;

@@ -7,7 +7,7 @@
 namespace fuseflow::engine {
 
 namespace {
-constexpr int64_t kBatchesBetweenQuestions = 256;
+constexpr int64_t kBatchesBetweenQuestions = 32;
 }
 
 Schedule::Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes,
@@ -51,7 +51,9 @@ void Schedule::tell_neighbours(const EngineNode& node) {
   const auto tell = [this](int neighbour) {
     const int at = position_[static_cast<size_t>(neighbour)];
     if (at < 0) return;
-    states_[static_cast<size_t>(at)] = {false, nodes_[static_cast<size_t>(at)]->expected() >= few_};
+    State& state = states_[static_cast<size_t>(at)];
+    state.stuck = false;
+    state.worth = state.patience.enough(nodes_[static_cast<size_t>(at)]->expected(), few_);
   };
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
@@ -68,7 +70,9 @@ bool Schedule::work(EngineNode& node) {
     return false;
   }
   tell_neighbours(node);
-  states_[place(node)].worth = node.expected() >= few_;
+  State& state = states_[place(node)];
+  state.patience.reset();
+  state.worth = state.patience.enough(node.expected(), few_);
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/node.h"
+#include "sim/engine/patience.h"
 
 namespace fuseflow::engine {
 
@@ -36,6 +37,7 @@ class Schedule {
   struct State {
     bool stuck = false;  ///< nothing to do until a token comes
     bool worth = true;   ///< what waits is worth a batch
+    Patience patience;
   };
 
   EngineNode* next() const;
