@@ -150,11 +150,12 @@ bool PortCursor::next_segment() {
 }
 
 const TimeRef& long_ago() {
-  static const TimeRef times = [] {
+  // Never destroyed: its memory is the pool's, which is gone by then.
+  static const TimeRef& times = *[] {
     auto all = std::make_shared<Times>();
     all->pieces.push_back({0, INT64_MIN / 2, 0});
     all->count = UINT32_MAX;
-    return TimeRef{std::move(all), 0, 0};
+    return new TimeRef{std::move(all), 0, 0};
   }();
   return times;
 }
