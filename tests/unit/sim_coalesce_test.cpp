@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/folded.h"
+#include "sim/engine/patience.h"
 #include "sim/engine/port.h"
 #include "sim_chunk.h"
 
@@ -135,6 +136,19 @@ TEST(Coalesce, TokensThatAreGoneStayGone) {
   ASSERT_EQ(port.ready(), 26U);
   expect_tokens(chunk, port.batch(26), 4);
   EXPECT_EQ(port.waiting(), 26);
+}
+
+TEST(Patience, FewTokensWaitUntilTheyAreMany) {
+  constexpr uint32_t kFew = 100;
+  Patience patience;
+  EXPECT_TRUE(patience.enough(100, kFew));
+  EXPECT_FALSE(patience.enough(99, kFew));
+  EXPECT_FALSE(patience.enough(399, kFew));
+  EXPECT_TRUE(patience.enough(400, kFew));
+  EXPECT_FALSE(patience.enough(399, kFew));
+  patience.reset();
+  EXPECT_TRUE(patience.enough(100, kFew));
+  EXPECT_TRUE(patience.enough(0, 0));
 }
 
 }  // namespace
