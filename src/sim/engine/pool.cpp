@@ -84,7 +84,14 @@ Shared& shared() {
   static Shared shared;
   return shared;
 }
-thread_local Lists own;
+thread_local bool ended = false;  // the thread's lists are gone; what statics hold is not
+struct OwnLists : Lists {
+  OwnLists() = default;
+  OwnLists(const OwnLists&) = delete;
+  OwnLists& operator=(const OwnLists&) = delete;
+  ~OwnLists() { ended = true; }
+};
+thread_local OwnLists own;
 thread_local Kind wanted = kOwn;
 
 /// The last `count` of `from` go to `to`.
@@ -106,6 +113,7 @@ CarriedMemory::~CarriedMemory() {
 void* take_from_pool(size_t bytes) {
   if (bytes > kLargest) return ::operator new(bytes);
   const size_t c = class_of(bytes);
+  if (ended) return new_block(c, wanted);
   std::vector<void*>& list = own.free[wanted][c];
   if (list.empty()) {
     Shared& all = shared();
@@ -120,6 +128,7 @@ void* take_from_pool(size_t bytes) {
 
 void give_back(void* memory, size_t bytes) noexcept {
   if (bytes > kLargest) return ::operator delete(memory);
+  if (ended) return delete_block(memory);
   const size_t c = class_of(bytes);
   const Kind kind = (static_cast<Header*>(memory) - 1)->kind;
   std::vector<void*>& list = own.free[kind][c];
