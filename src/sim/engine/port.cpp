@@ -150,12 +150,11 @@ bool PortCursor::next_segment() {
 }
 
 const TimeRef& long_ago() {
-  // Never destroyed: its memory is the pool's, which is gone by then.
-  static const TimeRef& times = *[] {
+  static const TimeRef times = [] {
     auto all = std::make_shared<Times>();
     all->pieces.push_back({0, INT64_MIN / 2, 0});
     all->count = UINT32_MAX;
-    return new TimeRef{std::move(all), 0, 0};
+    return TimeRef{std::move(all), 0, 0};
   }();
   return times;
 }
