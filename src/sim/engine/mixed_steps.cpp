@@ -24,7 +24,7 @@ class StepBatch {
     for (int o = 0; o < lanes_.outs && n_ > 0; ++o) {
       if (!lanes_.out[o].types->all) given_[o].find(lanes_.out[o].types->giving, types_, n_);
     }
-    for (int c = 0; c < lanes_.credits && n_ > 0; ++c) wait_for(lanes_.credit[c]);
+    for (int c = 0; c < lanes_.credits && n_ > 0; ++c) wait_for_credits(c);
     if (n_ == 0) return 0;
     if (!solve_lines()) solve_numbers();
     end_before(horizon);
@@ -131,7 +131,8 @@ class StepBatch {
     waits.finish();
   }
 
-  void wait_for(const MixedLanes::Credit& credit) {
+  void wait_for_credits(int c) {
+    const MixedLanes::Credit& credit = lanes_.credit[c];
     const bool all = lanes_.out[credit.out].types->all;
     const Places& places = given_[credit.out];
     const int64_t room = credit.takes->end() - credit.index;
@@ -140,19 +141,48 @@ class StepBatch {
       cut(all ? room : places[room], End::waits);
       count = room;
     }
-    const int64_t first = std::max<int64_t>(0, -credit.index);  // that has to wait at all
-    const auto back = [&](int64_t j) { return credit.takes->at(credit.index + j, credit.at) + 1; };
-    if (count <= first || n_ == 0 || back(count - 1) <= p_.free_at) return;
-    if (all) return credits_.add_each(*credit.takes, credit.at, credit.index, 1, first, n_);
+    late_[c] = {std::max<int64_t>(0, -credit.index), count};
+    // The last credit is not behind the first step: none has to be waited for.
+    if (late_[c].any() && n_ > 0 && back(credit, count - 1) <= p_.free_at) late_[c] = {};
+    credits_count_ += late_[c].any() ? 1 : 0;
+  }
+  static int64_t back(const MixedLanes::Credit& credit, int64_t j) {
+    return credit.takes->at(credit.index + j, credit.at) + 1;
+  }
+  /// Calls wait(k, time) for the steps, below n_, that the credits may hold up, until it says
+  /// false.
+  template <typename Wait>
+  bool for_credits(int c, Wait&& wait) const {
+    const MixedLanes::Credit& credit = lanes_.credit[c];
+    const bool all = lanes_.out[credit.out].types->all;
+    TimeLines::Cursor cursor = credit.at;
+    for (int64_t j = late_[c].first; j < late_[c].count;) {
+      const auto s = credit.takes->stretch(credit.index + j, late_[c].count - j, cursor);
+      for (int64_t i = 0; i < s.count; ++i, ++j) {
+        const int64_t k = all ? j : given_[credit.out][j];
+        if (k >= n_) return true;
+        if (!wait(k, s.at(i) + 1)) return false;
+      }
+    }
+    return true;
+  }
+  void add_credits(int c) {
+    const MixedLanes::Credit& credit = lanes_.credit[c];
+    if (lanes_.out[credit.out].types->all) {
+      return credits_.add_each(*credit.takes, credit.at, credit.index, 1, late_[c].first, n_);
+    }
     credits_.start(n_);
-    for (int64_t j = first; j < count; ++j) credits_.add(places[j], back(j));
+    for_credits(c, [&](int64_t k, int64_t time) {
+      credits_.add(k, time);
+      return true;
+    });
   }
 
   // --- when ---
 
   /// True if the times are lines, as they mostly are where all arrivals are.
   bool solve_lines() {
-    if (credits_.any() || lanes_.cost < 0) return false;
+    if (lanes_.cost < 0) return false;
     lines_.start(p_.free_at, lanes_.cost);
     int64_t n = n_;
     for (int i = 0; i < lanes_.ins; ++i) {
@@ -164,6 +194,10 @@ class StepBatch {
       if (s.values != nullptr || !lines_.follow(s.start + in.delay, s.step)) return false;
     }
     if (n < std::min(n_, TimeLines::kLeastLine)) return false;
+    for (int c = 0; c < lanes_.credits && credits_count_ > 0; ++c) {
+      const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
+      if (late_[c].any() && !for_credits(c, in_time)) return false;
+    }
     if (!lines_.solve(waits_, n)) return false;
     cut(n, End::none);
     return true;
@@ -179,6 +213,9 @@ class StepBatch {
     if (waits_.any()) arrivals_.start(n_);
     for (const auto& [k, time] : waits_) {
       if (k < n_) arrivals_.add(k, time);
+    }
+    for (int c = 0; c < lanes_.credits && credits_count_ > 0; ++c) {
+      if (late_[c].any()) add_credits(c);
     }
     solve();
     // Steps are never nearer to each other than they cost.
@@ -306,6 +343,14 @@ class StepBatch {
   int64_t n_;
   MixedProgress& p_;
   std::array<bool, MixedLanes::kMost> each_;  // by input: each step may have to wait for a token
+  /// Tokens first .. count-1 of an output that may have to wait for credits.
+  struct Late {
+    int64_t first = 0;
+    int64_t count = 0;
+    bool any() const { return first < count; }
+  };
+  std::array<Late, MixedLanes::kMost> late_;  // by credit
+  int credits_count_ = 0;                     // of those that have any
   Waits waits_;
   StepLines lines_;
   Bounds arrivals_;
