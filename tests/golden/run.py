@@ -133,7 +133,7 @@ def main():
                         help="run simulations with each of these numbers of threads")
     parser.add_argument("--rebase", action="store_true", help="write what the tools give into the case files")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=120, help="seconds a case may take")
+    parser.add_argument("--timeout", type=float, default=float(os.environ.get("FUSEFLOW_TEST_TIMEOUT", 120)), help="seconds a case may take")
     options = parser.parse_args()
     cases = options.cases or sorted(here.glob("**/*.case"))
     if not cases:

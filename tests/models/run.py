@@ -11,6 +11,7 @@ failure too, so that the list stays true.
 import argparse
 import concurrent.futures
 import fnmatch
+import os
 import pathlib
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def main():
     parser.add_argument("--filter", default="*", help="pattern of case names")
     parser.add_argument("--gaps", default=str(pathlib.Path(__file__).with_name("gaps.txt")))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--timeout", type=float, default=float(os.environ.get("FUSEFLOW_TEST_TIMEOUT", 300)))
     parser.add_argument("--sim", action="append", default=[], help="further option of fuseflow-sim")
     parser.add_argument("-v", "--verbose", action="store_true", help="print passing cases too")
     arguments = parser.parse_args()
