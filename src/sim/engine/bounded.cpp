@@ -183,6 +183,13 @@ bool Bounded::finished() const {
   });
 }
 
+int64_t Bounded::bytes() const {
+  int64_t sum = 0;
+  for (const Gives& gives : gives_) sum += gives.times.bytes();
+  for (const Fifo& fifo : fifos_) sum += fifo.takes.bytes();
+  return sum;
+}
+
 int64_t Bounded::reached() const {
   int64_t last = last_answer_;
   for (const Side& side : sides_) {

@@ -37,6 +37,7 @@ class Bounded {
   /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
   EngineNode* next_to_log(const Schedule& schedule) const;
   bool finished() const;
+  int64_t bytes() const;    ///< of the host's memory: times that are kept
   int64_t reached() const;  ///< latest step or answer so far, + 1
   void fill(NodeId node, NodeStats& stats) const;
   void fill_peaks(std::vector<StreamStats>& streams);

@@ -415,8 +415,10 @@ bool Run::check_limits() {
       for (const Port* port : output.ports) waiting += port->waiting();
     }
     // 12 bytes hold a token's payload and time.
-    const int64_t blocks = pool_ == nullptr ? 0 : pool_->bytes();
-    if (options_.max_memory_bytes > 0 && waiting * 12 + blocks > options_.max_memory_bytes) {
+    int64_t bytes = waiting * 12;
+    if (pool_ != nullptr) bytes += pool_->bytes();
+    if (replay_ != nullptr) bytes += replay_->bytes();
+    if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
       result_.finish = Finish::max_memory;
     }
     if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);

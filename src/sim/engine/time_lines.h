@@ -31,6 +31,11 @@ class TimeLines {
   };
 
   int64_t end() const { return end_; }  ///< tokens whose times were given
+  /// Of the host's memory.
+  int64_t bytes() const {
+    return static_cast<int64_t>((value_mask_ + 1) * sizeof(int64_t) +
+                                pieces_.size() * sizeof(Piece));
+  }
 
   /// Whether there is no room for `count` more tokens, given in one go or one by one.
   bool lacks(int64_t count) const {
