@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define FUSEFLOW_AVX2 __attribute__((target("avx2")))
-#endif
+#include "support/avx2.h"
 
 namespace fuseflow {
 
@@ -24,11 +21,6 @@ constexpr Polynomial kThreeStretches = {UINT64_C(0xa82bd707a5c0bbcd), UINT64_C(0
                                         UINT64_C(0x27e81077d42d6234), UINT64_C(0x70b2bd03010451a7)};
 
 #ifdef FUSEFLOW_AVX2
-bool have_avx2() {
-  static const bool have = __builtin_cpu_supports("avx2") != 0;
-  return have;
-}
-
 template <int kBits>
 FUSEFLOW_AVX2 inline __m256i rotated(__m256i x) {
   return _mm256_or_si256(_mm256_slli_epi64(x, kBits), _mm256_srli_epi64(x, 64 - kBits));

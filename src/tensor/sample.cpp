@@ -4,13 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "support/avx2.h"
 #include "support/sort_numbers.h"
 #include "tensor/random_blocks.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define FUSEFLOW_AVX2 __attribute__((target("avx2")))
-#endif
 
 namespace fuseflow {
 
@@ -22,11 +18,6 @@ constexpr uint64_t kGroup = 32;  // elements that are decided together
 
 #ifdef FUSEFLOW_AVX2
 constexpr uint64_t kVector = 4;
-
-bool have_avx2() {
-  static const bool have = __builtin_cpu_supports("avx2") != 0;
-  return have;
-}
 
 /// For each set of four lanes of 64 bits: which lanes of 32 bits to take to move them to the front.
 constexpr auto kToFront = [] {

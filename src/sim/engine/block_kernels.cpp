@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define FUSEFLOW_AVX2 __attribute__((target("avx2")))
-#endif
+#include "support/avx2.h"
 
 namespace fuseflow::engine {
 
@@ -160,10 +158,6 @@ struct Fold {
 #ifdef FUSEFLOW_AVX2
 FUSEFLOW_AVX2 void panel_avx2(const Panel& p) {
   panel_any(p);
-}
-bool have_avx2() {
-  static const bool have = __builtin_cpu_supports("avx2") != 0;
-  return have;
 }
 #endif
 

@@ -5,11 +5,7 @@
 #include <cstring>
 
 #include "sim/run.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define FUSEFLOW_AVX2 __attribute__((target("avx2")))
-#endif
+#include "support/avx2.h"
 
 namespace fuseflow::engine::kernels {
 
@@ -218,10 +214,6 @@ FUSEFLOW_AVX2 void add_avx2(float* sums, const float* values, uint32_t n) {
 FUSEFLOW_AVX2 uint64_t locate_avx2(const uint32_t* refs, const uint32_t* coordinates,
                                    uint32_t extent, uint32_t* out, uint32_t n) {
   return locate_any(refs, coordinates, extent, out, n);
-}
-bool have_avx2() {
-  static const bool have = __builtin_cpu_supports("avx2") != 0;
-  return have;
 }
 #endif
 

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define FUSEFLOW_AVX2 __attribute__((target("avx2")))
-#endif
+#include "support/avx2.h"
 
 namespace fuseflow::engine::kernels {
 
@@ -150,10 +147,6 @@ FUSEFLOW_AVX2 int64_t find_place_avx2(const TypeSet& set, const uint8_t* types, 
   return find_place_from(set, types, k, n, count);
 }
 
-bool have_avx2() {
-  static const bool have = __builtin_cpu_supports("avx2") != 0;
-  return have;
-}
 #endif
 
 }  // namespace
