@@ -99,7 +99,7 @@ void Bounded::fetch(size_t s) {
 
 void Bounded::note(size_t s) {
   const NodeReplay& replay = *sides_[s].replay;
-  const Fifo* lacking = replay.lacks_credit_of();
+  const Fifo* lacking = replay.lacks_credit() ? replay.blocker() : nullptr;
   lacks_[s] = lacking == nullptr ? kNobody : lacking->taker;
   switch (replay.state()) {
     case NodeReplay::State::beyond:

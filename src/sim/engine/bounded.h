@@ -11,6 +11,7 @@
 #include "sim/engine/node.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/schedule.h"
+#include "sim/engine/vain_looks.h"
 
 namespace fuseflow::engine {
 
@@ -131,12 +132,10 @@ class Bounded {
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
   std::vector<size_t> patient_;  // sides that can be put off, the last first
-  /// When a writer requests its next burst at the earliest, as far as it was looked up, and how
-  /// many windows it is not looked up again.
+  /// When a writer requests its next burst at the earliest, as far as it was looked up.
   struct NextAsk {
     int64_t from = 0;
-    int vain_looks = 0;
-    int left_out = 0;
+    VainLooks looks;
   };
   std::vector<NextAsk> asks_from_;   // by side
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
@@ -147,8 +146,7 @@ class Bounded {
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
   int64_t horizon_ = INT64_MAX;
-  int vain_looks_ = 0;  // windows that are left out, if the next look is in vain, too
-  int vain_looks_left_ = 0;
+  VainLooks request_looks_;  // for the next request of all, window by window
   int64_t last_answer_ = -1;
 };
 

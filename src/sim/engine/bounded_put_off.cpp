@@ -10,7 +10,6 @@ namespace {
 constexpr int64_t kMostPutOff = 4096;  // cycles
 constexpr int64_t kMostLooked = 512;   // steps
 constexpr int kDeepest = 8;            // sides one behind the other
-constexpr int kMostVainLooks = 15;
 }  // namespace
 
 /// The n-th next step of a side is not before: the tokens that it needs have to be given, by steps
@@ -44,16 +43,11 @@ int64_t Bounded::step_from(size_t s, int64_t n, int depth) const {
 bool Bounded::asks_soon(size_t s) {
   NextAsk& ask = asks_from_[s];
   if (ask.from >= horizon_) return false;
-  if (ask.left_out > 0) {
-    --ask.left_out;
-    return true;
-  }
+  if (!ask.looks.due()) return true;
   const NodeReplay& replay = *sides_[s].replay;
   ask.from = replay.idle() ? replay.free_at()
                            : step_from(s, replay.steps_before_request(kMostLooked), kDeepest);
-  const bool soon = ask.from < horizon_ + memory_->least_latency();
-  ask.vain_looks = soon ? std::min(2 * ask.vain_looks + 1, kMostVainLooks) : 0;
-  ask.left_out = ask.vain_looks;
+  ask.looks.looked(ask.from < horizon_ + memory_->least_latency());
   return ask.from < horizon_;
 }
 

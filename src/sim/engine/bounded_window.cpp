@@ -5,10 +5,6 @@
 
 namespace fuseflow::engine {
 
-namespace {
-constexpr int kMostVainLooks = 15;
-}
-
 int64_t Bounded::first_due() const {
   return *std::min_element(due_.begin(), due_.end());
 }
@@ -62,14 +58,9 @@ int64_t Bounded::steps_from(size_t s) const {
 /// The horizon as far as no burst is requested before. It is not always looked for: where memory is
 /// asked all the time that is in vain.
 void Bounded::reach_next_request() {
-  if (!may_put_off_) return;
-  if (vain_looks_left_ > 0) {
-    --vain_looks_left_;
-    return;
-  }
+  if (!may_put_off_ || !request_looks_.due()) return;
   const int64_t next = next_request();
-  vain_looks_ = next > horizon_ ? 0 : std::min(2 * vain_looks_ + 1, kMostVainLooks);
-  vain_looks_left_ = vain_looks_;
+  request_looks_.looked(next <= horizon_);
   if (next != kNever) horizon_ = next;
 }
 

@@ -58,10 +58,6 @@ class NodeReplay {
   const Fifo* blocker() const { return state_ == State::waits ? blocker_ : nullptr; }
   int64_t blocker_count() const { return blocker_count_; }
   bool lacks_credit() const { return blocker_credit_; }
-  /// The FIFO whose credit the next step waits for, if it does.
-  const Fifo* lacks_credit_of() const {
-    return state_ == State::waits && blocker_credit_ ? blocker_ : nullptr;
-  }
   /// What the known steps take of the host's memory.
   size_t backlog() const {
     return (runs_.size() - run_) * sizeof(StepRun) + mixed_.size() - next_mixed_;
