@@ -101,12 +101,20 @@ TEST(Coalesce, TimesOfPartsMayBeNearerThanThoseInAPart) {
   }
 }
 
-TEST(Coalesce, PortsJoinShortSegmentsOnly) {
-  const Chunk chunk = numbers();
+/// Segments of up to 10 tokens are short.
+struct JoiningPort {
   Coalescer coalescer;
   Port port;
-  port.few = 10;
-  port.coalescer = &coalescer;
+  JoiningPort() {
+    port.few = 10;
+    port.coalescer = &coalescer;
+  }
+};
+
+TEST(Coalesce, PortsJoinShortSegmentsOnly) {
+  const Chunk chunk = numbers();
+  JoiningPort joining;
+  Port& port = joining.port;
   for (const Segment& part : parts_of(chunk, {8, 9, 10, 11, 3, 4})) port.push(part);
   port.take(0, {});
   ASSERT_EQ(port.ready(), 27U);
@@ -123,10 +131,8 @@ TEST(Coalesce, PortsJoinShortSegmentsOnly) {
 
 TEST(Coalesce, TokensThatAreGoneStayGone) {
   const Chunk chunk = numbers();
-  Coalescer coalescer;
-  Port port;
-  port.few = 10;
-  port.coalescer = &coalescer;
+  JoiningPort joining;
+  Port& port = joining.port;
   const std::vector<Segment> parts = parts_of(chunk, {10, 10, 10});
   port.push(parts[0]);
   ASSERT_EQ(port.ready(), 10U);
