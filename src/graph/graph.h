@@ -63,11 +63,11 @@ enum class NodeKind : uint8_t {
   tile_load,      ///< T[subscripts] -> val: each core's tiles from global memory
   tile_multiply,  ///< (val, val) -> val: tile products on the matrix unit, summed over the
                   ///< dimension that both have and the result lacks
-  exchange,   ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
-              ///< sums (or, one branch a core, both branches) of its share of rows
-  gather,     ///< (val) -> val: the shares of a group back to all of it
-  tile_hold,  ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
-  shuffle,    ///< (val) -> val: the C tiles of a shuffle group round a ring
+  exchange,       ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
+                  ///< sums (or, one branch a core, both branches) of its share of rows
+  gather,         ///< (val) -> val: the shares of a group back to all of it
+  tile_hold,      ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
+  shuffle,        ///< (val) -> val: the C tiles of a shuffle group round a ring
   reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
   barrier_,        ///< number of kinds
