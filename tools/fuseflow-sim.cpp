@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 
 #include "estimate/estimate.h"
 #include "import/import.h"
@@ -18,15 +16,13 @@
 #include "sim/summary.h"
 #include "sim/trace.h"
 #include "support/heap.h"
+#include "support/interrupt.h"
 #include "support/tool.h"
 #include "tensor/write.h"
 #include "thread_options.h"
 
 namespace fuseflow {
 namespace {
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
 
 struct SimOptions {
   FilterOptions filter;
@@ -228,15 +224,13 @@ ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& 
   register_onnx_sources();
   TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
-  std::signal(SIGINT, [](int) { interrupted = true; });
-  options.run.cancel = &interrupted;
+  const InterruptScope scope;
+  options.run.cancel = &interrupt_flag();
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
   const auto before = [&](size_t region, int64_t) { progress.region(region); };
-  ProgramRun run = run_program(program, std::move(data), machine, options.run, before);
-  std::signal(SIGINT, SIG_DFL);
-  return run;
+  return run_program(program, std::move(data), machine, options.run, before);
 }
 
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,

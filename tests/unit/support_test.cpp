@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <vector>
 
-#include <filesystem>
-
 #include "support/error.h"
+#include "support/interrupt.h"
 #include "support/io.h"
 #include "support/sort_numbers.h"
 
@@ -25,6 +26,47 @@ TEST(Diagnostic, ElidesLongLinesAroundTheCaret) {
 TEST(NearestName, FindsTypingErrorsOnly) {
   EXPECT_EQ(nearest_name("dens", {"dense", "compressed"}), "dense");
   EXPECT_EQ(nearest_name("zebra", {"dense", "compressed"}), "");
+}
+
+TEST(Interrupt, TheFirstSignalSetsTheFlag) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EXPECT_EXIT(
+        {
+          const InterruptScope outer;
+          { const InterruptScope inner; }
+          if (interrupted()) std::exit(1);
+          std::raise(number);
+          std::exit(interrupted() && interrupt_flag() ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+  }
+}
+
+TEST(Interrupt, TheSecondSignalKills) {
+  EXPECT_EXIT(
+      {
+        const InterruptScope scope;
+        std::raise(SIGINT);
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(Interrupt, OutsideOfAScopeSignalsDoWhatTheyDid) {
+  EXPECT_EXIT(
+      {
+        { const InterruptScope scope; }
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(
+      {
+        std::signal(SIGINT, SIG_IGN);
+        const InterruptScope scope;
+        std::raise(SIGINT);
+        std::exit(interrupted() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(SortNumbers, SortsAnyNumbers) {
