@@ -50,14 +50,21 @@ function(fuseflow_tool name)
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# fuseflow_test(NAME [LIBS library...]): tests/unit/NAME_test.cpp (or NAME_*_test.cpp) as one test program.
+# fuseflow_test(NAME [LIBS library...] [TABLE suite]): tests/unit/NAME_test.cpp (or NAME_*_test.cpp) as one test
+# program. Each of its tests is a ctest entry unit.NAME.SUITE.TEST, found when ctest starts; but a TABLE, a suite of
+# many cases that come from elsewhere, is one entry.
 function(fuseflow_test name)
-  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TABLE" "LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_test.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_*_test.cpp)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE FUSEFLOW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   fuseflow_build_quickly(${name}_test)
-  add_test(NAME unit.${name} COMMAND ${name}_test)
+  if(ARG_TABLE)
+    add_test(NAME unit.${name}.${ARG_TABLE} COMMAND ${name}_test --gtest_filter=*${ARG_TABLE}.*)
+    set(filter TEST_FILTER -*${ARG_TABLE}.*)
+  endif()
+  gtest_discover_tests(${name}_test TEST_PREFIX unit.${name}. ${filter} NO_PRETTY_VALUES
+                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120)
 endfunction()

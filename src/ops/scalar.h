@@ -84,14 +84,15 @@ struct where {
 #undef FUSEFLOW_UNARY
 #undef FUSEFLOW_BINARY
 
-#define FUSEFLOW_FOR_EACH_OP(F)                                                                   \
-  F(neg)                                                                                          \
-  F(abs)                                                                                          \
-  F(sign)                                                                                         \
-  F(exp) F(log) F(sqrt) F(rsqrt) F(reciprocal) F(relu) F(sigmoid) F(tanh) F(erf) F(softplus)      \
-      F(gelu) F(gelu_tanh) F(silu) F(hardswish) F(floor) F(ceil) F(round) F(logical_not) F(isnan) \
-          F(isinf) F(sin) F(cos) F(add) F(sub) F(mul) F(div) F(pow) F(min) F(max) F(mod) F(eq)    \
-              F(ne) F(lt) F(le) F(gt) F(ge) F(logical_and) F(logical_or) F(logical_xor)           \
-                  F(leaky_relu) F(elu) F(where)
+// clang-format does not settle on one layout of this list.
+// clang-format off
+#define FUSEFLOW_FOR_EACH_OP(F)                                                                    \
+  F(neg)                                                                                           \
+  F(abs) F(sign) F(exp) F(log) F(sqrt) F(rsqrt) F(reciprocal) F(relu) F(sigmoid) F(tanh) F(erf)    \
+      F(softplus) F(gelu) F(gelu_tanh) F(silu) F(hardswish) F(floor) F(ceil) F(round)              \
+          F(logical_not) F(isnan) F(isinf) F(sin) F(cos) F(add) F(sub) F(mul) F(div) F(pow) F(min) \
+              F(max) F(mod) F(eq) F(ne) F(lt) F(le) F(gt) F(ge) F(logical_and) F(logical_or)       \
+                  F(logical_xor) F(leaky_relu) F(elu) F(where)
+// clang-format on
 
 }  // namespace fuseflow::scalar
