@@ -13,6 +13,7 @@
 #include "sim/check.h"
 #include "sim/program_run.h"
 #include "sim/threads.h"
+#include "support/csv.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -154,16 +155,17 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
   std::string plan = describe(e.linked.plan.plan);
   std::replace(plan.begin(), plan.end(), ',', 'x');
   return fmt::format(
-      "1,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
       "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{}\n",
-      e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m], e.chain.size[Dim::n],
-      e.chain.size[Dim::k], e.chain.size[Dim::l], e.unfused.bytes.global(), e.unfused.cycles,
-      e.unfused_folded.bytes.global(), e.unfused_folded.cycles, optional_plan(e.scratchpad_only),
-      optional_plan(e.one_core), e.analyzer_cycles, e.random_cycles, optional_plan(e.linked),
-      best.bytes.link, ratio(e.unfused.bytes.global(), best.bytes.global()),
-      ratio(e.unfused.cycles, best.cycles), ratio(e.unfused_folded.cycles, best.cycles),
-      e.linked.rank, plan, e.linked.measure.scale == 1 ? "full" : "reduced", e.linked.measure.scale,
-      e.values.passed ? "yes" : "no", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
+      kCsvSchema, e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m],
+      e.chain.size[Dim::n], e.chain.size[Dim::k], e.chain.size[Dim::l], e.unfused.bytes.global(),
+      e.unfused.cycles, e.unfused_folded.bytes.global(), e.unfused_folded.cycles,
+      optional_plan(e.scratchpad_only), optional_plan(e.one_core), e.analyzer_cycles,
+      e.random_cycles, optional_plan(e.linked), best.bytes.link,
+      ratio(e.unfused.bytes.global(), best.bytes.global()), ratio(e.unfused.cycles, best.cycles),
+      ratio(e.unfused_folded.cycles, best.cycles), e.linked.rank, plan,
+      e.linked.measure.scale == 1 ? "full" : "reduced", e.linked.measure.scale,
+      e.values.passed ? "ok" : "wrong", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
       ratio(e.unfused.bytes.global(), fused.bytes.global()), ratio(e.unfused.cycles, fused.cycles),
       e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/csv.h"
+
 namespace fuseflow::cluster {
 namespace {
 
@@ -49,8 +51,8 @@ std::string plans_csv(const Chain& chain, const Machine& machine,
     const std::string cycles =
         i < measured.size() ? fmt::format("{},{}", measured[i].measured.cycles, measured[i].scale)
                             : ",";
-    text += fmt::format("1,{},{},{},{},{}\n", chain.name, machine.name, i + 1, plan_cells(plans[i]),
-                        cycles);
+    text += fmt::format("{},{},{},{},{},{}\n", kCsvSchema, chain.name, machine.name, i + 1,
+                        plan_cells(plans[i]), cycles);
   }
   return text;
 }
@@ -59,8 +61,8 @@ std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows) {
   std::string text = fmt::format("schema,chain,machine,m_up_to,{}\n", kPlanColumns);
   for (const TableRow& row : rows) {
-    text +=
-        fmt::format("1,{},{},{},{}\n", chain.name, machine.name, row.m_up_to, plan_cells(row.best));
+    text += fmt::format("{},{},{},{},{}\n", kCsvSchema, chain.name, machine.name, row.m_up_to,
+                        plan_cells(row.best));
   }
   return text;
 }

@@ -194,10 +194,10 @@ std::string estimate_csv(const Program& program, const Machine& machine,
       "max_abs_error,bound_cycles,limit\n";
   const auto row = [&](const RegionEstimate& e) {
     text += fmt::format(
-        "1,{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
-        csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles, e.flops,
-        e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes, e.scratchpad_write_bytes,
-        e.tokens, e.bound, csv_field(e.limit));
+        "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
+        kCsvSchema, csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles,
+        e.flops, e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes,
+        e.scratchpad_write_bytes, e.tokens, e.bound, csv_field(e.limit));
   };
   for (const RegionEstimate& e : estimate.regions) row(e);
   row(estimate.total);

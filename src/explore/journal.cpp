@@ -96,6 +96,7 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
     throw Error(ExitCode::rejected,
                 fmt::format("{} has no column {}, expected the CSV of a shard", path, name));
   };
+  const size_t schema = column("schema");
   const size_t point = column("point");
   const size_t status = column("status");
   const size_t cycles = column("cycles");
@@ -107,6 +108,12 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
     const std::vector<std::string> f = csv_fields(line);
     if (f.size() != names.size()) {
       throw Error(ExitCode::rejected, path + ": malformed line `" + line + "`");
+    }
+    if (f[schema] != std::to_string(kCsvSchema)) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("{} is a CSV of schema {}, expected schema {}: search that shard "
+                              "again with this version",
+                              path, f[schema], kCsvSchema));
     }
     if (f[status] != "simulated" && f[status] != "cut" && f[status] != "failed") continue;
     if (f[point].empty() || f[point].find_first_not_of("0123456789") != std::string::npos) continue;

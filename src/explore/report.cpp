@@ -55,7 +55,7 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
       "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
       "seed,block\n";
   const std::string start =
-      fmt::format("1,{},{},", csv_field(kernels.name), csv_field(machine.name));
+      fmt::format("{},{},{},", kCsvSchema, csv_field(kernels.name), csv_field(machine.name));
   for (const Trial& t : result.trials) text += start + row(t);
   const auto total = [&](const char* name, int64_t cycles) {
     if (cycles <= 0) return;

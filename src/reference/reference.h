@@ -38,11 +38,17 @@ std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options = {});
 
+/// What is near zero counts as this much of the largest expected value in relative errors.
+inline constexpr double kRelativeFloor = 1e-6;
+
 /// How far `actual` is from `expected`, and whether it passes: max |a - e| <= tolerance * max |e|
 /// over finite e, NaN only where NaN is expected, infinities equal.
 struct Comparison {
   double max_abs_error = 0;
   double max_abs_expected = 0;
+  /// max |a - e| / max(|e|, kRelativeFloor * max |e|) over finite a and e; 0 / 0 is 0, else x / 0
+  /// is infinite
+  double max_rel_error = 0;
   bool same_nans = true;
   bool same_infinities = true;
   int64_t worst = -1;  ///< row-major position of the first offending, else of the largest error

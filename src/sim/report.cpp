@@ -11,23 +11,24 @@
 namespace fuseflow {
 namespace {
 
-constexpr int kSchema = 1;
-
 struct Row {
   std::string region;
   RunResult counts;
   bool checked = false;
-  double error = 0;
+  bool wrong = false;
+  double abs_error = 0;
+  double rel_error = 0;
 };
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
                      csv_field(program.name), csv_field(machine.name), csv_field(row.region),
                      c.cycles, c.flops, c.dram_read_bytes, c.dram_write_bytes,
                      c.scratchpad_read_bytes, c.scratchpad_write_bytes, c.link_bytes, c.tokens,
-                     c.peak_fifo_tokens, row.checked ? "yes" : "no",
-                     row.checked ? fmt::format("{:.6g}", row.error) : "", c.register_bytes);
+                     c.peak_fifo_tokens, !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
+                     row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
+                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "");
 }
 
 void add_counts(RunResult& sum, const RunResult& part) {
@@ -49,8 +50,10 @@ void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
                                   [&](const auto& r) { return r.first == one.tensor; });
     if (!here) continue;
     row.checked = true;
+    row.wrong = row.wrong || !one.passes;
     const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
-    row.error = std::max(row.error, differs ? INFINITY : one.comparison.max_abs_error);
+    row.abs_error = std::max(row.abs_error, differs ? INFINITY : one.comparison.max_abs_error);
+    row.rel_error = std::max(row.rel_error, differs ? INFINITY : one.comparison.max_rel_error);
   }
 }
 
@@ -154,14 +157,16 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,register_bytes\n";
+      "max_abs_error,register_bytes,max_rel_error\n";
   Row total{.region = "total", .counts = {}};
   for (size_t r = 0; r < run.regions.size(); ++r) {
     Row row{.region = program.regions[r].name, .counts = run.regions[r]};
     apply_check(row, checked);
     add_counts(total.counts, row.counts);
     total.checked = total.checked || row.checked;
-    total.error = std::max(total.error, row.error);
+    total.wrong = total.wrong || row.wrong;
+    total.abs_error = std::max(total.abs_error, row.abs_error);
+    total.rel_error = std::max(total.rel_error, row.rel_error);
     text += row_text(program, machine, row);
   }
   total.counts.cycles = total_cycles(run, machine);
@@ -177,7 +182,7 @@ std::string node_csv(const Program& program, const ProgramRun& run) {
     for (size_t n = 0; n < run.regions[r].nodes.size(); ++n) {
       const Node& node = region.graph->nodes[n];
       const NodeStats& s = run.regions[r].nodes[n];
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kSchema,
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
                           csv_field(region.name), n, node_kind_name(node.kind),
                           csv_field(tensor_of(program, node)),
                           csv_field(outputs_of(*region.graph, node)), node.phase, s.steps,
@@ -205,11 +210,11 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
         loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
       }
       static constexpr const char* kKinds[] = {"crd", "ref", "val"};
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{}\n", kSchema, csv_field(program.regions[r].name),
-                      csv_field(stream.name), kKinds[static_cast<size_t>(stream.kind)],
-                      csv_field(loops), stream.producer, consumers[s],
-                      run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
+      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+                          csv_field(program.regions[r].name), csv_field(stream.name),
+                          kKinds[static_cast<size_t>(stream.kind)], csv_field(loops),
+                          stream.producer, consumers[s], run.regions[r].streams[s].tokens,
+                          run.regions[r].streams[s].peak);
     }
   }
   return text;

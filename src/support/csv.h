@@ -6,6 +6,10 @@
 
 namespace fuseflow {
 
+/// What the column `schema` of every CSV holds; rises when a column changes its meaning
+/// (ir-spec/csv.md).
+inline constexpr int kCsvSchema = 2;
+
 /// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort.
 std::string csv_field(const std::string& text);
 /// The fields of one line; quotes are taken off.

@@ -130,18 +130,45 @@ region @y {
   EXPECT_EQ(last(run(other, {.threads = 1, .max_elements = 8, .on_result = {}})), sums);
 }
 
+Value value(std::vector<float> x) {
+  return Value{{static_cast<int64_t>(x.size())},
+               std::make_shared<const std::vector<float>>(std::move(x)),
+               nullptr};
+}
+
 TEST(Compare, NaNAndInfinityMustAgree) {
   const float inf = std::numeric_limits<float>::infinity();
-  const auto value = [](std::vector<float> x) {
-    return Value{{static_cast<int64_t>(x.size())},
-                 std::make_shared<const std::vector<float>>(std::move(x)),
-                 nullptr};
-  };
   EXPECT_TRUE(compare(value({1, inf, NAN}), value({1, inf, NAN})).passes(0));
   EXPECT_FALSE(compare(value({1, inf}), value({1, -inf})).passes(1));
   EXPECT_FALSE(compare(value({1, NAN}), value({1, 2})).passes(1));
   EXPECT_TRUE(compare(value({1.00001F, 2}), value({1, 2})).passes(1e-4));
   EXPECT_FALSE(compare(value({1.001F, 2}), value({1, 2})).passes(1e-4));
+}
+
+TEST(Compare, RelativeErrorsHaveAFloorByTheLargestExpected) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto error = [](std::vector<float> a, std::vector<float> e) {
+    return compare(value(std::move(a)), value(std::move(e))).max_rel_error;
+  };
+  EXPECT_DOUBLE_EQ(error({2.5F, 100}, {2, 100}), 0.25);
+  EXPECT_DOUBLE_EQ(error({0.5F, 1000}, {0, 1000}), 500);  // 0.5 / (1e-6 * 1000)
+  EXPECT_DOUBLE_EQ(error({1, inf, NAN}, {2, inf, NAN}), 0.5);
+  EXPECT_EQ(error({0, -0.0F}, {0, 0}), 0);
+  EXPECT_EQ(error({1}, {0}), inf);
+  EXPECT_EQ(error({}, {}), 0);
+}
+
+TEST(Compare, SparseValuesTooLargeToSpellOutCompareTheirEntries) {
+  const auto sparse = [](std::vector<float> x, float fill) {
+    const std::vector<uint32_t> at = {1, 2, 3};
+    return value_of(std::make_shared<const Storage>(
+        from_coo({1 << 15, 1 << 15}, {at, at}, std::move(x), sparse_format(2), fill)));
+  };
+  const Comparison c = compare(sparse({1, 2, 5}, 0), sparse({1, 2, 4}, 0));
+  EXPECT_DOUBLE_EQ(c.max_abs_expected, 4);
+  EXPECT_DOUBLE_EQ(c.max_rel_error, 0.25);
+  EXPECT_EQ(c.worst, 3 * (int64_t{1} << 15) + 3);
+  EXPECT_FALSE(compare(sparse({1, 2, 4}, 1), sparse({1, 2, 4}, 0)).passes(1e-4));
 }
 
 }  // namespace
