@@ -1,5 +1,7 @@
 // fuseflow-import: ONNX to IR, one region per kernel.
 #include "import/import.h"
+
+#include "import_options.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "support/tool.h"
@@ -8,26 +10,6 @@ namespace {
 
 using fuseflow::Error;
 using fuseflow::ExitCode;
-
-/// NAME=VALUE; the name ends at the first '=' outside brackets that is followed by something.
-std::pair<std::string, std::string> name_and_value(const std::string& text, const char* option) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw Error(ExitCode::usage, std::string(option) + " '" + text + "': expected NAME=VALUE");
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-template <typename Map, typename Convert>
-void collect(const std::vector<std::string>& given, const char* option, Map& map,
-             const Convert& convert) {
-  for (const std::string& text : given) {
-    auto [name, value] = name_and_value(text, option);
-    if (!map.emplace(name, convert(value)).second) {
-      throw Error(ExitCode::usage, std::string(option) + " " + name + ": given twice");
-    }
-  }
-}
 
 int64_t extent(const std::string& text) {
   size_t used = 0;
@@ -77,10 +59,10 @@ int main(int argc, char** argv) {
       ->option_text("FILE");
   return fuseflow::run_tool(argc, argv, app, [&] {
     fuseflow::ImportOptions options;
-    collect(binds, "--bind", options.bindings,
-            [](const std::string& v) { return fuseflow::parse_binding(v); });
-    collect(formats, "--format", options.formats, [](const std::string& v) { return v; });
-    collect(dims, "--dim", options.dims, extent);
+    fuseflow::collect(binds, "--bind", options.bindings,
+                      [](const std::string& v) { return fuseflow::parse_binding(v); });
+    fuseflow::collect(formats, "--format", options.formats, [](const std::string& v) { return v; });
+    fuseflow::collect(dims, "--dim", options.dims, extent);
     fuseflow::register_onnx_sources();
     if (app.count("--inspect") > 0) {
       const bool json = inspect == "json";

@@ -34,6 +34,14 @@ inline void print_log(const Pass& pass, const PassLog& log) {
   }
 }
 
+/// What a pass makes of a program's text, as a text.
+inline std::string run_pass(const Pass& pass, const SourceText& source,
+                            const PassArguments& arguments, PassLog& log) {
+  const Program result = pass.run(parse_program(source), arguments, log);
+  verify(result);
+  return print_program(result);
+}
+
 /// The whole of a tool that is nothing but a pass.
 inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   const Pass& pass = find_pass(name);
@@ -44,9 +52,7 @@ inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   add_pass_options(app, pass, arguments);
   return run_tool(argc, argv, app, [&] {
     PassLog log;
-    const Program result = pass.run(parse_program(read_source(filter.input)), arguments, log);
-    verify(result);
-    write_output(filter.output, print_program(result));
+    write_output(filter.output, run_pass(pass, read_source(filter.input), arguments, log));
     print_log(pass, log);
     return ExitCode::ok;
   });

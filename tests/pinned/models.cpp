@@ -1,0 +1,260 @@
+// Counts of every exported model, for every strategy and machine: what tests/pinned/run.py compares
+// with the pinned tables. Each case is NAME.onnx with NAME/case.txt (its --bind options), taken
+// through what fuseflow-import, fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in
+// one process. Run from the folder of the models:
+//   pinned_models --out DIR [--filter PREFIX]... [--jobs N]
+// writes DIR/ideal.csv, comal.csv, rda.csv, banked.csv, units.csv, estimates.csv.
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "estimate/estimate.h"
+#include "import/import.h"
+#include "import_options.h"
+#include "lower/lower.h"
+#include "machine/load.h"
+#include "pass_tool.h"
+#include "resources/resources.h"
+#include "sim/program_run.h"
+#include "sim/report.h"
+
+namespace fuseflow::pinned {
+namespace {
+
+constexpr const char* kStrategies[] = {"none", "layer", "full", "auto"};
+
+/// Of these families estimates are pinned too.
+constexpr const char* kEstimated[] = {"attention_", "autoencoder_", "gat_",
+                                      "gcn_",       "gnn_",         "sage_"};
+
+struct NamedMachine {
+  std::string name;  ///< of the table
+  Machine machine;
+};
+
+/// Rows of one model, by table.
+using Rows = std::map<std::string, std::string>;
+
+/// Small counts of everything that the tables hold, so that a row is one line.
+const std::map<std::string, std::string>& headers() {
+  static const std::string counts =
+      "model,strategy,status,cycles,flops,dram_read_bytes,dram_write_bytes,scratchpad_read_bytes,"
+      "scratchpad_write_bytes,link_bytes,register_bytes,tokens,peak_fifo_tokens\n";
+  static const std::map<std::string, std::string> result = [] {
+    std::map<std::string, std::string> all;
+    for (const char* machine : {"ideal", "comal", "rda", "banked"}) all[machine] = counts;
+    std::string units = "model,strategy,regions,phases,nodes,streams,tensor_bytes,buffer_bytes";
+    for (int u = 0; u < kUnitClasses; ++u) {
+      units += fmt::format(",{}", unit_class_name(static_cast<UnitClass>(u)));
+    }
+    all["units"] = units + "\n";
+    all["estimates"] =
+        "model,strategy,machine,from,cycles,bound_cycles,flops,dram_read_bytes,dram_write_bytes,"
+        "scratchpad_read_bytes,scratchpad_write_bytes,tokens\n";
+    return all;
+  }();
+  return result;
+}
+
+std::vector<NamedMachine> machines() {
+  return {{"ideal", load_machine("ideal", {})},
+          {"comal", load_machine("comal", {})},
+          {"rda", load_machine("rda", {})},
+          {"banked", load_machine("rda", {"dram.model=banked"})}};
+}
+
+/// The --bind options of a case file.
+std::vector<std::string> bindings_of(const std::string& case_file) {
+  std::istringstream lines(read_source(case_file).text);
+  std::vector<std::string> result;
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kOption = "--bind ";
+    if (line.starts_with(kOption)) result.push_back(line.substr(kOption.size()));
+  }
+  return result;
+}
+
+std::string imported(const std::string& model) {
+  ImportOptions options;
+  collect(bindings_of(model + "/case.txt"), "--bind", options.bindings,
+          [](const std::string& v) { return parse_binding(v); });
+  const Program program = import_onnx(model + ".onnx", options);
+  verify(program);
+  return print_program(program);
+}
+
+std::string fused(const std::string& text, const char* strategy) {
+  PassArguments arguments;
+  arguments.add("strategy", strategy);
+  PassLog log;
+  return run_pass(find_pass("fuse"), {"<stdin>", text}, arguments, log);
+}
+
+RunResult sum_of(const ProgramRun& run) {
+  RunResult sum;
+  for (const RunResult& part : run.regions) {
+    sum.flops += part.flops;
+    sum.dram_read_bytes += part.dram_read_bytes;
+    sum.dram_write_bytes += part.dram_write_bytes;
+    sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
+    sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
+    sum.link_bytes += part.link_bytes;
+    sum.register_bytes += part.register_bytes;
+    sum.tokens += part.tokens;
+    sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
+  }
+  return sum;
+}
+
+/// status: ok, unfinished, or `refused` (and zeros) when the machine cannot run it.
+std::string simulated(const Program& program, const TensorData& data, const Machine& machine) {
+  std::string status = "ok";
+  ProgramRun run;
+  try {
+    run = run_program(program, data, machine, {});
+    assert_invariants(program, run);
+    if (run.finish != Finish::done) status = "unfinished";
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected) throw;
+    status = "refused";
+    run = {};
+  }
+  const RunResult sum = sum_of(run);
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", status, total_cycles(run, machine),
+                     sum.flops, sum.dram_read_bytes, sum.dram_write_bytes,
+                     sum.scratchpad_read_bytes, sum.scratchpad_write_bytes, sum.link_bytes,
+                     sum.register_bytes, sum.tokens, sum.peak_fifo_tokens);
+}
+
+/// Units by class over all regions and phases; bytes on chip are the most of any region.
+std::string units_of(const Program& program, const Machine& machine) {
+  std::array<int64_t, kUnitClasses> units{};
+  int64_t phases = 0;
+  size_t nodes = 0;
+  size_t streams = 0;
+  int64_t tensor_bytes = 0;
+  int64_t buffer_bytes = 0;
+  for (const Region& region : program.regions) {
+    const Resources needed = region_resources(program, *region.graph, machine);
+    nodes += region.graph->nodes.size();
+    streams += region.graph->streams.size();
+    phases += region.graph->phases();
+    tensor_bytes = std::max(tensor_bytes, needed.tensor_bytes);
+    for (const PhaseResources& phase : needed.phases) {
+      buffer_bytes = std::max(buffer_bytes, phase.buffer_bytes);
+      for (size_t u = 0; u < units.size(); ++u) units[u] += phase.units[u];
+    }
+  }
+  std::string text = fmt::format("{},{},{},{},{},{}", program.regions.size(), phases, nodes,
+                                 streams, tensor_bytes, buffer_bytes);
+  for (const int64_t count : units) text += fmt::format(",{}", count);
+  return text + "\n";
+}
+
+std::string estimate_row(const ProgramEstimate& estimate) {
+  const RegionEstimate& t = estimate.total;
+  return fmt::format("{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}\n", t.cycles, t.bound,
+                     t.flops, t.dram_read_bytes, t.dram_write_bytes, t.scratchpad_read_bytes,
+                     t.scratchpad_write_bytes, t.tokens);
+}
+
+/// Estimates, from the data and from statistics, on a machine without memory and on one with.
+std::string estimates(const std::string& key, const Program& program,
+                      const std::vector<NamedMachine>& machines) {
+  std::string text;
+  const TensorData patterns = load_patterns(program);
+  const auto statistics = estimate::statistics_of(program, patterns);
+  for (const NamedMachine& m : machines) {
+    if (m.name != "ideal" && m.name != "banked") continue;
+    text += fmt::format("{},{},data,{}", key, m.name,
+                        estimate_row(estimate_from_data(program, patterns, m.machine)));
+    text += fmt::format("{},{},statistics,{}", key, m.name,
+                        estimate_row(estimate_from_statistics(program, statistics, m.machine)));
+  }
+  return text;
+}
+
+Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines) {
+  Rows rows;
+  const std::string text = imported(model);
+  const bool estimated = std::any_of(std::begin(kEstimated), std::end(kEstimated),
+                                     [&](const char* family) { return model.starts_with(family); });
+  for (const char* strategy : kStrategies) {
+    const std::string key = model + "," + strategy;
+    const Program program = lower_program(parse_program({"<stdin>", fused(text, strategy)}));
+    const TensorData data = load_tensors(program);
+    for (const NamedMachine& m : machines) {
+      rows[m.name] += key + "," + simulated(program, data, m.machine);
+    }
+    rows["units"] += key + "," + units_of(program, machines.front().machine);
+    if (estimated) rows["estimates"] += estimates(key, program, machines);
+  }
+  return rows;
+}
+
+/// A model that fails has its first error on standard error, and none of the rows expected of it.
+bool try_rows(const std::string& model, const std::vector<NamedMachine>& machines, Rows& rows) {
+  try {
+    rows = rows_of(model, machines);
+    return true;
+  } catch (const std::exception& error) {
+    report(Severity::error, fmt::format("{}: {}", model, error.what()));
+    return false;
+  }
+}
+
+std::vector<std::string> find_models(const std::vector<std::string>& prefixes) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(".")) {
+    if (!std::filesystem::exists(entry.path() / "case.txt")) continue;
+    const std::string name = entry.path().filename().string();
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(),
+                                    [&](const std::string& p) { return name.starts_with(p); });
+    if (wanted || prefixes.empty()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+struct Options {
+  std::string out;
+  std::vector<std::string> prefixes;
+  size_t jobs = 2;
+};
+
+ExitCode run(const Options& options) {
+  const std::vector<std::string> models = find_models(options.prefixes);
+  const std::vector<NamedMachine> all = machines();
+  std::vector<Rows> rows(models.size());
+  std::vector<char> right(models.size());
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, options.jobs);
+  tbb::parallel_for(size_t{0}, models.size(),
+                    [&](size_t i) { right[i] = try_rows(models[i], all, rows[i]); });
+  for (const auto& [table, header] : headers()) {
+    std::string text = header;
+    for (Rows& one : rows) text += one[table];
+    write_output(options.out + "/" + table + ".csv", text);
+  }
+  const bool ok = std::all_of(right.begin(), right.end(), [](char r) { return r != 0; });
+  return ok ? ExitCode::ok : ExitCode::unfinished;
+}
+
+}  // namespace
+}  // namespace fuseflow::pinned
+
+int main(int argc, char** argv) {
+  CLI::App app("Counts of the exported models, as tables", "pinned_models");
+  fuseflow::pinned::Options options;
+  app.add_option("--out", options.out, "Folder of the tables")->required();
+  app.add_option("--filter", options.prefixes, "Only models that begin so (repeatable)");
+  app.add_option("--jobs", options.jobs, "Models at a time");
+  fuseflow::register_onnx_sources();
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::pinned::run(options); });
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Compares counts (cycles, FLOPs, bytes, tokens, units) with those pinned in expected/.
+
+    run.py [LAYER...] [--rebase]
+
+Layers: `graphs` (frozen lowered graphs, so that only the simulator can move a count), `models` (every exported
+model from ONNX to its totals, and estimates), `clusters` (chains of dense operators on cores). A count that differs fails;
+--rebase writes the counts of now and says what moved (scripts/rebase). See tests/README.md.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import tables
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+MODELS = ROOT / "testdata" / "models"
+
+STREAM_MACHINES = {
+    "ideal": ["--machine", "ideal"],
+    "comal": ["--machine", "comal"],
+    "rda": ["--machine", "rda"],
+    "banked": ["--machine", "rda", "--machine-set", "dram.model=banked"],
+    "shallow": ["--machine", "ideal", "--machine-set", "fifo_depth=2"],
+    "tight": ["--machine", "rda", "--machine-set", "fifo_depth=4", "--machine-set", "dram.outstanding=16"],
+    "odd": ["--machine", "../machines/odd.toml"],
+    "odd_free": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=none"],
+    "odd_banked": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=banked"],
+}
+CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machines/odd.toml"]}
+# Machines whose memory takes no time; the naive executor has no model of memory.
+FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free"}
+# Columns that are no counts: formats of reports may change without moving one.
+NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|finite_differences")
+
+
+class Failure(Exception):
+    """A run that gave no counts."""
+
+
+def run(words, folder, text=b"", timeout=300):
+    """Standard output of a tool, from `folder`."""
+    try:
+        done = subprocess.run([str(w) for w in words], cwd=folder, input=text, capture_output=True,
+                              timeout=float(os.environ.get("FUSEFLOW_TEST_TIMEOUT", timeout)))
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{' '.join(map(str, words))}: no answer in time") from None
+    if done.returncode != 0:
+        error = done.stderr.decode(errors="replace").strip()
+        raise Failure(f"{' '.join(map(str, words))}: status {done.returncode}\n{error[-2000:]}")
+    return done.stdout
+
+
+def counts(text, *key):
+    """The rows of a tool's CSV as lists, `key` in front; only columns that are counts. The header comes first."""
+    header, *rows = csv.reader(io.StringIO(text))
+    kept = [i for i, name in enumerate(header) if not NOT_COUNTS.fullmatch(name)]
+    return [[header[i] for i in kept]] + [[*key, *(row[i] for i in kept)] for row in rows]
+
+
+def joined(parts, keys, name):
+    """One table of several CSV texts, each with the values of the leading columns `name`."""
+    columns, rows = None, []
+    for part in parts:
+        columns = [*name, *part[0]]
+        rows += part[1:]
+    return tables.Table(columns, keys, rows)
+
+
+def simulate_graph(options, graph, machine, words):
+    """(regions, nodes, streams) of a frozen graph, the same from either executor and any number of threads."""
+    seen = None
+    for execution in [], ["--threads", "2"], *([["--executor", "naive"]] if machine in FREE_MEMORY else []):
+        with tempfile.TemporaryDirectory() as folder:
+            nodes, streams = pathlib.Path(folder, "nodes.csv"), pathlib.Path(folder, "streams.csv")
+            regions = run([options.bin_dir / "fuseflow-sim", graph.name, "--check", "--nodes", nodes, "--streams", streams,
+                           *words, *execution], graph.parent).decode()
+            now = (counts(regions, graph.stem, machine), counts(nodes.read_text(), machine),
+                   counts(streams.read_text(), machine))
+        if seen is not None and seen != now:
+            raise Failure(f"{graph.name} on {machine}: {' '.join(execution)} gives other counts")
+        seen = now
+    return seen
+
+
+def assert_covered(graphs):
+    """Every node kind, rows, blocks, both kinds of copies and tiles stand in some frozen graph."""
+    text = "\n".join(graph.read_text() for graph in graphs)
+    kinds = re.findall(r"^\| `(\w+)", (ROOT / "ir-spec" / "nodes.md").read_text(), re.M)
+    kinds += re.findall(r"`(\w+)`", re.search(r"of their own: (.*?); see", (ROOT / "ir-spec" / "nodes.md").read_text(), re.S)[1])
+    missing = [kind for kind in dict.fromkeys(kinds) if not re.search(rf"(^|= ) *{kind}\b", text, re.M)]
+    missing += [what for what in ("phase rows", "split=contiguous", "tiles [", " block=", "scratchpad %") if what not in text]
+    if missing:
+        raise Failure(f"no frozen graph has: {', '.join(missing)}")
+
+
+def graphs_layer(options):
+    """Frozen graphs on every machine that can run them."""
+    graphs = sorted((HERE / "graphs").glob("*.ff"))
+    assert_covered(graphs)
+    jobs = [(graph, machine, words) for graph in graphs
+            for machine, words in (CORE_MACHINES if "tiles [" in graph.read_text() else STREAM_MACHINES).items()]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda job: simulate_graph(options, *job), jobs))
+    found = {"regions.csv": joined([r[0] for r in results], 3, ["graph", "machine"])}
+    for graph in graphs:
+        mine = [r for (g, _, _), r in zip(jobs, results) if g == graph]
+        found[f"{graph.stem}.nodes.csv"] = joined([r[1] for r in mine], 3, ["machine"])
+        found[f"{graph.stem}.streams.csv"] = joined([r[2] for r in mine], 3, ["machine"])
+    return found
+
+
+def models_layer(options):
+    """Every model, strategy and machine, in one process (models.cpp)."""
+    with tempfile.TemporaryDirectory() as folder:
+        run([options.models_program, "--out", folder, "--jobs", options.jobs], MODELS, timeout=1800)
+        found = {path.name: path.read_text() for path in pathlib.Path(folder).glob("*.csv")}
+    return {name: tables.read_table(text, 4 if name == "estimates.csv" else 2) for name, text in sorted(found.items())}
+
+
+def clustered_model(options, name):
+    """The total of a model whose chains are planned for cores."""
+    bind = [word for line in (MODELS / name / "case.txt").read_text().splitlines() if line.startswith("--bind")
+            for word in line.split(None, 1)]
+    text = run([options.bin_dir / "fuseflow-import", f"{name}.onnx", *bind], MODELS)
+    text = run([options.bin_dir / "fuseflow-cluster"], MODELS, text)
+    found = counts(run([options.bin_dir / "fuseflow-sim", "--machine", "h100"], MODELS, text).decode(), name)
+    return [found[0], *(row for row in found[1:] if row[1] == "total")]
+
+
+def clusters_layer(options):
+    """Models with chains, and workloads of chains, on the h100."""
+    names = sorted(p.parent.name for p in MODELS.glob("*/case.txt")
+                   if p.parent.name.startswith(("chain_", "llama_", "gemm_", "conv_")))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        models = list(pool.map(lambda name: clustered_model(options, name), names))
+    chains = ["G1", "G2", "G3", "G7", "S2", "S4", "C1", "C3", "C5", "C7"]
+    rows = []
+    for chain in chains:
+        text = run([options.bin_dir / "fuseflow-cluster", "--workload", chain, "--evaluate", "--top", "2"], MODELS).decode()
+        header, *found = csv.reader(io.StringIO(text))
+        kept = [i for i, name in enumerate(header) if not NOT_COUNTS.fullmatch(name)]
+        rows.append([[header[i] for i in kept], *([row[i] for i in kept] for row in found)])
+    explained = [counts(run([options.bin_dir / "fuseflow-cluster", "--gemm-chain", "128,256,256,256", "--explain", "-"], MODELS)
+                        .decode())]
+    return {"models.csv": joined(models, 2, ["model"]), "workloads.csv": joined(rows, 1, []),
+            "candidates.csv": joined(explained, 1, [])}
+
+
+LAYERS = {"graphs": graphs_layer, "models": models_layer, "clusters": clusters_layer}
+
+
+def group_of(layer, name):
+    """With which rows a row is averaged: by strategy where there are strategies."""
+    return lambda key: f"{layer}/{name}" + (f" {key[1]}" if layer == "models" else "")
+
+
+def check_layer(layer, options):
+    """Returns (ok, report)."""
+    folder = HERE / "expected" / layer
+    found = LAYERS[layer](options)
+    changes = tables.Changes()
+    for name, table in found.items():
+        path = folder / name
+        pinned = tables.read_table(path.read_text() if path.exists() else "", table.keys)
+        changes.compare(f"{layer}/{name}", pinned, table, group_of(layer, name))
+    for path in sorted(folder.glob("*.csv")):
+        if path.name not in found:
+            changes.lines.append(f"{layer}/{path.name}: no longer there")
+            if options.rebase:
+                path.unlink()
+    if options.rebase:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in found.items():
+            (folder / name).write_text(table.text())
+    summary = f"pinned {layer}: {len(changes.lines)} of {changes.rows} rows differ"
+    return not changes, "\n".join(filter(None, [changes.report(options.show), summary]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"{', '.join(LAYERS)} (default: all)")
+    parser.add_argument("--rebase", action="store_true", help="write the counts of now")
+    parser.add_argument("--bin-dir", type=pathlib.Path, default=ROOT / "build" / "bin", help="folder of the tools")
+    parser.add_argument("--models-program", type=pathlib.Path, default=ROOT / "build" / "tests" / "pinned_models")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, default=20, help="rows to print that differ")
+    options = parser.parse_args()
+    options.bin_dir = options.bin_dir.resolve()
+    options.models_program = options.models_program.resolve()
+    unknown = [layer for layer in options.layers if layer not in LAYERS]
+    if unknown:
+        parser.error(f"there is no layer '{unknown[0]}', expected {', '.join(LAYERS)}")
+    right = True
+    for layer in options.layers or LAYERS:
+        try:
+            ok, report = check_layer(layer, options)
+        except Failure as failure:
+            ok, report = False, f"pinned {layer}: {failure}"
+            if options.rebase:
+                sys.exit(report)
+        print(report, flush=True)
+        right = right and ok
+    if not right and not options.rebase:
+        print("If the counts are meant to move: scripts/rebase, and say in the commit why they do.")
+    sys.exit(0 if right or options.rebase else 1)
+
+
+if __name__ == "__main__":
+    main()
