@@ -27,6 +27,15 @@ std::string wait_line(const Graph& graph, const Wait& wait) {
                      node_label(graph, wait.other), wait.full ? "take from" : "fill", stream, fill);
 }
 
+std::string advice_line(const DepthAdvice& advice) {
+  if (advice.depth > 0) {
+    return fmt::format("it ends with --machine-set fifo_depth={} (tried; 0: unbounded)",
+                       advice.depth);
+  }
+  if (advice.tried == 0) return "no depth of FIFOs frees it: a buffer of the graph is too small";
+  return fmt::format("no fifo_depth up to {} frees it", advice.tried);
+}
+
 }  // namespace
 
 // Every node waits for exactly one other, so each walk ends in a cycle or at a node that does not
@@ -64,18 +73,7 @@ std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock) {
     text += fmt::format("{} more node{} wait{} for them\n", others, others == 1 ? "" : "s",
                         others == 1 ? "s" : "");
   }
-  if (deadlock.depths.empty()) {
-    text += "no depths that free it were found";
-    return text;
-  }
-  int64_t deepest = 0;
-  text += "it ends with these depths:";
-  for (const auto& [stream, depth] : deadlock.depths) {
-    text += fmt::format(" ${}={}", graph.streams[static_cast<size_t>(stream)].name, depth);
-    deepest = std::max(deepest, depth);
-  }
-  text += fmt::format("; or with --machine-set fifo_depth={} (or 0: unbounded)", deepest);
-  return text;
+  return text + advice_line(deadlock.advice);
 }
 
 }  // namespace fuseflow

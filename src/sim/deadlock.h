@@ -13,7 +13,7 @@ namespace fuseflow {
 std::vector<Wait> shortest_wait_cycle(const std::vector<Wait>& waits);
 
 /// Several lines: the cycle, who waits on which stream and how full it is, all other waits in
-/// brief, and the depths that free it.
+/// brief, and the depth that frees it.
 std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock);
 
 }  // namespace fuseflow

@@ -14,7 +14,6 @@ namespace {
 // Nodes are resumed in turn. A node that runs ahead of its consumers is set aside at this many
 // tokens, so that memory stays small; the limit grows when nothing else can go on.
 constexpr int64_t kFirstBacklog = int64_t{1} << 12;
-constexpr int64_t kMostDepthTries = 100'000;
 constexpr int64_t kStepsBetweenChecks = int64_t{1} << 16;
 
 class Run {
@@ -44,7 +43,6 @@ class Run {
     summarize();
     if (result_.finish == Finish::deadlock) {
       result_.deadlock.cycle = shortest_wait_cycle(result_.deadlock.waits);
-      if (options_.explain_deadlock) find_depths();
     }
     return std::move(result_);
   }
@@ -60,7 +58,6 @@ class Run {
   void end_phase();
   void count_written(const NodeRun& run);
   void summarize();
-  void find_depths();
 
   const Program& program_;
   const Graph& graph_;
@@ -241,34 +238,6 @@ void Run::summarize() {
     }
   }
   finish_counts(program_, graph_, data_, result_);
-}
-
-/// Whether a graph deadlocks does not depend on times, so the run simply goes on with one token
-/// more room in the shallowest full stream of the cycle, until it ends; nothing it counts is used.
-void Run::find_depths() {
-  std::map<StreamId, int64_t> grown;
-  for (int64_t tries = 0; tries < kMostDepthTries; ++tries) {
-    std::vector<Wait> waits;
-    for (const auto& node : nodes_) {
-      while (!node->ended() && node->step()) {
-        if (++steps_ % kStepsBetweenChecks == 0 && !may_go_on()) return;
-      }
-      if (!node->ended()) waits.push_back(node->wait());
-    }
-    if (waits.empty()) {
-      result_.deadlock.depths.assign(grown.begin(), grown.end());
-      return;
-    }
-    Channel* shallowest = nullptr;
-    for (const Wait& wait : shortest_wait_cycle(waits)) {
-      Channel& channel = channels_[static_cast<size_t>(wait.on)];
-      if (!wait.full || (shallowest != nullptr && shallowest->depth <= channel.depth)) continue;
-      shallowest = &channel;
-    }
-    if (shallowest == nullptr) continue;  // an earlier node has moved since: look again
-    shallowest->depth += std::max<int64_t>(1, shallowest->depth / 16);
-    grown[shallowest->id] = shallowest->depth;
-  }
 }
 
 }  // namespace

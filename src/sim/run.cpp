@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sim/advice.h"
 #include "sim/engine/engine.h"
 #include "sim/interpret.h"
 #include "sim/tiles/run.h"
@@ -14,6 +15,9 @@ RunResult run_graph(const Program& program, const Graph& graph, const TensorData
   RunResult result = options.executor == Executor::fast
                          ? run_fast(program, graph, data, machine, options)
                          : interpret_graph(program, graph, data, machine, options);
+  if (result.finish == Finish::deadlock && options.explain_deadlock) {
+    result.deadlock.advice = find_fifo_depth(program, graph, data, machine, options);
+  }
   const auto moved = static_cast<double>(result.scratchpad_read_bytes) +
                      static_cast<double>(result.scratchpad_write_bytes);
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);

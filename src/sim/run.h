@@ -52,7 +52,7 @@ struct RunOptions {
   int64_t max_memory_bytes = 0;               ///< of the simulator's own buffers and results
   const std::atomic<bool>* cancel = nullptr;  ///< ends the run soon after it becomes true
   bool record_streams = false;                ///< keep every token (tests); unbounded memory
-  bool explain_deadlock = true;               ///< search for the depths that would free it
+  bool explain_deadlock = true;               ///< search for the depth that would free it
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
   bool trace = false;  ///< keep RunResult::activity
@@ -89,11 +89,16 @@ struct Wait {
   int64_t depth = 0;  ///< its depth
 };
 
+/// Which `fifo_depth` frees a deadlock.
+struct DepthAdvice {
+  int64_t depth = 0;  ///< with which the graph was seen to end; 0: none was found
+  int64_t tried = 0;  ///< the largest that was seen to deadlock; 0: FIFOs of no depth end it
+};
+
 struct Deadlock {
   std::vector<Wait> waits;  ///< every node that has not ended, by NodeId
   std::vector<Wait> cycle;  ///< the shortest cycle: each waits for the next, the last for the first
-  std::vector<std::pair<StreamId, int64_t>>
-      depths;  ///< depths with which the graph ends; may be empty
+  DepthAdvice advice;
 };
 
 enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <numeric>
 
 #include "sim/engine/partition.h"
@@ -62,6 +63,21 @@ TEST(Partition, MorePartsThanNodesAndNoWorkAtAll) {
   }
   workload.node.assign(3, 0);
   for (const int p : divide(workload, 2)) EXPECT_TRUE(p == 0 || p == 1);
+}
+
+// One node that gives to all, and chains behind it: thousands of nodes are divided in no time worth
+// mentioning (this took minutes when every trial of a move went through all takers of a net).
+TEST(Partition, TimeGrowsWithTheGraph) {
+  constexpr int kNodes = 20'000;
+  Workload workload = chain(kNodes, 1);
+  Workload::Net wide{0, {}, 1, 1};
+  for (int n = 1; n < kNodes; n += 2) wide.to.push_back(n);
+  workload.nets.push_back(wide);
+  const std::clock_t start = std::clock();
+  const std::vector<int> part = divide(workload, 2);
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
+  const std::vector<double> load = loads(workload, part, 2);
+  EXPECT_NEAR(load[0], load[1], 0.01 * load[0]);
 }
 
 }  // namespace

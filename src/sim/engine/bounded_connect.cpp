@@ -95,9 +95,9 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
     side.replay = std::make_unique<NodeReplay>(start);
     side.replay->inputs = s == 0 ? inputs_[static_cast<size_t>(node.id())] : between;
     if (!side.last) {
-      // As many tokens wait between two sides as the outstanding bursts can hold.
-      const int64_t most =
-          machine_.dram.outstanding * std::max<int64_t>(1, machine_.dram.burst_bytes / 4);
+      // As many tokens wait between two sides as the outstanding bursts can hold; a scan needs two.
+      const int64_t most = std::max<int64_t>(
+          2, machine_.dram.outstanding * std::max<int64_t>(1, machine_.dram.burst_bytes / 4));
       Fifo* tokens = &add_fifo(gives_.emplace_back(), most, 0);
       tokens->peak_wanted = false;
       Fifo* bursts = add_memory_fifo(false);

@@ -128,22 +128,67 @@ uint32_t EngineNode::side_type(size_t side, uint32_t taken, uint32_t given) {
   const bool last = side == before.size();
   StepLog& target = last ? log : before[side];
   return target.type_of((taken << 16) | given, [&](StepType& type) {
-    if (side == 0) {
-      for (size_t i = 0; i < ports.size(); ++i) {
-        if (ports[i] != nullptr) type.need(i, 1, 1);
-      }
-    } else {
-      type.need(0, 1, 1);
-      type.need(1, taken, taken);
-    }
-    if (last) {
-      for (size_t o = 0; o < outputs.size(); ++o) type.give(o);
-    } else {
-      type.give(0);
-      type.give(1, given);
-    }
-    type.cost = pace_.interval;
+    type = type_of({side, {1, 1}, taken, given, true, pace_.interval});
   });
+}
+
+StepType EngineNode::type_of(const Part& part) const {
+  StepType type;
+  if (part.side > 0) {
+    type.need(0, part.tokens.need, part.tokens.take);
+    type.need(1, part.taken, part.taken);
+  }
+  for (size_t i = 0; part.side == 0 && i < ports.size(); ++i) {
+    if (ports[i] != nullptr) type.need(i, part.tokens.need, part.tokens.take);
+  }
+  if (part.side == before.size()) {
+    for (size_t o = 0; part.proper && o < outputs.size(); ++o) type.give(o);
+  } else {
+    if (part.proper) type.give(0);
+    type.give(1, part.given);
+  }
+  type.cost = part.cost;
+  return type;
+}
+
+void EngineNode::log_part(const Part& part) {
+  StepLog& target = part.side == before.size() ? log : before[part.side];
+  const std::array<int64_t, 7> key{static_cast<int64_t>(part.side),
+                                   part.tokens.need,
+                                   part.tokens.take,
+                                   part.taken,
+                                   part.given,
+                                   part.proper ? 1 : 0,
+                                   part.cost};
+  const auto [known, fresh] =
+      part_types_.try_emplace(key, static_cast<uint32_t>(target.types.size()));
+  if (fresh) target.types.push_back(type_of(part));
+  target.put(known->second, 1);
+}
+
+void EngineNode::log_parts(size_t side, Tokens tokens, uint32_t taken, uint32_t given) {
+  const auto steps_of = [this](uint32_t n) {
+    return n > most_bursts_ ? (n - 1) / most_bursts_ : 0;  // beside the step proper
+  };
+  const int64_t more = steps_of(taken) + steps_of(given);
+  int64_t left = more;
+  const auto add = [&](Part part) {
+    part.cost = left-- > 0 ? 1 : std::max<int64_t>(1, pace_.interval - more);
+    log_part(part);
+  };
+  for (; taken > most_bursts_; taken -= most_bursts_) add({side, {}, most_bursts_, 0, false});
+  add({side, tokens, taken, std::min(given, most_bursts_), true});
+  while (given > most_bursts_) {
+    given -= most_bursts_;
+    add({side, {}, 0, std::min(given, most_bursts_), false});
+  }
+}
+
+void EngineNode::log_uses(size_t side, uint32_t taken) {
+  for (; taken > most_bursts_; taken -= most_bursts_) {
+    log_part({side, {}, most_bursts_, 0, false, 1});
+  }
+  log_part({side, {}, taken, 0, false, 1});
 }
 
 void EngineNode::disagree(const std::string& what) const {

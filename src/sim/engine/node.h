@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -128,6 +130,8 @@ class EngineNode {
     bursts.resize(count - 1);
     last_burst_.assign(count - 1, kNoBurst);
     side_types_.assign(4 * count, kNoType);
+    most_bursts_ = static_cast<uint32_t>(
+        std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
   }
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
@@ -165,10 +169,31 @@ class EngineNode {
   void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
     if (count == 0) return;
     StepLog& target = side == before.size() ? log : before[side];
+    if (too_many_bursts(taken, given)) return log_parts(side, {1, 1}, taken, given);
     if (taken > 1 || given > 1) return target.put(side_type(side, taken, given), count);
     uint32_t& known = side_types_[4 * side + 2 * taken + given];
     if (known == kNoType) known = side_type(side, taken, given);
     target.put(known, count);
+  }
+  /// Tokens that a step needs and takes of its input.
+  struct Tokens {
+    uint32_t need = 0;
+    uint32_t take = 0;
+  };
+  /// Whether a step needs or requests more bursts than a port may have outstanding.
+  bool too_many_bursts(uint32_t taken, uint32_t given) const {
+    return taken > most_bursts_ || given > most_bursts_;
+  }
+  /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
+  /// as may be outstanding. The one that uses the last and requests the first is the step proper.
+  void log_parts(size_t side, Tokens tokens, uint32_t taken, uint32_t given);
+  /// Steps of side `side` that use so many bursts, and nothing else.
+  void log_uses(size_t side, uint32_t taken);
+  /// Whether the first bursts that a step requests can be outstanding beside the last that the step
+  /// before uses.
+  bool fit_together(uint32_t used, uint32_t requested) const {
+    const uint32_t last = used == 0 ? 0 : (used - 1) % most_bursts_ + 1;
+    return last + std::min(requested, most_bursts_) <= most_bursts_;
   }
   [[noreturn]] void disagree(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).
@@ -185,10 +210,24 @@ class EngineNode {
 
  private:
   static constexpr uint32_t kNoType = UINT32_MAX;
+  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;  // that a StepType can say
 
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
   uint32_t side_type(size_t side, uint32_t taken, uint32_t given);
+  /// One of the steps that a step is done in.
+  struct Part {
+    size_t side = 0;
+    Tokens tokens;        ///< of every input (first side) or of the side before
+    uint32_t taken = 0;   ///< bursts
+    uint32_t given = 0;   ///< the same
+    bool proper = false;  ///< takes and gives tokens
+    int64_t cost = 1;
+  };
+  void log_part(const Part& part);
+  StepType type_of(const Part& part) const;
 
+  uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
+  std::map<std::array<int64_t, 7>, uint32_t> part_types_;
   std::vector<uint32_t> side_types_;  // by side, one or no burst taken, one or none given
 
   std::vector<std::unique_ptr<float[]>> constants_;

@@ -153,11 +153,7 @@ class ScanNode final : public EngineNode {
   void count_reads() {
     if (!before.empty()) {
       entered_ = 0;
-      if (reference_ != kAbsent) {
-        entered_ = reader_->enter(reference_, true, [this](uint64_t address, uint64_t bytes) {
-          return fetch(0, address, bytes);
-        });
-      }
+      if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
       log_side(0, 1, 0, entered_);
       fresh_ = true;
     }
@@ -165,6 +161,13 @@ class ScanNode final : public EngineNode {
     stats_.read_bytes += view_.position_bytes(reference_, last_) + view_.word_bytes() +
                          (end_ - at_) * view_.element_bytes();
     last_ = reference_;
+  }
+
+  /// Requests what must be known of a fiber before its elements are; returns how many bursts.
+  uint32_t enter_fiber(uint32_t reference) {
+    return reader_->enter(reference, true, [this](uint64_t address, uint64_t bytes) {
+      return fetch(0, address, bytes);
+    });
   }
 
   /// `logged` of the elements have been logged already.
@@ -224,6 +227,7 @@ class ScanNode final : public EngineNode {
     if (count == 0) return;
     const uint32_t entered = fresh_ ? entered_ : 0;
     fresh_ = false;
+    if (too_many_bursts(entered, fetched)) return log_parts(1, {need, take}, entered, fetched);
     const uint32_t code = (entered << 16) | (need << 12) | (take << 8) | fetched;
     before[1].add(code, count, [&](StepType& type) {
       type.need(0, need, take);
@@ -232,6 +236,20 @@ class ScanNode final : public EngineNode {
       type.give(1, fetched);
       type.cost = pace_.interval;
     });
+  }
+
+  /// The step of an empty fiber uses its positions and needs the next token, which comes with those
+  /// of the next fiber: where all of them can't be outstanding, a step before uses the former.
+  void use_positions_first(PortCursor& next) {
+    if (entered_ == 0 || !next.is_payload() || next.word() == kAbsent) return;
+    const uint64_t requested_last = last_burst_[0];
+    const size_t requested = bursts[0].size();
+    const uint32_t more = enter_fiber(next.word());  // only to count them
+    bursts[0].resize(requested);
+    last_burst_[0] = requested_last;
+    if (fit_together(entered_, more)) return;
+    log_uses(1, entered_);
+    entered_ = 0;
   }
 
   /// The step of a stop; `stop_taken`: the last token taken is a stop or done.
@@ -309,6 +327,7 @@ class ScanNode final : public EngineNode {
   void give_stop(PortCursor& in, bool empty = false) {
     open_ = false;
     const uint32_t reference = empty ? 1 : 0;
+    if (empty && fresh_) use_positions_first(in);
     add_gate(gates_, count_, in.arrival());
     if (in.is_payload() || in.stop().done()) {
       log_stop(1 + reference, reference, false);

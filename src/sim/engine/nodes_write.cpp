@@ -141,7 +141,10 @@ class WriteNode final : public EngineNode {
         ++next_given_[g];
       }
     }
-    if (timed_ && counts[0] > 1) return log_block(code, counts[0]);
+    if (timed_ && counts[0] > 1) return log_bursts(code, 0, counts[0]);
+    if (timed_ && counts[1] > context_.machine.dram.outstanding) {
+      return log_bursts(code, 1, counts[1]);
+    }
     code |= (counts[0] | (counts[1] << 4)) << StepCodes::kOwnShift;
     log.add(code, count, [&](StepType& type) {
       StepCodes(like_, outer_ports_).needs(code, type);
@@ -150,20 +153,22 @@ class WriteNode final : public EngineNode {
     });
   }
 
-  /// A block that begins several bursts: a step for each.
-  void log_block(uint32_t code, uint32_t count) {
+  /// A step that requests several bursts of an output: a step for each.
+  void log_bursts(uint32_t code, size_t output, uint32_t count) {
+    const bool stop = (code & 1U) != 0;
     const auto add = [&](uint32_t taken, uint32_t steps, int64_t cost) {
-      const auto known = block_costs_.try_emplace(cost, block_costs_.size() << 8).first;
+      const auto known = block_costs_.try_emplace({output, cost}, block_costs_.size() << 8).first;
       const uint32_t own = kBlockSteps << StepCodes::kOwnShift;
       log.add(taken | static_cast<uint32_t>(known->second) | own, steps, [&](StepType& type) {
         StepCodes(like_, outer_ports_).needs(taken, type);
-        type.give(0);
+        type.give(output);
         type.cost = cost;
       });
     };
-    add(code, 1, 1);
-    add(StepCodes::kNothingTaken, count - 2, 1);
-    add(StepCodes::kNothingTaken, 1, std::max<int64_t>(1, pace_.interval - (count - 1)));
+    const int64_t last = std::max<int64_t>(1, pace_.interval - (count - 1));
+    add(code, 1, stop ? 0 : 1);
+    add(StepCodes::kNothingTaken, count - 2, stop ? 0 : 1);
+    add(StepCodes::kNothingTaken, 1, stop ? 0 : last);
   }
 
   /// Memory: bytes written in the step of token `at`. A burst is requested when the next one
@@ -466,7 +471,8 @@ class WriteNode final : public EngineNode {
   bool signals_ = false;              // its rows are waited for: output 0 of its steps
   int64_t complete_ = 0;              // as of the last event
   static constexpr uint32_t kBlockSteps = 0xC0;
-  std::map<int64_t, size_t> block_costs_;  // of steps that write bursts of one block: their codes
+  // Of steps that request bursts of one token: codes, by output and cost.
+  std::map<std::pair<size_t, int64_t>, size_t> block_costs_;
 };
 
 }  // namespace

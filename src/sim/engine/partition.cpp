@@ -10,6 +10,10 @@ namespace {
 
 constexpr int kMostPasses = 4;
 constexpr int kMostInVain = 24;  // moves of a pass without a better division than before
+// Of a pass: looks at one end of a net each. So the time of a division grows with the graph, not
+// with its square: small graphs are improved as far as it goes.
+constexpr size_t kMostLooks = 400'000;
+constexpr size_t kLeastMoves = 8;  // of a pass, however large the graph
 
 /// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves
 /// nodes once each, every time the one that gains most or loses least, and keeps the best division
@@ -17,20 +21,29 @@ constexpr int kMostInVain = 24;  // moves of a pass without a better division th
 class Division {
  public:
   Division(const Workload& workload, int parts)
+      : Division(workload, in_order(workload, parts), parts) {}
+  Division(const Workload& workload, std::vector<int> part, int parts)
       : workload_(workload),
-        parts_(parts),
-        part_(in_order(workload, parts)),
-        nets_(workload.node.size()),
-        load_(loads(workload, part_, parts)) {
+        parts_(static_cast<size_t>(parts)),
+        part_(std::move(part)),
+        ends_(workload.node.size()),
+        takers_(workload.nets.size() * parts_),
+        load_(parts_) {
     for (size_t n = 0; n < workload.nets.size(); ++n) {
       const Workload::Net& net = workload.nets[n];
-      nets_[static_cast<size_t>(net.from)].push_back(n);
+      ends_[static_cast<size_t>(net.from)].push_back({n, 0});
       for (const int to : net.to) {
-        auto& own = nets_[static_cast<size_t>(to)];
-        if (own.empty() || own.back() != n) own.push_back(n);
+        auto& own = ends_[static_cast<size_t>(to)];
+        if (own.empty() || own.back().net != n) own.push_back({n, 0});
+        ++own.back().takes;
+        ++takers_[n * parts_ + static_cast<size_t>(part_[static_cast<size_t>(to)])];
       }
     }
+    for (const auto& own : ends_) looks_ += own.size() * parts_;
+    measure();
   }
+
+  const std::vector<double>& load() const { return load_; }
 
   std::vector<int> improve() {
     for (int pass = 0; pass < kMostPasses && improve_once(); ++pass) {
@@ -59,32 +72,40 @@ class Division {
     return sum;
   }
 
-  /// Adds `factor` times what a net costs to the loads.
-  void count(const Workload::Net& net, double factor) { add_net(net, part_, factor, load_); }
-
-  friend std::vector<double> fuseflow::engine::loads(const Workload&, const std::vector<int>&, int);
-  static void add_net(const Workload::Net& net, const std::vector<int>& part, double factor,
-                      std::vector<double>& load) {
-    const int home = part[static_cast<size_t>(net.from)];
-    bool leaves = false;
-    for (size_t i = 0; i < net.to.size(); ++i) {
-      const int p = part[static_cast<size_t>(net.to[i])];
-      if (p == home) continue;
-      leaves = true;
-      const bool counted =
-          std::any_of(net.to.begin(), net.to.begin() + static_cast<std::ptrdiff_t>(i),
-                      [&](int to) { return part[static_cast<size_t>(to)] == p; });
-      if (!counted) load[static_cast<size_t>(p)] += factor * net.taking;
+  /// The load of every part, from the beginning.
+  void measure() {
+    std::fill(load_.begin(), load_.end(), 0.0);
+    for (size_t n = 0; n < part_.size(); ++n) {
+      load_[static_cast<size_t>(part_[n])] += workload_.node[n];
     }
-    if (leaves) load[static_cast<size_t>(home)] += factor * net.giving;
+    for (size_t n = 0; n < workload_.nets.size(); ++n) count(n, 1);
+  }
+
+  /// Adds `factor` times what a net costs to the loads.
+  void count(size_t n, double factor) {
+    const Workload::Net& net = workload_.nets[n];
+    const auto home = static_cast<size_t>(part_[static_cast<size_t>(net.from)]);
+    const int* takers = takers_.data() + n * parts_;
+    bool leaves = false;
+    for (size_t p = 0; p < parts_; ++p) {
+      if (p == home || takers[p] == 0) continue;
+      leaves = true;
+      load_[p] += factor * net.taking;
+    }
+    if (leaves) load_[home] += factor * net.giving;
   }
 
   void move(size_t node, int to) {
-    for (const size_t n : nets_[node]) count(workload_.nets[n], -1);
-    load_[static_cast<size_t>(part_[node])] -= workload_.node[node];
+    const int from = part_[node];
+    for (const End& end : ends_[node]) count(end.net, -1);
+    load_[static_cast<size_t>(from)] -= workload_.node[node];
     part_[node] = to;
     load_[static_cast<size_t>(to)] += workload_.node[node];
-    for (const size_t n : nets_[node]) count(workload_.nets[n], 1);
+    for (const End& end : ends_[node]) {
+      takers_[end.net * parts_ + static_cast<size_t>(from)] -= end.takes;
+      takers_[end.net * parts_ + static_cast<size_t>(to)] += end.takes;
+    }
+    for (const End& end : ends_[node]) count(end.net, 1);
   }
 
   bool improve_once() {
@@ -93,7 +114,8 @@ class Division {
     double best = start;
     std::vector<int> best_part = part_;
     std::vector<bool> moved(part_.size(), false);
-    for (int in_vain = 0; in_vain < kMostInVain; ++in_vain) {
+    size_t left = std::max(kLeastMoves, kMostLooks / std::max<size_t>(1, looks_));
+    for (int in_vain = 0; in_vain < kMostInVain && left > 0; ++in_vain, --left) {
       const auto [node, to, reached] = best_move(moved);
       if (node == part_.size()) break;
       move(node, to);
@@ -104,8 +126,10 @@ class Division {
         in_vain = 0;
       }
     }
-    part_ = best_part;
-    load_ = loads(workload_, part_, parts_);
+    for (size_t node = 0; node < part_.size(); ++node) {
+      if (part_[node] != best_part[node]) move(node, best_part[node]);
+    }
+    measure();  // without what moves have rounded
     return part_ != before;
   }
 
@@ -119,7 +143,7 @@ class Division {
     for (size_t node = 0; node < part_.size(); ++node) {
       if (moved[node]) continue;
       const int home = part_[node];
-      for (int to = 0; to < parts_; ++to) {
+      for (int to = 0; to < static_cast<int>(parts_); ++to) {
         if (to == home) continue;
         kept_ = load_;
         move(node, to);
@@ -132,21 +156,26 @@ class Division {
     return best;
   }
 
+  /// A net that a node gives to, or takes from so many times.
+  struct End {
+    size_t net;
+    int takes;
+  };
+
   const Workload& workload_;
-  const int parts_;
+  const size_t parts_;
   std::vector<int> part_;
-  std::vector<std::vector<size_t>> nets_;  // by node
-  std::vector<double> load_;               // by part
-  std::vector<double> kept_;               // those before a trial
+  std::vector<std::vector<End>> ends_;  // by node
+  std::vector<int> takers_;             // by net and part
+  size_t looks_ = 0;                    // at ends of nets, to find one move
+  std::vector<double> load_;            // by part
+  std::vector<double> kept_;            // those before a trial
 };
 
 }  // namespace
 
 std::vector<double> loads(const Workload& workload, const std::vector<int>& part, int parts) {
-  std::vector<double> load(static_cast<size_t>(parts), 0.0);
-  for (size_t n = 0; n < part.size(); ++n) load[static_cast<size_t>(part[n])] += workload.node[n];
-  for (const Workload::Net& net : workload.nets) Division::add_net(net, part, 1, load);
-  return load;
+  return Division(workload, part, parts).load();
 }
 
 std::vector<int> divide(const Workload& workload, int parts) {
