@@ -1,8 +1,9 @@
 // fuseflow-sim: simulates a program cycle by cycle, checks its results, and reports as CSV.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
+#include <functional>
+#include <optional>
 
 #include "estimate/estimate.h"
 #include "import/import.h"
@@ -10,6 +11,7 @@
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_options.h"
+#include "progress_line.h"
 #include "sim/check.h"
 #include "sim/program_run.h"
 #include "sim/report.h"
@@ -38,6 +40,7 @@ struct SimOptions {
   std::string streams_file;
   std::string trace_file;
   RunOptions run;
+  std::chrono::steady_clock::time_point started;  ///< of the simulation
   double max_memory_mib = 0;
   bool verbose = false;
 };
@@ -128,14 +131,13 @@ double expected_tokens(const Program& program, const TensorData& data, const Mac
   }
 }
 
-/// One line that is redrawn, on a terminal only.
+/// How far the simulation is.
 class Progress {
  public:
   Progress(const Program& program, const TensorData& data, const Machine& machine)
-      : regions_(program.regions.size()), on_(isatty(STDERR_FILENO) != 0) {
-    if (on_) expected_ = expected_tokens(program, data, machine);
+      : regions_(program.regions.size()) {
+    if (line_.on()) expected_ = expected_tokens(program, data, machine);
   }
-  ~Progress() { clear(); }
   void region(size_t number) {
     region_ = number;
     tokens_before_ += tokens_;
@@ -143,54 +145,103 @@ class Progress {
   }
   void show(int64_t cycles, int64_t tokens) {
     tokens_ = tokens;
-    const auto now = std::chrono::steady_clock::now();
-    if (!on_ || now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
+    if (!line_.due()) return;
+    const double seconds = line_.seconds();
     const auto done = static_cast<double>(tokens_before_ + tokens);
     std::string left;
     if (done > 0 && expected_ > done) {
       left = fmt::format(", about {:.0f} s left", seconds * (expected_ - done) / done);
     }
-    std::fprintf(stderr,
-                 "\rregion %zu/%zu: %.1f million cycles, %.1f million tokens, %.1f million a "
-                 "second, %.0f s%s\x1b[K",
-                 region_ + 1, regions_, static_cast<double>(cycles) * 1e-6, done * 1e-6,
-                 done * 1e-6 / seconds, seconds, left.c_str());
-    drawn_ = true;
-  }
-  void clear() {
-    if (drawn_) std::fputs("\r\x1b[K", stderr);
-    drawn_ = false;
+    line_.draw(fmt::format(
+        "region {}/{}: {:.1f} million cycles, {:.1f} million tokens, {:.1f} million a second, "
+        "{:.0f} s{}",
+        region_ + 1, regions_, static_cast<double>(cycles) * 1e-6, done * 1e-6,
+        done * 1e-6 / seconds, seconds, left));
   }
 
  private:
   size_t regions_;
-  bool on_;
-  bool drawn_ = false;
+  ProgressLine line_;
   size_t region_ = 0;
   int64_t tokens_before_ = 0;  // of the regions that have ended
   int64_t tokens_ = 0;
   double expected_ = 0;  // of the whole program
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_ = start_;
 };
 
-std::vector<CheckedTensor> run_checks(const Program& program, const SimOptions& options,
-                                      const ProgramRun& run) {
-  std::vector<CheckedTensor> checked;
-  if (options.check) {
-    std::vector<TensorId> written;
-    for (const RunResult& region : run.regions) {
-      for (const auto& [tensor, storage] : region.results) written.push_back(tensor);
+/// What came of --check and --expect.
+struct Checks {
+  std::vector<CheckedTensor> tensors;
+  std::string stopped;         ///< why not everything was compared
+  std::optional<Error> error;  ///< the first: what cannot be compared does not cost the CSV
+
+  bool complete() const { return stopped.empty() && !error; }
+};
+
+/// Why the reference shall end, if it shall; draws how far it is.
+std::string look_at_check(const ReferenceProgress& at, const SimOptions& options,
+                          ProgressLine& line) {
+  if (line.due()) {
+    line.draw(fmt::format("checking, statement {}/{}: {:.1f} million points, {:.0f} s",
+                          at.statement, at.statements, static_cast<double>(at.points) * 1e-6,
+                          line.seconds()));
+  }
+  if (interrupted()) return "interrupted";
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - options.started;
+  const bool late = options.run.max_seconds > 0 && spent.count() > options.run.max_seconds;
+  return late ? "the limit of --max-seconds was reached" : "";
+}
+
+void check_by_reference(const Program& program, const SimOptions& options, const ProgramRun& run,
+                        Checks& checks) {
+  std::vector<TensorId> written;
+  for (const RunResult& region : run.regions) {
+    for (const auto& [tensor, storage] : region.results) written.push_back(tensor);
+  }
+  ProgressLine line;
+  CheckSettings settings{options.tolerance, options.run.threads, options.run.max_memory_bytes, {}};
+  settings.stop = [&](const ReferenceProgress& at) { return look_at_check(at, options, line); };
+  ReferenceCheck done = check_reference(program, run.data, written, settings);
+  checks.tensors = std::move(done.tensors);
+  if (done.stopped.empty()) return;
+  checks.stopped = fmt::format("the check did not finish: {} ({} of {} results were compared)",
+                               done.stopped, checks.tensors.size(), written.size());
+}
+
+Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {
+  Checks checks;
+  const auto attempt = [&](const std::function<void()>& check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      if (!checks.error) checks.error = error;
     }
-    checked = check_reference(program, run.data, written, options.tolerance, options.run.threads);
-  }
+  };
+  if (options.check) attempt([&] { check_by_reference(program, options, run, checks); });
   for (const std::string& text : options.expect) {
-    const auto [tensor, file] = named_file(program, "--expect", text);
-    checked.push_back(check_file(program, run.data, tensor, file, options.tolerance));
+    attempt([&] {
+      const auto [tensor, file] = named_file(program, "--expect", text);
+      checks.tensors.push_back(check_file(program, run.data, tensor, file, options.tolerance));
+    });
   }
-  return checked;
+  return checks;
+}
+
+/// Says what the checks found; the simulation's rows are out already.
+ExitCode report_checks(const Program& program, const Checks& checks) {
+  ExitCode status = ExitCode::ok;
+  for (const CheckedTensor& one : checks.tensors) {
+    const std::string excused = describe_excused(program, one);
+    if (!excused.empty()) report(Severity::note, excused);
+    if (one.passes) continue;
+    report(Severity::error, describe_failure(program, one));
+    status = ExitCode::unfinished;
+  }
+  if (!checks.stopped.empty()) {
+    report(Severity::error, checks.stopped);
+    status = ExitCode::unfinished;
+  }
+  if (checks.error) throw Error(*checks.error);
+  return status;
 }
 
 void write_dumps(const Program& program, const SimOptions& options, const ProgramRun& run) {
@@ -224,12 +275,12 @@ ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& 
   register_onnx_sources();
   TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
-  const InterruptScope scope;
   options.run.cancel = &interrupt_flag();
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
   const auto before = [&](size_t region, int64_t) { progress.region(region); };
+  options.started = std::chrono::steady_clock::now();
   return run_program(program, std::move(data), machine, options.run, before);
 }
 
@@ -241,20 +292,15 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
     report(Severity::error, describe_finish(program, run));
     return ExitCode::unfinished;
   }
-  const std::vector<CheckedTensor> checked = run_checks(program, options, run);
+  const Checks checks = run_checks(program, options, run);
   write_dumps(program, options, run);
   write_figures(program, machine, options, run);
   if (options.verbose) {
     std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
   }
-  write_output(options.filter.output, region_csv(program, machine, run, checked));
-  ExitCode status = ExitCode::ok;
-  for (const CheckedTensor& one : checked) {
-    if (one.passes) continue;
-    report(Severity::error, describe_failure(program, one));
-    status = ExitCode::unfinished;
-  }
-  return status;
+  write_output(options.filter.output,
+               region_csv(program, machine, run, checks.tensors, checks.complete()));
+  return report_checks(program, checks);
 }
 
 ExitCode run_sim(SimOptions& options) {
@@ -270,6 +316,7 @@ ExitCode run_sim(SimOptions& options) {
   }
   const Program program = lower_program(parse_program(read_source(options.filter.input)));
   check_option_names(program, options);
+  const InterruptScope scope;
   const ProgramRun run = simulate(program, machine, options);
   return report_run(program, machine, options, run);
 }

@@ -119,7 +119,8 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
   const ProgramRun run = run_program(program, load_tensors(program), roomy, {});
   const TensorId e = found.form.store.tensor;
-  const auto checked = check_reference(program, run.data, {e}, kTolerance, 1);
+  const auto checked =
+      check_reference(program, run.data, {e}, {.tolerance = kTolerance, .threads = 1}).tensors;
   return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
 }
 

@@ -1,36 +1,42 @@
-// Arrays over named indices: the working values of the reference evaluation. A view has a stride
-// per index of the statement (0 where it does not depend on the index).
+// Arrays over the indices of a statement: where an element lies, and how all of them are visited.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "ir/program.h"
 
 namespace fuseflow::reference {
 
-/// data[base + sum of strides[i] * index i]; `strides` has one entry per index of the statement.
+using Loops = std::vector<IndexId>;  ///< ascending unless said otherwise
+
+inline bool contains(const Loops& loops, IndexId loop) {
+  return std::find(loops.begin(), loops.end(), loop) != loops.end();
+}
+
+inline Loops without(const Loops& loops, const Loops& others) {
+  Loops result;
+  std::copy_if(loops.begin(), loops.end(), std::back_inserter(result),
+               [&](IndexId loop) { return !contains(others, loop); });
+  return result;
+}
+
+/// data[base + sum of strides[i] * index i]; `strides` has one entry per index of the statement (0
+/// where it does not depend on the index).
 struct View {
   const float* data = nullptr;
   int64_t base = 0;
   std::vector<int64_t> strides;
-  std::vector<bool> depends;  ///< on which indices (an extent-1 dimension may have any stride)
-  std::shared_ptr<const void> owner;
 };
 
-/// A contiguous array over `loops` (ascending), row-major.
-struct Array {
-  std::vector<IndexId> loops;
-  std::shared_ptr<std::vector<float>> values;
-};
-
-/// Extents of the statement's indices, some of which may be bound to one value (blocking).
+/// What part of the statement's indices is evaluated: all values of each, or a block of them.
 struct Domain {
   std::vector<int64_t> first;   ///< first value of each index
   std::vector<int64_t> extent;  ///< number of values
 
-  int64_t size(const std::vector<IndexId>& loops) const {
+  /// Number of points, at most INT64_MAX.
+  int64_t size(const Loops& loops) const {
     double exact = 1;
     int64_t size = 1;
     for (const IndexId loop : loops) {
@@ -39,25 +45,24 @@ struct Domain {
     }
     return size;
   }
-};
 
-inline View view_of(const Array& array, const Domain& domain) {
-  View view{array.values->data(), 0, std::vector<int64_t>(domain.extent.size(), 0),
-            std::vector<bool>(domain.extent.size(), false), array.values};
-  int64_t stride = 1;
-  for (auto loop = array.loops.rbegin(); loop != array.loops.rend(); ++loop) {
-    view.strides[*loop] = stride;
-    view.depends[*loop] = true;
-    stride *= domain.extent[*loop];
+  /// Strides, per index of the statement, of a row-major array over `loops`.
+  std::vector<int64_t> row_major(const Loops& loops) const {
+    std::vector<int64_t> strides(extent.size(), 0);
+    int64_t stride = 1;
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+      strides[*loop] = stride;
+      stride *= extent[*loop];
+    }
+    return strides;
   }
-  return view;
-}
+};
 
 /// Calls body(offsets) for every point of `loops` in row-major order, where offsets[v] is the
 /// position in view v relative to its data. Index values count from 0 within the domain.
 template <class Body>
-void for_each_point(const std::vector<IndexId>& loops, const Domain& domain,
-                    const std::vector<const View*>& views, Body&& body) {
+void for_each_point(const Loops& loops, const Domain& domain, const std::vector<const View*>& views,
+                    Body&& body) {
   std::vector<int64_t> offsets;
   for (const View* view : views) offsets.push_back(view->base);
   std::vector<int64_t> at(loops.size(), 0);

@@ -9,55 +9,93 @@ namespace fuseflow {
 
 namespace {
 
-/// Calls visit(actual, expected, row-major position) for pairs of elements.
-using Visit = std::function<void(float, float, int64_t)>;
+struct Pair {
+  float actual;
+  float expected;
+  float bound;       // how far rounding may move the expected value
+  int64_t position;  // row-major; -1: the fill
+};
+using Visit = std::function<void(const Pair&)>;
+
+struct Entry {
+  std::vector<int64_t> coords;
+  float value;
+  float bound;
+};
+
+std::vector<Entry> sorted_entries(const Value& value) {
+  std::vector<Entry> entries;
+  const float* const first = value.sparse->values.data();
+  for_each_stored(*value.sparse, [&](std::span<const int64_t> coords, const float& entry) {
+    const float bound = value.bounds ? (*value.bounds)[&entry - first] : 0.0F;
+    entries.push_back({{coords.begin(), coords.end()}, entry, bound});
+  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.coords < b.coords; });
+  return entries;
+}
 
 /// Two sparse values: entries of either, by merging their sorted coordinates, and the fills.
-void for_each_stored_pair(const Storage& actual, const Storage& expected, const Visit& visit) {
-  using Entry = std::pair<std::vector<int64_t>, float>;
-  const auto sorted = [](const Storage& storage) {
-    std::vector<Entry> entries;
-    for_each_stored(storage, [&](std::span<const int64_t> coords, float value) {
-      entries.emplace_back(std::vector<int64_t>(coords.begin(), coords.end()), value);
-    });
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.first < b.first; });
-    return entries;
-  };
-  const auto a = sorted(actual), e = sorted(expected);
-  visit(actual.fill, expected.fill, -1);
+void for_each_stored_pair(const Value& actual, const Value& expected, const Visit& visit) {
+  const auto a = sorted_entries(actual), e = sorted_entries(expected);
+  const float fill = actual.sparse->fill;
+  const Entry rest{{}, expected.sparse->fill, expected.fill_bound};
+  visit({fill, rest.value, rest.bound, -1});
   for (size_t i = 0, j = 0; i < a.size() || j < e.size();) {
-    const bool take_a = j == e.size() || (i < a.size() && a[i].first <= e[j].first);
-    const bool take_e = i == a.size() || (j < e.size() && e[j].first <= a[i].first);
-    const auto& coords = take_a ? a[i].first : e[j].first;
+    const bool take_a = j == e.size() || (i < a.size() && a[i].coords <= e[j].coords);
+    const bool take_e = i == a.size() || (j < e.size() && e[j].coords <= a[i].coords);
+    const auto& coords = take_a ? a[i].coords : e[j].coords;
     int64_t position = 0;
     for (size_t d = 0; d < coords.size(); ++d) position = position * actual.shape[d] + coords[d];
-    visit(take_a ? a[i].second : actual.fill, take_e ? e[j].second : expected.fill, position);
+    const Entry& wanted = take_e ? e[j] : rest;
+    visit({take_a ? a[i].value : fill, wanted.value, wanted.bound, position});
     i += take_a ? 1 : 0;
     j += take_e ? 1 : 0;
   }
 }
 
-/// Adds one pair of elements to the comparison.
-void add_pair(Comparison& result, float actual, float expected, int64_t position) {
-  const bool nan_differs = std::isnan(actual) != std::isnan(expected);
-  const bool inf_differs = (std::isinf(actual) || std::isinf(expected)) && !nan_differs &&
-                           !std::isnan(actual) && actual != expected;
-  if (nan_differs || inf_differs) {
-    if (result.same_nans && result.same_infinities) result.worst = position;
-    result.same_nans = result.same_nans && !nan_differs;
-    result.same_infinities = result.same_infinities && !inf_differs;
+/// Compares pairs one after another, once the largest expected value is known.
+class Comparer {
+ public:
+  Comparer(Comparison& result, double tolerance) : result_(result), tolerance_(tolerance) {}
+
+  void add(const Pair& pair) {
+    const auto [a, e, bound, position] = pair;
+    const bool nan_differs = std::isnan(a) != std::isnan(e);
+    const bool inf_differs =
+        (std::isinf(a) || std::isinf(e)) && !nan_differs && !std::isnan(a) && a != e;
+    const bool finite = std::isfinite(a) && std::isfinite(e);
+    const double error = finite ? std::fabs(static_cast<double>(a) - e) : 0;
+    if (excused(nan_differs || inf_differs ? INFINITY : error, bound)) {
+      ++result_.excused;
+      result_.max_excused_error = std::max(result_.max_excused_error, error);
+      return;
+    }
+    if (nan_differs || inf_differs) {
+      if (result_.same_nans && result_.same_infinities) result_.worst = position;
+      result_.same_nans = result_.same_nans && !nan_differs;
+      result_.same_infinities = result_.same_infinities && !inf_differs;
+    }
+    if (finite) add_error(error, e, position);
   }
-  if (!std::isfinite(actual) || !std::isfinite(expected)) return;
-  const double error = std::fabs(static_cast<double>(actual) - expected);
-  const double least = kRelativeFloor * result.max_abs_expected;
-  const double size = std::max(std::fabs(static_cast<double>(expected)), least);
-  if (error > 0) result.max_rel_error = std::max(result.max_rel_error, error / size);
-  if (error > result.max_abs_error) {
-    result.max_abs_error = error;
-    if (result.same_nans && result.same_infinities) result.worst = position;
+
+ private:
+  bool excused(double error, float bound) const {
+    return error > tolerance_ * result_.max_abs_expected && error <= bound;
   }
-}
+
+  void add_error(double error, float expected, int64_t position) {
+    const double least = kRelativeFloor * result_.max_abs_expected;
+    const double size = std::max(std::fabs(static_cast<double>(expected)), least);
+    if (error > 0) result_.max_rel_error = std::max(result_.max_rel_error, error / size);
+    if (error <= result_.max_abs_error) return;
+    result_.max_abs_error = error;
+    if (result_.same_nans && result_.same_infinities) result_.worst = position;
+  }
+
+  Comparison& result_;
+  double tolerance_;
+};
 
 double largest_finite(std::span<const float> values) {
   double largest = 0;
@@ -72,31 +110,40 @@ std::shared_ptr<const std::vector<float>> spelled_out(const Value& value) {
   return std::make_shared<const std::vector<float>>(to_dense(*value.sparse));
 }
 
+std::shared_ptr<const std::vector<float>> spelled_out_bounds(const Value& value) {
+  if (value.dense || (!value.bounds && value.fill_bound == 0)) return value.bounds;
+  Storage bounds = *value.sparse;  // the same levels, with bounds for values
+  bounds.fill = value.fill_bound;
+  bounds.values =
+      value.bounds ? *value.bounds : std::vector<float>(value.sparse->values.size(), 0.0F);
+  return std::make_shared<const std::vector<float>>(to_dense(bounds));
+}
+
 }  // namespace
 
 bool Comparison::passes(double tolerance) const {
   return same_nans && same_infinities && max_abs_error <= tolerance * max_abs_expected;
 }
 
-Comparison compare(const Value& actual, const Value& expected) {
+Comparison compare(const Value& actual, const Value& expected, double tolerance) {
   if (actual.shape != expected.shape) {
     throw Error(ExitCode::rejected, "the compared results have different shapes");
   }
   Comparison result;
-  const auto add = [&](float a, float e, int64_t position) { add_pair(result, a, e, position); };
+  Comparer comparer(result, tolerance);
   constexpr int64_t kSpellOut = int64_t{1} << 28;
   if (actual.sparse && expected.sparse && actual.elements() > kSpellOut) {
-    result.max_abs_expected = largest_finite(expected.sparse->values.span());
-    if (std::isfinite(expected.sparse->fill)) {
-      const double fill = std::fabs(static_cast<double>(expected.sparse->fill));
-      result.max_abs_expected = std::max(result.max_abs_expected, fill);
-    }
-    for_each_stored_pair(*actual.sparse, *expected.sparse, add);
+    const float fill[] = {expected.sparse->fill};
+    result.max_abs_expected =
+        std::max(largest_finite(expected.sparse->values.span()), largest_finite(fill));
+    for_each_stored_pair(actual, expected, [&](const Pair& pair) { comparer.add(pair); });
     return result;
   }
-  const auto a = spelled_out(actual), e = spelled_out(expected);
+  const auto a = spelled_out(actual), e = spelled_out(expected), b = spelled_out_bounds(expected);
   result.max_abs_expected = largest_finite(*e);
-  for (size_t i = 0; i < a->size(); ++i) add((*a)[i], (*e)[i], static_cast<int64_t>(i));
+  for (size_t i = 0; i < a->size(); ++i) {
+    comparer.add({(*a)[i], (*e)[i], b ? (*b)[i] : 0.0F, static_cast<int64_t>(i)});
+  }
   return result;
 }
 

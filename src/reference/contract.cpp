@@ -17,8 +17,7 @@ std::vector<const View*> pointers(const std::vector<View>& views) {
 }
 
 /// The loop that runs innermost: the one along which the most factors are contiguous or constant.
-IndexId best_inner(const Domain& domain, const std::vector<IndexId>& loops,
-                   const std::vector<View>& factors) {
+IndexId best_inner(const Domain& domain, const Loops& loops, const std::vector<View>& factors) {
   IndexId best = -1;
   int64_t best_score = -1;
   for (const IndexId loop : loops) {
@@ -30,13 +29,6 @@ IndexId best_inner(const Domain& domain, const std::vector<IndexId>& loops,
     }
   }
   return best;
-}
-
-std::vector<IndexId> without(const std::vector<IndexId>& loops, IndexId loop) {
-  std::vector<IndexId> result;
-  std::copy_if(loops.begin(), loops.end(), std::back_inserter(result),
-               [&](IndexId other) { return other != loop; });
-  return result;
 }
 
 /// acc[v * acc_stride] += scale * product of the factors along the innermost loop.
@@ -82,32 +74,31 @@ void add_row(const std::vector<View>& factors, const std::vector<int64_t>& offse
 
 }  // namespace
 
-Array contract(const Domain& domain, const std::vector<IndexId>& free,
-               const std::vector<IndexId>& over, const std::vector<View>& factors, double scale,
-               int threads) {
-  Array out{free, std::make_shared<std::vector<float>>(domain.size(free), 0.0F)};
-  std::vector<IndexId> loops = free;
+Table contract(const Contraction& of, const std::vector<View>& factors, Watch& watch) {
+  const auto& [domain, free, over, scale, threads] = of;
+  const auto values = watch.array(domain.size(free));
+  Table out = dense_table(domain, free, values);
+  if (values->empty()) return out;
+  Loops loops = free;
   loops.insert(loops.end(), over.begin(), over.end());
-  View out_view = view_of(out, domain);
-  if (out.values->empty()) return out;
   const IndexId inner = best_inner(domain, loops, factors);
   if (inner < 0) {  // no loops at all: one product
     double product = scale;
     for (const View& view : factors) product *= view.data[view.base];
-    (*out.values)[0] = static_cast<float>(product);
+    (*values)[0] = static_cast<float>(product);
     return out;
   }
-  const bool inner_free = std::find(free.begin(), free.end(), inner) != free.end();
+  const bool inner_free = contains(free, inner);
   const int64_t extent = domain.extent[inner];
-  const std::vector<IndexId> outer = without(free, inner);
-  const std::vector<IndexId> sums = without(over, inner);
+  const Loops outer = without(free, {inner});
+  const Loops sums = without(over, {inner});
 
   // One task per value of the outermost free loop; each owns its part of the result.
   const IndexId split = outer.empty() ? -1 : outer.front();
-  const std::vector<IndexId> rest = split < 0 ? outer : without(outer, split);
+  const Loops rest = split < 0 ? outer : without(outer, {split});
   auto task = [&](int64_t at) {
     std::vector<View> local = factors;
-    local.push_back(out_view);
+    local.push_back(out.view());
     if (split >= 0) {
       for (View& view : local) view.base += view.strides[split] * at;
     }
@@ -118,9 +109,10 @@ Array contract(const Domain& domain, const std::vector<IndexId>& free,
       for (size_t f = 0; f < here.size(); ++f) here[f].base = outside[f];
       for_each_point(sums, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
         add_row(here, offsets, inner, extent, scale, acc.data(), inner_free ? 1 : 0);
+        watch.tick(extent);
       });
-      float* result = out.values->data() + outside.back();
-      const int64_t stride = out_view.strides[inner];
+      float* result = values->data() + outside.back();
+      const int64_t stride = out.strides[inner];
       const int64_t results = inner_free ? extent : 1;
       for (int64_t v = 0; v < results; ++v) result[v * stride] = static_cast<float>(acc[v]);
     });
@@ -137,60 +129,55 @@ Array contract(const Domain& domain, const std::vector<IndexId>& free,
   return out;
 }
 
-Array contract_sparse(const Domain& domain, const std::vector<IndexId>& free,
-                      const std::vector<IndexId>& over, const SparseFactor& driver,
-                      const std::vector<View>& factors, double scale) {
-  std::vector<double> sums(domain.size(free), 0.0);
-  Array out{free, std::make_shared<std::vector<float>>(sums.size())};
-  View out_view = view_of(out, domain);
-  const auto bound = [&](IndexId loop) {
-    return std::find(driver.subscripts.begin(), driver.subscripts.end(), loop) !=
-           driver.subscripts.end();
-  };
-  std::vector<IndexId> rest;
-  for (const auto* loops : {&free, &over}) {
-    for (const IndexId loop : *loops) {
-      if (!bound(loop)) rest.push_back(loop);
-    }
-  }
-  const IndexId inner = best_inner(domain, rest, factors);
-  const std::vector<IndexId> outer = without(rest, inner);
-  std::vector<View> here = factors;
-  here.push_back(out_view);
-  std::vector<View> only_factors = factors;
-  std::vector<int64_t> value(domain.extent.size(), -1);
+Table contract_present(const Contraction& of, const Table& driver, const std::vector<View>& factors,
+                       Watch& watch) {
+  const Domain& domain = of.domain;
+  const Pattern& walk = *driver.present;
+  // The result is present at the free loops of the walk, or everywhere.
+  const Projection seen = project(domain, walk, without(walk.loops, of.over));
+  const Loops dense = without(of.free, walk.loops);
+  const int64_t row = domain.size(dense);
+  const int64_t all = domain.size(of.free);
+  const bool everywhere =
+      seen.pattern->loops.empty() || !watch.pays(seen.pattern->size() * row, all);
+  const auto values = watch.array(everywhere ? all : seen.pattern->size() * row);
+  Table out = everywhere ? dense_table(domain, of.free, values)
+                         : sparse_table(domain, seen.pattern, dense, values, 0);
+  std::vector<double> sums(values->size(), 0.0);
 
-  for_each_stored(*driver.storage, [&](std::span<const int64_t> coords, float entry) {
-    for (const IndexId loop : driver.subscripts) value[loop] = -1;
-    for (size_t d = 0; d < coords.size(); ++d) {
-      const IndexId loop = driver.subscripts[d];
-      const int64_t at = coords[d] - domain.first[loop];
-      if (at < 0 || at >= domain.extent[loop]) return;    // outside the block
-      if (value[loop] >= 0 && value[loop] != at) return;  // off the diagonal
-      value[loop] = at;
-    }
+  Loops rest = dense;
+  for (const IndexId loop : without(of.over, walk.loops)) rest.push_back(loop);
+  std::vector<View> varying = {driver.view()};
+  varying.insert(varying.end(), factors.begin(), factors.end());
+  const IndexId inner = best_inner(domain, rest, varying);
+  const Loops outer = without(rest, {inner});
+  std::vector<View> here = varying;
+  here.push_back(out.view());
+  const std::vector<View> start = here;
+  const int64_t work = domain.size(rest);
+  std::vector<int64_t> at(domain.extent.size(), 0);
+
+  for (int64_t p = 0; p < walk.size(); ++p) {
+    walk.locate(walk.points[p], at);
     for (size_t v = 0; v < here.size(); ++v) {
-      const View& view = v < factors.size() ? factors[v] : out_view;
-      here[v].base = view.base;
-      for (size_t d = 0; d < coords.size(); ++d) {
-        const IndexId loop = driver.subscripts[d];
-        const bool first_use = std::find(driver.subscripts.begin(), driver.subscripts.begin() + d,
-                                         loop) == driver.subscripts.begin() + d;
-        if (first_use) here[v].base += view.strides[loop] * value[loop];
-      }
+      here[v].base = start[v].base;
+      for (const IndexId loop : walk.loops) here[v].base += start[v].strides[loop] * at[loop];
     }
+    here.front().base += p * driver.row;
+    if (!everywhere) here.back().base += seen.position[p] * row;
     for_each_point(outer, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
       if (inner < 0) {
-        double product = scale * entry;
-        for (size_t f = 0; f < factors.size(); ++f) product *= factors[f].data[offsets[f]];
+        double product = of.scale;
+        for (size_t f = 0; f < varying.size(); ++f) product *= varying[f].data[offsets[f]];
         sums[offsets.back()] += product;
       } else {
-        add_row(only_factors, offsets, inner, domain.extent[inner], scale * entry,
-                sums.data() + offsets.back(), static_cast<int>(out_view.strides[inner]));
+        add_row(varying, offsets, inner, domain.extent[inner], of.scale,
+                sums.data() + offsets.back(), static_cast<int>(out.strides[inner]));
       }
     });
-  });
-  std::transform(sums.begin(), sums.end(), out.values->begin(),
+    watch.tick(work);
+  }
+  std::transform(sums.begin(), sums.end(), values->begin(),
                  [](double sum) { return static_cast<float>(sum); });
   return out;
 }

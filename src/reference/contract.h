@@ -3,25 +3,25 @@
 
 #include <vector>
 
-#include "reference/array.h"
-#include "tensor/storage.h"
+#include "reference/table.h"
 
 namespace fuseflow::reference {
 
-/// A sparse operand of a product: plain subscripts, fill 0.
-struct SparseFactor {
-  const Storage* storage = nullptr;
-  std::vector<IndexId> subscripts;  ///< per dimension
+/// out[free] = scale * sum over `over` of the product of the factors.
+struct Contraction {
+  const Domain& domain;
+  const Loops& free;
+  const Loops& over;
+  double scale = 1;
+  int threads = 0;
 };
 
-/// out[free] = scale * sum over `over` of the product of the factors, in f64.
-Array contract(const Domain& domain, const std::vector<IndexId>& free,
-               const std::vector<IndexId>& over, const std::vector<View>& factors, double scale,
-               int threads);
+/// In f64, visiting every point.
+Table contract(const Contraction& of, const std::vector<View>& factors, Watch& watch);
 
-/// The same where one factor is sparse and the others are finite: visits its entries only.
-Array contract_sparse(const Domain& domain, const std::vector<IndexId>& free,
-                      const std::vector<IndexId>& over, const SparseFactor& driver,
-                      const std::vector<View>& factors, double scale);
+/// The same where one factor has the fill 0 and the others are finite: visits the points at which
+/// it is present.
+Table contract_present(const Contraction& of, const Table& driver, const std::vector<View>& factors,
+                       Watch& watch);
 
 }  // namespace fuseflow::reference

@@ -1,10 +1,13 @@
 // The reference: what every simulated result is compared with. Evaluates the statements of a
-// program one after another, as written, without regions, orders, placements or presence formulas:
-// it shares nothing with lowering but the scalar operators. Sums are accumulated in f64.
+// program one after another, as written, without regions, orders or placements. It visits points
+// that may differ from a statement's fill, by the calculus of ops/ over the data themselves: it
+// shares nothing with lowering but the scalar operators. Sums are accumulated in f64.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "ir/program.h"
@@ -12,12 +15,17 @@
 
 namespace fuseflow {
 
-/// A tensor's value: all elements in row-major order, or a sparse storage that would be too large
-/// to spell out.
+/// A tensor's value: all elements in row-major order, or a sparse storage where few of them differ
+/// from its fill.
 struct Value {
   std::vector<int64_t> shape;
   std::shared_ptr<const std::vector<float>> dense;
   std::shared_ptr<const Storage> sparse;
+  /// With ReferenceOptions::bounds: how far each value, in the order of `dense` or of
+  /// `sparse->values`, may move where sums are rounded otherwise; infinite: anywhere. Null: 0.
+  std::shared_ptr<const std::vector<float>> bounds = nullptr;
+  float fill_bound = 0;   ///< the same of the sparse storage's fill
+  int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
 
   int64_t elements() const;
   float at(std::span<const int64_t> coords) const;
@@ -25,15 +33,40 @@ struct Value {
 
 Value value_of(std::shared_ptr<const Storage> storage);
 
+struct ReferenceProgress {
+  size_t statement = 0;   ///< that is evaluated, from 1
+  size_t statements = 0;  ///< of the program
+  int64_t points = 0;     ///< visited since the start
+};
+
+/// The evaluation was ended by ReferenceOptions::stop or max_bytes; what() says why.
+class ReferenceStopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Which points of a statement are visited: all; present ones where these are less than half; or
+/// present ones wherever the rest is a fill (tests).
+enum class Visit : uint8_t { all, fewer, present };
+
 struct ReferenceOptions {
   int threads = 0;  ///< 0: as many as the process may use; the result does not depend on it
   int64_t max_elements = int64_t{1} << 28;  ///< of a dense array; larger ones must be sparse
   /// Called after each statement with the tensor that it defined.
-  std::function<void(TensorId, const Value&)> on_result;
+  std::function<void(TensorId, const Value&)> on_result = {};
+  Visit visit = Visit::fewer;
+  bool bounds = false;                ///< find Value::bounds too (a multiple of the time)
+  bool keep_all = true;               ///< false: values are dropped after their last use
+  std::vector<TensorId> wanted = {};  ///< only what these need is evaluated; none: everything
+  int64_t max_bytes = 0;              ///< of all arrays together; 0: no limit
+  /// Asked now and then, by one thread at a time, maybe not the caller's: why the evaluation shall
+  /// end, or nothing.
+  std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
 /// Values of all tensors by TensorId. `inputs` holds a storage for every input and constant that a
-/// statement reads. Throws Error(rejected) for a statement too large to evaluate.
+/// statement reads. Throws Error(rejected) for a statement too large to evaluate, and
+/// ReferenceStopped.
 std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options = {});
@@ -52,8 +85,13 @@ struct Comparison {
   bool same_nans = true;
   bool same_infinities = true;
   int64_t worst = -1;  ///< row-major position of the first offending, else of the largest error
+  /// Elements that are beyond the tolerance, but no farther than `expected.bounds`: they are in
+  /// none of the above but max_abs_expected.
+  int64_t excused = 0;
+  double max_excused_error = 0;
   bool passes(double tolerance) const;
 };
-Comparison compare(const Value& actual, const Value& expected);
+/// Elements are excused only if `expected` has bounds.
+Comparison compare(const Value& actual, const Value& expected, double tolerance = 0);
 
 }  // namespace fuseflow

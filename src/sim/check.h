@@ -2,7 +2,7 @@
 // statements, or given arrays. Reports, never throws, on a difference.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,14 +16,28 @@ struct CheckedTensor {
   TensorId tensor = -1;
   Comparison comparison;
   bool passes = false;
-  std::string against;  ///< "the reference", or the file's name
+  std::string against;    ///< "the reference", or the file's name
+  int64_t undecided = 0;  ///< comparisons on the way that are within rounding of their operands
 };
 
-/// Compares every written tensor with the reference evaluation. Also asserts the facts that the
-/// program assumes of its inputs: Error(unfinished) if the data contradict them.
-std::vector<CheckedTensor> check_reference(const Program& program, const TensorData& data,
-                                           const std::vector<TensorId>& written, double tolerance,
-                                           int threads);
+struct CheckSettings {
+  double tolerance = 0;
+  int threads = 0;
+  int64_t max_bytes = 0;  ///< of the reference's arrays; 0: no limit
+  /// As ReferenceOptions::stop.
+  std::function<std::string(const ReferenceProgress&)> stop = {};
+};
+
+struct ReferenceCheck {
+  std::vector<CheckedTensor> tensors;  ///< in the order in which they are computed
+  std::string stopped;                 ///< why not all were compared; empty: all were
+};
+
+/// Compares every written tensor with the reference evaluation. What is beyond the tolerance is
+/// looked at again: elements no farther off than rounding may move them are excused. Also asserts
+/// the facts that the program assumes of its inputs: Error(unfinished) if the data contradict them.
+ReferenceCheck check_reference(const Program& program, const TensorData& data,
+                               const std::vector<TensorId>& written, const CheckSettings& settings);
 
 /// Compares one result with the array in a file (any tensor file that can be read). Throws
 /// Error(rejected) when its shape is another.
@@ -32,5 +46,8 @@ CheckedTensor check_file(const Program& program, const TensorData& data, TensorI
 
 /// "%y differs from the reference: ... at [3, 4]: expected 1.5, got 2": one line.
 std::string describe_failure(const Program& program, const CheckedTensor& checked);
+
+/// Which elements were not compared, and why: one line; empty if all were.
+std::string describe_excused(const Program& program, const CheckedTensor& checked);
 
 }  // namespace fuseflow

@@ -153,7 +153,7 @@ void assert_invariants(const Program& program, const ProgramRun& run) {
 }
 
 std::string region_csv(const Program& program, const Machine& machine, const ProgramRun& run,
-                       const std::vector<CheckedTensor>& checked) {
+                       const std::vector<CheckedTensor>& checked, bool all_checked) {
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
@@ -170,6 +170,7 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
     text += row_text(program, machine, row);
   }
   total.counts.cycles = total_cycles(run, machine);
+  total.checked = total.checked && (all_checked || total.wrong);
   return text + row_text(program, machine, total);
 }
 

@@ -63,7 +63,9 @@ TEST(TileRun, PaddedTilesOfRealOperandsGiveTheReference) {
       for (const char* machine : {"h100", "ideal"}) {
         const ProgramRun run =
             run_program(planned.program, load_tensors(planned.program), load_machine(machine), {});
-        const auto checked = check_reference(planned.program, run.data, {planned.e}, 1e-5, 1);
+        const auto checked = check_reference(planned.program, run.data, {planned.e},
+                                             {.tolerance = 1e-5, .threads = 1})
+                                 .tensors;
         EXPECT_TRUE(checked.at(0).passes) << loops << " " << machine;
         EXPECT_NO_THROW(assert_invariants(planned.program, run));
       }
@@ -97,7 +99,9 @@ region @q {
       attach_plan(planned, found, {},
                   lower_plan(found.form, wide, plan, analyze(wide, plan, load_machine("h100")))));
   const ProgramRun run = run_program(planned, load_tensors(planned), load_machine("h100"), {});
-  EXPECT_TRUE(check_reference(planned, run.data, {found.form.store.tensor}, 1e-5, 1).at(0).passes);
+  const CheckSettings settings{.tolerance = 1e-5, .threads = 1};
+  const auto checked = check_reference(planned, run.data, {found.form.store.tensor}, settings);
+  EXPECT_TRUE(checked.tensors.at(0).passes);
 }
 
 TEST(TileRun, LimitsAndCapacities) {

@@ -2,10 +2,13 @@
 // one.
 #include "reference/reference.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "ir/parse.h"
 
@@ -134,6 +137,181 @@ Value value(std::vector<float> x) {
   return Value{{static_cast<int64_t>(x.size())},
                std::make_shared<const std::vector<float>>(std::move(x)),
                nullptr};
+}
+
+Value with_bounds(const std::string& text) {
+  ReferenceOptions options;
+  options.bounds = true;
+  return run(text, options).back();
+}
+
+// What follows compares with values that are off by hand: as a simulator that sums otherwise would
+// be, or as a wrong one would be.
+Value moved_by(const Value& value, double relative, double absolute) {
+  std::vector<float> values = *value.dense;
+  for (float& x : values) x = static_cast<float>(x + relative * x + absolute);
+  return Value{value.shape, std::make_shared<const std::vector<float>>(values), nullptr};
+}
+
+TEST(Rounding, SumsInAnyOrderStayWithinTheirBounds) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (const int n : {2, 17, 300, 5000}) {
+    std::string list;
+    std::vector<float> terms;
+    for (int i = 0; i < n; ++i) {
+      terms.push_back(uniform(random));
+      list += (i > 0 ? "," : "") + fmt::format("{}", terms.back());
+    }
+    const Value y = with_bounds(fmt::format(
+        "input %x: f32[{}] dense = values({})\nresult %y: f32[1] dense\nregion @y {{\n%y[i:1] = "
+        "sum(j) %x[j] * %x[j] * %x[j]\n}}\n",
+        n, list));
+    for (int order = 0; order < 20; ++order) {
+      std::shuffle(terms.begin(), terms.end(), random);
+      float sum = 0;
+      for (const float x : terms) sum += x * x * x;
+      EXPECT_LE(std::fabs(sum - y.dense->front()), y.bounds->front()) << n;
+    }
+    EXPECT_LT(y.bounds->front(), 1e-4F * static_cast<float>(n)) << n;
+  }
+}
+
+constexpr const char* kCancels = R"(
+input %x: f32[4] dense = values(0.1, 0.7, 0.3, 0.9)
+result %y: f32[4] dense
+region @y {
+  %y[i] = mean(k:7) (%x[i]) - %x[i]
+})";
+
+TEST(Rounding, WhatASumLeavesOfItsTermsIsExcused) {
+  const Value y = with_bounds(kCancels);
+  EXPECT_FALSE(compare(moved_by(y, 0, 6e-8), run(kCancels).back()).passes(1e-4));
+  const Comparison rounded = compare(moved_by(y, 0, 6e-8), y, 1e-4);
+  EXPECT_TRUE(rounded.passes(1e-4));
+  EXPECT_EQ(rounded.excused, 4);
+  EXPECT_EQ(rounded.max_abs_error, 0);
+  const Comparison wrong = compare(moved_by(y, 0, 1e-4), y, 1e-4);  // far from rounding
+  EXPECT_FALSE(wrong.passes(1e-4));
+  EXPECT_EQ(wrong.excused, 0);
+}
+
+TEST(Rounding, AnUndecidedComparisonExcusesBothOutcomesAndNoOther) {
+  const Value y = with_bounds(R"(
+input %x: f32[3] dense = values(0.1, 0.7, 0.3)
+input %z: f32[3] dense = values(0, 5, 0)
+result %y: f32[3] dense
+region @y {
+  %y[i] = where(mean(k:7) (%x[i]) + %z[i] > %x[i], 10, 20)
+})");
+  EXPECT_EQ(y.undecided, 2);
+  EXPECT_EQ(y.bounds->at(1), 0);  // 5 above
+  const auto passes = [&](std::vector<float> x) {
+    return compare(value(std::move(x)), y, 1e-4).passes(1e-4);
+  };
+  EXPECT_TRUE(passes({10, 10, 20}));
+  EXPECT_TRUE(passes({20, 10, 10}));
+  EXPECT_FALSE(passes({10, 20, 10}));
+  EXPECT_FALSE(passes({10, 10, 31}));
+}
+
+TEST(Rounding, ElementwiseWorkOnExactValuesMovesNothing) {
+  const Value y = with_bounds(R"(
+input %x: f32[4] dense = values(0.1, -0.7, 0, inf)
+result %y: f32[4] dense
+region @y {
+  %y[i] = where(%x[i] > 0, exp(%x[i]) / 3, %x[i] == 0)
+})");
+  EXPECT_TRUE(y.bounds == nullptr ||
+              std::all_of(y.bounds->begin(), y.bounds->end(), [](float b) { return b == 0; }));
+}
+
+TEST(Rounding, APoleThatMayBePassedExcusesAnything) {
+  const Value y = with_bounds(R"(
+input %x: f32[2] dense = values(0.1, 0.7)
+input %z: f32[2] dense = values(0, 1)
+result %y: f32[2] dense
+region @y {
+  %y[i] = 1 / (mean(k:7) (%x[i]) - %x[i] + %z[i])
+})");
+  EXPECT_TRUE(std::isinf(y.bounds->at(0)));
+  EXPECT_LT(y.bounds->at(1), 1e-5F);
+}
+
+constexpr const char* kEdges = R"(
+input %s: f32[2000, 2000] dense,compressed = uniform(density=0.001, seed=1)
+input %z: f32[2000, 3] dense,dense = uniform(density=1, seed=2)
+result %y: f32[2000, 3] dense,dense
+region @y {
+  %y[i, j] = sum(k) where(%s[i, k], exp(%z[k, j]), 0)
+})";
+
+TEST(Reference, PresentPointsAloneAreVisited) {
+  ReferenceOptions options;
+  int64_t points = 0;
+  options.stop = [&](const ReferenceProgress& at) {
+    points = at.points;
+    return std::string();
+  };
+  const std::vector<float> present = last(run(kEdges, options));
+  EXPECT_LT(points, 300'000);  // of 12 million
+  options.visit = Visit::all;
+  EXPECT_EQ(last(run(kEdges, options)), present);
+  EXPECT_GT(points, 12'000'000);
+}
+
+TEST(Reference, FactsThatTheDataContradictSkipNothing) {
+  const auto y = last(run(R"(
+input %a: f32[1, 4] dense,compressed = values(0, 1, 0, 0)
+input %b: f32[4] dense facts(finite) = values(inf, 1, 1, 1)
+result %y: f32[1, 4] dense,dense
+region @y {
+  %y[i, j] = %a[i, j] * %b[j]
+})"));
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_EQ(y[1], 1);
+}
+
+TEST(Reference, ItEndsWhenItIsToldTo) {
+  ReferenceOptions options;
+  options.visit = Visit::all;
+  options.stop = [](const ReferenceProgress& at) {
+    EXPECT_EQ(at.statement, 1U);
+    EXPECT_EQ(at.statements, 1U);
+    return std::string("enough");
+  };
+  try {
+    run(kEdges, options);
+    FAIL();
+  } catch (const ReferenceStopped& stopped) {
+    EXPECT_STREQ(stopped.what(), "enough");
+  }
+}
+
+TEST(Reference, MemoryHasALimit) {
+  ReferenceOptions options;
+  options.max_bytes = 1000;  // %y alone has 24,000
+  EXPECT_THROW(run(kEdges, options), ReferenceStopped);
+  options.max_bytes = 400'000;  // 12 million points go in blocks
+  options.visit = Visit::all;
+  EXPECT_THROW(run(kEdges, options), ReferenceStopped);  // %s alone has 16 million bytes
+  options.visit = Visit::fewer;
+  EXPECT_EQ(last(run(kEdges, options)), last(run(kEdges)));
+}
+
+TEST(Reference, OnlyWhatIsWantedIsEvaluated) {
+  const std::string text = R"(
+input %x: f32[2] dense = values(1, 2)
+result %y: f32[2] dense
+result %z: f32[2] dense
+region @y { %y[i] = %x[i] + 1 }
+region @z { %z[i] = %x[i] + 2 }
+)";
+  ReferenceOptions options;
+  options.wanted = {2};
+  const auto values = run(text, options);
+  EXPECT_EQ(values[1].dense, nullptr);
+  EXPECT_EQ(last(values), (std::vector<float>{3, 4}));
 }
 
 TEST(Compare, NaNAndInfinityMustAgree) {

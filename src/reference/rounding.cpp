@@ -1,0 +1,179 @@
+#include "reference/rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fuseflow::reference {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kRounding = 0x1p-24;  // of one operation in f32, relative
+
+/// n roundings of random sign add up to no more than 8 sqrt(n), but for one case in 10^13 (Higham
+/// and Mary, "A new approach to probabilistic rounding error analysis", 2019).
+double together(double roundings) {
+  return std::min(roundings, 8 * std::sqrt(roundings));
+}
+
+float distance(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : kInfinity;
+  if (a == b) return 0;
+  return std::isinf(a) || std::isinf(b) ? kInfinity : std::fabs(a - b);
+}
+
+/// Operators whose result is one of few values, or that of an operand: they do not round.
+bool rounds(Op op) {
+  switch (op) {
+    case Op::neg:
+    case Op::abs:
+    case Op::relu:
+    case Op::min:
+    case Op::max:
+    case Op::where:
+      return false;
+    default:
+      return !has_steps(op);
+  }
+}
+
+/// The operand that may pass a pole of the operator, or -1.
+int pole(Op op) {
+  if (op == Op::reciprocal || op == Op::rsqrt) return 0;
+  return op == Op::div || op == Op::mod ? 1 : -1;
+}
+
+}  // namespace
+
+bool has_steps(Op op) {
+  switch (op) {
+    case Op::sign:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+    case Op::logical_not:
+    case Op::isnan:
+    case Op::isinf:
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+float moved(Op op, std::span<const float> x, std::span<const float> r, float result) {
+  if (std::all_of(r.begin(), r.end(), [](float bound) { return bound == 0; })) return 0;
+  if (op == Op::eq || op == Op::ne) {  // what is between the ends may be equal
+    return distance(x[0], x[1]) <= r[0] + r[1] ? 1 : 0;
+  }
+  const int p = pole(op);
+  if (p >= 0 && r[p] > 0 && std::fabs(x[p]) <= r[p]) return kInfinity;
+  float farthest = 0;
+  float ends[3] = {};
+  for (unsigned corner = 0; corner < 1U << x.size(); ++corner) {
+    for (size_t c = 0; c < x.size(); ++c) {
+      ends[c] = r[c] == 0 ? x[c] : ((corner >> c & 1U) != 0 ? x[c] + r[c] : x[c] - r[c]);
+    }
+    farthest = std::max(farthest, distance(evaluate(op, {ends, x.size()}), result));
+  }
+  // Both sides round, the reference and what it is compared with.
+  if (rounds(op)) farthest += static_cast<float>(2 * kRounding) * std::fabs(result);
+  return std::isnan(farthest) ? kInfinity : farthest;
+}
+
+Table mapped(const Table& table, Watch& watch, const std::function<float(float, float)>& f) {
+  const auto values = watch.array(static_cast<int64_t>(table.values->size()));
+  for (size_t i = 0; i < values->size(); ++i) {
+    (*values)[i] = f((*table.values)[i], table.bounds ? (*table.bounds)[i] : 0.0F);
+  }
+  watch.tick(static_cast<int64_t>(values->size()));
+  Table result = table;
+  result.values = values;
+  result.bounds = nullptr;
+  result.fill = f(table.fill, table.fill_bound);
+  result.fill_bound = 0;
+  result.tensor = -1;
+  return result;
+}
+
+namespace {
+
+/// f of the values of tables of one layout, and of their fills.
+Table combined(const std::vector<const Table*>& tables, Watch& watch,
+               const std::function<float(std::span<const float>)>& f) {
+  std::vector<float> x(tables.size());
+  const auto values = watch.array(static_cast<int64_t>(tables.front()->values->size()));
+  for (size_t i = 0; i < values->size(); ++i) {
+    for (size_t t = 0; t < tables.size(); ++t) x[t] = (*tables[t]->values)[i];
+    (*values)[i] = f(x);
+  }
+  for (size_t t = 0; t < tables.size(); ++t) x[t] = tables[t]->fill;
+  Table result = *tables.front();
+  result.values = values;
+  result.fill = f(x);
+  return result;
+}
+
+}  // namespace
+
+Table sum_bounds(const Table& result, const std::vector<Table>& factors, double scale, Watch& watch,
+                 const SumOf& sum_of) {
+  const auto sum = [&](double by, const std::function<float(float, float)>& f) {
+    std::vector<Table> others;
+    for (const Table& factor : factors) others.push_back(mapped(factor, watch, f));
+    return sum_of(others, by);
+  };
+  const bool exact =
+      std::all_of(factors.begin(), factors.end(), [](const Table& t) { return t.exact(); });
+  const Table terms = sum(1, [](float v, float r) { return v != 0 || r != 0 ? 1.0F : 0.0F; });
+  const Table least = sum(scale, [](float v, float) { return std::fabs(v); });
+  const Table most = exact ? least : sum(scale, [](float v, float r) { return std::fabs(v) + r; });
+  // Terms that stay infinite, or NaN, if they are: nothing of them moves. What is added to others
+  // may also move as long as it is finite.
+  const bool alone = factors.size() == 1;
+  const Table still = exact ? terms : sum(1, [=](float v, float r) {
+    const bool moves = r != 0 && !(alone && std::isfinite(v) && std::isfinite(r));
+    return v != 0 && !moves ? 1.0F : 0.0F;
+  });
+  const double products = static_cast<double>(factors.size()) - 1;
+  const double others = (scale != 1 ? 2 : 0) + (exact ? 0 : 3);
+  const std::vector<const Table*> tables = {&result, &terms, &least, &most, &still};
+  return combined(tables, watch, [&](std::span<const float> x) {
+    const double n = x[1], low = x[2], high = x[3];
+    if (n == 0) return 0.0F;
+    if (!std::isfinite(x[0])) return x[4] == x[1] ? 0.0F : kInfinity;
+    const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
+    const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
+    return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));
+  });
+}
+
+Table fold_bounds(Reduction reduction, const Table& result, const Table& body, double terms,
+                  Watch& watch, const std::function<Table(const Table&)>& fold_of) {
+  if (reduction == Reduction::prod) {
+    const Table low = fold_of(mapped(body, watch, [](float v, float) { return std::fabs(v); }));
+    const Table high =
+        fold_of(mapped(body, watch, [](float v, float r) { return std::fabs(v) + r; }));
+    const double rounding = 2 * together(std::max(terms - 1, 0.0)) * kRounding;
+    return combined({&low, &high}, watch, [&](std::span<const float> x) {
+      const float bound = x[1] - x[0] + static_cast<float>(rounding) * x[1];
+      return std::isnan(bound) ? kInfinity : bound;
+    });
+  }
+  const Table low = fold_of(mapped(body, watch, [](float v, float r) { return v - r; }));
+  const Table high = fold_of(mapped(body, watch, [](float v, float r) { return v + r; }));
+  return combined({&result, &low, &high}, watch, [](std::span<const float> x) {
+    return std::max(distance(x[0], x[1]), distance(x[0], x[2]));
+  });
+}
+
+}  // namespace fuseflow::reference

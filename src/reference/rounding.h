@@ -1,0 +1,36 @@
+// How far a value may move because sums were rounded in another order than the reference's: bounds
+// that are carried from statement to statement. A reduction of n terms moves by some roundings of
+// the sum of their magnitudes; an operator by what it does to the ends of its operands' ranges, so
+// that a comparison within rounding of its operands is known to be undecided.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ops/op.h"
+#include "reference/contract.h"
+
+namespace fuseflow::reference {
+
+/// How far op(x) = result may move where each x[c] may move by r[c]. Infinite: anywhere.
+float moved(Op op, std::span<const float> x, std::span<const float> r, float result);
+
+/// Whether the operator jumps: a small change of an operand may change the result by 1 or more.
+bool has_steps(Op op);
+
+/// The same reduction of other factors, times a scale; tables of the same layout.
+using SumOf = std::function<Table(const std::vector<Table>&, double scale)>;
+
+/// Bounds of a sum of products, as a table of the result's layout (its fill bounds the fill).
+Table sum_bounds(const Table& result, const std::vector<Table>& factors, double scale, Watch& watch,
+                 const SumOf& sum_of);
+
+/// Bounds of a maximum, minimum or product of `terms` elements. `fold_of`: the same reduction.
+Table fold_bounds(Reduction reduction, const Table& result, const Table& body, double terms,
+                  Watch& watch, const std::function<Table(const Table&)>& fold_of);
+
+/// The same table with every value, and the fill, replaced by f(value, bound); exact.
+Table mapped(const Table& table, Watch& watch, const std::function<float(float, float)>& f);
+
+}  // namespace fuseflow::reference

@@ -1,0 +1,587 @@
+#include "reference/statement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ir/sparsity.h"
+#include "reference/results.h"
+#include "reference/rounding.h"
+#include "reference/walk.h"
+
+namespace fuseflow::reference {
+
+namespace {
+
+[[noreturn]] void too_large(const Program& program, const Statement& statement,
+                            const std::string& why) {
+  throw Error(ExitCode::rejected, statement.where,
+              fmt::format("the reference evaluation cannot spell out %{}: {}; run without --check, "
+                          "or compare with a given result by --expect",
+                          program.tensors[statement.result].name, why));
+}
+
+}  // namespace
+
+StatementEvaluator::StatementEvaluator(Shared& shared, const Statement& statement)
+    : shared_(shared),
+      program_(shared.program),
+      statement_(statement),
+      options_(shared.options),
+      watch_(shared.watch) {
+  for (const Index& index : statement.indices) {
+    domain_.first.push_back(0);
+    domain_.extent.push_back(index.extent);
+  }
+}
+
+Value StatementEvaluator::run() {
+  Results results(statement_, known_shape(program_.tensors[statement_.result]), watch_);
+  watch_.limited = true;
+  const int32_t root = static_cast<int32_t>(statement_.nodes.size()) - 1;
+  try {
+    return results.whole(eval(root), free_indices(root), domain_);
+  } catch (const TooLarge&) {
+    accesses_.clear();
+  }
+  block(results);
+  return results.value();
+}
+
+/// Halves the outermost result loop that can be until what must be spelled out fits.
+void StatementEvaluator::block(Results& results) {
+  const int32_t root = static_cast<int32_t>(statement_.nodes.size()) - 1;
+  const auto evaluate_block = [&] {
+    accesses_.clear();
+    if (results.add(eval(root), free_indices(root), domain_)) return;
+    too_large(program_, statement_, "no sparse operands cover it");
+  };
+  try {
+    return evaluate_block();
+  } catch (const TooLarge&) {
+    accesses_.clear();
+  }
+  const auto& loops = statement_.result_indices;
+  const auto loop =
+      std::find_if(loops.begin(), loops.end(), [&](IndexId l) { return domain_.extent[l] > 1; });
+  if (loop == loops.end()) {  // one element: it takes what it takes
+    watch_.limited = false;
+    evaluate_block();
+    watch_.limited = true;
+    return;
+  }
+  const int64_t first = domain_.first[*loop], extent = domain_.extent[*loop];
+  domain_.extent[*loop] = extent / 2;
+  block(results);
+  domain_.first[*loop] = first + extent / 2;
+  domain_.extent[*loop] = extent - extent / 2;
+  block(results);
+  domain_.first[*loop] = first;
+  domain_.extent[*loop] = extent;
+}
+
+/// The factors of a product, of any depth.
+void StatementEvaluator::split_product(int32_t position, std::vector<int32_t>& factors) const {
+  const Expr& node = statement_.nodes[position];
+  if (node.kind == Expr::Kind::apply && node.op == Op::mul) {
+    for (const int32_t child : node.children) split_product(child, factors);
+  } else {
+    factors.push_back(position);
+  }
+}
+
+Loops StatementEvaluator::free_indices(int32_t position) const {
+  std::vector<bool> free(statement_.indices.size(), false);
+  mark_free(position, free);
+  Loops loops;
+  for (size_t i = 0; i < free.size(); ++i) {
+    if (free[i]) loops.push_back(static_cast<IndexId>(i));
+  }
+  return loops;
+}
+
+void StatementEvaluator::mark_free(int32_t position, std::vector<bool>& free) const {
+  const Expr& node = statement_.nodes[position];
+  if (node.kind == Expr::Kind::coordinate) free[node.index] = true;
+  for (const Subscript& subscript : node.subscripts) {
+    for (const auto& term : subscript.terms) free[term.first] = true;
+  }
+  for (const int32_t child : node.children) mark_free(child, free);
+  for (const IndexId index : node.over) free[index] = false;
+}
+
+double StatementEvaluator::count(const Loops& over) const {
+  double count = 1;
+  for (const IndexId index : over) count *= static_cast<double>(domain_.extent[index]);
+  return count;
+}
+
+Facts StatementEvaluator::facts(const Table& table) {
+  Facts facts;
+  if (table.tensor < 0) {
+    facts = facts_of(*table.values);
+  } else {
+    auto& known = shared_.facts[table.tensor];
+    if (!known) known = facts_of(*table.values);
+    facts = *known;
+  }
+  return table.present == nullptr ? facts : both(facts, facts_of_constant(table.fill));
+}
+
+Table StatementEvaluator::eval(int32_t position) {
+  const Expr& node = statement_.nodes[position];
+  switch (node.kind) {
+    case Expr::Kind::access:
+      return access(position);
+    case Expr::Kind::constant:
+      return dense_table(domain_, {}, watch_.array(1, node.constant));
+    case Expr::Kind::coordinate:
+      return coordinate(node.index);
+    case Expr::Kind::apply:
+      return apply(position);
+    case Expr::Kind::reduce:
+      return reduce(position);
+  }
+  throw Error(ExitCode::internal, "reference: unknown expression");
+}
+
+Table StatementEvaluator::coordinate(IndexId index) {
+  const auto values = watch_.array(domain_.extent[index]);
+  std::iota(values->begin(), values->end(), static_cast<float>(domain_.first[index]));
+  return dense_table(domain_, {index}, values);
+}
+
+// ---- accesses
+
+Table StatementEvaluator::access(int32_t position) {
+  const Expr& node = statement_.nodes[position];
+  const Value& value = shared_.values[node.tensor];
+  for (const auto& [other, table] : accesses_) {
+    const Expr& same = statement_.nodes[other];
+    if (same.tensor == node.tensor && same.subscripts == node.subscripts) return table;
+  }
+  std::optional<Table> table;
+  if (value.sparse != nullptr && watch_.pays(value.sparse->stored(), value.elements())) {
+    table = sparse_access(node, value);
+  }
+  if (!table) table = dense_access(position, value);
+  return accesses_.emplace(position, *table).first->second;
+}
+
+bool StatementEvaluator::reaches_outside(const Expr& node) const {
+  const std::vector<int64_t>& shape = shared_.values[node.tensor].shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    int64_t low = node.subscripts[d].offset, high = low;
+    for (const auto& [index, factor] : node.subscripts[d].terms) {
+      const int64_t from = factor * domain_.first[index];
+      const int64_t to = from + factor * (domain_.extent[index] - 1);
+      low += std::min(from, to);
+      high += std::max(from, to);
+    }
+    if (low < 0 || high >= shape[d]) return true;
+  }
+  return false;
+}
+
+/// The entries of a sparse tensor by the loops that read them: each subscript must name at most
+/// one.
+std::optional<Table> StatementEvaluator::sparse_access(const Expr& node, const Value& value) {
+  const Storage& storage = *value.sparse;
+  std::vector<bool> named(domain_.extent.size(), false);
+  for (const Subscript& subscript : node.subscripts) {
+    if (subscript.terms.size() > 1) return std::nullopt;
+    for (const auto& term : subscript.terms) named[term.first] = true;
+  }
+  if (reaches_outside(node) && !same_value(program_.tensors[node.tensor].fill, storage.fill)) {
+    return std::nullopt;  // what lies outside is not what is absent inside
+  }
+  Loops loops;
+  for (size_t i = 0; i < named.size(); ++i) {
+    if (named[i]) loops.push_back(static_cast<IndexId>(i));
+  }
+  if (loops.empty() || domain_.size(loops) == INT64_MAX) return std::nullopt;
+
+  const PatternPtr shape = make_pattern(domain_, loops, {});
+  std::vector<std::pair<int64_t, int64_t>> entries;  // point, position of the value
+  std::vector<int64_t> at(domain_.extent.size());
+  const float* const first = storage.values.data();
+  for_each_stored(storage, [&](std::span<const int64_t> coords, const float& entry) {
+    for (const IndexId loop : loops) at[loop] = -1;
+    for (size_t d = 0; d < coords.size(); ++d) {
+      const Subscript& subscript = node.subscripts[d];
+      int64_t rest = coords[d] - subscript.offset;
+      if (subscript.terms.empty()) {
+        if (rest != 0) return;
+        continue;
+      }
+      const auto [loop, factor] = subscript.terms[0];
+      if (factor == 0 || rest % factor != 0) return;
+      rest = rest / factor - domain_.first[loop];
+      if (rest < 0 || rest >= domain_.extent[loop]) return;
+      if (at[loop] >= 0 && at[loop] != rest) return;  // off the diagonal
+      at[loop] = rest;
+    }
+    entries.emplace_back(shape->number(at), &entry - first);
+  });
+  watch_.tick(storage.stored());
+  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+
+  const auto n = static_cast<int64_t>(entries.size());
+  const auto values = watch_.array(n);
+  const auto bounds = value.bounds ? watch_.array(n) : nullptr;
+  std::vector<int64_t> points(entries.size());
+  for (size_t p = 0; p < entries.size(); ++p) {
+    points[p] = entries[p].first;
+    (*values)[p] = first[entries[p].second];
+    if (bounds) (*bounds)[p] = (*value.bounds)[entries[p].second];
+  }
+  Table table = sparse_table(domain_, make_pattern(domain_, loops, std::move(points)), {}, values,
+                             storage.fill);
+  table.bounds = bounds;
+  table.fill_bound = value.fill_bound;
+  return table;
+}
+
+/// All elements of a tensor, kept while the statement runs.
+std::shared_ptr<const std::vector<float>> StatementEvaluator::elements(TensorId tensor) {
+  const Value& value = shared_.values[tensor];
+  if (value.dense) return value.dense;
+  auto& spelled = shared_.spelled[tensor];
+  if (spelled) return spelled;
+  if (value.elements() > options_.max_elements) {
+    too_large(program_, statement_,
+              fmt::format("%{} has {} elements", program_.tensors[tensor].name, value.elements()));
+  }
+  const auto all = watch_.tensor(value.elements(), value.sparse->fill);
+  for_each_stored(*value.sparse, [&](std::span<const int64_t> coords, float entry) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < coords.size(); ++d) offset = offset * value.shape[d] + coords[d];
+    (*all)[offset] = entry;
+  });
+  return spelled = all;
+}
+
+std::shared_ptr<const std::vector<float>> StatementEvaluator::element_bounds(TensorId tensor) {
+  const Value& value = shared_.values[tensor];
+  if (value.dense || (!value.bounds && value.fill_bound == 0)) return value.bounds;
+  const auto all = watch_.tensor(value.elements(), value.fill_bound);
+  const float* const first = value.sparse->values.data();
+  for_each_stored(*value.sparse, [&](std::span<const int64_t> coords, const float& entry) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < coords.size(); ++d) offset = offset * value.shape[d] + coords[d];
+    (*all)[offset] = value.bounds ? (*value.bounds)[&entry - first] : 0.0F;
+  });
+  return all;
+}
+
+Table StatementEvaluator::dense_access(int32_t position, const Value& value) {
+  const Expr& node = statement_.nodes[position];
+  if (reaches_outside(node)) return padded(position, value);
+  Table table;
+  table.values = elements(node.tensor);
+  table.bounds = element_bounds(node.tensor);
+  table.tensor = node.tensor;
+  table.strides.assign(domain_.extent.size(), 0);
+  int64_t stride = 1;
+  for (size_t d = node.subscripts.size(); d-- > 0;) {
+    table.base += node.subscripts[d].offset * stride;
+    for (const auto& [index, factor] : node.subscripts[d].terms) {
+      table.strides[index] += factor * stride;
+      table.base += factor * domain_.first[index] * stride;
+    }
+    stride *= value.shape[d];
+  }
+  return table;
+}
+
+/// An access of which some points lie outside the tensor: those read the fill.
+Table StatementEvaluator::padded(int32_t position, const Value& value) {
+  const Expr& node = statement_.nodes[position];
+  const auto from = elements(node.tensor);
+  const auto from_bounds = element_bounds(node.tensor);
+  const float fill = program_.tensors[node.tensor].fill;
+  const Loops loops = free_indices(position);
+  const auto values = watch_.array(domain_.size(loops), fill);
+  const auto bounds = from_bounds ? watch_.array(domain_.size(loops)) : nullptr;
+  std::vector<int64_t> at(domain_.extent.size(), 0);
+  int64_t to = 0;
+  const auto visit = [&](auto&& self, size_t depth) -> void {
+    if (depth < loops.size()) {
+      const IndexId loop = loops[depth];
+      for (int64_t i = 0; i < domain_.extent[loop]; ++i) {
+        at[loop] = domain_.first[loop] + i;
+        self(self, depth + 1);
+      }
+      return;
+    }
+    int64_t offset = 0;
+    bool inside = true;
+    for (size_t d = 0; d < node.subscripts.size(); ++d) {
+      int64_t coord = node.subscripts[d].offset;
+      for (const auto& [index, factor] : node.subscripts[d].terms) coord += factor * at[index];
+      inside = inside && coord >= 0 && coord < value.shape[d];
+      offset = offset * value.shape[d] + coord;
+    }
+    if (inside) (*values)[to] = (*from)[offset];
+    if (inside && bounds) (*bounds)[to] = (*from_bounds)[offset];
+    ++to;
+    watch_.tick(1);
+  };
+  visit(visit, 0);
+  return dense_table(domain_, loops, values, bounds);
+}
+
+// ---- operators
+
+Table StatementEvaluator::apply(int32_t position) {
+  const Expr& node = statement_.nodes[position];
+  std::vector<Table> operands;
+  for (const int32_t child : node.children) operands.push_back(eval(child));
+  const Loops loops = free_indices(position);
+  const auto facts_of_table = [&](const Table& table) { return facts(table); };
+  if (const auto walk = choose_walk(node.op, operands, facts_of_table, loops, domain_)) {
+    const int64_t row = domain_.size(without(loops, walk->pattern->loops));
+    const int64_t all = domain_.size(loops);
+    if (watch_.pays(walk->pattern->size() * row, all)) {
+      return apply_present(node.op, operands, walk->pattern, walk->fill, loops);
+    }
+  }
+  for (size_t c = 0; c < operands.size(); ++c) {
+    operands[c] = spell_out(operands[c], free_indices(node.children[c]), domain_, watch_);
+  }
+  return apply_everywhere(node.op, operands, loops);
+}
+
+void StatementEvaluator::bound_results(Op op, const std::vector<std::vector<float>>& operands,
+                                       const std::vector<std::vector<float>>& bounds,
+                                       const float* results, int64_t n, float* to) {
+  float x[3] = {}, r[3] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    for (size_t c = 0; c < operands.size(); ++c) {
+      x[c] = operands[c][i];
+      r[c] = bounds[c][i];
+    }
+    to[i] = moved(op, {x, operands.size()}, {r, operands.size()}, results[i]);
+    if (to[i] >= 1 && has_steps(op)) ++undecided_;
+  }
+}
+
+Table StatementEvaluator::apply_present(Op op, const std::vector<Table>& operands,
+                                        const PatternPtr& pattern, float fill, const Loops& loops) {
+  const Loops dense = without(loops, pattern->loops);
+  const int64_t row = domain_.size(dense);
+  const auto values = watch_.array(pattern->size() * row);
+  const bool exact =
+      std::all_of(operands.begin(), operands.end(), [](const Table& t) { return t.exact(); });
+  const auto bounds = exact ? nullptr : watch_.array(pattern->size() * row);
+  const int64_t chunk = std::max<int64_t>(1, 4096 / std::max<int64_t>(row, 1));
+  std::vector<std::vector<float>> read(operands.size(), std::vector<float>(chunk * row));
+  std::vector<std::vector<float>> read_bounds(exact ? 0 : operands.size(),
+                                              std::vector<float>(chunk * row));
+  std::vector<Gather> gathers;
+  for (const Table& operand : operands) gathers.emplace_back(operand, *pattern, dense, domain_);
+  const float* rows[3] = {};
+  const int strides[3] = {1, 1, 1};
+  for (int64_t first = 0; first < pattern->size() && row > 0; first += chunk) {
+    const int64_t last = std::min(first + chunk, pattern->size());
+    const int64_t n = (last - first) * row;
+    for (size_t c = 0; c < operands.size(); ++c) {
+      gathers[c].read(first, last, read[c].data(), exact ? nullptr : read_bounds[c].data());
+      rows[c] = read[c].data();
+    }
+    float* const to = values->data() + first * row;
+    evaluate_many(op, {rows, operands.size()}, {strides, operands.size()}, to, n);
+    if (!exact) bound_results(op, read, read_bounds, to, n, bounds->data() + first * row);
+    watch_.tick(n);
+  }
+  Table table = sparse_table(domain_, pattern, dense, values, fill);
+  table.bounds = unless_zero(bounds);
+  return table;
+}
+
+Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& operands,
+                                           const Loops& loops) {
+  const auto values = watch_.array(domain_.size(loops));
+  const bool exact =
+      std::all_of(operands.begin(), operands.end(), [](const Table& t) { return t.exact(); });
+  const auto bounds = exact ? nullptr : watch_.array(domain_.size(loops));
+  Table table = dense_table(domain_, loops, values, bounds);
+  if (values->empty()) return table;
+  const IndexId inner = loops.empty() ? -1 : loops.back();
+  const int64_t row = inner < 0 ? 1 : domain_.extent[inner];
+  const Loops outer = without(loops, {inner});
+  std::vector<std::vector<float>> copies(operands.size(), std::vector<float>(row));
+  std::vector<std::vector<float>> copied_bounds(exact ? 0 : operands.size(),
+                                                std::vector<float>(row));
+  std::vector<View> views;
+  for (const Table& operand : operands) views.push_back(operand.view());
+  std::vector<const View*> pointers;
+  for (const View& view : views) pointers.push_back(&view);
+  float* to = values->data();
+  for_each_point(outer, domain_, pointers, [&](const std::vector<int64_t>& at) {
+    const float* rows[3] = {};
+    int strides[3] = {};
+    for (size_t c = 0; c < operands.size(); ++c) {
+      const int64_t stride = inner < 0 ? 0 : operands[c].strides[inner];
+      rows[c] = views[c].data + at[c];
+      strides[c] = stride == 0 ? 0 : 1;
+      for (int64_t i = 0; i < row && !exact; ++i) {
+        copied_bounds[c][i] = operands[c].bounds ? (*operands[c].bounds)[at[c] + i * stride] : 0.0F;
+      }
+      if (exact && (stride == 0 || stride == 1)) continue;
+      for (int64_t i = 0; i < row; ++i) copies[c][i] = rows[c][i * stride];
+      rows[c] = copies[c].data();
+      strides[c] = 1;
+    }
+    evaluate_many(op, {rows, operands.size()}, {strides, operands.size()}, to, row);
+    if (!exact)
+      bound_results(op, copies, copied_bounds, to, row, bounds->data() + (to - values->data()));
+    to += row;
+    watch_.tick(row);
+  });
+  table.bounds = unless_zero(bounds);
+  return table;
+}
+
+// ---- reductions
+
+Table StatementEvaluator::reduce(int32_t position) {
+  const Expr& node = statement_.nodes[position];
+  if (node.reduction == Reduction::sum) return contraction(position, 1);
+  if (node.reduction == Reduction::mean) return contraction(position, 1 / count(node.over));
+  const Table body = eval(node.children[0]);
+  return fold(body, {node.reduction, 1, node.over, free_indices(position)});
+}
+
+/// A sum, or (scale 1/count) a mean. One factor with fill 0 may drive it if every other factor is
+/// finite, which is looked up in the data, not in the program's facts.
+Table StatementEvaluator::contraction(int32_t position, double scale) {
+  const Expr& node = statement_.nodes[position];
+  std::vector<int32_t> positions;
+  split_product(node.children[0], positions);
+  std::vector<Table> factors;
+  for (const int32_t factor : positions) factors.push_back(eval(factor));
+  const Loops free = free_indices(position);
+  Loops all = free;
+  all.insert(all.end(), node.over.begin(), node.over.end());
+  const int driver = count(node.over) > 0 ? choose_driver(factors, all) : -1;
+  if (driver < 0 && factors.size() == 1 && factors[0].present && count(node.over) > 0) {
+    return fold(factors[0], {Reduction::sum, scale, node.over, free});
+  }
+  for (size_t f = 0; f < factors.size(); ++f) {
+    if (static_cast<int>(f) == driver) continue;
+    factors[f] = spell_out(factors[f], free_indices(positions[f]), domain_, watch_);
+  }
+  const auto sum_of = [&](const std::vector<Table>& of, double by) {
+    std::vector<View> others;
+    for (size_t f = 0; f < of.size(); ++f) {
+      if (static_cast<int>(f) != driver) others.push_back(of[f].view());
+    }
+    const Contraction sum{domain_, free, node.over, by, options_.threads};
+    return driver < 0 ? contract(sum, others, watch_)
+                      : contract_present(sum, of[driver], others, watch_);
+  };
+  Table result = sum_of(factors, scale);
+  if (options_.bounds) {
+    result.bounds = unless_zero(sum_bounds(result, factors, scale, watch_, sum_of).values);
+  }
+  return settle(std::move(result), free, domain_, watch_);
+}
+
+/// The factor that takes the least work: the points at which it is present times the loops that it
+/// does not bind.
+int StatementEvaluator::choose_driver(const std::vector<Table>& factors, const Loops& loops) {
+  int best = -1;
+  std::pair<bool, double> least;
+  for (size_t f = 0; f < factors.size(); ++f) {
+    const Table& table = factors[f];
+    if (table.present == nullptr || table.fill != 0 || table.fill_bound != 0) continue;
+    const Loops rest = without(loops, table.present->loops);
+    // One that is too large to spell out comes first.
+    const bool small = domain_.size(table.present->loops) <= watch_.largest();
+    const double work =
+        static_cast<double>(table.present->size()) * static_cast<double>(domain_.size(rest));
+    if (best >= 0 && std::pair(small, work) >= least) continue;
+    best = static_cast<int>(f);
+    least = {small, work};
+  }
+  for (size_t f = 0; f < factors.size() && best >= 0; ++f) {
+    if (static_cast<int>(f) != best && !facts(factors[f]).finite) best = -1;
+  }
+  return best;
+}
+
+/// A reduction of what is not a product, with bounds if they are wanted.
+Table StatementEvaluator::fold(const Table& body, const Fold& of) {
+  Table result = fold_values(body, of);
+  if (!options_.bounds) return settle(std::move(result), of.free, domain_, watch_);
+  Table bounds;
+  if (of.reduction == Reduction::sum) {
+    const auto sum_of = [&](const std::vector<Table>& tables, double scale) {
+      return fold_values(tables.front(), {Reduction::sum, scale, of.over, of.free});
+    };
+    bounds = sum_bounds(result, {body}, of.scale, watch_, sum_of);
+  } else {
+    const auto fold_of = [&](const Table& table) { return fold_values(table, of); };
+    bounds = fold_bounds(of.reduction, result, body, count(of.over), watch_, fold_of);
+  }
+  result.bounds = unless_zero(bounds.values);
+  result.fill_bound = bounds.fill;
+  return settle(std::move(result), of.free, domain_, watch_);
+}
+
+/// Present points one by one, absent ones at once.
+Table StatementEvaluator::fold_values(const Table& body, const Fold& of) {
+  const bool sums = of.reduction == Reduction::sum;
+  const double terms = count(of.over);
+  const Pattern nothing{{}, {}, {0}};
+  const Pattern& walk = body.present ? *body.present : nothing;
+  const Projection seen = project(domain_, walk, without(walk.loops, of.over));
+  const Loops dense = without(of.free, walk.loops);
+  const Loops over = without(of.over, walk.loops);
+  const double visits = count(over);
+  const bool everywhere = seen.pattern->loops.empty();
+  const int64_t row = domain_.size(dense);
+  const int64_t rows = everywhere ? 1 : seen.pattern->size();
+  const auto values = watch_.array(rows * row);
+  std::vector<double> results(values->size(), identity(of.reduction));
+  std::vector<double> visited(static_cast<size_t>(rows), 0);
+  const auto add = [&](double& result, float value) {
+    result =
+        sums ? result + value * of.scale : combine(of.reduction, static_cast<float>(result), value);
+  };
+  View to{nullptr, 0, domain_.row_major(dense)};
+  std::vector<int64_t> at(domain_.extent.size(), 0);
+  for (int64_t p = 0; p < walk.size(); ++p) {
+    View from = body.view();
+    walk.locate(walk.points[p], at);
+    for (const IndexId loop : walk.loops) from.base += from.strides[loop] * at[loop];
+    from.base += p * body.row;
+    const int64_t group = everywhere ? 0 : seen.position[p];
+    to.base = group * row;
+    visited[group] += visits;
+    for_each_point(dense, domain_, {&from, &to}, [&](const std::vector<int64_t>& offsets) {
+      View here = from;
+      here.base = offsets[0];
+      for_each_point(over, domain_, {&here}, [&](const std::vector<int64_t>& point) {
+        add(results[offsets[1]], here.data[point[0]]);
+      });
+      watch_.tick(1 + static_cast<int64_t>(visits));
+    });
+  }
+  for (int64_t i = 0; i < rows * row; ++i) {
+    const double absent = body.present ? terms - visited[i / row] : 0;
+    if (absent > 0 && sums) results[i] += body.fill * absent * of.scale;
+    if (absent > 0 && !sums) add(results[i], reduced_fill(of.reduction, body.fill, absent));
+    (*values)[i] = static_cast<float>(results[i]);
+  }
+  if (everywhere) return dense_table(domain_, of.free, values);
+  double fill = identity(of.reduction);
+  if (terms > 0)
+    fill = sums ? body.fill * terms * of.scale : reduced_fill(of.reduction, body.fill, terms);
+  return sparse_table(domain_, seen.pattern, dense, values, static_cast<float>(fill));
+}
+
+}  // namespace fuseflow::reference

@@ -1,0 +1,85 @@
+// One statement of the reference: its expression evaluated from the leaves up, over present points
+// where the rest is a fill, else over all.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "reference/contract.h"
+#include "reference/reference.h"
+#include "reference/results.h"
+#include "reference/table.h"
+#include "reference/watch.h"
+
+namespace fuseflow::reference {
+
+/// What statements of a program share.
+struct Shared {
+  const Program& program;
+  const ReferenceOptions& options;
+  Watch& watch;
+  std::vector<Value> values;                                       ///< by TensorId
+  std::vector<std::optional<Facts>> facts;                         ///< of all values of a tensor
+  std::vector<std::shared_ptr<const std::vector<float>>> spelled;  ///< sparse tensors, all elements
+};
+
+class StatementEvaluator {
+ public:
+  StatementEvaluator(Shared& shared, const Statement& statement);
+  Value run();
+  /// Comparisons and other steps that rounding of their operands may decide (with bounds).
+  int64_t undecided() const { return undecided_; }
+
+ private:
+  /// A reduction over `over`, of which `free` stays; a sum times `scale`.
+  struct Fold {
+    Reduction reduction;
+    double scale;
+    const Loops& over;
+    const Loops& free;
+  };
+
+  void block(Results& results);
+  Loops free_indices(int32_t position) const;
+  void mark_free(int32_t position, std::vector<bool>& free) const;
+  void split_product(int32_t position, std::vector<int32_t>& factors) const;
+
+  Table eval(int32_t position);
+  Table access(int32_t position);
+  std::optional<Table> sparse_access(const Expr& node, const Value& value);
+  Table dense_access(int32_t position, const Value& value);
+  Table padded(int32_t position, const Value& value);
+  bool reaches_outside(const Expr& node) const;
+  std::shared_ptr<const std::vector<float>> elements(TensorId tensor);
+  std::shared_ptr<const std::vector<float>> element_bounds(TensorId tensor);
+  Table coordinate(IndexId index);
+
+  Table apply(int32_t position);
+  Table apply_present(Op op, const std::vector<Table>& operands, const PatternPtr& pattern,
+                      float fill, const Loops& loops);
+  Table apply_everywhere(Op op, const std::vector<Table>& operands, const Loops& loops);
+  /// Bounds of n results, whose operands and bounds lie side by side; counts undecided steps.
+  void bound_results(Op op, const std::vector<std::vector<float>>& operands,
+                     const std::vector<std::vector<float>>& bounds, const float* results, int64_t n,
+                     float* to);
+
+  Table reduce(int32_t position);
+  Table contraction(int32_t position, double scale);
+  int choose_driver(const std::vector<Table>& factors, const Loops& loops);
+  Table fold(const Table& body, const Fold& of);
+  Table fold_values(const Table& body, const Fold& of);
+  Facts facts(const Table& table);
+  double count(const Loops& over) const;
+
+  Shared& shared_;
+  const Program& program_;
+  const Statement& statement_;
+  const ReferenceOptions& options_;
+  Watch& watch_;
+  Domain domain_;
+  std::map<int32_t, Table> accesses_;  // of the domain, by the first node that reads them so
+  int64_t undecided_ = 0;
+};
+
+}  // namespace fuseflow::reference
