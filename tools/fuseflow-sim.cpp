@@ -254,7 +254,8 @@ void write_dumps(const Program& program, const SimOptions& options, const Progra
           fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
                       program.tensors[static_cast<size_t>(tensor)].name));
     }
-    write_tensor(file, *storage);
+    const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
+    write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
   }
 }
 

@@ -87,6 +87,7 @@ bool claim_result(DraftProgram& draft, const View& value, const std::string& nam
   }
   tensor.shape = std::move(shape);
   tensor.tensor.role = Role::result;
+  tensor.tensor.model_shape = value.shape();
   tensor.pinned = true;
   tensor.tensor.name = name;
   return true;

@@ -311,6 +311,7 @@ Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& 
   for (Draft& d : draft.tensors) {
     d.tensor.shape = extents(d.shape);
     if (d.tensor.role == Role::input && d.shape != d.bound_shape) view_source(d);
+    if (d.tensor.model_shape == d.shape) d.tensor.model_shape.reset();
     program.tensors.push_back(d.tensor);
   }
   settle_constants(program, draft, model, options);

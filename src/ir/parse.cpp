@@ -173,7 +173,7 @@ class ProgramParser {
   }
 
   void parse_attributes(Tensor& tensor) {
-    const std::vector<std::string> known = {"fill", "facts", "assume", "place"};
+    const std::vector<std::string> known = {"fill", "facts", "assume", "place", "shape"};
     while (c_.peek().kind == TokenKind::identifier &&
            !(c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords))) {
       const Token token = c_.next();
@@ -183,6 +183,7 @@ class ProgramParser {
       if (token.is("facts")) tensor.facts = parse_facts();
       if (token.is("assume")) tensor.assumed = parse_facts();
       if (token.is("place")) tensor.placement = parse_placement();
+      if (token.is("shape")) tensor.model_shape = parse_model_shape();
       c_.expect(")", "fill(0) facts(finite)");
     }
   }
@@ -206,6 +207,15 @@ class ProgramParser {
         c_.unknown(token, "fact", {"finite", "no_nan", "nonnegative", "nonzero", "below_inf"});
     } while (c_.accept(","));
     return closed(facts);
+  }
+
+  std::vector<int64_t> parse_model_shape() {
+    std::vector<int64_t> shape;
+    while (!c_.at(")") && !c_.at_end()) {
+      if (!shape.empty()) c_.expect(",", "shape(1, 128, 64)");
+      shape.push_back(c_.expect_integer_in(0, INT64_MAX, "an extent", "shape(1, 128, 64)"));
+    }
+    return shape;
   }
 
   Placement parse_placement() {

@@ -45,6 +45,7 @@ std::string print_tensor(const Tensor& tensor) {
   if (tensor.placement != Placement::memory) {
     text += fmt::format(" place({})", placement_name(tensor.placement));
   }
+  if (tensor.model_shape) text += fmt::format(" shape({})", fmt::join(*tensor.model_shape, ", "));
   if (tensor.source.kind != Source::Kind::none) text += " = " + to_string(tensor.source);
   return text + "\n";
 }

@@ -26,6 +26,10 @@ std::vector<int64_t> known_shape(const Tensor& tensor) {
   return shape;
 }
 
+std::vector<int64_t> file_shape(const Tensor& tensor) {
+  return tensor.model_shape ? *tensor.model_shape : known_shape(tensor);
+}
+
 bool is_internal(const Program& program, size_t region, TensorId tensor) {
   if (program.tensors[tensor].role != Role::temporary) return false;
   bool defined = false;

@@ -42,6 +42,9 @@ struct Tensor {
   Source source;                            ///< inputs and constants
   Placement placement = Placement::memory;  ///< inputs and constants: memory or scratchpad
   Location where;
+  /// A result's shape in its model, where `shape` has dimensions cut apart: the same elements in
+  /// row-major order. Files of results have this shape.
+  std::optional<std::vector<int64_t>> model_shape = std::nullopt;
 };
 
 using IndexId = int32_t;  ///< position in Statement::indices
@@ -127,6 +130,8 @@ struct Program {
 TensorId find_tensor(const Program& program, std::string_view name);  ///< -1 if there is none
 std::vector<int64_t> known_shape(
     const Tensor& tensor);  ///< throws Error(rejected) on a symbolic extent
+/// The shape that files of the tensor have: model_shape, else known_shape.
+std::vector<int64_t> file_shape(const Tensor& tensor);
 /// True if the tensor is defined in `region` and used there only (never leaves the region).
 bool is_internal(const Program& program, size_t region, TensorId tensor);
 

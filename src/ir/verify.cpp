@@ -1,6 +1,7 @@
 #include "ir/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -107,6 +108,7 @@ class Verifier {
                                  given ? "memory or scratchpad"
                                        : "a `place` line in a region (this one is computed)"));
     }
+    check_model_shape(t);
     const Facts fill = closed(facts_of_constant(t.fill));
     // A tensor without absent entries has its fill only outside its extents: readers add it there,
     // and nothing takes in the padding of blocks.
@@ -118,6 +120,23 @@ class Verifier {
                         "the fill, too",
                         float_text(t.fill), t.name));
     }
+  }
+
+  void check_model_shape(const Tensor& t) {
+    if (!t.model_shape) return;
+    if (t.role != Role::result) {
+      error(t.where, fmt::format("%{} is no result, expected `shape(..)` of results only: it is "
+                                 "the shape of their files",
+                                 t.name));
+    }
+    const bool known = std::all_of(t.shape.begin(), t.shape.end(),
+                                   [](const Extent& extent) { return extent.known(); });
+    if (!known) return;
+    const int64_t own = element_count(known_shape(t)), files = element_count(*t.model_shape);
+    if (own == files) return;
+    error(t.where, fmt::format("shape({}) of %{} has {} elements, expected {} as [{}] has",
+                               fmt::join(*t.model_shape, ", "), t.name, files, own,
+                               fmt::join(known_shape(t), ", ")));
   }
 
   // --- regions

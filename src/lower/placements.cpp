@@ -156,6 +156,7 @@ class PlacementSearch {
       copy.format = dense_format(copy.format.rank());
     }
     if (!has_source) copy.role = Role::temporary;
+    copy.model_shape.reset();
     auto& tensors = choice_.program.tensors;
     for (size_t t = 0; t < tensors.size() && has_source; ++t) {
       const bool same = tensors[t].source == copy.source && tensors[t].format == copy.format &&

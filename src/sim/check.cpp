@@ -160,12 +160,19 @@ bool are_parts(const std::vector<int64_t>& parts, const std::vector<int64_t>& wh
   return at == parts.size();
 }
 
-/// A result may keep the parts of a dimension apart (heads, say) that the file has as one.
-Source file_source(const std::string& path, const std::vector<int64_t>& shape) {
+/// The file may have the model's shape, or as one a dimension (heads, say) whose parts the result
+/// keeps apart.
+Source file_source(const std::string& path, const Tensor& tensor) {
+  const std::vector<int64_t> shape = known_shape(tensor), files = file_shape(tensor);
   Source source = parse_binding(path);
   if (source.kind != Source::Kind::file) return source;
   const std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
-  if (own != shape && are_parts(shape, own))
+  if (own != shape && own != files && !are_parts(shape, own)) {
+    throw Error(ExitCode::rejected, Location{path},
+                fmt::format("{} has shape [{}], expected [{}]", to_string(source),
+                            fmt::join(own, ","), fmt::join(files, ",")));
+  }
+  if (own != shape)
     source.params.emplace_back("from_shape", fmt::format("[{}]", fmt::join(own, ",")));
   return source;
 }
@@ -180,7 +187,7 @@ CheckedTensor check_file(const Program& program, const TensorData& data, TensorI
     throw Error(ExitCode::usage, fmt::format("%{} is not written by the program", declared.name));
   }
   const std::vector<int64_t> shape = known_shape(declared);
-  const Source source = file_source(path, shape);
+  const Source source = file_source(path, declared);
   auto expected = std::make_shared<const Storage>(
       load(source, shape, dense_format(static_cast<int>(shape.size()))));
   CheckedTensor one{
@@ -197,7 +204,7 @@ std::string describe_failure(const Program& program, const CheckedTensor& checke
   if (c.worst >= 0) {
     std::vector<int64_t> coordinates;
     int64_t rest = c.worst;
-    const std::vector<int64_t> shape = known_shape(tensor);
+    const std::vector<int64_t> shape = file_shape(tensor);
     for (size_t d = shape.size(); d-- > 0;) {
       coordinates.insert(coordinates.begin(), rest % shape[d]);
       rest /= shape[d];

@@ -113,6 +113,36 @@ Storage convert(const Storage& storage, const Format& format) {
   return from_coo(to_coo(storage), format, storage.fill);
 }
 
+void reshape(Coo& entries, const std::vector<int64_t>& shape) {
+  const size_t count = entries.values.size();
+  std::vector<std::vector<uint32_t>> coords(shape.size(), std::vector<uint32_t>(count));
+  for (size_t e = 0; e < count; ++e) {
+    int64_t position = 0;
+    for (size_t d = 0; d < entries.shape.size(); ++d) {
+      position = position * entries.shape[d] + entries.coords[d][e];
+    }
+    for (size_t d = shape.size(); d-- > 0;) {
+      coords[d][e] = static_cast<uint32_t>(position % shape[d]);
+      position /= shape[d];
+    }
+  }
+  entries.coords = std::move(coords);
+  entries.shape = shape;
+}
+
+Storage reshaped(const Storage& storage, const std::vector<int64_t>& shape) {
+  if (element_count(shape) != storage.elements()) {
+    throw Error(ExitCode::internal, "reshaped: another number of elements");
+  }
+  const int rank = static_cast<int>(shape.size());
+  if (storage.format.all_dense()) {
+    return from_dense(to_dense(storage), shape, dense_format(rank), storage.fill);
+  }
+  Coo entries = to_coo(storage);
+  reshape(entries, shape);
+  return from_coo(std::move(entries), sparse_format(rank), storage.fill);
+}
+
 Storage permuted(const Storage& storage, std::span<const int> dims) {
   Format renamed = storage.format;
   std::vector<int> inverse(storage.shape.size(), -1);

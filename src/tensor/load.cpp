@@ -95,24 +95,6 @@ std::optional<std::vector<int64_t>> own_shape(const Source& source) {
   return std::nullopt;
 }
 
-/// Coordinates of the same row-major positions in another shape.
-void reshape_entries(Coo& entries, const std::vector<int64_t>& shape) {
-  const size_t count = entries.values.size();
-  std::vector<std::vector<uint32_t>> coords(shape.size(), std::vector<uint32_t>(count));
-  for (size_t e = 0; e < count; ++e) {
-    int64_t position = 0;
-    for (size_t d = 0; d < entries.shape.size(); ++d) {
-      position = position * entries.shape[d] + entries.coords[d][e];
-    }
-    for (size_t d = shape.size(); d-- > 0;) {
-      coords[d][e] = static_cast<uint32_t>(position % shape[d]);
-      position /= shape[d];
-    }
-  }
-  entries.coords = std::move(coords);
-  entries.shape = shape;
-}
-
 /// A tensor may be declared with other dimensions than its data has, of as many elements in
 /// row-major order: a constant of a model, or a source that says its own shape.
 void reshape_view(RawTensor& raw, const Source& source, const Shape& shape) {
@@ -120,7 +102,7 @@ void reshape_view(RawTensor& raw, const Source& source, const Shape& shape) {
   if (!declared || !shape || raw.shape == *shape) return;
   if (std::count(shape->begin(), shape->end(), -1) > 0) return;
   if (element_count(*shape) != element_count(raw.shape)) return;
-  if (raw.sparse()) reshape_entries(std::get<Coo>(raw.data), *shape);
+  if (raw.sparse()) reshape(std::get<Coo>(raw.data), *shape);
   raw.shape = *shape;
 }
 

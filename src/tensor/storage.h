@@ -92,6 +92,13 @@ std::vector<float> to_dense(const Storage& storage);
 /// (Format::has_padding), kept where they are explicit entries.
 Coo to_coo(const Storage& storage);
 
+/// The entries at the same row-major positions of another shape, of as many elements.
+void reshape(Coo& entries, const std::vector<int64_t>& shape);
+
+/// The same elements in row-major order as a tensor of another shape: dense, or all levels
+/// compressed. Throws Error(internal) for another number of elements.
+Storage reshaped(const Storage& storage, const std::vector<int64_t>& shape);
+
 /// The same tensor in another format.
 Storage convert(const Storage& storage, const Format& format);
 
