@@ -337,7 +337,8 @@ class Costing {
     if (!stream || s_.home(column) != space) return false;
     const Node& made = s_.node(graph_.streams[static_cast<size_t>(column)].producer);
     if (made.kind == NodeKind::scan) return true;
-    if (made.kind != NodeKind::locate || made.stride > 1 || !made.strides.empty()) return false;
+    // A constant subscript has no coordinate input.
+    if (made.kind != NodeKind::locate || made.inputs.size() != 2 || made.stride > 1) return false;
     const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];
     const bool dense = tensor.format.levels[static_cast<size_t>(made.level)] == LevelKind::dense;
     const Column crd = s_.canonical[static_cast<size_t>(made.inputs[1].stream)];

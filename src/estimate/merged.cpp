@@ -38,7 +38,9 @@ Column Deriver::outside(Column c, size_t p) const {
     }
     if (node.kind == NodeKind::serialize && p < node.inputs.size() &&
         s_.canonical[static_cast<size_t>(node.inputs[p].stream)] == c) {
-      return s_.canonical[static_cast<size_t>(node.outputs[0])];
+      // Repeated in the copies, and only whole further in: not of this space's parents.
+      const Column whole = s_.canonical[static_cast<size_t>(node.outputs[0])];
+      if (s_.around(s_.home(whole), info_.parent)) return whole;
     }
   }
   not_followed();

@@ -154,7 +154,8 @@ class StatisticalCounter {
   /// more often.
   bool reached_by_itself(StreamId ref) {
     const Node& locate = made_by(ref);
-    if (locate.kind != NodeKind::locate) return false;
+    // A constant subscript has no coordinate input.
+    if (locate.kind != NodeKind::locate || locate.inputs.size() < 2) return false;
     const Column crd = s_.canonical[static_cast<size_t>(locate.inputs[1].stream)];
     if (s_.column(crd).kind != ColumnInfo::Kind::stream) return false;
     const Node& source = s_.node(graph_.streams[static_cast<size_t>(crd)].producer);

@@ -186,7 +186,11 @@ class Analysis {
     canonical(out) = s_.transported(canonical(in), id);
   }
 
-  void need(StreamId stream) { s_.structural[static_cast<size_t>(stream)] = true; }
+  /// Values shape nothing: which of them are dropped follows from references (filter_rule.h).
+  void need(StreamId stream) {
+    if (s_.graph->streams[static_cast<size_t>(stream)].kind == StreamKind::val) return;
+    s_.structural[static_cast<size_t>(stream)] = true;
+  }
   void need(const Node& node, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) need(node.inputs[i].stream);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lower/flops.h"
@@ -10,6 +11,15 @@
 namespace fuseflow {
 
 namespace {
+
+/// By the tensor that a statement gives: copies in another order add statements on the way, so
+/// positions do not stay the same.
+using FlopsByResult = std::map<TensorId, double>;
+
+double flops_of(const FlopsByResult& flops, TensorId result) {
+  const auto found = flops.find(result);
+  return found == flops.end() ? 0 : found->second;
+}
 
 class PlacementSearch {
  public:
@@ -26,12 +36,12 @@ class PlacementSearch {
   PlacementChoice run() {
     LoweredRegion lowered = lower_until_possible();
     if (has_inlined() && !options_.recompute_always) {
-      const std::vector<double> unfused = unfused_flops();
-      for (const double flops : unfused) choice_.unfused_flops += flops;
+      const FlopsByResult unfused = unfused_flops();
+      for (const auto& [result, flops] : unfused) choice_.unfused_flops += flops;
       while (!unfused.empty()) {
-        const std::vector<double> fused = by_statement(lowered, choice_.program);
+        const FlopsByResult fused = by_statement(lowered, choice_.program);
         choice_.flops = 0;
-        for (const double flops : fused) choice_.flops += flops;
+        for (const auto& [result, flops] : fused) choice_.flops += flops;
         if (choice_.flops <= options_.max_recompute * choice_.unfused_flops) break;
         if (!store_worst(fused, unfused)) break;
         lowered = lower_until_possible();
@@ -191,15 +201,18 @@ class PlacementSearch {
     store(to, "a copy in another order is written before it is read");
   }
 
-  std::vector<double> by_statement(const LoweredRegion& lowered, const Program& program) const {
+  FlopsByResult by_statement(const LoweredRegion& lowered, const Program& program) const {
     const std::vector<double> flops = estimated_flops(program, lowered.graph);
-    std::vector<double> result(statements().size(), 0);
-    for (size_t n = 0; n < flops.size(); ++n) result[lowered.statement_of_node[n]] += flops[n];
-    return result;
+    FlopsByResult found;
+    for (const Statement& statement : statements()) found[statement.result] = 0;
+    for (size_t n = 0; n < flops.size(); ++n) {
+      found[statements()[lowered.statement_of_node[n]].result] += flops[n];
+    }
+    return found;
   }
 
   /// Every intermediate through memory; dense where its format would not fit any order.
-  std::vector<double> unfused_flops() const {
+  FlopsByResult unfused_flops() const {
     Program unfused = choice_.program;
     Schedule& schedule = unfused.regions[region_].schedule;
     schedule = {};
@@ -243,30 +256,32 @@ class PlacementSearch {
   }
 
   /// The intermediates whose work multiplies most against their consumers'.
-  bool store_worst(const std::vector<double>& fused, const std::vector<double>& unfused) {
-    std::vector<double> factor(fused.size(), 1);
-    for (size_t s = 0; s < fused.size(); ++s) {
-      if (unfused[s] > 0) factor[s] = std::max(1.0, fused[s] / unfused[s]);
-    }
-    std::vector<std::pair<double, size_t>> jumps;
-    for (size_t s = 0; s < fused.size(); ++s) {
+  bool store_worst(const FlopsByResult& fused, const FlopsByResult& unfused) {
+    const auto factor = [&](const Statement& s) {
+      const double apart = flops_of(unfused, s.result);
+      return apart > 0 ? std::max(1.0, flops_of(fused, s.result) / apart) : 1.0;
+    };
+    std::vector<std::pair<double, TensorId>> jumps;
+    for (size_t s = 0; s < statements().size(); ++s) {
+      const TensorId result = statements()[s].result;
       double consumers = 1;
-      for (size_t c = s + 1; c < fused.size(); ++c) {
-        if (uses(statements()[c], statements()[s].result)) {
-          consumers = std::max(consumers, factor[c]);
+      for (size_t c = s + 1; c < statements().size(); ++c) {
+        if (uses(statements()[c], result)) {
+          consumers = std::max(consumers, factor(statements()[c]));
         }
       }
-      if (factor[s] > 1.01 * consumers) jumps.emplace_back(factor[s] / consumers, s);
+      const double own = factor(statements()[s]);
+      if (own > 1.01 * consumers) jumps.emplace_back(own / consumers, result);
     }
     std::stable_sort(jumps.begin(), jumps.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     bool any = false;
-    for (const auto& [jump, s] : jumps) {
+    for (const auto& [jump, result] : jumps) {
       if (any && jump < 8) break;
-      any = store(statements()[s].result,
-                  fmt::format("recomputing it at every use would take {:.1f} times its FLOPs",
-                              jump)) ||
-            any;
+      any =
+          store(result, fmt::format("recomputing it at every use would take {:.1f} times its FLOPs",
+                                    jump)) ||
+          any;
     }
     return any;
   }
@@ -277,12 +292,13 @@ class PlacementSearch {
     });
   }
 
-  void note_recomputed(const std::vector<double>& fused, const std::vector<double>& unfused) {
-    for (size_t s = 0; s < fused.size(); ++s) {
-      if (unfused[s] <= 0 || fused[s] <= 1.05 * unfused[s]) continue;
+  void note_recomputed(const FlopsByResult& fused, const FlopsByResult& unfused) {
+    for (const Statement& s : statements()) {
+      const double apart = flops_of(unfused, s.result);
+      const double together = flops_of(fused, s.result);
+      if (apart <= 0 || together <= 1.05 * apart) continue;
       choice_.notes.push_back(fmt::format("%{} is recomputed (about {:.1f} times its FLOPs)",
-                                          tensor(statements()[s].result).name,
-                                          fused[s] / unfused[s]));
+                                          tensor(s.result).name, together / apart));
     }
   }
 
