@@ -26,6 +26,7 @@ void add_options(CLI::App& app, EstimateOptions& o) {
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
   const Program program = lower_program(parse_program(read_source(o.filter.input)));
+  warn_of_streams(program, machine);
   ProgramEstimate result;
   if (o.statistics) {
     result = estimate_from_statistics(

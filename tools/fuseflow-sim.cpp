@@ -317,6 +317,7 @@ ExitCode run_sim(SimOptions& options) {
   }
   const Program program = lower_program(parse_program(read_source(options.filter.input)));
   check_option_names(program, options);
+  warn_of_streams(program, machine);
   const InterruptScope scope;
   const ProgramRun run = simulate(program, machine, options);
   return report_run(program, machine, options, run);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "machine/load.h"
+#include "resources/resources.h"
+#include "support/error.h"
 
 namespace fuseflow {
 
@@ -26,6 +28,12 @@ inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::str
   app.add_option("--machine-set", o.settings, "Set a constant of the machine (repeatable)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);  // else it would take the input file, too
+}
+
+/// On a machine of cores alone, streams run as if they cost nothing (ir-spec/machines.md).
+inline void warn_of_streams(const Program& program, const Machine& machine) {
+  const std::string warning = lacking_streams(program, machine);
+  if (!warning.empty()) report(Severity::warning, warning);
 }
 
 }  // namespace fuseflow

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/program_run.h"
+#include "sim/tiles/run.h"
 #include "support/csv.h"
 #include "support/error.h"
 
@@ -65,6 +66,29 @@ RegionEstimate region_estimate(const Program& program, const Region& region,
   return e;
 }
 
+/// Graphs of tiles: operations and their times do not depend on data.
+RegionEstimate tiles_estimate(const Program& program, const Region& region,
+                              const Machine& machine) {
+  check_fits(program, region, machine);
+  const Graph& graph = *region.graph;
+  const RunResult run = time_tiles_region(graph, machine);
+  RegionEstimate e;
+  e.region = region.name;
+  e.cycles = e.bound = static_cast<double>(run.cycles);
+  for (const NodeStats& node : run.nodes) e.busy.push_back(static_cast<double>(node.busy));
+  const auto longest = std::max_element(e.busy.begin(), e.busy.end());
+  e.limit = limit_name(program, graph, static_cast<NodeId>(longest - e.busy.begin()));
+  e.flops = static_cast<double>(run.flops);
+  e.dram_read_bytes = static_cast<double>(run.dram_read_bytes);
+  e.dram_write_bytes = static_cast<double>(run.dram_write_bytes);
+  e.scratchpad_read_bytes = static_cast<double>(run.scratchpad_read_bytes);
+  e.scratchpad_write_bytes = static_cast<double>(run.scratchpad_write_bytes);
+  e.link_bytes = static_cast<double>(run.link_bytes);
+  e.tokens = static_cast<double>(run.tokens);
+  e.certain = true;
+  return e;
+}
+
 void finish_total(ProgramEstimate& estimate, const Machine& machine) {
   RegionEstimate& total = estimate.total;
   total.region = "total";
@@ -77,6 +101,7 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
     total.dram_write_bytes += e.dram_write_bytes;
     total.scratchpad_read_bytes += e.scratchpad_read_bytes;
     total.scratchpad_write_bytes += e.scratchpad_write_bytes;
+    total.link_bytes += e.link_bytes;
     total.tokens += e.tokens;
     if (longest == nullptr || e.cycles > longest->cycles) longest = &e;
   }
@@ -105,6 +130,7 @@ struct Counted {
 
 Counted count_region(const Program& program, const Region& region, const TensorData& data,
                      const Machine& machine, const std::vector<bool>& uncertain) {
+  if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
   estimate::ExactCounts exact = estimate::count_exact(program, graph_of(region), data, uncertain);
   TensorData known = data;
   known.storage.resize(program.tensors.size());
@@ -172,6 +198,10 @@ ProgramEstimate estimate_from_statistics(const Program& program,
   std::vector<estimate::TensorStatistics> known = statistics;
   known.resize(program.tensors.size());
   for (const Region& region : program.regions) {
+    if (graph_of(region).tiles) {
+      result.regions.push_back(tiles_estimate(program, region, machine));
+      continue;
+    }
     const estimate::StatisticalCounts counted =
         estimate::count_statistics(program, graph_of(region), known);
     std::vector<double> bytes;
@@ -191,16 +221,21 @@ std::string estimate_csv(const Program& program, const Machine& machine,
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,bound_cycles,limit\n";
-  const auto row = [&](const RegionEstimate& e) {
+      "max_abs_error,bound_cycles,limit,lacks\n";
+  std::string_view all_lack;
+  const auto row = [&](const RegionEstimate& e, std::string_view lacks) {
     text += fmt::format(
-        "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},0,{:.0f},,no,,{:.0f},{}\n",
+        "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},,no,,{:.0f},{},{}\n",
         kCsvSchema, csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles,
         e.flops, e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes,
-        e.scratchpad_write_bytes, e.tokens, e.bound, csv_field(e.limit));
+        e.scratchpad_write_bytes, e.link_bytes, e.tokens, e.bound, csv_field(e.limit), lacks);
   };
-  for (const RegionEstimate& e : estimate.regions) row(e);
-  row(estimate.total);
+  for (size_t r = 0; r < estimate.regions.size(); ++r) {
+    const std::string_view lacks = lacking_part(graph_of(program.regions[r]), machine);
+    if (!lacks.empty()) all_lack = lacks;
+    row(estimate.regions[r], lacks);
+  }
+  row(estimate.total, all_lack);
   return text;
 }
 

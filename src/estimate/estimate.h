@@ -24,6 +24,7 @@ struct RegionEstimate {
   double dram_write_bytes = 0;
   double scratchpad_read_bytes = 0;
   double scratchpad_write_bytes = 0;
+  double link_bytes = 0;
   double tokens = 0;
   bool certain = false;  ///< from the data, and no filter decides by values: counts are exact
 };
@@ -32,6 +33,9 @@ struct ProgramEstimate {
   std::vector<RegionEstimate> regions;
   RegionEstimate total;  ///< with the reconfigurations between regions
 };
+
+/// Both modes: a graph of tiles is timed as the simulator times it, exactly and without values; on
+/// a machine without cores it is refused (Error(rejected)).
 
 /// Counts from the data: FLOPs as the simulator counts them (exactly, unless values decide what
 /// is stored). Every region has a graph. `data` holds the tensors that no region writes.

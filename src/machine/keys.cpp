@@ -35,6 +35,16 @@ void add_core_keys(Machine& m, std::vector<MachineKey>& keys) {
 
 }  // namespace
 
+MachinePart part_of(std::string_view section) {
+  const std::string_view top = section.substr(0, section.find('.'));
+  if (top == "units" || top == "block" || top == "scratchpad" || top == "dram") {
+    return MachinePart::streams;
+  }
+  if (top == "core") return MachinePart::cores;
+  if (top == "links" || top == "global") return MachinePart::around_cores;
+  return MachinePart::common;
+}
+
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys = {
       {"name", &m.name},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct MachineKey {
   /// overflow.
   int64_t most = int64_t{1} << 50;
 };
+
+/// What of a machine a section describes. `links` and `global` describe nothing without `core`.
+enum class MachinePart : uint8_t { common, streams, cores, around_cores };
+
+/// The part that a section, or a key in it, is of: `core`, `units.scan`, `core.count`.
+MachinePart part_of(std::string_view section);
 
 /// All keys, in the order in which they are printed (top-level ones first, then by section).
 std::vector<MachineKey> machine_keys(Machine& machine);

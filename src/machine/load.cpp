@@ -79,20 +79,22 @@ std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& 
                      nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest));
 }
 
+/// A section of this name (or a key of it) is given: the machine has what it describes.
+void give_part(Machine& machine, std::string_view section) {
+  const MachinePart part = part_of(section);
+  if (part == MachinePart::streams) machine.has_streams = true;
+  if (part == MachinePart::cores) machine.has_cores = true;
+}
+
 class Reader {
  public:
   Reader(Machine& machine, std::string file)
-      : keys_(machine_keys(machine)), file_(std::move(file)) {}
+      : machine_(machine), keys_(machine_keys(machine)), file_(std::move(file)) {}
 
-  void read(const toml::table& table, const std::string& prefix) {
-    for (const auto& [name, value] : table) {
-      const std::string key = prefix + std::string(name.str());
-      if (const toml::table* section = value.as_table()) {
-        read(*section, key + ".");
-      } else {
-        set(key, value);
-      }
-    }
+  void read(const toml::table& file) {
+    machine_.has_streams = machine_.has_cores = false;
+    read(file, "");
+    if (!machine_.has_cores) machine_.has_streams = true;  // of the defaults, those of ideal
   }
 
   void finish() {
@@ -100,6 +102,18 @@ class Reader {
   }
 
  private:
+  void read(const toml::table& table, const std::string& prefix) {
+    for (const auto& [name, value] : table) {
+      const std::string key = prefix + std::string(name.str());
+      if (const toml::table* section = value.as_table()) {
+        give_part(machine_, key);
+        read(*section, key + ".");
+      } else {
+        set(key, value);
+      }
+    }
+  }
+
   void set(const std::string& name, const toml::node& value) {
     const MachineKey* key = find_key(keys_, name);
     if (key == nullptr) return fail(value, unknown_key(keys_, name));
@@ -124,6 +138,7 @@ class Reader {
                        ""});
   }
 
+  Machine& machine_;
   std::vector<MachineKey> keys_;
   std::string file_;
   std::vector<Diagnostic> errors_;
@@ -162,6 +177,7 @@ void apply_setting(Machine& machine, const std::string& setting) {
   if (!assign_text(*key, text)) {
     bad_setting(fmt::format("`{}` has the unusable value `{}`, {}", name, text, expectation(*key)));
   }
+  give_part(machine, name);
 }
 
 Machine base_machine(const std::string& name_or_file) {
@@ -207,6 +223,19 @@ std::string value_text(const MachineKey& key) {
   return quoted(**std::get_if<std::string*>(&key.field));
 }
 
+bool has_part(const Machine& machine, std::string_view section) {
+  switch (part_of(section)) {
+    case MachinePart::common:
+      return true;
+    case MachinePart::streams:
+      return machine.has_streams;
+    case MachinePart::cores:
+    case MachinePart::around_cores:
+      return machine.has_cores;
+  }
+  return true;
+}
+
 }  // namespace
 
 Machine parse_machine(const std::string& text, const std::string& file) {
@@ -215,7 +244,7 @@ Machine parse_machine(const std::string& text, const std::string& file) {
   try {
     const toml::table table = toml::parse(text, file);
     Reader reader(machine, file);
-    reader.read(table, "");
+    reader.read(table);
     reader.finish();
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
@@ -240,9 +269,11 @@ std::string print_machine(const Machine& machine) {
   for (const MachineKey& key : machine_keys(copy)) {
     const size_t dot = key.name.rfind('.');
     const std::string of = dot == std::string::npos ? "" : key.name.substr(0, dot);
-    if (of != section) text += fmt::format("\n[{}]\n", of);
+    const char* lacking = has_part(machine, of) ? "" : "# ";
+    if (of != section) text += fmt::format("\n{}[{}]\n", lacking, of);
     section = of;
-    text += fmt::format("{} = {}\n", key.name.substr(of.empty() ? 0 : dot + 1), value_text(key));
+    text += fmt::format("{}{} = {}\n", lacking, key.name.substr(of.empty() ? 0 : dot + 1),
+                        value_text(key));
   }
   return text;
 }

@@ -21,7 +21,8 @@ Machine load_machine(const std::string& name_or_file,
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);
 
-/// Canonical TOML of every key; parse_machine(print_machine(m)) gives m.
+/// Canonical TOML of every key; parse_machine(print_machine(m)) gives m. Sections of what the
+/// machine lacks are commented out, with their defaults.
 std::string print_machine(const Machine& machine);
 
 struct MachinePreset {

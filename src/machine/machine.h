@@ -126,6 +126,10 @@ struct GlobalModel {
 struct Machine {
   std::string name = "ideal";
   std::string description;
+  /// What the machine has at all, by the sections of its description (load.h): units for streams,
+  /// cores for tiles. That is not the same as their number, where 0 means unlimited.
+  bool has_streams = true;
+  bool has_cores = false;
   double clock_gigahertz = 1;
   int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
   int64_t reconfiguration_cycles = 0;  ///< between regions

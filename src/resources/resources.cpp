@@ -1,9 +1,11 @@
 #include "resources/resources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "ir/names.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -117,8 +119,47 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
   return result;
 }
 
+std::string_view lacking_part(const Graph& graph, const Machine& machine) {
+  if (graph.tiles) return machine.has_cores ? "" : "cores";
+  return machine.has_streams ? "" : "streams";
+}
+
+namespace {
+
+std::string planned_for(const Region& region) {
+  for (const auto& [key, value] : region.plan) {
+    if (key == "machine") return fmt::format("; its plan was made for machine {}", value);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string lacking_streams(const Program& program, const Machine& machine) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names;
+  size_t lacking = 0;
+  for (const Region& region : program.regions) {
+    if (lacking_part(*region.graph, machine) != "streams") continue;
+    if (++lacking <= kNamed) names.push_back("@" + quote_if_needed(region.name));
+  }
+  if (lacking == 0) return "";
+  const std::string more = lacking > kNamed ? fmt::format(" and {} more", lacking - kNamed) : "";
+  return fmt::format(
+      "machine {} has no units for streams (no section `[units]`), so {}{} run{} on units without "
+      "limits and with free memory: neither these cycles nor the total are those of a machine",
+      machine.name, fmt::join(names, ", "), more, lacking == 1 ? "s" : "");
+}
+
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
                           const Machine& machine) {
+  if (graph.tiles) {
+    if (machine.has_cores) return "";  // what a core holds is checked where tiles run
+    return fmt::format(
+        "region @{} is a graph of tiles, machine {} has no cores{}; expected a machine with a "
+        "section `[core]`, such as --machine h100",
+        quote_if_needed(region.name), machine.name, planned_for(region));
+  }
   const Resources needed = region_resources(program, graph, machine);
   int64_t buffers = 0;
   for (const PhaseResources& phase : needed.phases) {

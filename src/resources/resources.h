@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/program.h"
@@ -30,7 +31,15 @@ struct Resources {
 
 Resources region_resources(const Program& program, const Graph& graph, const Machine& machine);
 
-/// What does not fit the machine, and what would; empty if all does.
+/// What of a machine's description a graph needs and the machine lacks: "cores" (graphs of tiles)
+/// or "streams" (all others); empty if it has it.
+std::string_view lacking_part(const Graph& graph, const Machine& machine);
+
+/// A warning for the regions of streams (each has a graph) of a program on a machine that has none;
+/// empty if there is nothing to warn of.
+std::string lacking_streams(const Program& program, const Machine& machine);
+
+/// What does not fit the machine, or it lacks, and what would; empty if all does.
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
                           const Machine& machine);
 

@@ -115,7 +115,6 @@ TensorData load_tensors(const Program& program, const LoadOptions& options, int 
 }
 
 void check_fits(const Program& program, const Region& region, const Machine& machine) {
-  if (region.graph->tiles) return;  // of cores, which sim/tiles checks
   const std::string why = why_too_large(program, region, *region.graph, machine);
   if (!why.empty()) throw Error(ExitCode::rejected, region.where, why);
 }

@@ -25,7 +25,7 @@ struct ProgramRun {
 };
 
 /// Refuses (Error(rejected), with the reason) a graph that needs more units of a class or more
-/// scratchpad than the machine has.
+/// scratchpad than the machine has, and tiles on a machine without cores.
 void check_fits(const Program& program, const Region& region, const Machine& machine);
 
 /// Runs all regions (each has a graph). Ends with the first that does not finish. `before` is

@@ -18,17 +18,18 @@ struct Row {
   bool wrong = false;
   double abs_error = 0;
   double rel_error = 0;
+  std::string_view lacks;  ///< what the machine lacks of what ran here
 };
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
                      csv_field(program.name), csv_field(machine.name), csv_field(row.region),
                      c.cycles, c.flops, c.dram_read_bytes, c.dram_write_bytes,
                      c.scratchpad_read_bytes, c.scratchpad_write_bytes, c.link_bytes, c.tokens,
                      c.peak_fifo_tokens, !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
                      row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
-                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "");
+                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks);
 }
 
 void add_counts(RunResult& sum, const RunResult& part) {
@@ -157,16 +158,18 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,register_bytes,max_rel_error\n";
-  Row total{.region = "total", .counts = {}};
+      "max_abs_error,register_bytes,max_rel_error,lacks\n";
+  Row total{.region = "total", .counts = {}, .lacks = {}};
   for (size_t r = 0; r < run.regions.size(); ++r) {
-    Row row{.region = program.regions[r].name, .counts = run.regions[r]};
+    Row row{.region = program.regions[r].name, .counts = run.regions[r], .lacks = {}};
+    row.lacks = lacking_part(*program.regions[r].graph, machine);
     apply_check(row, checked);
     add_counts(total.counts, row.counts);
     total.checked = total.checked || row.checked;
     total.wrong = total.wrong || row.wrong;
     total.abs_error = std::max(total.abs_error, row.abs_error);
     total.rel_error = std::max(total.rel_error, row.rel_error);
+    if (!row.lacks.empty()) total.lacks = row.lacks;
     text += row_text(program, machine, row);
   }
   total.counts.cycles = total_cycles(run, machine);

@@ -220,10 +220,11 @@ void trace_nodes(const std::vector<TileNodeTime>& times, RunResult& result) {
 
 }  // namespace
 
-RunResult run_tiles(const Program& program, const Graph& graph, const TensorData& data,
-                    const Machine& machine, const RunOptions& options) {
+namespace {
+
+RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& options,
+                  Limits& limits) {
   check_capacity(graph, machine);
-  Limits limits(options);
   std::vector<TileNodeTime> times(graph.nodes.size());
   LaunchOptions launch;
   launch.nodes = &times;
@@ -244,6 +245,20 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
+  return result;
+}
+
+}  // namespace
+
+RunResult time_tiles_region(const Graph& graph, const Machine& machine, const RunOptions& options) {
+  Limits limits(options);
+  return counted(graph, machine, options, limits);
+}
+
+RunResult run_tiles(const Program& program, const Graph& graph, const TensorData& data,
+                    const Machine& machine, const RunOptions& options) {
+  Limits limits(options);
+  RunResult result = counted(graph, machine, options, limits);
   if (result.finish != Finish::done) return result;
   const auto stored = tile_values(program, graph, data, [&] { return limits.go_on(0); });
   result.finish = limits.finish();

@@ -6,6 +6,10 @@
 
 namespace fuseflow {
 
+/// Everything but values and results: what an estimate needs. Errors as run_tiles.
+RunResult time_tiles_region(const Graph& graph, const Machine& machine,
+                            const RunOptions& options = {});
+
 /// As run_graph. Throws Error(rejected) when a core cannot hold what the graph keeps on it, or a
 /// cluster has more cores than the machine.
 RunResult run_tiles(const Program& program, const Graph& graph, const TensorData& data,
