@@ -141,8 +141,8 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
 }
 
 /// Searches, writes what was asked for, and measures; nothing when it stops before measuring.
-std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain,
-                                       const Machine& machine) {
+std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain, const Machine& machine,
+                                       const GraphOf& graph_of = {}) {
   SearchOptions options;
   options.top = o.top;
   SearchResult found = search(chain, machine, options);
@@ -160,7 +160,7 @@ std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain,
   std::vector<ScaledMeasure> measured;
   MeasuredPlan best;
   if (measures) {
-    best = measure_best(chain, found.best, machine, &measured);
+    best = measure_best(chain, found.best, machine, &measured, graph_of);
   }
   if (!o.plans.empty()) {
     write_output(o.plans, plans_csv(chain, machine, found.best, measured));
@@ -195,11 +195,26 @@ std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
           {"cycles", std::to_string(best.measure.measured.cycles)}};
 }
 
+/// Separate kernels with the elementwise work in the products' stores are what a library would run;
+/// they are no graph of tiles yet, so the plan stays, but not without a word.
+void warn_if_folded_wins(const Options& o, const std::string& label, const Chain& chain,
+                         const Machine& machine, int64_t planned) {
+  const Measured folded = unfused(chain, machine, o.top, Kernels::folded);
+  if (planned <= folded.cycles) return;
+  report(Severity::warning,
+         fmt::format("{}: the plan takes {} cycles, separate kernels with elementwise operators "
+                     "folded into their products' stores {}: fusion loses here",
+                     label, planned, folded.cycles));
+}
+
 /// Plans one chain of a program; false when the tool stops after --explain.
 bool plan_found(const Options& o, const Machine& machine, const FoundChain& found,
                 Program& program) {
   const Chain chain = padded(found.chain);
-  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine);
+  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
+    return lower_plan(found.form, chain, plan, analysis);
+  };
+  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine, graph_of);
   if (!best) {
     return false;
   }
@@ -220,13 +235,14 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   }
   const RankedPlan& plan = best->plan;
   if (!attach_plan(program, found, plan_notes(chain, machine, *best),
-                   lower_plan(found.form, chain, plan.plan, plan.analysis))) {
+                   graph_of(plan.plan, plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   report(Severity::note,
          fmt::format("{}: {} cycles ({} unfused), {} bytes of global memory ({} unfused)", label,
                      best->measure.measured.cycles, apart.cycles,
                      best->measure.measured.bytes.global(), apart.bytes.global()));
+  warn_if_folded_wins(o, label, chain, machine, best->measure.measured.cycles);
   if (o.verbose) {
     std::fputs(plan_text(chain, machine, *best).c_str(), stderr);
   }
@@ -310,6 +326,7 @@ ExitCode run(const Options& o) {
                             chain.name, machine.name));
   }
   write_output(o.filter.output, plan_text(chain, machine, *best));
+  warn_if_folded_wins(o, "chain " + chain.name, chain, machine, best->measure.measured.cycles);
   return ExitCode::ok;
 }
 

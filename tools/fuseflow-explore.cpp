@@ -11,6 +11,7 @@
 #include "ir/print.h"
 #include "machine_options.h"
 #include "support/heap.h"
+#include "support/interrupt.h"
 #include "support/tool.h"
 #include "thread_options.h"
 
@@ -125,10 +126,12 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   const Machine machine = o.machine.load();
   const Program kernels = parse_program(read_source(o.filter.input));
+  warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
     o.search.seeds.push_back(given_seed(kernels, parse_program(read_source(path)), name));
   }
+  const InterruptScope scope;
   SearchResult result;
   {
     Progress progress;
@@ -140,6 +143,11 @@ ExitCode explore_main(ExploreOptions& o) {
   for (const std::string& note : result.notes) report(Severity::note, note);
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
+  }
+  if (interrupted()) {
+    report(Severity::warning, result.best > 0 ? "interrupted: the best so far"
+                                              : "interrupted before a complete program was known");
+    return ExitCode::unfinished;
   }
   if (result.best == 0 && o.search.shards == 1) {
     report(Severity::warning, "no complete program was simulated in time");

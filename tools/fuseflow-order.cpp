@@ -120,7 +120,7 @@ int run(int argc, char** argv) {
     PassLog log;
     EstimatedCosts costs(o.machine.load());
     o.arguments.costs = &costs;
-    const Program result = pass.run(program, o.arguments, log);
+    const Program result = run_pass(pass, program, o.arguments, log);
     verify(result);
     if (o.list) {
       list_orders(result, o);

@@ -37,7 +37,7 @@ inline void print_log(const Pass& pass, const PassLog& log) {
 /// What a pass makes of a program's text, as a text.
 inline std::string run_pass(const Pass& pass, const SourceText& source,
                             const PassArguments& arguments, PassLog& log) {
-  const Program result = pass.run(parse_program(source), arguments, log);
+  const Program result = run_pass(pass, parse_program(source), arguments, log);
   verify(result);
   return print_program(result);
 }

@@ -41,7 +41,7 @@ bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) 
 }  // namespace
 
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const Machine& machine, int64_t most_nodes) {
+                             const Machine& machine, int64_t most_nodes, const GraphOf& graph_of) {
   Chain smaller = chain;
   Analysis reduced = analysis;
   ScaledMeasure result;
@@ -51,7 +51,8 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
     result.scale *= 2;
     reduced = analyze(smaller, plan, machine);
   }
-  result.measured = measure_plan(smaller, plan, reduced, machine);
+  result.measured = result.scale == 1 && graph_of ? time_tiles(graph_of(plan, analysis), machine)
+                                                  : measure_plan(smaller, plan, reduced, machine);
   if (result.scale > 1) {
     result.measured.cycles *= result.scale;
     result.measured.flops *= result.scale;
@@ -61,11 +62,12 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
 }
 
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const Machine& machine, std::vector<ScaledMeasure>* all) {
+                          const Machine& machine, std::vector<ScaledMeasure>* all,
+                          const GraphOf& graph_of) {
   MeasuredPlan best;
   for (size_t i = 0; i < plans.size(); ++i) {
-    const ScaledMeasure measure =
-        measure_scaled(chain, plans[i].plan, plans[i].analysis, machine, kMostNodesInFull);
+    const ScaledMeasure measure = measure_scaled(chain, plans[i].plan, plans[i].analysis, machine,
+                                                 kMostNodesInFull, graph_of);
     if (all != nullptr) {
       all->push_back(measure);
     }

@@ -218,13 +218,14 @@ std::vector<int64_t> tile_sizes(int64_t size) {
 
 namespace {
 
-std::vector<ClusterShape> shapes_for(Holding holding) {
+/// Clusters that the machine has cores for.
+std::vector<ClusterShape> shapes_for(Holding holding, const Machine& machine) {
   std::vector<ClusterShape> shapes;
   if (holding != Holding::linked) {
     return {ClusterShape{}};
   }
   for (const ClusterShape& shape : all_cluster_shapes()) {
-    if (shape_allowed(shape)) {
+    if (shape_allowed(shape) && shape.cores() <= machine.core.count) {
       shapes.push_back(shape);
     }
   }
@@ -237,7 +238,7 @@ SearchResult search(const Chain& chain, const Machine& machine, const SearchOpti
   SearchResult result;
   result.counts = closed_counts(chain);
   Walk walk(chain, machine, options);
-  walk.run(pruned_schedules(), shapes_for(options.holding));
+  walk.run(pruned_schedules(), shapes_for(options.holding, machine));
   result.counts.left[5] = walk.fitting();
   result.executable = walk.executable();
   result.best = walk.take_best();
@@ -250,7 +251,7 @@ std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
   all.holding = options.holding;
   Walk walk(chain, machine, all);
   walk.sample(options);
-  walk.run(pruned_schedules(), shapes_for(options.holding));
+  walk.run(pruned_schedules(), shapes_for(options.holding, machine));
   return walk.take_sample();
 }
 

@@ -69,10 +69,48 @@ std::vector<PlacementRecipe> recipes(const Program& program, size_t region, cons
   return result;
 }
 
+/// Whether a kernel is more than statements: the search must not be worse than what it is given.
+bool is_prepared(const Region& region) {
+  const Schedule& s = region.schedule;
+  return region.graph || region.statements.size() > 1 || !s.order.empty() ||
+         !s.placements.empty() || !s.parallel.empty() || s.barriers;
+}
+
+/// Why the statements of a run cannot be streams, though they could be lowered; empty if they can.
+std::string no_streams(const Program& kernels, size_t first, size_t last, const Machine& machine) {
+  if (machine.has_streams) return "";
+  for (size_t k = first; k <= last; ++k) {
+    const Region& kernel = kernels.regions[k];
+    if (!kernel.graph || !kernel.graph->tiles) continue;
+    return fmt::format("machine {} has no units for streams, and @{} is planned for its cores",
+                       machine.name, kernel.name);
+  }
+  return "";
+}
+
 /// The points of one run of kernels.
-std::vector<Point> points_of(const Runs& runs, size_t first, size_t last, const Machine& machine,
-                             const SearchSpace& space) {
+std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
+                             const Machine& machine, const SearchSpace& space) {
   std::vector<Point> result;
+  const Runs runs(kernels);
+  if (first == last && is_prepared(kernels.regions[first])) {
+    Point given;
+    given.first = given.last = first;
+    given.as_given = true;
+    given.recipe.name = "given";
+    given.order = kernels.regions[first].schedule.order;
+    given.seed = "input";
+    result.push_back(given);
+  }
+  if (const std::string why = no_streams(kernels, first, last, machine); !why.empty()) {
+    Point point;
+    point.first = first;
+    point.last = last;
+    point.recipe.name = "default";
+    point.refused = why;
+    result.push_back(point);
+    return result;
+  }
   const Runs::Run run = runs.make(first, last);
   for (const PlacementRecipe& recipe :
        recipes(run.program, run.region, machine, space.max_placements)) {
@@ -131,7 +169,9 @@ Program Runs::partition(const std::vector<size_t>& starts) const {
 }
 
 Program apply_point(Program program, size_t region, const Point& point) {
+  if (point.as_given) return program;
   Schedule& schedule = program.regions[region].schedule;
+  if (program.regions[region].graph) program.regions[region].plan.clear();
   program.regions[region].graph.reset();
   for (const UsePlacement& placement : point.recipe.placements) {
     schedule.placements.push_back(placement);
@@ -175,11 +215,13 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
       std::set<std::string> done;
       for (Point& point : points) {
         const std::string& name = point.recipe.name;
+        if (point.as_given) continue;
         if (name != "default" && (name != "recompute" || part.scheduled)) continue;
         if (done.insert(name).second) name_seed(point, seed.name);
       }
       if (!part.scheduled) continue;
-      Point point = points.front();
+      Point point = points.back();
+      point.as_given = false;
       point.recipe = {"given", point.recipe.options, part.schedule.placements};
       point.order = part.schedule.order;
       point.parallel = part.schedule.parallel;
@@ -198,6 +240,13 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
   if (runs.size() == 0) {
     throw Error(ExitCode::rejected, "the program has no regions, so there is nothing to search");
   }
+  for (const Region& region : kernels.regions) {
+    if (!region.statements.empty()) continue;
+    throw Error(ExitCode::rejected, region.where,
+                fmt::format("region @{} has only a graph, so there is no other schedule of it; "
+                            "expected its statements",
+                            region.name));
+  }
   const std::vector<std::pair<size_t, size_t>> intervals =
       intervals_of(runs.size(), space.max_kernels, seeds);
   if (intervals.empty() || space.max_orders == 0 || space.max_placements == 0) {
@@ -209,7 +258,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
   std::vector<std::vector<Point>> found(intervals.size());
   tbb::parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
     const auto [first, last] = intervals[i];
-    found[i] = points_of(runs, first, last, machine, space);
+    found[i] = points_of(kernels, first, last, machine, space);
     add_seeds(found[i], first, last, seeds);
   });
   std::vector<Point> result;

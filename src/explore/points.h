@@ -42,6 +42,8 @@ struct PlacementRecipe {
 
 struct Point {
   size_t id = 0;
+  /// The kernel as the program has it: its schedule, and its graph if it has one.
+  bool as_given = false;
   size_t first = 0;  ///< kernels first .. last are one region
   size_t last = 0;
   PlacementRecipe recipe;
@@ -68,7 +70,8 @@ class Runs {
   const Program& kernels_;
 };
 
-/// The region with the point's placements, order and copies. Throws Error when that cannot be.
+/// The region with the point's placements, order and copies; without a graph, unless the point
+/// takes the region as it is given. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
 
 /// All points without parallel copies, by id. Throws Error(rejected) naming the rule that left

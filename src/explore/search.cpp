@@ -15,14 +15,16 @@
 #include <set>
 
 #include "explore/copies.h"
-#include "explore/fingerprint.h"
 #include "explore/partition.h"
 #include "explore/seeds.h"
+#include "graph/fingerprint.h"
 #include "ir/print.h"
+#include "lower/lower.h"
 #include "machine/load.h"
 #include "passes/pass.h"
 #include "sim/program_run.h"
 #include "support/error.h"
+#include "support/interrupt.h"
 
 namespace fuseflow {
 
@@ -88,10 +90,11 @@ class Search {
     }
     evaluator_.data = load_tensors(kernels_);
     run_kernels();
-    try_copies(kernels_alone(), 1);
-    estimate_runs();
-    try_copies(worth_copies(), kEstimateShare);
-    simulate_all();
+    if (!interrupted()) try_copies(kernels_alone(), 1);
+    if (!interrupted()) estimate_runs();
+    if (!interrupted()) try_copies(worth_copies(), kEstimateShare);
+    if (!interrupted()) simulate_all();
+    if (interrupted()) leave_open();
     choose();
     std::sort(out_.trials.begin(), out_.trials.end(),
               [](const Trial& a, const Trial& b) { return a.point.id < b.point.id; });
@@ -106,9 +109,9 @@ class Search {
   }
 
   bool out_of_time(double share = 1) const {
-    return options_.budget_seconds > 0 &&
-           std::chrono::duration<double>(Clock::now() - start_).count() >
-               share * options_.budget_seconds;
+    return interrupted() || (options_.budget_seconds > 0 &&
+                             std::chrono::duration<double>(Clock::now() - start_).count() >
+                                 share * options_.budget_seconds);
   }
 
   size_t kernels() const { return evaluator_.runs().size(); }
@@ -121,7 +124,7 @@ class Search {
 
   /// Each kernel with its best order by estimate, on this machine, one after another.
   void run_kernels() {
-    for (size_t k = 0; k < kernels(); ++k) {
+    for (size_t k = 0; k < kernels() && !interrupted(); ++k) {
       show(k, kernels(), "running the unfused program");
       const std::vector<size_t>& ids = by_run_[slot(k, k)];
       estimate_run(ids);
@@ -131,6 +134,7 @@ class Search {
         best->status = best->result.status;
         if (best->status == "failed") best->note = best->result.note;
         const bool recorded = known_.count(best->point.id) > 0;
+        if (best->status == "unvisited") return;
         if (!recorded) journal_.append(best->point.id, best->result);
       }
       if (best == nullptr || best->status != "simulated") run_unbounded(k);
@@ -145,7 +149,7 @@ class Search {
     Trial trial;
     trial.point.first = trial.point.last = k;
     const PointResult result = evaluator.simulate(trial, 0, &evaluator_.data, options_.threads);
-    if (result.status != "simulated") {
+    if (result.status != "simulated" && result.status != "unvisited") {
       throw Error(ExitCode::unfinished, fmt::format("kernel @{} does not finish: {}",
                                                     kernels_.regions[k].name, result.note));
     }
@@ -205,13 +209,19 @@ class Search {
     std::atomic<size_t> done = 0;
     tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) {
       const std::vector<size_t>& ids = by_run_.at(slots[i]);
-      if (seeded.count(slots[i]) == 0 && out_of_time(kEstimateShare)) {
+      if (interrupted() || (seeded.count(slots[i]) == 0 && out_of_time(kEstimateShare))) {
         leave(ids);
       } else {
         estimate_run(ids);
       }
       show(++done, slots.size(), "estimating");
     });
+  }
+
+  void leave_open() {
+    for (Trial& trial : out_.trials) {
+      if (trial.open()) trial.status = "unvisited";
+    }
   }
 
   void leave(const std::vector<size_t>& ids) {
@@ -262,6 +272,7 @@ class Search {
     for (const size_t id : by_run_.at(run)) {
       const Trial& t = out_.trials[id];
       if (!(t.open() || t.status == "simulated") || !t.point.parallel.empty()) continue;
+      if (t.point.as_given) continue;
       result.push_back(&t);
     }
     std::stable_sort(result.begin(), result.end(),
@@ -310,7 +321,7 @@ class Search {
   void simulate_all() {
     run_points(first_points(), {}, "simulating first points");
     const std::vector<size_t> list = by_promise();
-    for (size_t begin = 0; begin < list.size(); begin += kWave) {
+    for (size_t begin = 0; begin < list.size() && !interrupted(); begin += kWave) {
       show(begin, list.size(), "simulating");
       const std::vector<double> known = known_costs();
       const std::vector<double> plain = plain_costs();
@@ -466,12 +477,13 @@ class Search {
     } else if (!first && options_.merge.empty() && id % options_.shards != options_.shard) {
       trial.status = "elsewhere";
       return;
-    } else if (!options_.merge.empty() || (out_of_time() && !first && trial.point.seed.empty())) {
+    } else if (!options_.merge.empty() || interrupted() ||
+               (out_of_time() && !first && trial.point.seed.empty())) {
       trial.status = "unvisited";
       return;
     } else {
       trial.result = evaluator_.simulate(trial, goal);
-      journal_.append(id, trial.result);
+      if (trial.result.status != "unvisited") journal_.append(id, trial.result);
     }
     trial.status = trial.result.status;
     if (trial.status == "failed") trial.note = trial.result.note;
@@ -585,7 +597,7 @@ std::optional<Program> blocked(const Program& kernels, int64_t side, std::string
   arguments.add("block-all", fmt::format("{}", side));
   PassLog log;
   try {
-    return find_pass("block").run(kernels, arguments, log);
+    return run_pass(find_pass("block"), kernels, arguments, log);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
     why = error.what();
@@ -612,13 +624,35 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
   all.unfinished.insert(all.unfinished.end(), found.unfinished.begin(), found.unfinished.end());
 }
 
-}  // namespace
+/// The best program as a whole, as fuseflow-sim runs what --best writes: its regions were simulated
+/// alone, on results of the unfused program, which differ from theirs by rounding.
+void confirm(SearchResult& all, const Machine& machine, int threads) {
+  if (!all.program || interrupted()) return;
+  const Program program = lower_program(*all.program);
+  RunOptions options;
+  options.threads = threads;
+  options.cancel = &interrupt_flag();
+  const ProgramRun run = run_program(program, load_tensors(program, {}, threads), machine, options);
+  if (run.finish == Finish::cancelled) return;
+  if (run.finish != Finish::done) {
+    throw Error(ExitCode::internal, "the best program does not finish, though its regions do");
+  }
+  const int64_t cycles = total_cycles(run, machine);
+  if (cycles == all.best) return;
+  all.notes.push_back(
+      fmt::format("the best program takes {} cycles as a whole, its regions alone "
+                  "{}: what they read differs in rounding",
+                  cycles, all.best));
+  all.best = cycles;
+}
 
-SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
+SearchResult search_prepared(const Program& kernels, const Machine& machine,
+                             const SearchOptions& options) {
   Journal journal(options.journal, identity(kernels, machine, options));
   SearchResult all;
   size_t next_id = 0;
   for (const int64_t side : options.blocks) {
+    if (interrupted()) break;
     std::string why;
     const std::optional<Program> program =
         side == 1 ? std::optional<Program>(kernels) : blocked(kernels, side, why);
@@ -636,10 +670,19 @@ SearchResult search(const Program& kernels, const Machine& machine, const Search
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));
     }
   }
-  if (all.trials.empty()) {
+  if (all.trials.empty() && !interrupted()) {
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }
+  confirm(all, machine, options.threads);
   return all;
+}
+
+}  // namespace
+
+SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
+  Program program = kernels;
+  merge_tuples(program);  // as whatever is lowered as a whole, so that fuseflow-sim does the same
+  return search_prepared(program, machine, options);
 }
 
 }  // namespace fuseflow

@@ -2,16 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lower/lower.h"
 #include "sim/program_run.h"
 #include "support/error.h"
+#include "support/interrupt.h"
 
 namespace fuseflow {
+
+namespace {
+
+/// What merge_tuples had to leave, because a graph of the program reads it.
+void refuse_tuples(const Evaluator::Lowered& lowered) {
+  for (const Node& node : lowered.at().graph->nodes) {
+    if (node.tensor < 0) continue;
+    const Tensor& tensor = lowered.program.tensors[static_cast<size_t>(node.tensor)];
+    const auto& levels = tensor.format.levels;
+    if (std::find(levels.begin(), levels.end(), LevelKind::singleton) == levels.end()) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("%{} is stored as tuples, which a graph of the program reads; expected "
+                            "compressed levels",
+                            tensor.name));
+  }
+}
+
+}  // namespace
 
 Evaluator::Lowered Evaluator::lower(const Point& point) const {
   Runs::Run run = runs_.make(point.first, point.last);
   Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data};
-  result.program.regions[run.region].graph = lower_region(result.program, run.region);
+  if (!point.as_given || !result.at().graph) {
+    result.program.regions[run.region].graph = lower_region(result.program, run.region);
+    refuse_tuples(result);
+  }
   check_fits(result.program, result.at(), machine_);
   result.data.storage.resize(result.program.tensors.size());
   for (size_t t = kernels_.tensors.size(); t < result.program.tensors.size(); ++t) {
@@ -42,10 +66,12 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   options.threads = threads;
   options.max_cycles = goal;
   options.explain_deadlock = false;
+  options.cancel = &interrupt_flag();
   const RunResult run =
       run_graph(lowered.program, *lowered.at().graph, lowered.data, machine_, options);
   // How far a run got when it was cut depends on the executor; what it had to beat does not.
   if (run.finish == Finish::max_cycles) return {"cut", goal, 0, 0, 0, ""};
+  if (run.finish == Finish::cancelled) return {"unvisited", 0, 0, 0, 0, ""};
   if (run.finish != Finish::done) {
     return {"failed", 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
   }

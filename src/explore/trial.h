@@ -49,8 +49,9 @@ class Evaluator {
   /// Fills estimate, bound and region of the trial, or makes it "refused".
   RegionEstimate estimate(Trial& trial, const Lowered& lowered) const;
 
-  /// Runs the point; it has to take fewer cycles than `goal` (0: no goal). Throws Error(internal)
-  /// if it takes fewer than its bound. `results`: what it writes, if it is simulated.
+  /// Runs the point ("unvisited" if a signal ends it: support/interrupt.h); it has to take fewer
+  /// cycles than `goal` (0: no goal). Throws Error(internal) if it takes fewer than its bound.
+  /// `results`: what it writes, if it is simulated.
   PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr,
                        int threads = 1) const;
 

@@ -161,9 +161,9 @@ bool reads(const Program& program, TensorId tensor) {
   });
 }
 
-/// Above a singleton level a coordinate repeats, once for each tuple: a loop over it would visit it
-/// so often. As a compressed level it is there once, with all its tuples below it.
-void convert_tuples(Program& program) {
+}  // namespace
+
+void merge_tuples(Program& program) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
     auto& levels = tensor.format.levels;
@@ -181,12 +181,10 @@ void convert_tuples(Program& program) {
   }
 }
 
-}  // namespace
-
 Program lower_program(Program program, const LowerOptions& options) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
-  if (lowers) convert_tuples(program);
+  if (lowers) merge_tuples(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
     try {

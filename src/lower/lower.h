@@ -30,6 +30,12 @@ struct LoweredRegion {
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options = {});
 
+/// Gives tensors of tuples (a singleton level), which no graph reads yet, compressed levels
+/// instead: above a singleton level a coordinate repeats, once for each tuple, and a loop would
+/// visit it so often. A note says so. Part of lower_program; for those that lower regions one by
+/// one.
+void merge_tuples(Program& program);
+
 /// Lowers every region that has no graph yet. Where a schedule has no legal order, it is completed
 /// as by choose_placements (placements.h), and a note says how.
 Program lower_program(Program program, const LowerOptions& options = {});

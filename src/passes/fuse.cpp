@@ -152,7 +152,8 @@ void describe_regions(const Program& before, const Program& after, bool verbose,
   }
 }
 
-Program without_graphs(const Program& program, PassLog& log) {
+/// What becomes of the graphs is for run_pass to say.
+Program without_graphs(const Program& program) {
   Program result = program;
   for (Region& region : result.regions) {
     if (!region.graph) continue;
@@ -162,7 +163,7 @@ Program without_graphs(const Program& program, PassLog& log) {
           fmt::format("region @{} has only a graph, expected statements to fuse", region.name));
     }
     region.graph.reset();
-    log.note(fmt::format("dropped the graph of region @{}: lower again after fusing", region.name));
+    region.plan.clear();
   }
   return result;
 }
@@ -300,7 +301,7 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
-  const Program program = without_graphs(given, log);
+  const Program program = without_graphs(given);
   std::vector<Group> groups;
   if (arguments.has("region")) {
     groups = requested_groups(program, arguments.all("region"));

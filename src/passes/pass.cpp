@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "passes/block.h"
 #include "passes/fuse.h"
+#include "passes/kept_graphs.h"
 #include "passes/orders.h"
 #include "passes/parallelize.h"
 #include "passes/place.h"
@@ -21,10 +25,36 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
   return found == values_.end() ? kNone : found->second;
 }
 
+namespace {
+
+/// Options of passes that ask for a change of what they name.
+constexpr std::array<std::string_view, 5> kRequests = {"region", "order", "place", "block",
+                                                       "index"};
+
+std::vector<Pass> all_passes() {
+  std::vector<Pass> all = {fuse_pass(), order_pass(), place_pass(), block_pass(),
+                           parallelize_pass()};
+  for (Pass& pass : all) {
+    pass.options.push_back({"drop-graphs", "",
+                            "Let graphs of changed regions go, also those that lowering does not "
+                            "give again"});
+  }
+  return all;
+}
+
+}  // namespace
+
 const std::vector<Pass>& passes() {
-  static const std::vector<Pass> kPasses = {fuse_pass(), order_pass(), place_pass(), block_pass(),
-                                            parallelize_pass()};
+  static const std::vector<Pass> kPasses = all_passes();
   return kPasses;
+}
+
+Program run_pass(const Pass& pass, const Program& program, const PassArguments& arguments,
+                 PassLog& log) {
+  const bool requested = std::any_of(kRequests.begin(), kRequests.end(),
+                                     [&](std::string_view name) { return arguments.has(name); });
+  return with_kept_graphs(program, pass.run(program, arguments, log),
+                          {pass.name, requested, arguments.has("drop-graphs")}, log);
 }
 
 const Pass& find_pass(std::string_view name) {

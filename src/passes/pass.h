@@ -52,9 +52,18 @@ struct Pass {
   std::string_view description;  ///< one line
   std::vector<PassOption> options;
   /// Takes and gives a valid program. Throws Error(usage) for malformed option values and
-  /// Error(rejected) for requests that the program does not allow.
+  /// Error(rejected) for requests that the program does not allow. Called by run_pass alone.
   Program (*run)(const Program& program, const PassArguments& arguments, PassLog& log);
 };
+
+/// Runs a pass and answers for the graphs that regions had: the one place where a pass loses one.
+/// A graph that lowering gives again goes with a note. One that it does not (changed or written by
+/// hand, planned by fuseflow-cluster) stays with its region where the pass works on all regions,
+/// with a note, and is a reason to refuse (Error(rejected), nothing changed) where the pass was
+/// asked to change or to merge that region; `--drop-graphs` lets all of them go. Plan lines go with
+/// their graph.
+Program run_pass(const Pass& pass, const Program& program, const PassArguments& arguments,
+                 PassLog& log);
 
 /// All passes, in the order of the pipe.
 const std::vector<Pass>& passes();

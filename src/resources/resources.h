@@ -35,8 +35,8 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
 /// or "streams" (all others); empty if it has it.
 std::string_view lacking_part(const Graph& graph, const Machine& machine);
 
-/// A warning for the regions of streams (each has a graph) of a program on a machine that has none;
-/// empty if there is nothing to warn of.
+/// A warning for the regions of streams (lowered or not) of a program on a machine that has no
+/// units for them; empty if there is nothing to warn of.
 std::string lacking_streams(const Program& program, const Machine& machine);
 
 /// What does not fit the machine, or it lacks, and what would; empty if all does.

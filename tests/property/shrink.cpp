@@ -278,7 +278,7 @@ void add_blocks(Program& program, uint64_t seed) {
   arguments.add("block-all", std::to_string(2 + random.below(2)));
   PassLog log;
   try {
-    Program blocked = find_pass("block").run(program, arguments, log);
+    Program blocked = run_pass(find_pass("block"), program, arguments, log);
     for (size_t r = 0; r < blocked.regions.size(); ++r) lower_region(blocked, r);
     program = std::move(blocked);
   } catch (const Error&) {

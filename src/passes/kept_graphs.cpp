@@ -1,0 +1,164 @@
+#include "passes/kept_graphs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "graph/fingerprint.h"
+#include "ir/names.h"
+#include "lower/lower.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::set<TensorId> results_of(const Region& region) {
+  std::set<TensorId> results;
+  for (const Statement& s : region.statements) results.insert(s.result);
+  return results;
+}
+
+/// Tensors that a region's statements or graph name.
+std::set<TensorId> tensors_of(const Region& region) {
+  std::set<TensorId> tensors = results_of(region);
+  for (const Statement& s : region.statements) {
+    for (const Expr& expr : s.nodes) {
+      if (expr.kind == Expr::Kind::access) tensors.insert(expr.tensor);
+    }
+  }
+  if (!region.graph) return tensors;
+  for (const Node& node : region.graph->nodes) {
+    if (node.tensor >= 0) tensors.insert(node.tensor);
+  }
+  return tensors;
+}
+
+class Keeper {
+ public:
+  Keeper(const Program& before, Program after, const GraphRules& rules, PassLog& log)
+      : before_(before), after_(std::move(after)), rules_(rules), log_(log) {}
+
+  Program run() {
+    for (size_t r = 0; r < before_.regions.size(); ++r) {
+      if (before_.regions[r].graph) answer_for(r);
+    }
+    return std::move(after_);
+  }
+
+ private:
+  void answer_for(size_t r) {
+    const Region& old = before_.regions[r];
+    Region* same = successor(old);
+    if (same != nullptr && same->graph && fingerprint(*same->graph) == fingerprint(*old.graph)) {
+      return;
+    }
+    const std::string name = "@" + quote_if_needed(old.name);
+    if (rules_.drop && !old.statements.empty()) {
+      log_.note(fmt::format("dropped the graph of region {}", name));
+      if (same != nullptr && old.graph->tiles) same->plan.clear();
+      return;
+    }
+    const std::string why = why_not_again(r);
+    if (why.empty()) {
+      if (same != nullptr && !same->graph && lowers_as(*same, old)) {
+        same->graph = old.graph;
+        same->plan = old.plan;
+      } else if (same == nullptr || !same->graph) {
+        log_.note(fmt::format("dropped the graph of region {}: lowering makes a new one", name));
+      }
+      return;
+    }
+    if (rules_.requested || same == nullptr || !tensors_unchanged(old)) refuse(old, name, why);
+    log_.note(fmt::format("region {} is left as it is: {}", name, why));
+    const std::string kept = same->name;
+    *same = old;
+    same->name = kept;
+  }
+
+  /// The region that computes the same and nothing else; null if there is none.
+  Region* successor(const Region& old) {
+    const std::set<TensorId> wanted = results_of(old);
+    for (Region& region : after_.regions) {
+      const std::set<TensorId> found = results_of(region);
+      const bool all = std::includes(found.begin(), found.end(), wanted.begin(), wanted.end());
+      if (wanted.empty() ? region.name == old.name : all && !others_in(found, wanted)) {
+        return &region;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Whether a region has results of other regions; copies that a pass made do not count.
+  bool others_in(const std::set<TensorId>& found, const std::set<TensorId>& wanted) const {
+    const auto made = [&](TensorId t) { return static_cast<size_t>(t) >= before_.tensors.size(); };
+    return std::any_of(found.begin(), found.end(),
+                       [&](TensorId t) { return wanted.count(t) == 0 && !made(t); });
+  }
+
+  /// Whether lowering gives a region, as the pass left it, the graph that it had.
+  bool lowers_as(const Region& region, const Region& old) const {
+    const auto r = static_cast<size_t>(&region - after_.regions.data());
+    return lowered_fingerprint(after_, r) == fingerprint(*old.graph);
+  }
+
+  static std::optional<uint64_t> lowered_fingerprint(const Program& program, size_t r) {
+    try {
+      return fingerprint(lower_region(program, r));
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return std::nullopt;
+    }
+  }
+
+  /// Why lowering would not give the graph that the region has; empty if it would.
+  std::string why_not_again(size_t r) const {
+    const Region& old = before_.regions[r];
+    if (old.graph->tiles) return "its graph is planned by fuseflow-cluster";
+    if (old.statements.empty()) return "it has only a graph";
+    if (lowered_fingerprint(before_, r) == fingerprint(*old.graph)) return "";
+    return "its graph is not the one that its statements and schedule give";
+  }
+
+  bool tensors_unchanged(const Region& old) const {
+    const std::set<TensorId> tensors = tensors_of(old);
+    return std::all_of(tensors.begin(), tensors.end(), [&](TensorId t) {
+      const Tensor& then = before_.tensors[static_cast<size_t>(t)];
+      const Tensor& now = after_.tensors[static_cast<size_t>(t)];
+      return then.format == now.format && then.type == now.type && then.role == now.role &&
+             then.placement == now.placement;
+    });
+  }
+
+  [[noreturn]] void refuse(const Region& old, const std::string& name,
+                           const std::string& why) const {
+    std::string instead = fmt::format(
+        "--drop-graphs, which lets it go, or a program without it: `graph {{ .. }}` deleted");
+    if (old.graph->tiles) {
+      instead = fmt::format(
+          "fuseflow-{} before fuseflow-cluster, or --drop-graphs, which lets the "
+          "plan go",
+          rules_.pass);
+    }
+    if (old.statements.empty()) instead = "a region with statements";
+    throw Error(ExitCode::rejected, old.where,
+                fmt::format("{} would change region {}, but {}; expected {}", rules_.pass, name,
+                            why, instead));
+  }
+
+  const Program& before_;
+  Program after_;
+  const GraphRules& rules_;
+  PassLog& log_;
+};
+
+}  // namespace
+
+Program with_kept_graphs(const Program& before, Program after, const GraphRules& rules,
+                         PassLog& log) {
+  return Keeper(before, std::move(after), rules, log).run();
+}
+
+}  // namespace fuseflow
