@@ -195,6 +195,11 @@ std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
           {"cycles", std::to_string(best.measure.measured.cycles)}};
 }
 
+/// What reduced measurements were multiplied by: only then is `cycles` not what the region takes.
+void note_scale(std::vector<std::pair<std::string, std::string>>& notes, const MeasuredPlan& best) {
+  if (best.measure.scale > 1) notes.emplace_back("scale", std::to_string(best.measure.scale));
+}
+
 /// Separate kernels with the elementwise work in the products' stores are what a library would run;
 /// they are no graph of tiles yet, so the plan stays, but not without a word.
 void warn_if_folded_wins(const Options& o, const std::string& label, const Chain& chain,
@@ -234,8 +239,9 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
   const RankedPlan& plan = best->plan;
-  if (!attach_plan(program, found, plan_notes(chain, machine, *best),
-                   graph_of(plan.plan, plan.analysis))) {
+  std::vector<std::pair<std::string, std::string>> notes = plan_notes(chain, machine, *best);
+  note_scale(notes, *best);
+  if (!attach_plan(program, found, notes, graph_of(plan.plan, plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   report(Severity::note,
@@ -249,10 +255,24 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   return true;
 }
 
+void explain_refused(const Program& program, const std::vector<RefusedChain>& refused) {
+  constexpr size_t kMost = 20;
+  for (size_t i = 0; i < std::min(refused.size(), kMost); ++i) {
+    report(Severity::note, fmt::format("the product %{} ends no chain: {}",
+                                       program.tensors[static_cast<size_t>(refused[i].tensor)].name,
+                                       refused[i].why));
+  }
+  if (refused.size() > kMost) {
+    report(Severity::note, fmt::format("and {} more products", refused.size() - kMost));
+  }
+}
+
 /// The filter: plans every chain of a program. --explain and --plans show the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = parse_program(read_source(o.filter.input));
-  std::vector<FoundChain> chains = find_chains(program);
+  std::vector<RefusedChain> refused;
+  std::vector<FoundChain> chains = find_chains(program, &refused);
+  if (o.verbose || chains.empty()) explain_refused(program, refused);
   const auto work = [](const FoundChain& f) {
     const Extents& s = f.chain.size;
     return static_cast<double>(s[Dim::m]) * static_cast<double>(s[Dim::n]) *

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/names.h"
+
 namespace fuseflow::cluster {
 namespace {
 
@@ -39,11 +41,17 @@ std::optional<BuiltForm> FormBuilder::build(const Statement& e,
   made_.clear();
   k_digits_.clear();
   n_digits_.clear();
+  why_.clear();
   try {
     return build_all(e, tail);
-  } catch (const Refused&) {
+  } catch (const Refused& refused) {
+    why_ = refused.why;
     return std::nullopt;
   }
+}
+
+std::string FormBuilder::text_of(TensorId tensor) const {
+  return "%" + quote_if_needed(program_.tensors[static_cast<size_t>(tensor)].name);
 }
 
 BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Statement*>& tail) {
@@ -63,14 +71,15 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
   }
   built_.members.insert(last.result);
   last_tree(last, static_cast<int32_t>(last.nodes.size()) - 1, binding);
-  if (!second_) throw Refused{};
+  if (!second_) refuse("");
   second_product();
   for (const FormNode& node : built_.form.last) {
     if (node.kind != FormNode::Kind::load) continue;
     const std::set<int> digits = digits_of(node.access);
     const bool vector = only(digits, {Dim::l});
     if (digits.empty() || !only(digits, {Dim::m, Dim::l}) || (!vector && only(digits, {Dim::m}))) {
-      throw Refused{};
+      refuse(fmt::format("{}, added to it, is neither a row nor of its size",
+                         text_of(node.access.tensor)));
     }
     ++(vector ? built_.last_vectors : built_.last_tensors);
   }
@@ -94,14 +103,14 @@ int64_t FormBuilder::extent_of_index(const Statement& s, IndexId index) const {
       }
     }
   }
-  throw Refused{};
+  refuse("a loop has no known extent");
 }
 
 int FormBuilder::new_digit(const Statement& s, IndexId index, Dim dim) {
   FormDigit digit;
   digit.extent = extent_of_index(s, index);
   digit.dim = dim;
-  if (digit.extent < 1) throw Refused{};
+  if (digit.extent < 1) refuse("a loop has no steps");
   const std::string base = s.indices[static_cast<size_t>(index)].name;
   digit.name = base;
   const auto taken = [&](const FormDigit& other) { return other.name == digit.name; };
@@ -118,11 +127,15 @@ FormBuilder::Binding FormBuilder::bind_results(const Statement& s,
                                                const std::vector<Affine>& subscripts) const {
   Binding binding;
   for (size_t d = 0; d < s.result_indices.size(); ++d) {
-    if (!is_plain(subscripts[d])) throw Refused{};
+    if (!is_plain(subscripts[d])) {
+      refuse(fmt::format("{} is not read at plain loops", text_of(s.result)));
+    }
     if (!subscripts[d].terms.empty()) {  // all of the dimension is read
       const auto digit = static_cast<size_t>(subscripts[d].terms[0].first);
       const int64_t shape = program_.tensors[static_cast<size_t>(s.result)].shape[d].value;
-      if (built_.form.digits[digit].extent != shape) throw Refused{};
+      if (built_.form.digits[digit].extent != shape) {
+        refuse(fmt::format("only a part of {} is read", text_of(s.result)));
+      }
     }
     binding[s.result_indices[d]] = subscripts[d];
   }
@@ -138,7 +151,7 @@ FormAccess FormBuilder::access_of(const Expr& node, const Binding& binding) cons
     at.offset = subscript.offset;
     for (const auto& [index, coefficient] : subscript.terms) {
       const auto bound = binding.find(index);
-      if (bound == binding.end()) throw Refused{};
+      if (bound == binding.end()) refuse("a loop is not one of its products'");
       at.offset += coefficient * bound->second.offset;
       for (const auto& [digit, factor] : bound->second.terms) {
         at.terms.emplace_back(digit, coefficient * factor);
@@ -169,7 +182,9 @@ void FormBuilder::require_dense(TensorId tensor) const {
   const Tensor& t = program_.tensors[static_cast<size_t>(tensor)];
   const bool known = std::all_of(t.shape.begin(), t.shape.end(),
                                  [](const Extent& extent) { return extent.known(); });
-  if (!known || !t.format.all_dense()) throw Refused{};
+  if (!known || !t.format.all_dense()) {
+    refuse(fmt::format("{} is not dense, or an extent is not known", text_of(tensor)));
+  }
 }
 
 std::optional<FormBuilder::Product> FormBuilder::product_of(const Statement& s, const Expr& node,
@@ -198,7 +213,7 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       node.constant = expr.constant;
       break;
     case Expr::Kind::apply:
-      if (expr.op != Op::add) throw Refused{};
+      if (expr.op != Op::add) refuse("more than sums follows the second product");
       node.kind = FormNode::Kind::map;
       node.op = expr.op;
       for (const int32_t child : expr.children) {
@@ -207,7 +222,7 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       break;
     case Expr::Kind::reduce: {
       auto product = product_of(s, expr, binding);
-      if (!product || second_) throw Refused{};
+      if (!product || second_) refuse("");
       second_ = std::move(product);
       node.kind = FormNode::Kind::product;
       break;
@@ -217,7 +232,7 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       const Statement* producer =
           tail_tensors_.count(expr.tensor) != 0 ? statement_of_(expr.tensor) : nullptr;
       if (producer != nullptr) {
-        if (!built_.members.insert(expr.tensor).second) throw Refused{};  // E + E
+        if (!built_.members.insert(expr.tensor).second) refuse("it is added to itself");
         return last_tree(*producer, static_cast<int32_t>(producer->nodes.size()) - 1,
                          bind_results(*producer, access.subscripts));
       }
@@ -226,7 +241,7 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       break;
     }
     default:
-      throw Refused{};
+      refuse("");
   }
   return add(built_.form.last, std::move(node));
 }
@@ -244,24 +259,29 @@ void FormBuilder::second_product() {
   }
   const Expr& left = s.nodes[static_cast<size_t>(second_->left)];
   const Expr& right = s.nodes[static_cast<size_t>(second_->right)];
-  if (n_digits_.empty()) throw Refused{};
+  if (n_digits_.empty()) refuse("");
   const ChainForm before = built_.form;
   const std::set<TensorId> members = built_.members;
+  std::string why;
   for (const bool swapped : {false, true}) {
     try {
       if (try_second(swapped ? right : left, swapped ? left : right)) return;
-    } catch (const Refused&) {
+    } catch (const Refused& refused) {
+      if (!refused.why.empty()) why = refused.why;
     }
     built_ = {before, members, {}, false, 0, 0, 0};
     made_.clear();
     k_digits_.clear();
   }
-  throw Refused{};
+  refuse(why);
 }
 
 bool FormBuilder::try_second(const Expr& c, const Expr& d) {
   const Statement* producer = statement_of_(c.tensor);
-  if (producer == nullptr) return false;
+  if (producer == nullptr) {
+    const bool made = program_.tensors[static_cast<size_t>(c.tensor)].role == Role::temporary;
+    refuse(made ? fmt::format("{} is part of another chain", text_of(c.tensor)) : "");
+  }
   const FormAccess c_access = access_of(c, second_->binding);
   built_.form.d = access_of(d, second_->binding);
   const std::set<int> rows = digits_of(c_access);
@@ -270,18 +290,24 @@ bool FormBuilder::try_second(const Expr& c, const Expr& d) {
     const int id = static_cast<int>(digit);
     const bool in_c = rows.count(id) != 0, in_d = columns.count(id) != 0;
     if (n_digits_.count(id) != 0) {
-      if (!in_c || !in_d) return false;
+      if (!in_c || !in_d) refuse("the second product sums over a loop that one operand lacks");
       continue;
     }
-    if (in_c == in_d) return false;
+    if (in_c && in_d) {
+      refuse(
+          fmt::format("both operands of the second product have the loop {} (batches, heads or "
+                      "experts)",
+                      built_.form.digits[digit].name));
+    }
+    if (!in_c && !in_d) refuse("a loop of the result is in neither operand");
     built_.form.digits[digit].dim = in_c ? Dim::m : Dim::l;
   }
   built_.members.insert(c.tensor);
   const int32_t root = first_tree(*producer, static_cast<int32_t>(producer->nodes.size()) - 1,
                                   bind_results(*producer, c_access.subscripts));
-  if (built_.form.b.empty() || built_.form.b.size() > 2 || built_.members.count(d.tensor) != 0) {
-    return false;
-  }
+  if (built_.form.b.empty()) return false;
+  if (built_.form.b.size() > 2) refuse("more than two products make C");
+  if (built_.members.count(d.tensor) != 0) refuse("the second product has C on both sides");
   // The root is the last node, so that maps end with it.
   return root == static_cast<int32_t>(built_.form.first.size()) - 1;
 }
@@ -296,7 +322,10 @@ int32_t FormBuilder::first_tree(const Statement& s, int32_t at, const Binding& b
       return add(built_.form.first, std::move(node));
     case Expr::Kind::reduce: {
       const auto product = product_of(s, expr, binding);
-      if (!product) throw Refused{};
+      if (!product) {
+        refuse(fmt::format("{}, between the two products, is a reduction and no product of tensors",
+                           text_of(s.result)));
+      }
       return first_product(*product);
     }
     case Expr::Kind::access:
@@ -304,7 +333,7 @@ int32_t FormBuilder::first_tree(const Statement& s, int32_t at, const Binding& b
     case Expr::Kind::apply:
       break;
     default:
-      throw Refused{};
+      refuse("");
   }
   node.kind = FormNode::Kind::map;
   node.op = expr.op;
@@ -327,7 +356,12 @@ int32_t FormBuilder::first_access(const Statement&, const Expr& node, const Bind
     ++built_.first_loads;
     return add(built_.form.first, std::move(load));
   }
-  if (producer == nullptr) throw Refused{};
+  if (producer == nullptr) {
+    refuse(
+        fmt::format("{}, between the two products, is no row of C: it is an input, a result "
+                    "or part of another chain",
+                    text_of(node.tensor)));
+  }
   const auto known = made_.find(node.tensor);
   const Binding inner = bind_results(*producer, access.subscripts);
   if (known != made_.end()) return known->second;
@@ -339,13 +373,14 @@ int32_t FormBuilder::first_access(const Statement&, const Expr& node, const Bind
 }
 
 int32_t FormBuilder::first_product(const Product& product) {
-  if (built_.form.b.size() == 2) throw Refused{};
+  if (built_.form.b.size() == 2) refuse("more than two products make C");
   const Statement& s = *product.statement;
   std::vector<int> order;  // of the reduction's loops of more than one step
   for (size_t i = 0; i < product.over.size(); ++i) {
     if (extent_of_index(s, product.over[i]) != 1) order.push_back(static_cast<int>(i));
   }
-  if (order.empty() || order.size() > 4) throw Refused{};
+  if (order.empty() || order.size() > 4)
+    refuse("the first product sums over no loop or over more than four");
   const Expr& left = s.nodes[static_cast<size_t>(product.left)];
   const Expr& right = s.nodes[static_cast<size_t>(product.right)];
   do {
@@ -357,7 +392,10 @@ int32_t FormBuilder::first_product(const Product& product) {
       return add(built_.form.first, std::move(node));
     }
   } while (!k_digits_.empty() && std::next_permutation(order.begin(), order.end()));
-  throw Refused{};
+  refuse(
+      fmt::format("the product in {} is not one of rows by columns (batches, heads or experts), or "
+                  "its operands are themselves products: a third one",
+                  text_of(s.result)));
 }
 
 /// The second branch's loops must be the first one's in some order, so that both read the same A.
@@ -412,7 +450,9 @@ void FormBuilder::check_element_bytes() {
     }
   }
   for (const TensorId tensor : tensors) {
-    if (bytes(tensor) != built_.form.element_bytes) throw Refused{};
+    if (bytes(tensor) != built_.form.element_bytes) {
+      refuse(fmt::format("{} has elements of another size", text_of(tensor)));
+    }
   }
 }
 

@@ -32,8 +32,15 @@ class FormBuilder {
   /// (each the only user of the one before; the last gives the result).
   std::optional<BuiltForm> build(const Statement& e, const std::vector<const Statement*>& tail);
 
+  /// Why the last build gave nothing although there are two products; empty where there are not.
+  const std::string& why() const { return why_; }
+
  private:
-  struct Refused {};
+  struct Refused {
+    std::string why;
+  };
+  [[noreturn]] static void refuse(std::string why) { throw Refused{std::move(why)}; }
+  std::string text_of(TensorId tensor) const;
   using Affine = TileSubscript;
   using Binding = std::map<IndexId, Affine>;
   struct Product {
@@ -70,6 +77,7 @@ class FormBuilder {
   BuiltForm built_;
   std::set<TensorId> tail_tensors_;  ///< E and what sums follow it
   std::optional<Product> second_;
+  std::string why_;
   std::map<TensorId, int32_t> made_;  ///< C's nodes by the tensor they compute
   std::vector<int> k_digits_;
   std::set<int> n_digits_;

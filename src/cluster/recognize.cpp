@@ -24,6 +24,12 @@ class Finder {
     }
   }
 
+  /// Pairs of products that are no chain, by the tensor of the second.
+  std::vector<RefusedChain> take_refused() {
+    std::erase_if(refused_, [&](const RefusedChain& r) { return taken_.count(r.tensor) != 0; });
+    return std::move(refused_);
+  }
+
   std::vector<FoundChain> find() {
     std::vector<FoundChain> found;
     for (const Region& region : program_.regions) {
@@ -55,8 +61,34 @@ class Finder {
       if (built && built->last_vectors <= 1 && built->last_tensors <= 1 && unshared(*built)) {
         return assemble(*built);
       }
-      if (tail.empty()) return std::nullopt;
+      if (!tail.empty()) continue;
+      const std::string why =
+          built ? "more reads what it would keep on chip, or more than a row and a tensor is added"
+                : builder_.why();
+      if (!why.empty() && reads_product(e)) refused_.push_back({e.result, why});
+      return std::nullopt;
     }
+  }
+
+  /// Whether a statement reads, at any distance, what comes of a sum of products.
+  bool reads_product(const Statement& e) const {
+    const auto sums = [](const Expr& node) {
+      return node.kind == Expr::Kind::reduce && node.reduction == Reduction::sum;
+    };
+    std::set<TensorId> seen;
+    std::vector<const Statement*> open{&e};
+    while (!open.empty()) {
+      const Statement& s = *open.back();
+      open.pop_back();
+      if (&s != &e && std::any_of(s.nodes.begin(), s.nodes.end(), sums)) return true;
+      for (const Expr& node : s.nodes) {
+        if (node.kind != Expr::Kind::access || !seen.insert(node.tensor).second) continue;
+        if (const auto at = defined_.find(node.tensor); at != defined_.end()) {
+          open.push_back(at->second);
+        }
+      }
+    }
+    return false;
   }
 
   /// Statements that add to E, each the only user of the one before; a vector and a tensor at most.
@@ -141,6 +173,7 @@ class Finder {
   std::map<TensorId, const Statement*> defined_;
   std::map<TensorId, std::set<TensorId>> users_;
   std::set<TensorId> taken_;
+  std::vector<RefusedChain> refused_;
 };
 
 bool scheduled(const Region& region) {
@@ -151,8 +184,11 @@ bool scheduled(const Region& region) {
 
 }  // namespace
 
-std::vector<FoundChain> find_chains(const Program& program) {
-  return Finder(program).find();
+std::vector<FoundChain> find_chains(const Program& program, std::vector<RefusedChain>* refused) {
+  Finder finder(program);
+  std::vector<FoundChain> found = finder.find();
+  if (refused != nullptr) *refused = finder.take_refused();
+  return found;
 }
 
 bool attach_plan(Program& program, const FoundChain& found,

@@ -18,10 +18,17 @@ struct FoundChain {
   ChainForm form;
 };
 
+/// A product that reads what comes of another one, and why the two are no chain.
+struct RefusedChain {
+  TensorId tensor = -1;  ///< of the second product
+  std::string why;
+};
+
 /// Chains of the program in program order; no statement is in two of them. A chain needs dense
 /// tensors of known shape and one element size, a C that nothing else uses, and for a gated chain
-/// two products of the same A.
-std::vector<FoundChain> find_chains(const Program& program);
+/// two products of the same A. `refused`, when given, receives pairs of products that are no chain.
+std::vector<FoundChain> find_chains(const Program& program,
+                                    std::vector<RefusedChain>* refused = nullptr);
 
 /// Puts the statements of a chain into one region (where E's region was), with `plan` and the
 /// plan's graph on it. False, and nothing changed, when one of its regions is lowered, has a
