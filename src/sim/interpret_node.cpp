@@ -163,15 +163,29 @@ bool NodeRun::need_row(int64_t reference) {
   return true;
 }
 
-void NodeRun::disagree(const std::string& what) const {
+namespace {
+
+/// A node with its inputs, and what is wrong with it.
+std::string described(const Graph& graph, NodeId id, const std::string& what) {
+  const Node& node = graph.nodes[static_cast<size_t>(id)];
   std::string streams;
-  for (const Input& input : node_.inputs) {
+  for (const Input& input : node.inputs) {
     if (input.is_immediate()) continue;
-    streams += (streams.empty() ? "$" : ", $") +
-               context_.graph.streams[static_cast<size_t>(input.stream)].name;
+    streams +=
+        (streams.empty() ? "$" : ", $") + graph.streams[static_cast<size_t>(input.stream)].name;
   }
-  throw Error(ExitCode::internal, fmt::format("node {} ({} of {}): {}", id_,
-                                              node_kind_name(node_.kind), streams, what));
+  return fmt::format("node {} ({} of {}): {}", id, node_kind_name(node.kind), streams, what);
+}
+
+}  // namespace
+
+void NodeRun::refuse(const std::string& what) const {
+  throw Error(ExitCode::rejected,
+              "the graph does not fit its data: " + described(context_.graph, id_, what));
+}
+
+void NodeRun::disagree(const std::string& what) const {
+  throw Error(ExitCode::internal, described(context_.graph, id_, what));
 }
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {

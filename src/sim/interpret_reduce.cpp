@@ -153,7 +153,7 @@ class AccumulateNode final : public NodeRun {
     }
     count_flops(blocks_.volume());
     if (fresh && node_.capacity > 0 && static_cast<int64_t>(entries_.size()) > node_.capacity) {
-      disagree(fmt::format("more than its capacity of {} entries", node_.capacity));
+      refuse(fmt::format("more than its capacity of {} entries", node_.capacity));
     }
     return true;
   }

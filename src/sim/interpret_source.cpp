@@ -194,7 +194,7 @@ class ArrayNode final : public NodeRun {
       if (read && !need_row(out.payload)) return false;
       const auto volume = static_cast<size_t>(shape_.volume);
       if (read && (out.payload + size_t{1}) * volume > storage_->values.size()) {
-        disagree(fmt::format("reference {} is outside of %{}", out.payload, tensor_.name));
+        refuse(fmt::format("reference {} is outside of %{}", out.payload, tensor_.name));
       }
       out = read ? load(out.payload * volume, volume) : constant_token(shape_, tensor_.fill);
     }

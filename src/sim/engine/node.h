@@ -195,7 +195,10 @@ class EngineNode {
     const uint32_t last = used == 0 ? 0 : (used - 1) % most_bursts_ + 1;
     return last + std::min(requested, most_bursts_) <= most_bursts_;
   }
+  /// What only a defect of lowering or of the verifier explains.
   [[noreturn]] void disagree(const std::string& what) const;
+  /// What a graph written by hand can do with some data: it is rejected.
+  [[noreturn]] void refuse(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).
   void check_like(const Batch& a, const Batch& b) const;
 

@@ -161,8 +161,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void check_coordinate(size_t input, uint64_t word) const {
-    if (word >= extents_[input - (value_ - order_)])
-      disagree("a coordinate is outside of its loop");
+    if (word >= extents_[input - (value_ - order_)]) refuse("a coordinate is outside of its loop");
   }
 
   void load_like(size_t input) {
@@ -320,7 +319,7 @@ class AccumulateNode final : public EngineNode {
       }
     });
     if (node_.capacity > 0 && entries > node_.capacity) {
-      disagree(fmt::format("more than its capacity of {} entries", node_.capacity));
+      refuse(fmt::format("more than its capacity of {} entries", node_.capacity));
     }
     close(stop, entries > 0, t);
     if (extra == 0) return;

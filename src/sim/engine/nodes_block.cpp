@@ -131,7 +131,7 @@ class BlockArrayNode final : public TokenNode {
         kernels::references(inputs[0].payload.words(), inputs[0].count);
     const bool none = count_ == 0 && found.absent < elements;
     if (none || found.beyond > std::max<size_t>(count_, 1)) {
-      disagree(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
+      refuse(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
     }
     stats_.read_bytes += (elements - found.absent) * bytes();
   }

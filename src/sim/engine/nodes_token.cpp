@@ -110,7 +110,7 @@ class ArrayNode final : public TokenNode {
     // Stops are references 0, which an empty tensor has not either.
     const bool none = size == 0 && found.absent < elements;
     if (none || found.beyond > std::max<size_t>(size, 1)) {
-      disagree(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
+      refuse(fmt::format("reference {} is outside of %{}", found.beyond - 1, tensor_.name));
     }
     stats_.read_bytes += (elements - found.absent) * element_bytes(tensor_.type);
   }

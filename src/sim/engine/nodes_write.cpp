@@ -381,7 +381,7 @@ class WriteNode final : public EngineNode {
   int64_t place() const {
     int64_t position = above_;
     for (size_t i = 0; i < main_; ++i) {
-      if (coordinates_[i] >= extents_[i]) disagree("a coordinate is outside of the result");
+      if (coordinates_[i] >= extents_[i]) refuse("a coordinate is outside of the result");
       position = position * extents_[i] + coordinates_[i];
     }
     if (position >= kMaxStored) {
@@ -395,7 +395,7 @@ class WriteNode final : public EngineNode {
     if (level_ && stop.closes()) {
       const auto fiber =
           static_cast<size_t>(main_ == 0 ? static_cast<int64_t>(written_.pos.size()) - 1 : place());
-      if (fiber + 1 < written_.pos.size()) disagree("fibers come in another order than stored");
+      if (fiber + 1 < written_.pos.size()) refuse("fibers come in another order than stored");
       const auto end = static_cast<uint32_t>(written_.crd.size());
       written_.pos.resize(fiber + 1, written_.pos.back());
       written_.pos.push_back(end);
