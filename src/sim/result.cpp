@@ -9,8 +9,10 @@
 namespace fuseflow {
 namespace {
 
+/// What a graph written by hand can do with some data.
 [[noreturn]] void misfit(const Tensor& tensor, const std::string& what) {
-  throw Error(ExitCode::internal, fmt::format("writing %{}: {}", tensor.name, what));
+  throw Error(ExitCode::rejected,
+              fmt::format("the graph does not fit its data: writing %{}: {}", tensor.name, what));
 }
 
 Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
@@ -19,7 +21,10 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
     misfit(tensor, fmt::format("{} fibers where the level above has {} positions", pos.size() - 1,
                                parents));
   }
-  if (pos.empty()) misfit(tensor, "a compressed level without a writer");
+  if (pos.empty()) {
+    throw Error(ExitCode::internal,
+                fmt::format("%{}: a compressed level without a writer", tensor.name));
+  }
   pos.resize(static_cast<size_t>(parents + 1), pos.back());
   if (const uint32_t* beyond = find_beyond(crd, extent)) {
     misfit(tensor, fmt::format("coordinate {} of extent {}", *beyond, extent));
