@@ -114,7 +114,8 @@ void expect_finite(DraftProgram& draft) {
 }
 
 /// Marks the inputs that a value is computed from: the constants found depend on their data.
-void mark_inputs(DraftProgram& draft, TensorId tensor) {
+void mark_inputs(DraftProgram& draft, TensorId tensor, std::set<TensorId>& seen) {
+  if (!seen.insert(tensor).second) return;
   const Draft& d = draft.tensors[static_cast<size_t>(tensor)];
   if (d.tensor.role == Role::input) {
     for (InputUse& input : draft.inputs) input.constant |= input.name == d.tensor.name;
@@ -123,7 +124,7 @@ void mark_inputs(DraftProgram& draft, TensorId tensor) {
   for (const DraftStatement& made : draft.statements) {
     if (made.statement.result != tensor) continue;
     for (const Expr& e : made.statement.nodes) {
-      if (e.kind == Expr::Kind::access) mark_inputs(draft, e.tensor);
+      if (e.kind == Expr::Kind::access) mark_inputs(draft, e.tensor, seen);
     }
   }
 }
@@ -252,7 +253,8 @@ void find_masks(DraftProgram& draft, const Softmax& softmax) {
     auto rows = closed_rows(draft, maximum, *scan);
     if (!rows) return;
     draft.closed_rows.push_back(std::move(*rows));
-    for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask);
+    std::set<TensorId> seen;
+    for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask, seen);
   }
   for (FiniteMask& mask : masks) {
     mask.maximum = maximum.result;

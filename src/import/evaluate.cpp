@@ -19,6 +19,20 @@ int64_t wrap(uint64_t v) {
   return static_cast<int64_t>(v);
 }
 
+/// Wraps like numpy; a negative exponent gives the truncated fraction.
+int64_t integer_power(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    return base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  }
+  uint64_t result = 1;
+  auto square = static_cast<uint64_t>(base);
+  for (; exponent > 0; exponent /= 2, square *= square) {
+    if (exponent % 2 == 1) result *= square;
+  }
+  return wrap(result);
+}
+
 /// Integer semantics of the operators (ONNX: division truncates, mod follows the divisor's sign).
 int64_t evaluate_integer(Op op, const int64_t* x) {
   const auto ua = static_cast<uint64_t>(x[0]);
@@ -55,10 +69,8 @@ int64_t evaluate_integer(Op op, const int64_t* x) {
       const int64_t r = x[0] % x[1];
       return r != 0 && (r < 0) != (x[1] < 0) ? r + x[1] : r;
     }
-    case Op::pow: {
-      const double p = std::pow(static_cast<double>(x[0]), static_cast<double>(x[1]));
-      return std::fabs(p) < 9e18 ? static_cast<int64_t>(p) : 0;
-    }
+    case Op::pow:
+      return integer_power(x[0], x[1]);
     case Op::min:
       return std::min(x[0], x[1]);
     case Op::max:
@@ -160,7 +172,7 @@ class Evaluator {
     row.resize(static_cast<size_t>(width_));
     switch (node.kind) {
       case Expr::Kind::constant:
-        std::fill(row.begin(), row.end(), static_cast<T>(node.constant));
+        std::fill(row.begin(), row.end(), number(node.constant));
         break;
       case Expr::Kind::coordinate:
         for (int64_t i = 0; i < width_; ++i) {
@@ -207,10 +219,18 @@ class Evaluator {
     }
   }
 
+  static T number(float value) {
+    if constexpr (std::is_same_v<T, float>)
+      return value;
+    else
+      return integer_of(value);
+  }
+
   static T load(const HostTensor& tensor, int64_t at) {
-    if (tensor.sparse) return static_cast<T>(tensor.sparse_at(at));
-    if (tensor.integral()) return static_cast<T>(tensor.ints[static_cast<size_t>(at)]);
-    return static_cast<T>(tensor.floats[static_cast<size_t>(at)]);
+    if constexpr (std::is_same_v<T, float>)
+      return tensor.as_float(at);
+    else
+      return tensor.as_int(at);
   }
 
   void apply(const Expr& node, std::vector<T>& row) {
@@ -292,19 +312,10 @@ int64_t evaluation_steps(const View& value) {
 }
 
 HostPtr evaluate_value(const View& value, const ConstantLookup& constants) {
-  if (integer_domain(value, constants)) {
-    return host_ints(Evaluator<int64_t>(value, constants).run(), value.shape(), value.type);
-  }
-  std::vector<float> floats = Evaluator<float>(value, constants).run();
-  if (!HostTensor::is_integral(value.type)) return host_floats(std::move(floats), value.shape());
-  std::vector<int64_t> ints;
-  ints.reserve(floats.size());
-  for (const float v : floats) {
-    const bool small = std::fabs(v) < 9.2e18F;  // false for NaN
-    ints.push_back(value.type == ElementType::boolean ? v != 0
-                   : small                            ? static_cast<int64_t>(v)
-                                                      : 0);
-  }
+  if (!integer_domain(value, constants))
+    return host_values(Evaluator<float>(value, constants).run(), value.shape(), value.type);
+  std::vector<int64_t> ints = Evaluator<int64_t>(value, constants).run();
+  for (int64_t& v : ints) v = narrowed(v, value.type);
   return host_ints(std::move(ints), value.shape(), value.type);
 }
 

@@ -54,7 +54,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
   if (root.op != Op::add && root.op != Op::sub) return std::nullopt;
   for (const size_t c : {size_t{1}, size_t{0}}) {
     const HostTensor* bias = values_of(draft, child(c));
-    if (bias == nullptr || bias->sparse || (root.op == Op::sub && c == 0)) continue;
+    if (bias == nullptr || bias->sparse() || (root.op == Op::sub && c == 0)) continue;
     float extreme = 0;
     for (int64_t i = 0; i < bias->size(); ++i) {
       const float v = root.op == Op::add ? bias->as_float(i) : -bias->as_float(i);
@@ -104,10 +104,11 @@ std::optional<float> scale_of(const Statement& s, size_t c) {
 
 /// Adds the masks at and before `value`, whose dimensions are the scores' `dims`.
 void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& dims, float scale,
-             std::vector<FiniteMask>& found) {
+             std::vector<FiniteMask>& found, int depth = 0) {
   constexpr size_t kMaxMasks = 4;
+  constexpr int kMaxDepth = 64;  // a mask is a few statements before its softmax
   const Statement* s = maker(draft, value);
-  if (s == nullptr || found.size() == kMaxMasks) return;
+  if (s == nullptr || found.size() == kMaxMasks || depth == kMaxDepth) return;
   if (auto mask = finite_mask(draft, *s)) {
     mask->masked *= scale;
     mask->dims = dims;
@@ -130,7 +131,7 @@ void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& 
           std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
       inner[d] = dims[static_cast<size_t>(at - s->result_indices.begin())];
     }
-    if (plain) collect(draft, e.tensor, inner, scale * *factor, found);
+    if (plain) collect(draft, e.tensor, inner, scale * *factor, found, depth + 1);
   }
 }
 

@@ -7,8 +7,10 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ops/op.h"
@@ -34,42 +36,71 @@ struct Survey {
   bool nan = false;
 };
 
-/// Row-major values. Floating types are kept as f32, integers and booleans as i64.
-struct HostTensor {
-  ElementType type = ElementType::f32;
-  std::vector<int64_t> shape;
-  Buffer<float> floats;
-  std::vector<int64_t> ints;
-  /// Sparse: `floats` holds the values at these row-major positions (ascending), all others are 0.
-  /// Made by host_sparse, for matrices that select and for large sparse initializers.
+/// Sparse values: `values` at these row-major positions (ascending), all others are 0.
+struct HostEntries {
   std::vector<int64_t> positions;
-  bool sparse = false;
-  /// What survey_of() found (see survey.h), so that large weights are read once. Of a constant
-  /// only.
+  Buffer<float> values;
+};
+
+/// Row-major values of a tensor, made once and then read only. Floating types are kept as f32,
+/// integers and booleans as i64, sparse tensors of any type as entries. A wrong payload cannot be
+/// read: as_float() and as_int() convert from whatever is there, and the accessors of one payload
+/// throw Error(internal) when there is another.
+class HostTensor {
+ public:
+  using Payload = std::variant<Buffer<float>, std::vector<int64_t>, HostEntries>;
+
+  /// Throws Error(internal) unless the payload is of the type's kind and has the shape's size.
+  HostTensor(ElementType type, std::vector<int64_t> shape, Payload payload);
+
+  ElementType type;
+  std::vector<int64_t> shape;
+  /// What survey_of() found (see survey.h), so that large weights are read once.
   mutable std::optional<Survey> surveyed;
 
   bool integral() const { return is_integral(type); }
-  int64_t size() const {
-    if (sparse) return element_count(shape);
-    return static_cast<int64_t>(integral() ? ints.size() : floats.size());
-  }
-  float as_float(int64_t i) const {
-    if (sparse) return sparse_at(i);
-    return integral() ? static_cast<float>(ints[static_cast<size_t>(i)])
-                      : floats[static_cast<size_t>(i)];
-  }
-  float sparse_at(int64_t i) const;
+  bool sparse() const { return std::holds_alternative<HostEntries>(payload_); }
+  int64_t size() const { return size_; }
+
+  /// Element i in row-major order; integers are rounded to the nearest float.
+  float as_float(int64_t i) const;
+  /// The same as an integer: see integer_of().
+  int64_t as_int(int64_t i) const;
+  /// All elements as integers.
+  std::vector<int64_t> as_ints() const;
+
+  const Buffer<float>& floats() const;       ///< of a dense tensor of a floating type
+  const std::vector<int64_t>& ints() const;  ///< of a dense tensor of an integer type or bool
+  const HostEntries& entries() const;        ///< of a sparse tensor
+
+  /// The same values in another shape of as many elements.
+  std::shared_ptr<const HostTensor> reshaped(std::vector<int64_t> new_shape) const;
+
   static bool is_integral(ElementType type) {
     return type == ElementType::i32 || type == ElementType::i64 || type == ElementType::u8 ||
            type == ElementType::boolean;
   }
+
+ private:
+  Payload payload_;
+  int64_t size_ = 0;
 };
 
 using HostPtr = std::shared_ptr<const HostTensor>;
 
+/// ONNX's Cast of a float to an integer: truncated; what i64 cannot hold becomes its nearest
+/// extreme, NaN becomes 0 (ONNX leaves both open).
+int64_t integer_of(float value);
+
+/// `value` as an element of an integer type or bool: non-zero is true, and i32 and u8 wrap.
+int64_t narrowed(int64_t value, ElementType type);
+
 HostPtr host_ints(std::vector<int64_t> values, std::vector<int64_t> shape,
                   ElementType type = ElementType::i64);
-HostPtr host_floats(std::vector<float> values, std::vector<int64_t> shape);
+HostPtr host_floats(Buffer<float> values, std::vector<int64_t> shape,
+                    ElementType type = ElementType::f32);
+/// Integer or floating values by `type`, converted from floats by integer_of() and narrowed().
+HostPtr host_values(std::vector<float> values, std::vector<int64_t> shape, ElementType type);
 /// A mostly zero tensor from (position, value) pairs in any order; values at equal positions add
 /// up.
 HostPtr host_sparse(std::vector<std::pair<int64_t, float>> entries, std::vector<int64_t> shape,

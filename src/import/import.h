@@ -38,6 +38,7 @@ std::string inspect_text(const std::string& path, const ImportOptions& options);
 std::string inspect_json(const std::string& path, const ImportOptions& options);
 
 /// Makes `onnx(...)` sources readable (tensor/source.h); called by every tool that loads tensors.
+/// Forgets the models that were read before.
 void register_onnx_sources();
 
 }  // namespace fuseflow

@@ -12,6 +12,7 @@
 #include "import/indices.h"
 #include "import/registry.h"
 #include "import/settle.h"
+#include "import/signature.h"
 #include "import/survey.h"
 #include "support/error.h"
 
@@ -27,7 +28,7 @@ std::string shown(const std::string& name) {
 std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants) {
   if (node.kind != Expr::Kind::access) return std::nullopt;
   const HostTensor* data = constants(node.tensor);
-  if (data == nullptr || data->size() == 0 || data->sparse) return std::nullopt;
+  if (data == nullptr || data->size() == 0 || data->sparse()) return std::nullopt;
   for (const Subscript& s : node.subscripts) {
     if (!s.is_plain() && !(s == Subscript{})) return std::nullopt;  // may read out of range
   }
@@ -96,18 +97,20 @@ const View& Importer::value(const std::string& name) const {
 }
 
 bool Importer::is_constant(const View& value) const {
-  return std::all_of(value.nodes.begin(), value.nodes.end(), [&](const Expr& node) {
+  const auto known = [&](const Expr& node) {
     return node.kind != Expr::Kind::access || constant(node.tensor) != nullptr;
-  });
+  };
+  return std::all_of(value.nodes.begin(), value.nodes.end(), known) || value.size() == 0;
 }
 
 HostPtr Importer::host(const View& value) const {
+  if (value.size() == 0) return host_values({}, value.shape(), value.type);
   if (!is_constant(value) || value.size() > kMaxFoldedElements ||
       evaluation_steps(value) > kMaxFoldedSteps) {
     return nullptr;
   }
   const bool sparse = std::any_of(value.nodes.begin(), value.nodes.end(), [&](const Expr& node) {
-    return node.kind == Expr::Kind::access && constant(node.tensor)->sparse;
+    return node.kind == Expr::Kind::access && constant(node.tensor)->sparse();
   });
   if (sparse && evaluation_steps(value) > kMaxSparseSteps) return nullptr;
   const Expr* access = value.plain_access();
@@ -115,7 +118,7 @@ HostPtr Importer::host(const View& value) const {
     const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
     const View whole = whole_tensor(access->tensor, value.type, draft.shape);
     if (whole.nodes == value.nodes && whole.dims == value.dims && draft.data->type == value.type &&
-        !draft.data->sparse)
+        !draft.data->sparse())
       return draft.data;
   }
   return evaluate_value(value, [this](TensorId id) { return constant(id); });
@@ -129,7 +132,7 @@ std::string Importer::fresh_name(const std::string& wanted) {
 }
 
 View Importer::add_constant(const std::string& name, HostPtr data, const std::string& initializer) {
-  if (initializer.empty() && !data->sparse) folded_elements_ += data->size();
+  if (initializer.empty() && !data->sparse()) folded_elements_ += data->size();
   if (folded_elements_ > kMaxFoldedTotal) {
     throw Error(
         ExitCode::rejected, Location{model_.path},
@@ -169,7 +172,20 @@ void Importer::mark_activation(const View& view) {
   }
 }
 
+void Importer::set_value(const std::string& name, View value) {
+  if (value.size() != 0) {
+    values_[name] = std::move(value);
+    return;
+  }
+  const Expr* access = value.plain_access();
+  const bool whole = access != nullptr && constant(access->tensor) != nullptr &&
+                     constant(access->tensor)->shape == value.shape() &&
+                     constant(access->tensor)->type == value.type;
+  values_[name] = whole ? std::move(value) : add_constant(name, host(value));
+}
+
 View Importer::define(const std::string& name, View value, int group) {
+  if (value.size() == 0) return add_constant(name, host(value));
   coalesce(value);
   const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal;
   HostPtr folded = is_activation(value) || !affordable ? nullptr : host(value);
@@ -178,11 +194,6 @@ View Importer::define(const std::string& name, View value, int group) {
     View result = add_constant(name, std::move(folded));
     draft_.tensors.back().from_input = bound;
     return result;
-  }
-  if (value.size() == 0) {
-    throw Error(ExitCode::rejected, Location{model_.path},
-                fmt::format("value '{}' has a dimension of extent 0 (shape [{}])", shown(name),
-                            fmt::join(value.shape(), ",")));
   }
   return append(name, std::move(value), group);
 }
@@ -285,6 +296,19 @@ RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const
   return read_raw(source, expected, load);
 }
 
+void Importer::check_integers(const OnnxPort& port, const RawTensor& raw) const {
+  if (!raw.integers.empty()) return;
+  const std::span<const float> values = raw.sparse() ? std::span(std::get<Coo>(raw.data).values)
+                                                     : std::get<Buffer<float>>(raw.data).span();
+  const auto wrong = std::find_if(values.begin(), values.end(),
+                                  [](float v) { return static_cast<float>(integer_of(v)) != v; });
+  if (wrong == values.end()) return;
+  throw Error(ExitCode::rejected, Location{model_.path},
+              fmt::format("--bind {}: the model expects integers ({}), but the data has the value "
+                          "{}; expected whole numbers, e.g. values=int(0,9) of a generator",
+                          shown(port.name), element_name(port.type), *wrong));
+}
+
 void Importer::bind_input(const OnnxPort& port) {
   Draft draft;
   draft.tensor.name = fresh_name(port.name);
@@ -303,34 +327,26 @@ void Importer::bind_input(const OnnxPort& port) {
   draft.bound_shape = draft.shape;
   draft.pinned = options_.formats.contains(port.name);
   const bool integral = HostTensor::is_integral(port.type) && port.type != ElementType::boolean;
-  const bool empty = std::count(draft.shape.begin(), draft.shape.end(), 0) > 0;
-  if (empty && !integral) {
-    throw Error(ExitCode::rejected, Location{model_.path},
-                fmt::format("input '{}' has a dimension of extent 0 (shape [{}])", shown(port.name),
-                            fmt::join(draft.shape, ",")));
-  }
   draft.tensor.format = default_format(raw);
   draft.density = raw.density();
-  HostTensor scanned;
-  if (raw.sparse()) {
+  if (integral) check_integers(port, raw);
+  if (element_count(draft.shape) == 0) {
+    // Nothing is computed from nothing but constants: no statement reads it.
+    draft.data = host_values({}, draft.shape, port.type);
+  } else if (raw.sparse()) {
     draft.tensor.source.nnz = raw.present();
-    scanned.floats = std::get<Coo>(raw.data).values;
     draft.values = host_entries(std::get<Coo>(raw.data));
-    draft.tensor.facts = both(facts_of(scanned), facts_of_constant(0));
+    draft.tensor.facts = facts_of(*draft.values);
   } else {
-    scanned.floats = std::get<Buffer<float>>(raw.data);
-    scanned.shape = draft.shape;
-    draft.tensor.facts = facts_of(scanned);
-    draft.values = std::make_shared<const HostTensor>(scanned);
+    const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
+    draft.values = host_floats(floats, draft.shape);
+    draft.tensor.facts = facts_of(*draft.values);
     // Integers are indices and shapes; a single number is a parameter. Both are constants.
     if (integral) {
-      draft.data = host_ints(raw.integers, draft.shape, port.type);
-      if (raw.integers.empty()) {
-        draft.data =
-            host_ints({scanned.floats.begin(), scanned.floats.end()}, draft.shape, port.type);
-      }
+      draft.data = raw.integers.empty() ? host_values(floats.to_vector(), draft.shape, port.type)
+                                        : host_ints(raw.integers, draft.shape, port.type);
     } else if (draft.shape.empty() && port.type != ElementType::boolean) {
-      draft.data = std::make_shared<const HostTensor>(scanned);
+      draft.data = host_floats(floats, draft.shape, port.type);
     }
   }
   draft.from_input = draft.data != nullptr;
@@ -411,6 +427,9 @@ void Importer::convert_nodes() {
     const OnnxNode& node = model_.nodes[n];
     NodeImport view(*this, node, groups_[n]);
     try {
+      const std::string fault =
+          signature_fault(node, [this](const std::string& name) { return value(name).type; });
+      if (!fault.empty()) throw Error(ExitCode::rejected, fault);
       find_operator(node.op)->convert(view);
     } catch (const Error& error) {
       if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
@@ -470,8 +489,8 @@ std::optional<double> Importer::density(const std::string& name, float fill) con
   if (data == nullptr) return found->second.density;
   if (data->size() == 0) return 1.0;
   int64_t present = 0;
-  if (data->sparse) {
-    present = fill == 0 ? static_cast<int64_t>(data->positions.size()) : data->size();
+  if (data->sparse()) {
+    present = fill == 0 ? static_cast<int64_t>(data->entries().positions.size()) : data->size();
     return static_cast<double>(present) / static_cast<double>(data->size());
   }
   for (int64_t i = 0; i < data->size(); ++i) present += data->as_float(i) != fill;

@@ -31,7 +31,9 @@ class Importer {
   // --- for operators ---
   bool has_value(const std::string& name) const { return values_.contains(name); }
   const View& value(const std::string& name) const;
-  void set_value(const std::string& name, View value) { values_[name] = std::move(value); }
+  /// A value without elements becomes a constant: no statement is made of it (but to be a result),
+  /// and no view of it has extents to divide by.
+  void set_value(const std::string& name, View value);
   const HostTensor* constant(TensorId id) const {
     return draft_.tensors[static_cast<size_t>(id)].data.get();
   }
@@ -62,6 +64,8 @@ class Importer {
  private:
   void bind_inputs();
   void bind_input(const OnnxPort& port);
+  /// Refuses data with a fraction for an integer input.
+  void check_integers(const OnnxPort& port, const RawTensor& raw) const;
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
   void check_bindings() const;
   void check_operators() const;

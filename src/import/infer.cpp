@@ -229,7 +229,7 @@ void settle_input(Program& program, const DraftProgram& draft, size_t at) {
   const Draft& d = draft.tensors[at];
   Tensor& tensor = program.tensors[at];
   const auto rank = static_cast<int>(d.shape.size());
-  if (d.pinned || d.data || !d.values || d.values->sparse || rank < 2) return;
+  if (d.pinned || d.data || !d.values || d.values->sparse() || rank < 2) return;
   const FillChoice choice =
       choose_fill(*d.values, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
   if (!choice.mask || choice.density > kMaskDensity) return;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/sparsity.h"
+
 namespace fuseflow {
 
 namespace {
@@ -14,6 +16,25 @@ std::vector<int64_t> atom_extents(const View& value, size_t dim) {
   for (const IndexId atom : value.dims[dim])
     result.push_back(value.atoms[static_cast<size_t>(atom)]);
   return result;
+}
+
+/// The tree below `root`, without what nothing uses (the body of a reduction over nothing).
+std::vector<Expr> reachable(const std::vector<Expr>& nodes, int32_t root) {
+  std::vector<bool> used(static_cast<size_t>(root) + 1, false);
+  used.back() = true;
+  for (size_t n = used.size(); n-- > 0;) {  // parents before children
+    if (!used[n]) continue;
+    for (const int32_t child : nodes[n].children) used[static_cast<size_t>(child)] = true;
+  }
+  std::vector<Expr> kept;
+  std::vector<int32_t> moved(used.size());
+  for (size_t n = 0; n < used.size(); ++n) {
+    if (!used[n]) continue;
+    moved[n] = static_cast<int32_t>(kept.size());
+    kept.push_back(nodes[n]);
+    for (int32_t& child : kept.back().children) child = moved[static_cast<size_t>(child)];
+  }
+  return kept;
 }
 
 }  // namespace
@@ -169,6 +190,10 @@ int32_t Kernel::reduce(Reduction reduction, const std::vector<int>& labels, int3
     node.over.insert(node.over.end(), indices_[label].begin(), indices_[label].end());
   }
   if (node.over.empty()) return body;  // over extents of 1 only
+  for (const IndexId index : node.over) {
+    if (extents_[static_cast<size_t>(index)] == 0)
+      return constant(reduced_fill(reduction, 0, 0));  // of nothing
+  }
   nodes_.push_back(std::move(node));
   return static_cast<int32_t>(nodes_.size()) - 1;
 }
@@ -193,6 +218,7 @@ int32_t Kernel::coordinate(int label) {
   align();
   int32_t sum = -1;
   int64_t inner = extent(label);
+  if (inner == 0) return constant(0);
   for (const IndexId index : indices_[label]) {
     inner /= extents_[static_cast<size_t>(index)];
     Expr node;
@@ -228,8 +254,7 @@ View Kernel::result(const std::vector<int>& labels, int32_t root, ElementType ty
   for (const int label : labels) {
     value.dims.push_back(label < 0 ? std::vector<IndexId>{} : indices_[label]);
   }
-  nodes_.resize(static_cast<size_t>(root) + 1);
-  value.nodes = std::move(nodes_);
+  value.nodes = reachable(nodes_, root);
   return value;
 }
 

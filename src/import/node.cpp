@@ -53,13 +53,12 @@ HostPtr NodeImport::constant_input(int i, const char* role) const {
 
 std::vector<int64_t> NodeImport::ints_input(int i, const char* role) const {
   const HostPtr data = constant_input(i, role);
-  if (data->integral()) return data->ints;
-  std::vector<int64_t> result;
-  for (const float v : data->floats) {
-    if (!(v > -9e18F && v < 9e18F)) reject(fmt::format("{} (input {}) is not an integer", role, i));
-    result.push_back(static_cast<int64_t>(v));
+  for (int64_t e = 0; !data->integral() && e < data->size(); ++e) {
+    const float v = data->as_float(e);
+    if (static_cast<float>(integer_of(v)) == v) continue;
+    reject(fmt::format("{} (input {}) must be integers, but element {} is {}", role, i, e, v));
   }
-  return result;
+  return data->as_ints();
 }
 
 const OnnxAttribute* NodeImport::attribute(const std::string& name) const {
@@ -226,32 +225,21 @@ View NodeImport::simple(View value, const std::string& suffix) {
 
 View NodeImport::reshaped(const View& value, const std::vector<int64_t>& shape) {
   View view = value;
-  if (value.size() == 0) {
-    const HostPtr data = importer_.host(value);
-    if (!data) reject("a tensor with a dimension of extent 0");
-    auto copy = std::make_shared<HostTensor>(*data);
-    copy->shape = shape;
-    return importer_.add_constant(node_.outputs[0], copy);
+  if (value.size() != element_count(shape)) {
+    reject(fmt::format("an operand has shape [{}], expected one of as many elements as [{}]",
+                       fmt::join(value.shape(), ","), fmt::join(shape, ",")));
   }
-  if (reshape(view, shape)) return view;
-  if (HostPtr data = importer_.host(value)) {
-    auto copy = std::make_shared<HostTensor>(*data);
-    copy->shape = shape;
-    return importer_.add_constant(node_.outputs[0], copy);
-  }
+  if (value.size() != 0 && reshape(view, shape)) return view;
+  if (const HostPtr data = importer_.host(value))
+    return importer_.add_constant(node_.outputs[0], data->reshaped(shape));
   return regrouped(value, shape, "regrouped");
 }
 
 View NodeImport::sliced(const View& view, int dim, int64_t start, int64_t step, int64_t count) {
-  if (count == 0) {
-    if (!importer_.is_constant(view)) reject("a slice of extent 0");
-    View empty = view;
-    IndexId atom = static_cast<IndexId>(empty.atoms.size());
-    empty.atoms.push_back(0);
-    for (const IndexId old : empty.dims[static_cast<size_t>(dim)])
-      substitute(empty, old, Subscript{});
-    empty.dims[static_cast<size_t>(dim)] = {atom};
-    return empty;
+  if (count == 0 || view.size() == 0) {
+    std::vector<int64_t> shape = view.shape();
+    shape[static_cast<size_t>(dim)] = count;
+    return importer_.add_constant(node_.outputs[0], host_values({}, shape, view.type));
   }
   View result = view;
   if (slice(result, dim, start, step, count)) return result;

@@ -77,9 +77,9 @@ std::string derived_name(const DraftProgram& draft, const std::string& base) {
 }
 
 bool same_values(const HostTensor& a, const HostTensor& b) {
-  if (a.type != b.type || a.sparse || b.sparse || a.size() != b.size()) return false;
-  if (a.integral()) return a.ints == b.ints;
-  return std::equal(a.floats.begin(), a.floats.end(), b.floats.begin(), same_value);
+  if (a.type != b.type || a.sparse() || b.sparse() || a.size() != b.size()) return false;
+  if (a.integral()) return a.ints() == b.ints();
+  return std::equal(a.floats().begin(), a.floats().end(), b.floats().begin(), same_value);
 }
 
 std::vector<Extent> extents(const std::vector<int64_t>& shape) {
@@ -243,9 +243,7 @@ void settle_structure(DraftProgram& draft) {
   mark_read_outside(draft);
   for (Draft& d : draft.tensors) {
     if (!d.values || d.values->shape == d.shape) continue;  // the dimensions were not cut
-    auto cut = std::make_shared<HostTensor>(*d.values);
-    cut->shape = d.shape;
-    d.values = std::move(cut);
+    d.values = d.values->reshaped(d.shape);
   }
 }
 

@@ -90,10 +90,10 @@ RawTensor raw_of(const HostTensor& data, const std::string& origin) {
   raw.shape = data.shape;
   raw.element = data.type;
   raw.origin = origin;
-  if (data.sparse) {
+  if (data.sparse()) {
     Coo entries{data.shape, std::vector<std::vector<uint32_t>>(data.shape.size()),
-                data.floats.to_vector()};
-    for (const int64_t position : data.positions) {
+                data.entries().values.to_vector()};
+    for (const int64_t position : data.entries().positions) {
       int64_t rest = position;
       for (size_t d = data.shape.size(); d-- > 0;) {
         entries.coords[d].push_back(static_cast<uint32_t>(rest % data.shape[d]));
@@ -102,10 +102,10 @@ RawTensor raw_of(const HostTensor& data, const std::string& origin) {
     }
     raw.data = std::move(entries);
   } else if (!data.integral()) {
-    raw.data = data.floats;
+    raw.data = data.floats();
   } else {
-    raw.data = Buffer<float>(std::vector<float>(data.ints.begin(), data.ints.end()));
-    raw.integers = data.ints;
+    raw.data = Buffer<float>(std::vector<float>(data.ints().begin(), data.ints().end()));
+    raw.integers = data.ints();
   }
   return raw;
 }
@@ -179,6 +179,9 @@ Source constant_source(const Draft& constant, const std::string& name, const Dra
 }
 
 void register_onnx_sources() {
+  const std::lock_guard lock(cache().mutex);
+  cache().models.clear();
+  cache().drafts.clear();
   register_onnx_loader(load_constant);
 }
 

@@ -58,9 +58,11 @@ Survey survey_ints(const std::vector<int64_t>& values) {
 
 const Survey& survey_of(const HostTensor& tensor) {
   if (tensor.surveyed) return *tensor.surveyed;
-  if (tensor.integral() && !tensor.sparse) return tensor.surveyed.emplace(survey_ints(tensor.ints));
+  if (tensor.integral() && !tensor.sparse())
+    return tensor.surveyed.emplace(survey_ints(tensor.ints()));
   Survey result;
-  const std::span<const float> values = tensor.floats.span();
+  const std::span<const float> values =
+      (tensor.sparse() ? tensor.entries().values : tensor.floats()).span();
   for (size_t at = 0; at < values.size(); at += kBlock) {
     survey_block(values.subspan(at, std::min(kBlock, values.size() - at)), result);
   }
@@ -75,7 +77,7 @@ Facts facts_of(const HostTensor& tensor) {
   facts.finite = facts.below_inf && found.least != -kInfinity;
   facts.nonnegative = !found.nan && found.least >= 0;
   facts.nonzero = found.zeros == 0;
-  return tensor.sparse ? both(facts, facts_of_constant(0)) : facts;
+  return tensor.sparse() ? both(facts, facts_of_constant(0)) : facts;
 }
 
 FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, double threshold) {
@@ -85,7 +87,8 @@ FillChoice choose_fill(const HostTensor& tensor, std::optional<float> wanted, do
     const auto share = static_cast<double>(absent) / static_cast<double>(size);
     return FillChoice{fill, 1.0 - share, size - absent, false};
   };
-  if (tensor.sparse) return choice(0, size - static_cast<int64_t>(tensor.positions.size()));
+  if (tensor.sparse())
+    return choice(0, size - static_cast<int64_t>(tensor.entries().positions.size()));
   const Survey& found = survey_of(tensor);
   const auto mask_of = [&](float fill) {
     int64_t equal = fill == 0 ? found.zeros : 0;

@@ -2,12 +2,15 @@
 #include "import/tensor_proto.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "support/error.h"
 #include "support/io.h"
@@ -167,22 +170,33 @@ float raw_float(int code, std::string_view bytes, int64_t i) {
   }
 }
 
+// The type says which field holds the elements (typed_count() of them); others may be there, too.
+
 int64_t typed_integer(const TensorProto& proto, int i) {
-  if (proto.int64_data_size() > 0) return proto.int64_data(i);
-  if (proto.uint64_data_size() > 0) return static_cast<int64_t>(proto.uint64_data(i));
-  const int64_t value = proto.int32_data(i);
-  return proto.data_type() == TensorProto::BOOL ? value != 0 : value;
+  switch (proto.data_type()) {
+    case TensorProto::INT64:
+      return proto.int64_data(i);
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      return static_cast<int64_t>(proto.uint64_data(i));
+    case TensorProto::BOOL:
+      return proto.int32_data(i) != 0 ? 1 : 0;
+    default:
+      return proto.int32_data(i);
+  }
 }
 
 float typed_float(const TensorProto& proto, int i) {
-  if (proto.double_data_size() > 0) return static_cast<float>(proto.double_data(i));
-  if (proto.data_type() == TensorProto::FLOAT16) {
-    return half_to_float(static_cast<uint16_t>(proto.int32_data(i)));
+  switch (proto.data_type()) {
+    case TensorProto::DOUBLE:
+      return static_cast<float>(proto.double_data(i));
+    case TensorProto::FLOAT16:
+      return half_to_float(static_cast<uint16_t>(proto.int32_data(i)));
+    case TensorProto::BFLOAT16:
+      return bf16_to_float(static_cast<uint16_t>(proto.int32_data(i)));
+    default:
+      return proto.float_data(i);
   }
-  if (proto.data_type() == TensorProto::BFLOAT16) {
-    return bf16_to_float(static_cast<uint16_t>(proto.int32_data(i)));
-  }
-  return proto.float_data(i);
 }
 
 int64_t typed_count(const TensorProto& proto) {
@@ -219,13 +233,13 @@ int64_t checked_count(const TensorProto& proto, const TensorContext& context) {
   return static_cast<int64_t>(count);
 }
 
-void note_rounding(const TensorProto& proto, const HostTensor& tensor, const Bytes& bytes) {
+void note_rounding(const TensorProto& proto, const Buffer<float>& values, const Bytes& bytes) {
   if (proto.data_type() != TensorProto::DOUBLE) return;
   const bool raw = !bytes.view.empty();
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    const double exact =
-        raw ? element_at<double>(bytes.view, i) : proto.double_data(static_cast<int>(i));
-    if (exact == exact && static_cast<double>(tensor.as_float(i)) != exact) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double exact = raw ? element_at<double>(bytes.view, static_cast<int64_t>(i))
+                             : proto.double_data(static_cast<int>(i));
+    if (exact == exact && static_cast<double>(values[i]) != exact) {
       report(Severity::note,
              fmt::format("tensor '{}' is f64 and loses precision in the compute type f32",
                          shown(proto.name())));
@@ -286,9 +300,9 @@ ElementType element_type_of(int code, const std::string& what) {
 }
 
 HostPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
-  auto tensor = std::make_shared<HostTensor>();
-  tensor->type = element_type_of(proto.data_type(), "tensor '" + shown(proto.name()) + "'");
-  tensor->shape.assign(proto.dims().begin(), proto.dims().end());
+  const ElementType type =
+      element_type_of(proto.data_type(), "tensor '" + shown(proto.name()) + "'");
+  std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
   const int64_t count = checked_count(proto, context);
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
   Bytes bytes;
@@ -304,39 +318,50 @@ HostPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
     reject(context, fmt::format("tensor '{}' claims {} elements, but holds {}", shown(proto.name()),
                                 count, held));
   }
-  if (tensor->integral()) {
-    tensor->ints.resize(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) {
-      tensor->ints[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
-                                                 : typed_integer(proto, static_cast<int>(i));
-    }
-  } else {
-    tensor->floats = convert_floats(proto, bytes, raw, count);
-    note_rounding(proto, *tensor, bytes);
+  if (!HostTensor::is_integral(type)) {
+    Buffer<float> values = convert_floats(proto, bytes, raw, count);
+    note_rounding(proto, values, bytes);
+    return host_floats(std::move(values), std::move(shape), type);
   }
-  return tensor;
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    values[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
+                                         : typed_integer(proto, static_cast<int>(i));
+  }
+  return host_ints(std::move(values), std::move(shape), type);
 }
 
 /// Sparse constants of up to this size are as good dense: folding is faster, and the threshold of
 /// density decides how they are stored. Larger ones stay sparse.
 constexpr int64_t kMaxDensified = int64_t{1} << 22;
 
+namespace {
+
+/// Coordinates have 32 bits.
+bool too_large(int64_t extent) {
+  return extent > int64_t{std::numeric_limits<uint32_t>::max()};
+}
+
+}  // namespace
+
 HostPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext& context) {
   const HostPtr values = convert_tensor(proto.values(), context);
   const HostPtr indices = convert_tensor(proto.indices(), context);
   const std::string name = shown(proto.values().name());
-  auto tensor = std::make_shared<HostTensor>();
-  tensor->type = values->type;
-  tensor->shape.assign(proto.dims().begin(), proto.dims().end());
-  const int64_t size = element_count(tensor->shape);
+  const std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  const int64_t size = element_count(shape);
   const int64_t entries = values->size();
-  const auto rank = static_cast<int64_t>(tensor->shape.size());
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (size == kManyElements || std::any_of(shape.begin(), shape.end(), too_large)) {
+    reject(context, fmt::format("sparse tensor '{}' of shape [{}] has too many elements to count",
+                                name, fmt::join(shape, ",")));
+  }
   const bool linear = indices->shape.size() == 1;
   if (!indices->integral() || indices->size() != (linear ? entries : entries * rank)) {
     reject(context, fmt::format("sparse tensor '{}' has {} values but {} indices", name, entries,
                                 indices->size()));
   }
-  const bool keep = !tensor->integral() && size > kMaxDensified;
+  const bool keep = !values->integral() && size > kMaxDensified;
   if (!keep && size > kMaxFoldedElements) {
     reject(context,
            fmt::format("sparse tensor '{}' has {} elements, more than {}; bind it from a file "
@@ -344,33 +369,31 @@ HostPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext
                        name, size, kMaxFoldedElements));
   }
   std::vector<std::pair<int64_t, float>> kept;
-  std::vector<float> floats(tensor->integral() || keep ? 0 : static_cast<size_t>(size));
-  tensor->ints.resize(tensor->integral() ? static_cast<size_t>(size) : 0);
+  std::vector<float> floats(values->integral() || keep ? 0 : static_cast<size_t>(size));
+  std::vector<int64_t> ints(values->integral() ? static_cast<size_t>(size) : 0);
   for (int64_t e = 0; e < entries; ++e) {
-    int64_t at = linear ? indices->ints[static_cast<size_t>(e)] : 0;
+    int64_t at = linear ? indices->as_int(e) : 0;
     for (int64_t d = 0; !linear && d < rank; ++d) {
-      const int64_t c = indices->ints[static_cast<size_t>(e * rank + d)];
-      const int64_t extent = tensor->shape[static_cast<size_t>(d)];
+      const int64_t c = indices->as_int(e * rank + d);
+      const int64_t extent = shape[static_cast<size_t>(d)];
       at = c < 0 || c >= extent || at < 0 ? -1 : at * extent + c;
     }
     if (at < 0 || at >= size) {
       reject(context, fmt::format("sparse tensor '{}': the index of entry {} is outside its shape",
                                   name, e));
     }
-    if (tensor->integral())
-      tensor->ints[static_cast<size_t>(at)] = values->ints[static_cast<size_t>(e)];
+    if (values->integral())
+      ints[static_cast<size_t>(at)] = values->as_int(e);
     else if (keep)
-      kept.emplace_back(at, values->floats[static_cast<size_t>(e)]);
+      kept.emplace_back(at, values->as_float(e));
     else
-      floats[static_cast<size_t>(at)] = values->floats[static_cast<size_t>(e)];
+      floats[static_cast<size_t>(at)] = values->as_float(e);
   }
-  if (keep) {
-    HostPtr sparse = host_sparse(std::move(kept), tensor->shape, tensor->type);
-    if (static_cast<int64_t>(sparse->positions.size()) == entries) return sparse;
-    reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
-  }
-  if (!tensor->integral()) tensor->floats = Buffer<float>(std::move(floats));
-  return tensor;
+  if (values->integral()) return host_ints(std::move(ints), shape, values->type);
+  if (!keep) return host_floats(std::move(floats), shape, values->type);
+  HostPtr sparse = host_sparse(std::move(kept), shape, values->type);
+  if (static_cast<int64_t>(sparse->entries().positions.size()) == entries) return sparse;
+  reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
 }
 
 }  // namespace fuseflow

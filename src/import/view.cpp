@@ -64,12 +64,13 @@ std::vector<Expr> coordinate_tree(const Subscript& replacement, int32_t base) {
 
 /// Refuses what has too many elements to count, so that no arithmetic on subscripts overflows.
 int64_t product(const std::vector<int64_t>& extents) {
-  const int64_t count = element_count(extents);
-  if (count == kManyElements) {
+  std::vector<int64_t> counted = extents;  // also what an extent of 0 would hide
+  std::erase(counted, 0);
+  if (element_count(counted) == kManyElements) {
     throw Error(ExitCode::rejected,
                 fmt::format("a value of shape {} has too many elements", extents));
   }
-  return count;
+  return element_count(extents);
 }
 
 IndexId new_atom(View& value, int64_t extent) {
@@ -130,6 +131,7 @@ int64_t View::size() const {
 }
 
 View whole_tensor(TensorId id, ElementType type, const std::vector<int64_t>& shape) {
+  product(shape);
   View value;
   value.type = type;
   Expr access;
@@ -202,7 +204,7 @@ bool refine(View& value, int dim, const std::vector<int64_t>& extents) {
       ++at;
       continue;
     }
-    if (extent < extents[e] || extent % extents[e] != 0) return false;
+    if (extents[e] == 0 || extent < extents[e] || extent % extents[e] != 0) return false;
     split_atom(trial, atoms[at], extent / extents[e]);
     ++at;
   }
@@ -341,6 +343,7 @@ void tile(View& value, int dim, int64_t times) {
 
 std::optional<std::vector<int64_t>> common_refinement(const std::vector<int64_t>& a,
                                                       const std::vector<int64_t>& b) {
+  if (a == b) return a;
   std::vector<int64_t> result;
   size_t i = 0;
   size_t j = 0;
@@ -353,7 +356,7 @@ std::optional<std::vector<int64_t>> common_refinement(const std::vector<int64_t>
       if (i == a.size() && j == b.size()) return result;
       continue;
     }
-    if (x == 1 || y == 1) return std::nullopt;
+    if (x <= 1 || y <= 1) return std::nullopt;  // also: something divided by nothing
     const int64_t step = std::min(x, y);
     if (x % step != 0 || y % step != 0) return std::nullopt;
     result.push_back(step);

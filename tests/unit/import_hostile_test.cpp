@@ -183,12 +183,31 @@ TEST(ImportHostile, ExternalDataOutsideTheFolder) {
   }
 }
 
-TEST(ImportHostile, ZeroSizedDimensions) {
-  const auto model = model_of("g (float[2,0] x) => (float[2,0] y) { y = Relu(x) }");
-  expect_part(rejection([&] {
-                import_model(model, {{"x", "uniform(shape=[2,0],density=1,seed=1)"}});
-              }),
-              "extent 0");
+TEST(ImportHostile, SparseTensorsTooLargeToCount) {
+  auto model = model_of("g (float[2,3] x) => (float[N,M] y) { y = MatMul(x, w) }");
+  auto* w = model.mutable_graph()->add_sparse_initializer();
+  w->mutable_values()->set_name("w");
+  w->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  w->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  w->mutable_values()->add_dims(0);
+  w->mutable_indices()->add_dims(0);
+  for (const int64_t e : {int64_t{1} << 40, int64_t{3}}) w->add_dims(e);
+  expect_part(rejection([&] { import_model(model, kX); }), "too many elements to count");
+}
+
+TEST(ImportHostile, LongChainsBeforeASoftmax) {
+  std::string nodes = "m0 = Add(x, mask)\n";
+  for (int n = 0; n < 2000; ++n)
+    nodes += "m" + std::to_string(n + 1) + " = Add(m" + std::to_string(n) + ", one)\n";
+  auto model = model_of("g (float[2,3] x) => (float[2,3] y) { " + nodes + " y = Softmax(m2000) }");
+  for (const char* name : {"mask", "one"}) {
+    auto* t = model.mutable_graph()->add_initializer();
+    t->set_name(name);
+    t->set_data_type(onnx::TensorProto::FLOAT);
+    t->add_dims(3);
+    for (int i = 0; i < 3; ++i) t->add_float_data(name[0] == 'm' && i == 1 ? -1e9F : 0.25F);
+  }
+  import_model(model, kX);
 }
 
 TEST(ImportHostile, ShapesThatDisagree) {

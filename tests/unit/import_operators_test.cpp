@@ -21,10 +21,9 @@ std::string operator_list() {
   for (const OperatorRow& row : operator_table())
     text += fmt::format("| {} | {} |\n", row.name, row.note);
   text +=
-      "\nNowhere supported: tensors without elements (except constants), sequences, optionals, "
-      "strings, control flow\n"
-      "(If, Loop, Scan), training, random numbers, quantised arithmetic, and shapes that depend on "
-      "values.\n";
+      "\nNowhere supported: sequences, optionals, strings, control flow (If, Loop, Scan), "
+      "training, "
+      "random numbers,\nquantised arithmetic, and shapes that depend on values.\n";
   return text;
 }
 

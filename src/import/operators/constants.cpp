@@ -27,7 +27,7 @@ void constant(NodeImport& node) {
   } else if (a.kind == K::integers) {
     node.output_constant(0, host_ints(a.ints, length(a.ints)));
   } else if (a.kind == K::real) {
-    node.output_constant(0, host_floats({a.f}, {}));
+    node.output_constant(0, host_floats(std::vector<float>{a.f}, {}));
   } else if (a.kind == K::reals) {
     node.output_constant(0, host_floats(a.floats, length(a.floats)));
   } else {
@@ -37,9 +37,7 @@ void constant(NodeImport& node) {
 
 /// A constant tensor of one element, as a view of shape [].
 View one_element(NodeImport& node, const HostPtr& data, const std::string& suffix) {
-  auto copy = std::make_shared<HostTensor>(*data);
-  copy->shape = {};
-  return node.importer().add_constant(node.onnx().outputs[0] + suffix, copy);
+  return node.importer().add_constant(node.onnx().outputs[0] + suffix, data->reshaped({}));
 }
 
 void constant_of_shape(NodeImport& node) {
@@ -49,7 +47,7 @@ void constant_of_shape(NodeImport& node) {
   }
   element_count(shape);
   const OnnxAttribute* value = node.attribute("value");
-  HostPtr data = host_floats({0}, {});
+  HostPtr data = host_floats(std::vector<float>{0}, {});
   if (value != nullptr) {
     if (!value->tensor || value->tensor->size() != 1)
       node.reject("attribute 'value' is not a tensor of one element");
@@ -84,12 +82,15 @@ void range(NodeImport& node) {
     node.reject("expected scalars");
   if (delta->as_float(0) == 0) node.reject("delta is 0");
   if (start->integral()) {
-    const auto a = start->ints[0], b = limit->ints[0], step = delta->ints[0];
+    const int64_t a = start->as_int(0), b = limit->as_int(0), step = delta->as_int(0);
     const double exact =
         std::ceil((static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step));
     if (exact > static_cast<double>(kMaxFoldedElements)) node.reject("the range is too long");
     std::vector<int64_t> values;
-    for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<int64_t>(k) * step);
+    for (double k = 0; k < exact; ++k) {  // a product may wrap where the sum does not
+      const auto offset = static_cast<uint64_t>(k) * static_cast<uint64_t>(step);
+      values.push_back(static_cast<int64_t>(static_cast<uint64_t>(a) + offset));
+    }
     const auto count = static_cast<int64_t>(values.size());
     return node.output_constant(0, host_ints(std::move(values), {count}, start->type));
   }
@@ -99,7 +100,7 @@ void range(NodeImport& node) {
   std::vector<float> values;
   for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<float>(k) * step);
   const auto count = static_cast<int64_t>(values.size());
-  node.output_constant(0, host_floats(std::move(values), {count}));
+  node.output_constant(0, host_floats(std::move(values), {count}, start->type));
 }
 
 /// Coordinates of the non-zero elements, one column each; only of a constant.

@@ -70,7 +70,7 @@ void reshape_node(NodeImport& node) {
   if (!given) node.reject("the shape is missing");
   std::vector<int64_t> shape = *given;
   const bool keep_zeros = node.integer("allowzero", 0) != 0;
-  int64_t known = 1;
+  std::vector<int64_t> given_extents;
   int inferred = -1;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 0 && !keep_zeros) {
@@ -83,9 +83,9 @@ void reshape_node(NodeImport& node) {
     else if (shape[d] < 0)
       node.reject(fmt::format("shape [{}] is not a shape", fmt::join(shape, ",")));
     else
-      known = static_cast<int64_t>(
-          saturating_product(static_cast<uint64_t>(known), static_cast<uint64_t>(shape[d])));
+      given_extents.push_back(shape[d]);
   }
+  const int64_t known = element_count(given_extents);
   if (inferred >= 0) shape[static_cast<size_t>(inferred)] = known == 0 ? 0 : input.size() / known;
   if (checked_product(node, shape) != input.size()) {
     node.reject(fmt::format("a tensor of shape [{}] cannot be reshaped to [{}]",
@@ -111,7 +111,7 @@ void depth_to_space(NodeImport& node) {
 void space_to_depth(NodeImport& node) {
   const View& x = node.input(0);
   const int64_t b = node.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
+  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
     node.reject("the block size does not fit the input");
   const int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b;
   View v = node.reshaped(x, {n, c, h, b, w, b});
@@ -183,10 +183,9 @@ void tile_node(NodeImport& node) {
     node.reject("expected one repeat for each dimension");
   std::vector<int64_t> shape = view.shape();
   for (size_t d = 0; d < times.size(); ++d) {
-    if (times[d] < 1 || times[d] > (int64_t{1} << 40))
-      node.reject("a repeat is not a positive number");
-    shape[d] = static_cast<int64_t>(
-        saturating_product(static_cast<uint64_t>(shape[d]), static_cast<uint64_t>(times[d])));
+    if (times[d] < 0)
+      node.reject(fmt::format("repeat {} of dimension {} is negative", times[d], d));
+    shape[d] = element_count(std::vector<int64_t>{shape[d], times[d]});
   }
   checked_product(node, shape);
   for (size_t d = 0; d < times.size(); ++d) tile(view, static_cast<int>(d), times[d]);

@@ -38,28 +38,28 @@ int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, 
 
 /// All parts constant: copied on the host.
 HostPtr concatenated(const std::vector<HostPtr>& parts, int axis) {
-  auto result = std::make_shared<HostTensor>();
-  result->type = parts[0]->type;
-  result->shape = parts[0]->shape;
+  const ElementType type = parts[0]->type;
+  std::vector<int64_t> shape = parts[0]->shape;
   int64_t extent = 0;
   for (const HostPtr& p : parts) extent += p->shape[static_cast<size_t>(axis)];
-  result->shape[static_cast<size_t>(axis)] = extent;
+  shape[static_cast<size_t>(axis)] = extent;
   int64_t outer = 1;
-  for (int d = 0; d < axis; ++d) outer *= result->shape[static_cast<size_t>(d)];
+  for (int d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
+  std::vector<int64_t> ints;
   std::vector<float> floats;
   for (int64_t o = 0; o < outer; ++o) {
     for (const HostPtr& p : parts) {
-      const int64_t block = outer == 0 ? 0 : p->size() / outer;
+      const int64_t block = p->size() / outer;
       for (int64_t i = o * block; i < (o + 1) * block; ++i) {
-        if (result->integral())
-          result->ints.push_back(p->ints[static_cast<size_t>(i)]);
+        if (HostTensor::is_integral(type))
+          ints.push_back(p->as_int(i));
         else
           floats.push_back(p->as_float(i));
       }
     }
   }
-  if (!result->integral()) result->floats = Buffer<float>(std::move(floats));
-  return result;
+  return HostTensor::is_integral(type) ? host_ints(std::move(ints), std::move(shape), type)
+                                       : host_floats(std::move(floats), std::move(shape), type);
 }
 
 void check_parts(const NodeImport& node, int axis) {
@@ -159,23 +159,24 @@ HostPtr gathered(const HostTensor& data, const std::vector<int64_t>& indices, in
   for (int d = 0; d < axis; ++d) outer *= data.shape[static_cast<size_t>(d)];
   for (size_t d = static_cast<size_t>(axis) + 1; d < data.shape.size(); ++d) inner *= data.shape[d];
   const int64_t extent = data.shape[static_cast<size_t>(axis)];
-  auto result = std::make_shared<HostTensor>();
-  result->type = data.type;
-  result->shape = data.shape;
-  result->shape[static_cast<size_t>(axis)] = static_cast<int64_t>(indices.size());
-  std::vector<float> floats;
-  for (int64_t o = 0; o < outer; ++o) {
-    for (const int64_t i : indices) {
-      const auto at = static_cast<std::ptrdiff_t>((o * extent + i) * inner);
-      if (data.integral())
-        result->ints.insert(result->ints.end(), data.ints.begin() + at,
-                            data.ints.begin() + at + inner);
-      else
-        floats.insert(floats.end(), data.floats.begin() + at, data.floats.begin() + at + inner);
+  std::vector<int64_t> shape = data.shape;
+  shape[static_cast<size_t>(axis)] = static_cast<int64_t>(indices.size());
+  const auto copy = [&](const auto& from, auto& to) {
+    for (int64_t o = 0; o < outer; ++o) {
+      for (const int64_t i : indices) {
+        const auto* first = from.data() + (o * extent + i) * inner;
+        to.insert(to.end(), first, first + inner);
+      }
     }
+  };
+  if (data.integral()) {
+    std::vector<int64_t> ints;
+    copy(data.ints(), ints);
+    return host_ints(std::move(ints), std::move(shape), data.type);
   }
-  if (!data.integral()) result->floats = Buffer<float>(std::move(floats));
-  return result;
+  std::vector<float> floats;
+  copy(data.floats(), floats);
+  return host_floats(std::move(floats), std::move(shape), data.type);
 }
 
 /// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
@@ -207,6 +208,7 @@ void gather(NodeImport& node) {
   const uint64_t size = saturating_product(
       static_cast<uint64_t>(indices.size()),
       static_cast<uint64_t>(data.size() / std::max<int64_t>(1, data.extent(axis))));
+  if (element_count(shape) == 0) return node.output_constant(0, host_values({}, shape, data.type));
   View result;
   HostPtr host;
   const auto affine = progression(indices);
@@ -214,8 +216,7 @@ void gather(NodeImport& node) {
     result = node.sliced(data, axis, affine->first, affine->second,
                          static_cast<int64_t>(indices.size()));
   } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) && (host = node.try_constant(0))) {
-    auto rows = std::make_shared<HostTensor>(*gathered(*host, indices, axis));
-    rows->shape = shape;
+    const HostPtr rows = gathered(*host, indices, axis)->reshaped(shape);
     node.output_constant(0, rows);
     const bool weights = !rows->integral() && data.rank() >= 2;
     if (weights && node.importer().from_input(node.input(1))) {
@@ -223,7 +224,6 @@ void gather(NodeImport& node) {
     }
     return;
   } else {
-    if (indices.empty()) node.reject("a selection of extent 0");
     result = selected(node, data, indices, axis);
   }
   node.output(0, node.reshaped(result, shape));
@@ -282,17 +282,24 @@ bool adds(NodeImport& node) {
   return reduction == "add";
 }
 
+/// PyTorch's exporter loses the reduction: of scatter_add in opsets without the attribute, and of
+/// index_put(accumulate=True) in all. A model of opset 16 can only have lost the latter.
 void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positions) {
+  const char* advice =
+      node.opset() >= 16
+          ? "PyTorch exports index_put(accumulate=True) and x[i] += v without it; write "
+            "scatter_add (or index_add) in the model and export again"
+          : "PyTorch exports scatter_add without it below opset 16; export with opset 16 or newer, "
+            "and write scatter_add in the place of index_put(accumulate=True)";
   std::set<int64_t> seen;
   for (const int64_t p : positions) {
     if (seen.insert(p).second) continue;
     report(
         Severity::warning,
         fmt::format(
-            "node '{}' ({}): repeated indices without a reduction; PyTorch drops the reduction of "
-            "scatter_add below opset 16 and of index_put(accumulate=True): export with opset 16 or "
-            "newer",
-            node.onnx().name, node.onnx().op));
+            "node '{}' ({}): several updates write one element and the last one is kept, because "
+            "the node has no reduction. If they should add up: {}",
+            node.onnx().name, node.onnx().op, advice));
     return;
   }
 }
@@ -300,18 +307,22 @@ void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positio
 /// All constant: done on the host. position[u] is the element that update u goes to.
 HostPtr scattered(const HostTensor& data, const HostTensor& updates,
                   const std::vector<int64_t>& positions, bool add) {
-  auto result = std::make_shared<HostTensor>(data);
-  std::vector<float> floats = data.floats.to_vector();
-  for (size_t u = 0; u < positions.size(); ++u) {
-    const auto p = static_cast<size_t>(positions[u]);
-    const auto at = static_cast<int64_t>(u);
-    if (data.integral())
-      result->ints[p] = (add ? result->ints[p] : 0) + updates.ints[u];
-    else
-      floats[p] = (add ? floats[p] : 0) + updates.as_float(at);
+  if (data.integral()) {
+    std::vector<int64_t> ints = data.ints();
+    for (size_t u = 0; u < positions.size(); ++u) {
+      int64_t& element = ints[static_cast<size_t>(positions[u])];
+      const auto old = static_cast<uint64_t>(add ? element : 0);  // wraps
+      const auto update = static_cast<uint64_t>(updates.as_int(static_cast<int64_t>(u)));
+      element = narrowed(static_cast<int64_t>(old + update), data.type);
+    }
+    return host_ints(std::move(ints), data.shape, data.type);
   }
-  if (!data.integral()) result->floats = Buffer<float>(std::move(floats));
-  return result;
+  std::vector<float> floats = data.floats().to_vector();
+  for (size_t u = 0; u < positions.size(); ++u) {
+    float& element = floats[static_cast<size_t>(positions[u])];
+    element = (add ? element : 0) + updates.as_float(static_cast<int64_t>(u));
+  }
+  return host_floats(std::move(floats), data.shape, data.type);
 }
 
 bool all_zero(const NodeImport& node, int input) {
@@ -494,6 +505,7 @@ void scatter_elements(NodeImport& node) {
   for (int d = 0; d < data.rank(); ++d) {
     if (d != axis && updates.extent(d) > data.extent(d)) node.reject("the updates exceed the data");
   }
+  if (updates.size() == 0) return node.output(0, data);
   const auto positions = element_positions(*index, indices, data.shape(), axis);
   if (!add) warn_of_repeats(node, positions);
   const HostPtr old = node.try_constant(0);
@@ -540,6 +552,7 @@ void scatter_nd(NodeImport& node) {
   }
   const auto count = static_cast<int64_t>(tuples.size());
   if (node.input(2).size() != count * inner) node.reject("the updates do not fit the indices");
+  if (node.input(2).size() == 0) return node.output(0, data);
   const HostPtr old = node.try_constant(0);
   const HostPtr fresh = node.try_constant(2);
   if (old && fresh) {

@@ -286,6 +286,7 @@ void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool e
       node.reject("a pad is out of range");
     if (!edge && (low >= n || high >= n)) node.reject("a pad exceeds what can be mirrored");
     if (low == 0 && high == 0) continue;
+    if (n == 0) node.reject(fmt::format("dimension {} has no element to repeat", d));
     std::vector<int64_t> indices;
     for (int64_t i = -low; i < n + high; ++i) {
       const int64_t mirrored = i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
@@ -316,8 +317,9 @@ void pad(NodeImport& node) {
   for (int d = 0; d < rank; ++d) {  // negative pads cut
     int64_t low = std::min<int64_t>(0, (*given)[static_cast<size_t>(d)]);
     int64_t high = std::min<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
-    if (-low - high >= x.extent(d) || low < -kMaxWindow || high < -kMaxWindow)
-      node.reject("the pads remove the whole dimension");
+    if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
+      node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
+                              high, x.extent(d), d));
     if (low < 0 || high < 0) x = node.sliced(x, d, -low, 1, x.extent(d) + low + high);
   }
   Kernel k = node.kernel();

@@ -1,0 +1,362 @@
+// Constants of every type, and tensors without elements: what is computed equals numpy's, what
+// mixes types is refused. Models are text; results are evaluated by the reference.
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "import/import.h"
+#include "ir/verify.h"
+#include "reference/reference.h"
+#include "support/io.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// A model of one graph, and the initializers that its text cannot say.
+class ImportConstants : public testing::Test {
+ protected:
+  using Floats = std::vector<float>;
+  using Binds = std::map<std::string, std::string>;
+
+  void graph(const std::string& text, int opset = 17) {
+    const std::string head =
+        "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>";
+    const std::string all = head + " g " + text;
+    onnx::OnnxParser parser(all.c_str());
+    const auto status = parser.Parse(model_);
+    ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  }
+
+  onnx::TensorProto& tensor(const std::string& name, int type, std::vector<int64_t> shape) {
+    auto& t = *model_.mutable_graph()->add_initializer();
+    t.set_name(name);
+    t.set_data_type(type);
+    for (const int64_t e : shape) t.add_dims(e);
+    return t;
+  }
+  void ints(const std::string& name, const std::vector<int64_t>& values,
+            std::optional<std::vector<int64_t>> shape = {}) {
+    auto& t = tensor(name, onnx::TensorProto::INT64,
+                     shape.value_or(std::vector<int64_t>{static_cast<int64_t>(values.size())}));
+    for (const int64_t v : values) t.add_int64_data(v);
+  }
+  void floats(const std::string& name, const Floats& values,
+              std::optional<std::vector<int64_t>> shape = {}) {
+    auto& t = tensor(name, onnx::TensorProto::FLOAT,
+                     shape.value_or(std::vector<int64_t>{static_cast<int64_t>(values.size())}));
+    for (const float v : values) t.add_float_data(v);
+  }
+
+  Program imported(const Binds& binds = {}) {
+    register_onnx_sources();
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("fuseflow_constants_" + std::to_string(getpid()) + ".onnx");
+    write_output(path.string(), model_.SerializeAsString());
+    ImportOptions options;
+    for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
+    Program program = import_onnx(path.string(), options);
+    verify(program);
+    return program;
+  }
+
+  /// The values of result y, of the given shape.
+  void expect(const std::vector<int64_t>& shape, const Floats& values, const Binds& binds = {}) {
+    const Program program = imported(binds);
+    std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const Tensor& each = program.tensors[t];
+      if (each.role != Role::input && each.role != Role::constant) continue;
+      inputs[t] = std::make_shared<const Storage>(
+          load(each.source, known_shape(each), each.format, each.fill));
+    }
+    const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
+    EXPECT_EQ(y.shape, shape);
+    ASSERT_EQ(y.elements(), static_cast<int64_t>(values.size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float v = y.dense ? (*y.dense)[i] : y.sparse->values[i];
+      EXPECT_TRUE(same_value(v, values[i])) << "element " << i << ": " << v << ", " << values[i];
+    }
+  }
+
+  /// The message with which the model is refused.
+  std::string refusal(const Binds& binds = {}) {
+    try {
+      imported(binds);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "not refused";
+    return {};
+  }
+  void expect_refusal(const std::vector<std::string>& parts, const Binds& binds = {}) {
+    const std::string text = refusal(binds);
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' has no '" << part << "'";
+  }
+
+  onnx::ModelProto model_;
+};
+
+// --- types that differ where ONNX wants one ---
+
+TEST_F(ImportConstants, RangeOfMixedTypesIsRefused) {
+  graph("() => (float[n] y) { r = Range(s, l, d)\n y = Cast <to = 1>(r) }");
+  ints("s", {0}, std::vector<int64_t>{});
+  floats("l", {3}, std::vector<int64_t>{});
+  ints("d", {1}, std::vector<int64_t>{});
+  expect_refusal({"node 'Range(r)' (Range)", "0 ('s') and 1 ('l')", "i64 and f32", "Cast"});
+}
+
+TEST_F(ImportConstants, ScatterOfMixedTypesIsRefused) {
+  for (const char* op : {"ScatterElements", "ScatterND"}) {
+    model_ = {};
+    graph(std::string("() => (float[3] y) { r = ") + op + "(a, i, u)\n y = Cast <to = 1>(r) }");
+    ints("a", {0, 0, 0});
+    ints("i", {0, 2, 1},
+         std::string(op) == "ScatterND" ? std::vector<int64_t>{3, 1} : std::vector<int64_t>{3});
+    floats("u", {1, 2, 3});
+    expect_refusal({op, "0 ('a') and 2 ('u')", "i64 and f32"});
+  }
+}
+
+TEST_F(ImportConstants, BoundIntegersMeetFloatUpdates) {
+  graph(
+      "(int64[3] x) => (float[3] y) { r = ScatterElements <reduction = \"add\">(x, i, u)\n"
+      "y = Cast <to = 1>(r) }");
+  ints("i", {0, 2, 1});
+  floats("u", {1, 2, 3});
+  expect_refusal({"0 ('x') and 2 ('u')"}, {{"x", "values(1,2,3)"}});
+}
+
+TEST_F(ImportConstants, ElementwiseAndJoinedOperandsOfMixedTypesAreRefused) {
+  for (const char* node : {"Add(a, b)", "Concat <axis = 0>(a, b)", "Where(c, a, b)"}) {
+    model_ = {};
+    graph(std::string("() => (float[n] y) { y = ") + node + " }");
+    ints("a", {1, 2});
+    floats("b", {1, 2});
+    tensor("c", onnx::TensorProto::BOOL, {1}).add_int32_data(1);
+    expect_refusal({"i64 and f32"});
+  }
+}
+
+TEST_F(ImportConstants, WrongNumbersOfInputsAreRefused) {
+  graph("(float[2] x) => (float[2] y) { y = Add(x) }");
+  expect_refusal({"node 'Add(y)' (Add)", "1 input", "expected 2"}, {{"x", "values(1,2)"}});
+}
+
+// --- what numpy gives ---
+
+TEST_F(ImportConstants, RangesOfIntegersAndFloats) {
+  graph("() => (float[n] y) { r = Range(s, l, d)\n y = Cast <to = 1>(r) }");
+  ints("s", {5}, std::vector<int64_t>{});
+  ints("l", {-2}, std::vector<int64_t>{});
+  ints("d", {-3}, std::vector<int64_t>{});
+  expect({3}, {5, 2, -1});
+  model_ = {};
+  graph("() => (float[n] y) { y = Range(s, l, d) }");
+  floats("s", {0}, std::vector<int64_t>{});
+  floats("l", {1}, std::vector<int64_t>{});
+  floats("d", {0.25F}, std::vector<int64_t>{});
+  expect({4}, {0, 0.25F, 0.5F, 0.75F});
+}
+
+TEST_F(ImportConstants, RangeBetweenExtremesDoesNotOverflow) {
+  graph("() => (float[n] y) { r = Range(s, l, d)\n y = Cast <to = 1>(r) }");
+  constexpr int64_t kStep = int64_t{1} << 62;
+  ints("s", {-2 * kStep}, std::vector<int64_t>{});
+  ints("l", {std::numeric_limits<int64_t>::max()}, std::vector<int64_t>{});
+  ints("d", {kStep}, std::vector<int64_t>{});
+  expect({4}, {-0x1p63F, -0x1p62F, 0, 0x1p62F});
+}
+
+TEST_F(ImportConstants, IntegerArithmeticIsNumpys) {
+  const std::map<std::string, Floats> cases = {
+      {"Div(a, b)", {-3, -3, 0, 2}},  // truncates
+      {"Mod(a, b)", {1, -1, 2, 0}},   // the divisor's sign
+      {"Mod <fmod = 1>(a, b)", {-1, 1, 2, 0}},
+      {"Pow(a, b)", {49, 0, 8, 16}},  // 7 ** -2 truncates to 0
+      {"Max(a, b)", {2, 7, 3, 4}},
+  };
+  for (const auto& [node, values] : cases) {
+    model_ = {};
+    graph("() => (float[4] y) { r = " + node + "\n y = Cast <to = 1>(r) }");
+    ints("a", {-7, 7, 2, 4});
+    ints("b", {2, -2, 3, 2});
+    SCOPED_TRACE(node);
+    expect({4}, values);
+  }
+}
+
+TEST_F(ImportConstants, CastsToIntegersTruncateAndWrap) {
+  const std::map<int, Floats> cases = {
+      {onnx::TensorProto::INT64, {2, -2, 300, 0}},
+      {onnx::TensorProto::INT32, {2, -2, 300, 0}},
+      {onnx::TensorProto::UINT8, {2, 254, 44, 0}},
+      {onnx::TensorProto::BOOL, {1, 1, 1, 0}},
+  };
+  for (const auto& [type, values] : cases) {
+    model_ = {};
+    graph("() => (float[4] y) { r = Cast <to = " + std::to_string(type) +
+          ">(a)\n y = Cast <to = 1>(r) }");
+    floats("a", {2.75F, -2.75F, 300, 0});
+    SCOPED_TRACE(type);
+    expect({4}, values);
+  }
+}
+
+TEST_F(ImportConstants, IntegerScatterAdds) {
+  graph(
+      "() => (float[3] y) { r = ScatterElements <reduction = \"add\">(a, i, u)\n"
+      "y = Cast <to = 1>(r) }");
+  ints("a", {10, 20, 30});
+  ints("i", {0, 2, 0, -1});
+  ints("u", {1, 2, 3, 4});
+  expect({3}, {14, 20, 36});
+}
+
+TEST_F(ImportConstants, BoundIntegersAreScatteredAsIntegers) {
+  graph("(int64[3] x) => (float[3] y) { r = ScatterElements(x, i, u)\n y = Cast <to = 1>(r) }");
+  ints("i", {0, 2});
+  ints("u", {7, 8});
+  expect({3}, {7, 2, 8}, {{"x", "values(1,2,3)"}});
+}
+
+TEST_F(ImportConstants, GatherJoinAndSliceKeepIntegers) {
+  graph(
+      "() => (float[5] y) { g = Gather(a, i)\n c = Concat <axis = 0>(g, a)\n"
+      "y = Cast <to = 1>(c) }");
+  ints("a", {int64_t{1} << 24, 2, 3});
+  ints("i", {2, -3});
+  expect({5}, {3, 0x1p24F, 0x1p24F, 2, 3});
+}
+
+TEST_F(ImportConstants, HalfAndDoubleConstantsKeepTheirType) {
+  graph("(double[2] x) => (double[2] y) { b = Add(a, a)\n y = Mul(x, b) }");
+  auto& a = tensor("a", onnx::TensorProto::DOUBLE, {2});
+  a.add_double_data(1.5);
+  a.add_double_data(-2);
+  expect({2}, {3, -8}, {{"x", "values(1,2)"}});
+}
+
+TEST_F(ImportConstants, FieldsOfAnotherTypeAreNotRead) {
+  graph("() => (float[3] y) { y = Cast <to = 1>(a) }");
+  auto& a = tensor("a", onnx::TensorProto::INT32, {3});
+  for (const int v : {1, 2, 3}) a.add_int32_data(v);
+  a.add_int64_data(9);  // of another type, and too few
+  expect({3}, {1, 2, 3});
+}
+
+// --- tensors without elements ---
+
+TEST_F(ImportConstants, ReductionsOverNothing) {
+  const std::map<std::string, float> cases = {{"ReduceSum", 0},     {"ReduceProd", 1},
+                                              {"ReduceMax", -kInf}, {"ReduceMin", kInf},
+                                              {"ReduceL2", 0},      {"ReduceMean", kNaN}};
+  for (const auto& [op, value] : cases) {
+    model_ = {};
+    const bool input = op == "ReduceSum";  // of opset 13
+    graph("(float[2,0] x) => (float[2] y) { y = " + op +
+          (input ? " <keepdims = 0>(x, axes) }" : " <keepdims = 0, axes = [1]>(x) }"));
+    ints("axes", {1});
+    SCOPED_TRACE(op);
+    expect({2}, {value, value}, {{"x", "ones()"}});
+  }
+}
+
+TEST_F(ImportConstants, ProductsOverNothing) {
+  graph("(float[2,0] x, float[0,3] w, float[3] b) => (float[2,3] y) { y = Gemm(x, w, b) }");
+  expect({2, 3}, {1, 2, 3, 1, 2, 3}, {{"x", "ones()"}, {"w", "ones()"}, {"b", "values(1,2,3)"}});
+  model_ = {};
+  graph("(float[2,0] x, float[0,3] w) => (float[2,3] y) { y = MatMul(x, w) }");
+  expect({2, 3}, Floats(6, 0), {{"x", "ones()"}, {"w", "ones()"}});
+}
+
+TEST_F(ImportConstants, EmptyResults) {
+  const std::map<std::string, std::vector<int64_t>> cases = {
+      {"Add(x, e)", {3, 0}},
+      {"Slice(x, zero, zero)", {0, 1}},
+      {"Tile(x, one_zero)", {3, 0}},
+      {"Expand(x, one_zero)", {3, 0}},
+      {"MatMul(f, x)", {0, 1}},
+      {"Transpose(e)", {0, 3}},
+      {"Softmax <axis = 1>(e)", {3, 0}},
+      {"Concat <axis = 1>(e, e)", {3, 0}},
+      {"Reshape <allowzero = 1>(e, zero_two)", {0, 2}},
+      {"Gather <axis = 1>(x, none)", {3, 0}},
+      {"CumSum(e, zero)", {3, 0}},
+      {"Flatten(e)", {3, 0}},
+      {"Clip(e)", {3, 0}},
+  };
+  for (const auto& [node, shape] : cases) {
+    model_ = {};
+    graph("(float[3,1] x) => (float[m,n] y) { y = " + node + " }");
+    floats("e", {}, std::vector<int64_t>{3, 0});
+    floats("f", {}, std::vector<int64_t>{0, 3});
+    ints("zero", {0});
+    ints("one_zero", {1, 0});
+    ints("zero_two", {0, 2});
+    ints("none", {});
+    SCOPED_TRACE(node);
+    expect(shape, {}, {{"x", "values(1,2,3)"}});
+  }
+}
+
+TEST_F(ImportConstants, EmptyPartsChangeNothing) {
+  const std::vector<std::string> cases = {
+      "Concat <axis = 1>(x, e)",    "ScatterElements <axis = 1>(x, no_elements, e)",
+      "ScatterND(x, no_tuples, f)", "Add(x, sum)",
+      "Pad(e, pads, one)",
+  };
+  for (const std::string& node : cases) {
+    model_ = {};
+    graph("(float[3,1] x) => (float[3,1] y) { sum = ReduceSum <keepdims = 1>(e, axis)\n y = " +
+          node + " }");
+    floats("e", {}, std::vector<int64_t>{3, 0});
+    floats("f", {}, std::vector<int64_t>{0, 1});
+    ints("no_elements", {}, std::vector<int64_t>{3, 0});
+    ints("no_tuples", {}, std::vector<int64_t>{0, 1});
+    ints("axis", {1});
+    ints("pads", {0, 0, 0, 1});
+    floats("one", {1}, std::vector<int64_t>{});
+    SCOPED_TRACE(node);
+    expect({3, 1}, {1, 1, 1}, {{"x", "ones()"}});
+  }
+}
+
+TEST_F(ImportConstants, SplitsWithAnEmptyPart) {
+  graph("(float[3,2] x) => (float[3,2] y) { a, y = Split <axis = 1>(x, sizes) }");
+  ints("sizes", {0, 2});
+  expect({3, 2}, {1, 2, 3, 4, 5, 6}, {{"x", "values(1,2,3,4,5,6)"}});
+}
+
+TEST_F(ImportConstants, ConvolutionWithoutChannels) {
+  graph(
+      "(float[1,0,3,3] x, float[2,0,2,2] w, float[2] b) => (float[1,2,2,2] y) { y = Conv(x, w, b) "
+      "}");
+  expect({1, 2, 2, 2}, {5, 5, 5, 5, 6, 6, 6, 6},
+         {{"x", "ones()"}, {"w", "ones()"}, {"b", "values(5,6)"}});
+}
+
+TEST_F(ImportConstants, IndicesIntoNothingAreRefused) {
+  graph("(float[3,0] x) => (float[3,1] y) { y = Gather <axis = 1>(x, i) }");
+  ints("i", {0});
+  expect_refusal({"node 'Gather(y)' (Gather)", "index 0", "extent 0"}, {{"x", "ones()"}});
+}
+
+TEST_F(ImportConstants, ExtentsThatAZeroHidesAreCounted) {
+  graph("() => (float[m,n] y) { y = Flatten(e) }");
+  floats("e", {}, std::vector<int64_t>{int64_t{1} << 40, int64_t{1} << 40, 0});
+  expect_refusal({"too many elements"});
+}
+
+}  // namespace
+}  // namespace fuseflow
