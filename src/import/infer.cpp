@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "import/masks.h"
 #include "import/survey.h"
@@ -134,6 +136,23 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
   return facts.back();
 }
 
+/// Whether a value with these facts is never `fill`.
+bool excluded(float fill, const Facts& facts) {
+  return (facts.finite && !std::isfinite(fill)) || (facts.nonzero && fill == 0) ||
+         (facts.nonnegative && !(fill >= 0)) || (facts.no_nan && std::isnan(fill)) ||
+         (facts.below_inf && fill == std::numeric_limits<float>::infinity());
+}
+
+/// The same, and what the importer knows of this tensor by its role (a softmax's denominator).
+Facts expected_result_facts(const Program& program, const DraftProgram& draft,
+                            const Statement& statement) {
+  Facts expected = expected_facts(program, draft, statement);
+  const Draft& d = draft.tensors[static_cast<size_t>(statement.result)];
+  if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
+    expected.nonzero = true;
+  return expected;
+}
+
 bool same_analysis(const std::vector<NodeSparsity>& a, const std::vector<NodeSparsity>& b) {
   if (a.back().fill.has_value() != b.back().fill.has_value()) return false;
   for (size_t n = 0; n < a.size(); ++n) {
@@ -155,8 +174,10 @@ void assume_where_needed(Program& program, const DraftProgram& draft, const Stat
     const bool open = tensor.role == Role::temporary || tensor.role == Role::result;
     if (!more || !open || tensor.assumed == expected) continue;
     tried.emplace_back(node.tensor, tensor.assumed);
-    tensor.assumed.finite = expected.finite && !tensor.facts.finite;
-    tensor.assumed.nonzero = expected.nonzero && !tensor.facts.nonzero && tensor.format.all_dense();
+    const bool whole = tensor.format.all_dense();
+    tensor.assumed.finite =
+        expected.finite && !tensor.facts.finite && (whole || std::isfinite(tensor.fill));
+    tensor.assumed.nonzero = expected.nonzero && !tensor.facts.nonzero && whole;
   }
   // Take back, one at a time, what makes no difference.
   const std::vector<NodeSparsity> with = analyse(program, statement);
@@ -322,18 +343,18 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
                               tensor.name));
     }
   }
+  const Facts expected = expected_result_facts(program, draft, statement);
+  // The maximum of masked scores, for one, where each row has an open entry.
+  const bool never_absent =
+      wanted == options.formats.end() && sparse && excluded(*inferred.fill, expected);
   // What is read out of range must read 0 there.
-  if (sparse && *inferred.fill != 0 && draft.tensors[id].read_outside) {
+  if (never_absent || (sparse && *inferred.fill != 0 && draft.tensors[id].read_outside)) {
     sparse = false;
     format = dense_format(rank);
   }
   tensor.format = format;
   tensor.fill = sparse ? *inferred.fill : 0;
   tensor.facts = sparse ? both(inferred.facts, facts_of_constant(tensor.fill)) : inferred.facts;
-  Facts expected = expected_facts(program, draft, statement);
-  const Draft& d = draft.tensors[id];
-  if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
-    expected.nonzero = true;
   draft.expected[id] = expected;
   if (!expected.finite) {
     const auto open =

@@ -358,5 +358,20 @@ TEST_F(ImportConstants, ExtentsThatAZeroHidesAreCounted) {
   expect_refusal({"too many elements"});
 }
 
+// --- softmax over columns with a mask of large numbers ---
+
+TEST_F(ImportConstants, RowMaximaBehindAFiniteMaskAreAllThere) {
+  graph("(float[3,3] x) => (float[3,3] y) { s = Add(x, m)\n y = Softmax <axis = 0>(s) }");
+  floats("m", {0, -1e30F, -1e30F, 0, -1e30F, 0, 0, 0, 0}, std::vector<int64_t>{3, 3});
+  const Program program = imported({{"x", "values(1,2,3,4,5,6,7,8,9)"}});
+  const auto format_of = [&](const char* name) {
+    return to_string(program.tensors[static_cast<size_t>(find_tensor(program, name))].format);
+  };
+  EXPECT_EQ(format_of("s"), "dense,compressed");
+  EXPECT_EQ(format_of("y.max"), "dense");
+  EXPECT_EQ(format_of("y.sum"), "dense");
+  EXPECT_EQ(format_of("y"), "dense,compressed");
+}
+
 }  // namespace
 }  // namespace fuseflow
