@@ -69,10 +69,11 @@ bool ascending(const Keyed& entries) {
     less.fill(0);
     equal.fill(1);
     for (const Column& column : entries.keys) {
+      const uint32_t* before = column.data() + first - 1;
       const uint32_t* c = column.data() + first;
       // Two loops, as compilers make branches of one.
-      for (size_t e = 0; e < n; ++e) less[e] |= equal[e] & (c[e - 1] < c[e] ? 1U : 0U);
-      for (size_t e = 0; e < n; ++e) equal[e] &= c[e - 1] == c[e] ? 1U : 0U;
+      for (size_t e = 0; e < n; ++e) less[e] |= equal[e] & (before[e] < c[e] ? 1U : 0U);
+      for (size_t e = 0; e < n; ++e) equal[e] &= before[e] == c[e] ? 1U : 0U;
     }
     uint32_t all = 1;
     for (size_t e = 0; e < n; ++e) all &= less[e];

@@ -153,6 +153,32 @@ TEST_F(ImportConstants, WrongNumbersOfInputsAreRefused) {
   expect_refusal({"node 'Add(y)' (Add)", "1 input", "expected 2"}, {{"x", "values(1,2)"}});
 }
 
+TEST_F(ImportConstants, FractionsForAnIntegerInputAreRefused) {
+  graph("(int64[3] x) => (float[3] y) { y = Cast <to = 1>(x) }");
+  expect_refusal({"--bind x", "integers (i64)", "1.5"}, {{"x", "values(1,1.5,2)"}});
+}
+
+TEST_F(ImportConstants, BiasOfAnotherSizeIsRefused) {
+  graph("(float[1,2,3] x, float[4,2,1] w) => (float[1,4,3] y) { y = Conv(x, w, b) }");
+  floats("b", {1, 2, 3});
+  expect_refusal({"node 'Conv(y)' (Conv)", "shape [3]", "[1,4]"},
+                 {{"x", "ones()"}, {"w", "ones()"}});
+}
+
+TEST_F(ImportConstants, AdviceForLostUpdatesKnowsTheOpset) {
+  for (const int opset : {11, 16}) {
+    model_ = {};
+    graph("(float[3] x) => (float[3] y) { y = ScatterND(x, i, u) }", opset);
+    ints("i", {1, 1}, std::vector<int64_t>{2, 1});
+    floats("u", {5, 6});
+    testing::internal::CaptureStderr();
+    expect({3}, {1, 6, 3}, {{"x", "values(1,2,3)"}});
+    const std::string warning = testing::internal::GetCapturedStderr();
+    EXPECT_NE(warning.find("scatter_add"), std::string::npos) << warning;
+    EXPECT_EQ(warning.find("opset 16 or newer") != std::string::npos, opset < 16) << warning;
+  }
+}
+
 // --- what numpy gives ---
 
 TEST_F(ImportConstants, RangesOfIntegersAndFloats) {
