@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares counts (cycles, FLOPs, bytes, tokens, units) with those pinned in expected/.
 
-    run.py [LAYER...] [--rebase]
+    run.py [LAYER...] [--only PREFIX] [--rebase]
 
 Layers: `graphs` (frozen lowered graphs, so that only the simulator can move a count), `models` (every exported
-model from ONNX to its totals, and estimates), `clusters` (chains of dense operators on cores). A count that differs fails;
+model from ONNX to its totals, and estimates), `cluster_models` (models with dense chains planned for cores), `workloads` (chains
+of the planner itself). A count that differs fails;
 --rebase writes the counts of now and says what moved (scripts/rebase). See tests/README.md.
 """
 
@@ -107,6 +108,7 @@ def graphs_layer(options):
     """Frozen graphs on every machine that can run them."""
     graphs = sorted((HERE / "graphs").glob("*.ff"))
     assert_covered(graphs)
+    graphs = [graph for graph in graphs if options.wants(graph.stem)]
     jobs = [(graph, machine, words) for graph in graphs
             for machine, words in (CORE_MACHINES if "tiles [" in graph.read_text() else STREAM_MACHINES).items()]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -122,7 +124,8 @@ def graphs_layer(options):
 def models_layer(options):
     """Every model, strategy and machine, in one process (models.cpp)."""
     with tempfile.TemporaryDirectory() as folder:
-        run([options.models_program, "--out", folder, "--jobs", options.jobs], MODELS, timeout=1800)
+        only = ["--filter", options.only] if options.only else []
+        run([options.models_program, "--out", folder, "--jobs", options.jobs, *only], MODELS, timeout=1800)
         found = {path.name: path.read_text() for path in pathlib.Path(folder).glob("*.csv")}
     return {name: tables.read_table(text, 4 if name == "estimates.csv" else 2) for name, text in sorted(found.items())}
 
@@ -137,26 +140,45 @@ def clustered_model(options, name):
     return [found[0], *(row for row in found[1:] if row[1] == "total")]
 
 
-def clusters_layer(options):
-    """Models with chains, and workloads of chains, on the h100."""
+def cluster_models_layer(options):
+    """Models with chains, planned for the h100."""
     names = sorted(p.parent.name for p in MODELS.glob("*/case.txt")
-                   if p.parent.name.startswith(("chain_", "llama_", "gemm_", "conv_")))
+                   if p.parent.name.startswith(("chain_", "llama_", "gemm_", "conv_")) and options.wants(p.parent.name))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         models = list(pool.map(lambda name: clustered_model(options, name), names))
-    chains = ["G1", "G2", "G3", "G7", "S2", "S4", "C1", "C3", "C5", "C7"]
-    rows = []
-    for chain in chains:
-        text = run([options.bin_dir / "fuseflow-cluster", "--workload", chain, "--evaluate", "--top", "2"], MODELS).decode()
-        header, *found = csv.reader(io.StringIO(text))
-        kept = [i for i, name in enumerate(header) if not NOT_COUNTS.fullmatch(name)]
-        rows.append([[header[i] for i in kept], *([row[i] for i in kept] for row in found)])
-    explained = [counts(run([options.bin_dir / "fuseflow-cluster", "--gemm-chain", "128,256,256,256", "--explain", "-"], MODELS)
-                        .decode())]
-    return {"models.csv": joined(models, 2, ["model"]), "workloads.csv": joined(rows, 1, []),
-            "candidates.csv": joined(explained, 1, [])}
+    return {"totals.csv": joined(models, 2, ["model"])}
 
 
-LAYERS = {"graphs": graphs_layer, "models": models_layer, "clusters": clusters_layer}
+def workloads_layer(options):
+    """Workloads of chains on the h100: the table of the evaluation, and what the search prunes."""
+    chains = [chain for chain in ("C1", "C3", "C5", "C7", "G1", "G2", "G3", "G7", "S2", "S4") if options.wants(chain)]
+    tool = options.bin_dir / "fuseflow-cluster"
+    rows = [counts(run([tool, "--workload", chain, "--evaluate", "--top", "2"], MODELS).decode()) for chain in chains]
+    explained = counts(run([tool, "--gemm-chain", "128,256,256,256", "--explain", "-"], MODELS).decode())
+    return {"workloads.csv": joined(rows, 1, []), "candidates.csv": joined([explained], 1, [])}
+
+
+LAYERS = {
+    "graphs": graphs_layer,
+    "models": models_layer,
+    "cluster_models": cluster_models_layer,
+    "workloads": workloads_layer,
+}
+
+
+def complete(layer):
+    """What is pinned is what there is, and the frozen graphs have all that they must: without running anything."""
+    folder = HERE / "expected" / layer
+    if layer == "graphs":
+        assert_covered(sorted((HERE / "graphs").glob("*.ff")))
+        there, table = {path.stem for path in (HERE / "graphs").glob("*.ff")}, "regions.csv"
+    elif layer == "models":
+        there, table = {path.parent.name for path in MODELS.glob("*/case.txt")}, "ideal.csv"
+    else:
+        raise Failure("only graphs and models are run in parts")
+    pinned = {key[0] for key in tables.read_table((folder / table).read_text(), 2 if layer == "models" else 3).rows}
+    wrong = sorted(there ^ pinned)
+    return not wrong, f"pinned {layer}: {len(there)} there, {len(pinned)} pinned" + "".join(f"\n{name}: not in both" for name in wrong)
 
 
 def group_of(layer, name):
@@ -172,9 +194,11 @@ def check_layer(layer, options):
     for name, table in found.items():
         path = folder / name
         pinned = tables.read_table(path.read_text() if path.exists() else "", table.keys)
+        if table.columns[0] in ("graph", "model", "workload"):
+            pinned.rows = {key: row for key, row in pinned.rows.items() if options.wants(key[0])}
         changes.compare(f"{layer}/{name}", pinned, table, group_of(layer, name))
     for path in sorted(folder.glob("*.csv")):
-        if path.name not in found:
+        if path.name not in found and not options.only:
             changes.lines.append(f"{layer}/{path.name}: no longer there")
             if options.rebase:
                 path.unlink()
@@ -189,6 +213,8 @@ def check_layer(layer, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"{', '.join(LAYERS)} (default: all)")
+    parser.add_argument("--only", metavar="PREFIX", default="", help="only graphs or models whose names begin so")
+    parser.add_argument("--complete", action="store_true", help="only look whether everything is pinned, run nothing")
     parser.add_argument("--rebase", action="store_true", help="write the counts of now")
     parser.add_argument("--bin-dir", type=pathlib.Path, default=ROOT / "build" / "bin", help="folder of the tools")
     parser.add_argument("--models-program", type=pathlib.Path, default=ROOT / "build" / "tests" / "pinned_models")
@@ -197,13 +223,16 @@ def main():
     options = parser.parse_args()
     options.bin_dir = options.bin_dir.resolve()
     options.models_program = options.models_program.resolve()
+    options.wants = lambda name: name.startswith(options.only)
+    if options.rebase and options.only:
+        parser.error("--rebase writes whole layers")
     unknown = [layer for layer in options.layers if layer not in LAYERS]
     if unknown:
         parser.error(f"there is no layer '{unknown[0]}', expected {', '.join(LAYERS)}")
     right = True
     for layer in options.layers or LAYERS:
         try:
-            ok, report = check_layer(layer, options)
+            ok, report = complete(layer) if options.complete else check_layer(layer, options)
         except Failure as failure:
             ok, report = False, f"pinned {layer}: {failure}"
             if options.rebase:
