@@ -2,16 +2,19 @@
 // with the pinned tables. Each case is NAME.onnx with NAME/case.txt (its --bind options), taken
 // through what fuseflow-import, fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in
 // one process. Run from the folder of the models:
-//   pinned_models --out DIR [--filter PREFIX]... [--jobs N]
-// writes DIR/ideal.csv, comal.csv, rda.csv, banked.csv, units.csv, estimates.csv.
+//   pinned_models --out DIR [--filter PREFIX]... [--table NAME]... [--jobs N]
+// writes DIR/imports.csv, units.csv, ideal.csv, comal.csv, rda.csv, banked.csv, estimates.csv.
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -55,6 +58,10 @@ const std::map<std::string, std::string>& headers() {
       units += fmt::format(",{}", unit_class_name(static_cast<UnitClass>(u)));
     }
     all["units"] = units + "\n";
+    all["imports"] =
+        "model,tensors,constants,statements,expressions,finite,nonnegative,nonzero,below_inf,no_"
+        "nan,"
+        "assumed,stored_levels,literals\n";
     all["estimates"] =
         "model,strategy,machine,from,cycles,bound_cycles,flops,dram_read_bytes,dram_write_bytes,"
         "scratchpad_read_bytes,scratchpad_write_bytes,tokens\n";
@@ -95,6 +102,37 @@ std::string fused(const std::string& text, const char* strategy) {
   arguments.add("strategy", strategy);
   PassLog log;
   return run_pass(find_pass("fuse"), {"<stdin>", text}, arguments, log);
+}
+
+/// What import found: tensors, statements, facts, levels that are not dense, and every different
+/// number that stands in a statement.
+std::string imports_of(const Program& program) {
+  std::array<size_t, 5> facts{};
+  size_t constants = 0;
+  size_t assumed = 0;
+  size_t stored = 0;
+  for (const Tensor& t : program.tensors) {
+    constants += t.role == Role::constant ? 1 : 0;
+    assumed += t.assumed == Facts{} ? 0 : 1;
+    const bool known[] = {t.facts.finite, t.facts.nonnegative, t.facts.nonzero, t.facts.below_inf,
+                          t.facts.no_nan};
+    for (size_t f = 0; f < facts.size(); ++f) facts[f] += known[f] ? 1 : 0;
+    for (const LevelKind kind : t.format.levels) stored += kind == LevelKind::dense ? 0 : 1;
+  }
+  size_t statements = 0;
+  size_t expressions = 0;
+  std::set<float> literals;
+  for (const Region& region : program.regions) {
+    statements += region.statements.size();
+    for (const Statement& statement : region.statements) {
+      expressions += statement.nodes.size();
+      for (const Expr& e : statement.nodes) {
+        if (e.kind == Expr::Kind::constant) literals.insert(e.constant);
+      }
+    }
+  }
+  return fmt::format("{},{},{},{},{},{},{},{}\n", program.tensors.size(), constants, statements,
+                     expressions, fmt::join(facts, ","), assumed, stored, fmt::join(literals, " "));
 }
 
 RunResult sum_of(const ProgramRun& run) {
@@ -181,28 +219,34 @@ std::string estimates(const std::string& key, const Program& program,
   return text;
 }
 
-Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines) {
+Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines,
+             const std::set<std::string>& tables) {
   Rows rows;
   const std::string text = imported(model);
-  const bool estimated = std::any_of(std::begin(kEstimated), std::end(kEstimated),
+  const bool estimated = tables.contains("estimates") &&
+                         std::any_of(std::begin(kEstimated), std::end(kEstimated),
                                      [&](const char* family) { return model.starts_with(family); });
+  rows["imports"] = model + "," + imports_of(parse_program({"<stdin>", text}));
   for (const char* strategy : kStrategies) {
     const std::string key = model + "," + strategy;
     const Program program = lower_program(parse_program({"<stdin>", fused(text, strategy)}));
+    rows["units"] += key + "," + units_of(program, machines.front().machine);
     const TensorData data = load_tensors(program);
     for (const NamedMachine& m : machines) {
-      rows[m.name] += key + "," + simulated(program, data, m.machine);
+      if (tables.contains(m.name)) {
+        rows[m.name] += key + "," + simulated(program, data, m.machine);
+      }
     }
-    rows["units"] += key + "," + units_of(program, machines.front().machine);
     if (estimated) rows["estimates"] += estimates(key, program, machines);
   }
   return rows;
 }
 
 /// A model that fails has its first error on standard error, and none of the rows expected of it.
-bool try_rows(const std::string& model, const std::vector<NamedMachine>& machines, Rows& rows) {
+bool try_rows(const std::string& model, const std::vector<NamedMachine>& machines,
+              const std::set<std::string>& tables, Rows& rows) {
   try {
-    rows = rows_of(model, machines);
+    rows = rows_of(model, machines, tables);
     return true;
   } catch (const std::exception& error) {
     report(Severity::error, fmt::format("{}: {}", model, error.what()));
@@ -226,18 +270,24 @@ std::vector<std::string> find_models(const std::vector<std::string>& prefixes) {
 struct Options {
   std::string out;
   std::vector<std::string> prefixes;
+  std::set<std::string> tables;  ///< empty: all
   size_t jobs = 2;
 };
 
-ExitCode run(const Options& options) {
+ExitCode run(Options options) {
+  if (options.tables.empty()) {
+    for (const auto& [table, header] : headers()) options.tables.insert(table);
+  }
   const std::vector<std::string> models = find_models(options.prefixes);
   const std::vector<NamedMachine> all = machines();
   std::vector<Rows> rows(models.size());
   std::vector<char> right(models.size());
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, options.jobs);
-  tbb::parallel_for(size_t{0}, models.size(),
-                    [&](size_t i) { right[i] = try_rows(models[i], all, rows[i]); });
+  tbb::parallel_for(size_t{0}, models.size(), [&](size_t i) {
+    right[i] = try_rows(models[i], all, options.tables, rows[i]);
+  });
   for (const auto& [table, header] : headers()) {
+    if (!options.tables.contains(table)) continue;
     std::string text = header;
     for (Rows& one : rows) text += one[table];
     write_output(options.out + "/" + table + ".csv", text);
@@ -254,6 +304,7 @@ int main(int argc, char** argv) {
   fuseflow::pinned::Options options;
   app.add_option("--out", options.out, "Folder of the tables")->required();
   app.add_option("--filter", options.prefixes, "Only models that begin so (repeatable)");
+  app.add_option("--table", options.tables, "Only these tables (repeatable)");
   app.add_option("--jobs", options.jobs, "Models at a time");
   fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::pinned::run(options); });

@@ -127,7 +127,8 @@ def models_layer(options):
         only = ["--filter", options.only] if options.only else []
         run([options.models_program, "--out", folder, "--jobs", options.jobs, *only], MODELS, timeout=1800)
         found = {path.name: path.read_text() for path in pathlib.Path(folder).glob("*.csv")}
-    return {name: tables.read_table(text, 4 if name == "estimates.csv" else 2) for name, text in sorted(found.items())}
+    keys = {"estimates.csv": 4, "imports.csv": 1}
+    return {name: tables.read_table(text, keys.get(name, 2)) for name, text in sorted(found.items())}
 
 
 def clustered_model(options, name):
@@ -183,7 +184,7 @@ def complete(layer):
 
 def group_of(layer, name):
     """With which rows a row is averaged: by strategy where there are strategies."""
-    return lambda key: f"{layer}/{name}" + (f" {key[1]}" if layer == "models" else "")
+    return lambda key: f"{layer}/{name}" + (f" {key[1]}" if layer == "models" and len(key) > 1 else "")
 
 
 def check_layer(layer, options):
