@@ -34,12 +34,18 @@ STREAM_MACHINES = {
     "shallow": ["--machine", "ideal", "--machine-set", "fifo_depth=2"],
     "tight": ["--machine", "rda", "--machine-set", "fifo_depth=4", "--machine-set", "dram.outstanding=16"],
     "odd": ["--machine", "../machines/odd.toml"],
-    "odd_free": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=none"],
+    "odd_free": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=none",
+                 "--machine-set", "scratchpad.link_bytes_per_cycle=0"],
     "odd_banked": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=banked"],
+    # One channel whose every burst opens a row: activations bound it.
+    "odd_rows": ["--machine", "../machines/odd.toml"] + [word for setting in (
+        "model=banked", "channels=1", "bank_groups=4", "banks_per_group=4", "row_bytes=24", "interleave_bytes=24")
+        for word in ("--machine-set", f"dram.{setting}")],
 }
 CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machines/odd.toml"]}
 # Machines whose memory takes no time; the naive executor has no model of memory.
 FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free"}
+ESTIMATED = {"ideal", "banked", "odd"}
 # Columns that are no counts: formats of reports may change without moving one.
 NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|finite_differences")
 
@@ -70,7 +76,7 @@ def counts(text, *key):
 
 def joined(parts, keys, name):
     """One table of several CSV texts, each with the values of the leading columns `name`."""
-    columns, rows = None, []
+    columns, rows = name, []
     for part in parts:
         columns = [*name, *part[0]]
         rows += part[1:]
@@ -93,6 +99,16 @@ def simulate_graph(options, graph, machine, words):
     return seen
 
 
+def estimate_graph(options, graph, machine, words):
+    """Estimates of a frozen graph, from its data and from statistics."""
+    found = []
+    for source, extra in ("data", []), ("statistics", ["--statistics"]):
+        text = run([options.bin_dir / "fuseflow-estimate", graph.name, *words, *extra], graph.parent).decode()
+        header, *rows = counts(text, graph.stem, machine, source)
+        found += rows
+    return [header, *found]
+
+
 def assert_covered(graphs):
     """Every node kind, rows, blocks, both kinds of copies and tiles stand in some frozen graph."""
     text = "\n".join(graph.read_text() for graph in graphs)
@@ -113,7 +129,10 @@ def graphs_layer(options):
             for machine, words in (CORE_MACHINES if "tiles [" in graph.read_text() else STREAM_MACHINES).items()]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda job: simulate_graph(options, *job), jobs))
+        estimated = [job for job in jobs if job[1] in ESTIMATED and "tiles [" not in job[0].read_text()]
+        estimates = list(pool.map(lambda job: estimate_graph(options, *job), estimated))
     found = {"regions.csv": joined([r[0] for r in results], 3, ["graph", "machine"])}
+    found["estimates.csv"] = joined(estimates, 4, ["graph", "machine", "from"])
     for graph in graphs:
         mine = [r for (g, _, _), r in zip(jobs, results) if g == graph]
         found[f"{graph.stem}.nodes.csv"] = joined([r[1] for r in mine], 3, ["machine"])
@@ -183,7 +202,9 @@ def complete(layer):
 
 
 def group_of(layer, name):
-    """With which rows a row is averaged: by strategy where there are strategies."""
+    """With which rows a row is averaged: all graphs' nodes or streams, all models of one strategy."""
+    if layer == "graphs":
+        return lambda key: f"graphs/{name.removesuffix('.csv').split('.')[-1]}"
     return lambda key: f"{layer}/{name}" + (f" {key[1]}" if layer == "models" and len(key) > 1 else "")
 
 

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Puts faults into the sources and shows which tests notice.
+
+    scripts/mutate [--seed N] [--count N]     faults drawn by seed over src, none by hand
+    scripts/mutate --named                    those of tests/mutate/named.txt
+
+A fault is a changed constant, another operator, a dropped term, a negated condition, min for max. All that can be are compiled
+into one build, in a copy of the tree, and switched on one at a time by an environment variable; the others get builds of their own.
+The fast suites (pinned counts, unit tests, golden cases, properties) are run once to see which faults each reaches; then each
+fault is shown to the entries that reach it, the cheapest first, until one fails. Printed is a table: fault, what caught it.
+Status 1 where less than --least percent of the faults that compile and can be reached are caught.
+"""
+
+import argparse
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import faults
+import scratch
+import suites
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def say(text):
+    print(f"mutate: {text}", file=sys.stderr, flush=True)
+
+
+def build_switched(copy, drawn, targets):
+    """Builds all faults that can be switched; returns (switchable, the others)."""
+    switched, alone = list(drawn), []
+    while True:
+        copy.apply(switched)
+        copy.configure()
+        errors = copy.make(targets)
+        if not errors:
+            return switched, alone
+        blamed = copy.blamed(errors, switched)
+        if not blamed:
+            raise SystemExit(f"mutate: the copy does not build:\n{errors[-3000:]}")
+        say(f"{len(blamed)} faults cannot be switched: {', '.join(f.place() for f in blamed)}")
+        alone += blamed
+        switched = [f for f in switched if f not in blamed]
+
+
+def show_switched(waiting, entries, outcomes):
+    """Shows each fault to the entries that reach it; returns those that none noticed."""
+    unnoticed = []
+    for fault in waiting:
+        noticed = suites.first_to_notice(fault, entries)
+        if noticed:
+            report(outcomes, fault, "caught", noticed[0].name + (" (hangs)" if noticed[1] == "hangs" else ""))
+        else:
+            unnoticed.append(fault)
+    return unnoticed
+
+
+def show_alone(copy, fault, switched, stages, outcomes):
+    """A fault that needs builds of its own."""
+    copy.apply(switched, fault)
+    for targets, entries in stages:
+        if copy.make(targets):
+            return report(outcomes, fault, "does not compile", "")
+        noticed = suites.first_to_notice(fault, entries, reaching=False)
+        if noticed:
+            return report(outcomes, fault, "caught", noticed[0].name)
+    return report(outcomes, fault, "survived", "")
+
+
+def report(outcomes, fault, outcome, by):
+    outcomes.append(outcome)
+    print(row(fault, outcome, by), flush=True)
+
+
+def short(text):
+    text = " ".join(text.split())
+    return text if len(text) <= 48 else text[:45] + "..."
+
+
+def row(fault, outcome, by):
+    return f"| {fault.place()} | {fault.kind} | `{short(fault.before)}` | `{short(fault.after)}` | {outcome} | {by} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60, help="faults to draw (default: 60)")
+    parser.add_argument("--named", action="store_true", help="the faults of tests/mutate/named.txt instead")
+    parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--least", type=float, default=90, help="percent that must be caught (default: 90)")
+    parser.add_argument("--list", action="store_true", help="only print the faults")
+    parser.add_argument("--under", default="src", help="only files whose names begin so (default: src)")
+    parser.add_argument("--only", default="", help="only entries of ctest whose names begin so")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir(), "fuseflow-mutate"),
+                        help="of the copy; kept, so that the next run builds less")
+    options = parser.parse_args()
+
+    copy = scratch.Scratch(ROOT, options.folder.resolve(), options.jobs)
+    names = [n for n in copy.names if n.startswith("src/") and n.startswith(options.under) and n.endswith((".cpp", ".h"))]
+    sources = {name: copy.source(name) for name in names}
+    drawn = (faults.named(pathlib.Path(__file__).with_name("named.txt"), sources) if options.named
+             else faults.draw(sources, options.seed, options.count))
+    for number, fault in enumerate(drawn):
+        fault.id = number
+    if options.list:
+        print("\n".join(row(fault, "", "") for fault in drawn))
+        return
+    if shutil.which("ccache") is None:
+        say("there is no ccache: the copy is built from nothing")
+    chosen = [(targets, tuple(p for p in prefixes if p.startswith(options.only) or options.only.startswith(p)))
+              for targets, prefixes in suites.STAGES]
+    stages, outcomes, waiting, alone = [], [], None, []
+    for targets, prefixes in chosen:
+        if not prefixes or waiting == [] and not alone:
+            continue
+        say(f"building {' '.join(targets)} with {len(drawn) - len(alone)} faults in {copy.folder}")
+        switched, refused = build_switched(copy, [f for f in drawn if f not in alone], targets)
+        alone += refused
+        waiting = [f for f in (switched if waiting is None else waiting) if f in switched]
+        entries = [e for e in suites.load_entries(copy.build, prefixes) if e.name.startswith(options.only)]
+        say(f"running {len(entries)} entries without a fault")
+        suites.measure(entries, say)
+        stages.append((targets, entries))
+        if len(stages) == 1:
+            print("| fault | kind | before | after | outcome | by |\n|---|---|---|---|---|---|", flush=True)
+        waiting = show_switched(waiting, entries, outcomes)
+    for fault in waiting or []:
+        reached = any(fault.id in entry.reached for _, entries in stages for entry in entries)
+        report(outcomes, fault, "survived", "" if reached else "(no test gets there)")
+    for fault in alone:
+        show_alone(copy, fault, switched, stages, outcomes)
+    caught, survived = outcomes.count("caught"), outcomes.count("survived")
+    share = 100 * caught / max(1, caught + survived)
+    print(f"\n{caught} caught, {survived} survived ({share:.0f}% caught), {outcomes.count('does not compile')} do not compile")
+    sys.exit(0 if share >= options.least else 1)
+
+
+if __name__ == "__main__":
+    main()

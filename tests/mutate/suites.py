@@ -1,0 +1,84 @@
+"""The suites that faults are shown to: entries of ctest, what each costs, and which faults it reaches."""
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+
+# Stages: targets to build, entries whose names begin so. A fault goes on to the next stage when nothing of a stage notices it,
+# so that what the early stages catch never has the later ones built. Left out is what takes minutes.
+STAGES = [
+    (["tools", "pinned_models"], ("pinned.", "golden.")),
+    (["all"], ("unit.", "property.lower", "property.estimate")),
+]
+LEFT_OUT = ("property.lower_mutant",)
+SLOW = 12  # times the processor time of the entry without a fault, at least SLOW seconds: it hangs
+
+
+class Entry:
+    """One test: its command, and what it takes and reaches without any fault."""
+
+    def __init__(self, name, command, properties):
+        self.name, self.command = name, command
+        self.folder = properties.get("WORKING_DIRECTORY")
+        self.skip = properties.get("SKIP_RETURN_CODE")
+        self.seconds, self.reached = 0.0, set()
+
+    def run(self, fault=None, reached=None, limit=600):
+        """None where it passes, else why not."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("FUSEFLOW_MUTANT")}
+        if fault is not None:
+            env["FUSEFLOW_MUTANT"] = str(fault)
+        if reached:
+            env["FUSEFLOW_MUTANT_REACHED"] = reached
+        process = subprocess.Popen(self.command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)  # its own session: nothing else is in it
+            process.communicate()
+            return "hangs"
+        if process.returncode in (0, self.skip):
+            return None
+        return output.decode(errors="replace").strip() or f"status {process.returncode}"
+
+
+def load_entries(build, prefixes):
+    """The entries of ctest whose names begin with one of `prefixes`."""
+    text = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True).stdout
+    entries = []
+    for test in json.loads(text)["tests"]:
+        name = test["name"]
+        if name.startswith(prefixes) and not name.startswith(LEFT_OUT) and "command" in test:
+            entries.append(Entry(name, test["command"], {p["name"]: p["value"] for p in test.get("properties", [])}))
+    return entries
+
+
+def measure(entries, say):
+    """Runs every entry without a fault: it must pass. Fills in what it costs and reaches."""
+    for number, entry in enumerate(entries):
+        with tempfile.NamedTemporaryFile(mode="r") as file:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            start = time.monotonic()
+            wrong = entry.run(reached=file.name)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            entry.seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            entry.wall = time.monotonic() - start
+            entry.reached = {int(line) for line in file.read().split()}
+        if wrong:
+            raise SystemExit(f"mutate: {entry.name} fails without any fault:\n{wrong[-2000:]}")
+        if number % 50 == 49:
+            say(f"{number + 1} of {len(entries)} entries measured")
+
+
+def first_to_notice(fault, entries, reaching=True):
+    """(entry, why) of the first entry that fails with the fault on, the cheapest first; None if none does."""
+    mine = [e for e in entries if not reaching or fault.id in e.reached]
+    for entry in sorted(mine, key=lambda e: e.seconds):
+        why = entry.run(fault.id if reaching else None, limit=max(20.0, SLOW * entry.wall))
+        if why:
+            return entry, why
+    return None
