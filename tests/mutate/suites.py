@@ -5,7 +5,6 @@ import os
 import resource
 import subprocess
 import tempfile
-import time
 
 # Stages: targets to build, entries whose names begin so. A fault goes on to the next stage when nothing of a stage notices it,
 # so that what the early stages catch never has the later ones built. Left out is what takes minutes.
@@ -14,7 +13,7 @@ STAGES = [
     (["all"], ("unit.", "property.lower", "property.estimate")),
 ]
 LEFT_OUT = ("property.lower_mutant",)
-SLOW = 12  # times the processor time of the entry without a fault, at least SLOW seconds: it hangs
+SLOW = 12  # times the processor time that an entry takes without a fault, and 20 seconds at least: it hangs
 
 
 class Entry:
@@ -24,19 +23,20 @@ class Entry:
         self.name, self.command = name, command
         self.folder = properties.get("WORKING_DIRECTORY")
         self.skip = properties.get("SKIP_RETURN_CODE")
-        self.seconds, self.reached = 0.0, set()
+        self.seconds, self.reached = 0.0, set()  # processor time; faults by number
 
     def run(self, fault=None, reached=None, limit=600):
-        """None where it passes, else why not."""
+        """None where it passes, else why not. `limit`: seconds of processor time of a process, and a tenth of the wait."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("FUSEFLOW_MUTANT")}
         if fault is not None:
             env["FUSEFLOW_MUTANT"] = str(fault)
         if reached:
             env["FUSEFLOW_MUTANT_REACHED"] = reached
         process = subprocess.Popen(self.command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+                                   stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)))
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, _ = process.communicate(timeout=10 * limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)  # its own session: nothing else is in it
             process.communicate()
@@ -62,11 +62,9 @@ def measure(entries, say):
     for number, entry in enumerate(entries):
         with tempfile.NamedTemporaryFile(mode="r") as file:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            start = time.monotonic()
             wrong = entry.run(reached=file.name)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             entry.seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            entry.wall = time.monotonic() - start
             entry.reached = {int(line) for line in file.read().split()}
         if wrong:
             raise SystemExit(f"mutate: {entry.name} fails without any fault:\n{wrong[-2000:]}")
@@ -78,7 +76,7 @@ def first_to_notice(fault, entries, reaching=True):
     """(entry, why) of the first entry that fails with the fault on, the cheapest first; None if none does."""
     mine = [e for e in entries if not reaching or fault.id in e.reached]
     for entry in sorted(mine, key=lambda e: e.seconds):
-        why = entry.run(fault.id if reaching else None, limit=max(20.0, SLOW * entry.wall))
+        why = entry.run(fault.id if reaching else None, limit=max(20.0, SLOW * entry.seconds))
         if why:
             return entry, why
     return None

@@ -1,6 +1,7 @@
-// Faults that are switched on at run time (scripts/mutate): included in front of every source that has
-// some, in a scratch copy of the tree only. FUSEFLOW_MUTANT=N switches on fault N. FUSEFLOW_MUTANT_REACHED
-// names a file to which a process appends, at its end, the faults whose places it reached.
+// Faults that are switched on at run time (scripts/mutate): included in front of every source that
+// has some, in a scratch copy of the tree only. FUSEFLOW_MUTANT=N switches on fault N.
+// FUSEFLOW_MUTANT_REACHED names a file to which a process appends, at its end, the faults whose
+// places it reached.
 #pragma once
 
 #include <fcntl.h>
@@ -55,8 +56,8 @@ inline bool on(int id) {
   return state.active == id;
 }
 
-/// What stands between two operands and their operator: `a + Other<'-'>{7} + b` is a + b, or a - b with
-/// fault 7 on; 0 drops b.
+/// What stands between two operands and their operator: `a + Other<'-'>{7} + b` is a + b, or a - b
+/// with fault 7 on; 0 drops b.
 template <char kOperator>
 struct Other {
   int id;
@@ -67,16 +68,16 @@ struct Left {
   int id;
 };
 
-#define FUSEFLOW_MUTANT_OPERATOR(OP)                                                             \
-  template <typename A, char k>                                                                  \
-  Left<A, k> operator OP(const A& a, Other<k> other) {                                           \
-    return {a, other.id};                                                                        \
-  }                                                                                              \
-  template <typename A, char k, typename B>                                                      \
-  auto operator OP(Left<A, k> left, const B& b) {                                                \
-    using Result = std::decay_t<decltype(left.a OP b)>;                                          \
-    if (!on(left.id)) return static_cast<Result>(left.a OP b);                                   \
-    return static_cast<Result>(apply<k>(left.a, b));                                             \
+#define FUSEFLOW_MUTANT_OPERATOR(OP)                           \
+  template <typename A, char k>                                \
+  Left<A, k> operator OP(const A& a, Other<k> other) {         \
+    return {a, other.id};                                      \
+  }                                                            \
+  template <typename A, char k, typename B>                    \
+  auto operator OP(Left<A, k> left, const B& b) {              \
+    using Result = std::decay_t<decltype(left.a OP b)>;        \
+    if (!on(left.id)) return static_cast<Result>(left.a OP b); \
+    return static_cast<Result>(apply<k>(left.a, b));           \
   }
 
 template <char k, typename A, typename B>
