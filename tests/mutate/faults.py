@@ -104,7 +104,7 @@ def candidates(path, text, rng):
         drop = operator in "+-*" and rng.random() < 0.5
         other = SWAPPED[operator]
         code_of = "0" if drop else CODES.get(other, other)
-        yield fault(start, end, "dropped term" if drop else "operator", "(right side dropped)" if drop else other,
+        yield fault(start, end, "dropped term" if drop else "operator", "+ 0 *" if drop else other,
                     f"{operator} fuseflow_mutants::Other<'{code_of}'>{{{{{{id}}}}}} {operator}")
     for m in CONDITION.finditer(code):
         opening = m.end() - 1
