@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/slice.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"
@@ -173,8 +174,21 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
   TensorData known = data;
   known.storage.resize(program.tensors.size());
   std::vector<bool> uncertain(program.tensors.size(), false);
-  for (const Region& region : program.regions) {
-    result.regions.push_back(estimate_region_into(program, region, known, uncertain, machine));
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const RegionSlice slice = slice_region(program, r, nullptr);
+    TensorData seen;
+    std::vector<bool> seen_uncertain;
+    for (const TensorId tensor : slice.tensors) {
+      seen.storage.push_back(known.storage[static_cast<size_t>(tensor)]);
+      seen_uncertain.push_back(uncertain[static_cast<size_t>(tensor)]);
+    }
+    result.regions.push_back(estimate_region_into(slice.program, slice.program.regions[0], seen,
+                                                  seen_uncertain, machine));
+    for (size_t t = 0; t < slice.tensors.size(); ++t) {
+      const auto whole = static_cast<size_t>(slice.tensors[t]);
+      known.storage[whole] = std::move(seen.storage[t]);
+      uncertain[whole] = seen_uncertain[t];
+    }
   }
   finish_total(result, machine);
   return result;
@@ -197,20 +211,27 @@ ProgramEstimate estimate_from_statistics(const Program& program,
   ProgramEstimate result;
   std::vector<estimate::TensorStatistics> known = statistics;
   known.resize(program.tensors.size());
-  for (const Region& region : program.regions) {
-    if (graph_of(region).tiles) {
-      result.regions.push_back(tiles_estimate(program, region, machine));
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (graph_of(program.regions[r]).tiles) {
+      result.regions.push_back(tiles_estimate(program, program.regions[r], machine));
       continue;
     }
+    const RegionSlice slice = slice_region(program, r, nullptr);
+    const Region& region = slice.program.regions[0];
+    std::vector<estimate::TensorStatistics> seen;
+    for (const TensorId t : slice.tensors) seen.push_back(std::move(known[static_cast<size_t>(t)]));
     const estimate::StatisticalCounts counted =
-        estimate::count_statistics(program, graph_of(region), known);
+        estimate::count_statistics(slice.program, graph_of(region), seen);
     std::vector<double> bytes;
-    for (size_t t = 0; t < program.tensors.size(); ++t) {
-      bytes.push_back(estimate::stored_bytes(program.tensors[t], known[t]));
+    for (size_t t = 0; t < seen.size(); ++t) {
+      bytes.push_back(estimate::stored_bytes(slice.program.tensors[t], seen[t]));
     }
     const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
-    result.regions.push_back(region_estimate(program, region, cost));
+    result.regions.push_back(region_estimate(slice.program, region, cost));
     result.regions.back().bound = 0;
+    for (size_t t = 0; t < seen.size(); ++t) {
+      known[static_cast<size_t>(slice.tensors[t])] = std::move(seen[t]);
+    }
   }
   finish_total(result, machine);
   return result;

@@ -217,7 +217,6 @@ class DotPrinter {
   // --- graphs
 
   void print_graph_of(size_t r, const Graph& graph) {
-    const std::vector<GraphTensor> tensors = graph_tensors(p_);
     int phase = -1;
     const bool phases = !graph.nodes.empty() && graph.nodes.back().phase > 0;
     for (size_t n = 0; n < graph.nodes.size(); ++n) {

@@ -35,8 +35,8 @@ bool is_internal(const Program& program, size_t region, TensorId tensor) {
   bool defined = false;
   for (const Statement& s : program.regions[region].statements) defined |= s.result == tensor;
   if (!defined) return false;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (r == region) continue;
+  // Readers stand behind it, most of them soon.
+  for (size_t r = region + 1; r < program.regions.size(); ++r) {
     for (const Statement& s : program.regions[r].statements) {
       for (const Expr& e : s.nodes) {
         if (e.kind == Expr::Kind::access && e.tensor == tensor) return false;

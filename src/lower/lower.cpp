@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "ir/slice.h"
 #include "ir/sparsity.h"
 #include "lower/block.h"
 #include "lower/finish.h"
@@ -142,9 +143,28 @@ class RegionLowering {
 
 }  // namespace
 
+namespace {
+
+/// Lowers a region by itself.
+LoweredRegion lower_slice(const Program& program, size_t region,
+                          const std::function<bool(TensorId)>& is_read_later,
+                          const LowerOptions& options) {
+  const RegionSlice slice = slice_region(program, region, is_read_later);
+  try {
+    LoweredRegion lowered = RegionLowering(slice.program, 0, options).run();
+    to_whole(slice, lowered.graph);
+    return lowered;
+  } catch (const LoweringConflict& conflict) {
+    throw LoweringConflict(slice.whole(conflict.tensor()), conflict.what());
+  }
+}
+
+}  // namespace
+
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options) {
-  return RegionLowering(program, region, options).run();
+  const auto is_read_later = [&](TensorId tensor) { return !is_internal(program, region, tensor); };
+  return lower_slice(program, region, is_read_later, options);
 }
 
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options) {
@@ -184,11 +204,16 @@ void merge_tuples(Program& program) {
 Program lower_program(Program program, const LowerOptions& options) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
-  if (lowers) merge_tuples(program);
+  if (!lowers) return program;
+  merge_tuples(program);
+  std::vector<int> last = last_readers(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
     try {
-      program.regions[r].graph = lower_region(program, r, options);
+      const auto is_read_later = [&](TensorId tensor) {
+        return last[tensor] > static_cast<int>(r);
+      };
+      program.regions[r].graph = lower_slice(program, r, is_read_later, options).graph;
     } catch (const LoweringConflict&) {
       PlacementOptions placement;
       placement.lower = options;
@@ -197,6 +222,7 @@ Program lower_program(Program program, const LowerOptions& options) {
         report(Severity::note, fmt::format("@{}: {}", program.regions[r].name, note));
       }
       program = std::move(choice.program);
+      last = last_readers(program);  // it may have added statements
       program.regions[r].graph = lower_region(program, r, options);
     }
   }

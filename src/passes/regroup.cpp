@@ -39,32 +39,32 @@ class Regrouper {
     return "%" + quote_if_needed(p_.tensors[d_.nodes[statement].statement->result].name);
   }
 
-  /// Breadth first from the group's statements over those outside: a way back in is a hole.
+  /// Breadth first from the group's statements over those outside: a way back in is a hole. It ends
+  /// before the group's last statement, for consumers stand behind their producers.
   void refuse_hole(int g) {
-    std::vector<int> from(d_.nodes.size(), -1);
+    const int end = groups_[g].statements.back();
+    std::map<int, int> from;
     std::vector<int> queue;
     for (const int s : groups_[g].statements) {
       for (const int next : d_.nodes[s].consumers) {
-        if (group_of_[next] == g || from[next] >= 0) continue;
-        from[next] = s;
+        if (group_of_[next] == g || next > end || !from.emplace(next, s).second) continue;
         queue.push_back(next);
       }
     }
     for (size_t at = 0; at < queue.size(); ++at) {
       for (const int next : d_.nodes[queue[at]].consumers) {
         if (group_of_[next] == g) throw hole(g, from, queue[at], next);
-        if (from[next] >= 0) continue;
-        from[next] = queue[at];
+        if (next > end || !from.emplace(next, queue[at]).second) continue;
         queue.push_back(next);
       }
     }
   }
 
-  Error hole(int g, const std::vector<int>& from, int last, int entry) const {
+  Error hole(int g, const std::map<int, int>& from, int last, int entry) const {
     std::vector<std::string> path = {name(entry)};
     std::vector<std::string> outside;
     int s = last;
-    for (; group_of_[s] != g; s = from[s]) {
+    for (; group_of_[s] != g; s = from.at(s)) {
       path.push_back(name(s));
       outside.push_back(name(s));
     }
@@ -131,8 +131,8 @@ class Regrouper {
   Region make_region(const Group& group, std::set<std::string>& names) {
     std::vector<size_t> sources;
     for (const int s : group.statements) {
-      const size_t r = d_.nodes[s].region;
-      if (std::find(sources.begin(), sources.end(), r) == sources.end()) sources.push_back(r);
+      const size_t r = d_.nodes[s].region;  // ascends with the statements
+      if (sources.empty() || sources.back() != r) sources.push_back(r);
     }
     const bool unchanged =
         sources.size() == 1 && p_.regions[sources[0]].statements.size() == group.statements.size();
@@ -142,7 +142,7 @@ class Regrouper {
     } else {
       region.where = old_region(group.statements[0]).where;
       for (const int s : group.statements) region.statements.push_back(*d_.nodes[s].statement);
-      for (const size_t r : sources) carry_schedule(p_.regions[r], region);
+      carry_schedules(sources, region);
     }
     region.name = unique(group_name(group), names);
     return region;
@@ -156,19 +156,25 @@ class Regrouper {
     return name;
   }
 
-  void carry_schedule(const Region& from, Region& to) {
+  void carry_schedules(const std::vector<size_t>& sources, Region& to) {
+    std::set<TensorId> used;
+    std::set<TensorId> defined;
+    for (const Statement& s : to.statements) {
+      defined.insert(s.result);
+      for (const TensorId tensor : uses(s)) used.insert(tensor);
+    }
+    for (const size_t r : sources) carry_schedule(p_.regions[r], to, used, defined);
+  }
+
+  /// `used`, `defined`: by the statements of `to`.
+  void carry_schedule(const Region& from, Region& to, const std::set<TensorId>& used,
+                      const std::set<TensorId>& defined) {
     if (!from.schedule.order.empty()) {
       log_.note(fmt::format(
           "dropped the order of region @{}: its statements are in another region now", from.name));
     }
     if (!from.schedule.parallel.empty()) {
       log_.note(fmt::format("dropped the parallel factors of region @{}", from.name));
-    }
-    std::set<TensorId> used;
-    std::set<TensorId> defined;
-    for (const Statement& s : to.statements) {
-      defined.insert(s.result);
-      for (const TensorId tensor : uses(s)) used.insert(tensor);
     }
     for (const UsePlacement& use : from.schedule.placements) {
       // What was said of an intermediate does not hold for a tensor that comes from another region.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "ir/slice.h"
 #include "sim/threads.h"
 
 namespace fuseflow {
@@ -94,6 +95,23 @@ void load_on_threads(const Program& program, std::vector<size_t> wanted, const L
   }
 }
 
+/// Runs a region with the tensors that it touches alone; what it writes is stored in `data`.
+RunResult run_region(const Program& program, size_t region, TensorData& data,
+                     const Machine& machine, const RunOptions& options) {
+  const RegionSlice slice = slice_region(program, region, nullptr);
+  TensorData seen;
+  for (const TensorId tensor : slice.tensors) {
+    seen.storage.push_back(data.storage[static_cast<size_t>(tensor)]);
+  }
+  RunResult result =
+      run_graph(slice.program, *slice.program.regions[0].graph, seen, machine, options);
+  for (auto& [tensor, storage] : result.results) {
+    tensor = slice.whole(tensor);
+    data.storage[static_cast<size_t>(tensor)] = storage;
+  }
+  return result;
+}
+
 }  // namespace
 
 TensorData load_tensors(const Program& program, const LoadOptions& options, int threads) {
@@ -131,20 +149,16 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   RunOptions left = options;
+  int64_t ended = 0;  // cycle at which the regions so far have ended
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    const int64_t first_cycle =
-        total_cycles(run, machine) + (r > 0 ? machine.reconfiguration_cycles : 0);
-    if (before) before(r, first_cycle);
+    if (before) before(r, ended + (r > 0 ? machine.reconfiguration_cycles : 0));
     if (options.max_cycles > 0) {
-      left.max_cycles = std::max<int64_t>(1, options.max_cycles - total_cycles(run, machine));
+      left.max_cycles = std::max<int64_t>(1, options.max_cycles - ended);
     }
     if (options.max_seconds > 0) left.max_seconds = std::max(1e-9, options.max_seconds - elapsed());
-    run.regions.push_back(run_graph(program, *program.regions[r].graph, run.data, machine, left));
-    RunResult& result = run.regions.back();
-    for (const auto& [tensor, storage] : result.results) {
-      run.data.storage[static_cast<size_t>(tensor)] = storage;
-    }
-    run.finish = result.finish;
+    run.regions.push_back(run_region(program, r, run.data, machine, left));
+    ended += run.regions.back().cycles + (r > 0 ? machine.reconfiguration_cycles : 0);
+    run.finish = run.regions.back().finish;
     if (run.finish != Finish::done) break;
   }
   run.seconds = elapsed();
