@@ -9,11 +9,9 @@
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "machine/keys.h"
 #include "machine_options.h"
-#include "support/tool.h"
+#include "program_tool.h"
 #include "thread_options.h"
 
 namespace {
@@ -269,7 +267,7 @@ void explain_refused(const Program& program, const std::vector<RefusedChain>& re
 
 /// The filter: plans every chain of a program. --explain and --plans show the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
-  Program program = parse_program(read_source(o.filter.input));
+  Program program = read_program(o.filter);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   if (o.verbose || chains.empty()) explain_refused(program, refused);
@@ -291,7 +289,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  write_output(o.filter.output, print_program(program));
+  write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }
 
@@ -316,7 +314,7 @@ ExitCode run(const Options& o) {
   const Machine machine = o.machine.load();
   require_cores(machine);
   if (o.program) {
-    write_output(o.filter.output, print_program(chain_program(chosen_chain(o))));
+    write_program(o.filter.output, chain_program(chosen_chain(o)));
     return ExitCode::ok;
   }
   if (o.evaluate) {

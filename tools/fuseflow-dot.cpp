@@ -1,7 +1,6 @@
 // fuseflow-dot: Graphviz of a program or of its graphs.
 #include "ir/dot.h"
-#include "ir/parse.h"
-#include "support/tool.h"
+#include "program_tool.h"
 
 namespace fuseflow {
 namespace {
@@ -17,7 +16,7 @@ int run(int argc, char** argv) {
   app.add_flag("--statements", options.statements, "Draw statements also where there are graphs");
   app.add_flag("--labels", options.labels, "Name every stream");
   return run_tool(argc, argv, app, [&] {
-    write_output(filter.output, print_dot(parse_program(read_source(filter.input)), options));
+    write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;
   });
 }

@@ -1,10 +1,9 @@
 // fuseflow-estimate: FLOPs, bytes, tokens and cycles of a program without simulating it.
 #include "estimate/estimate.h"
 #include "import/import.h"
-#include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine_options.h"
-#include "support/tool.h"
+#include "program_tool.h"
 
 namespace fuseflow {
 namespace {
@@ -25,7 +24,7 @@ void add_options(CLI::App& app, EstimateOptions& o) {
 
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
-  const Program program = lower_program(parse_program(read_source(o.filter.input)));
+  const Program program = lower_program(read_program(o.filter));
   warn_of_streams(program, machine);
   ProgramEstimate result;
   if (o.statistics) {

@@ -7,12 +7,10 @@
 #include "explore/search.h"
 #include "explore/seeds.h"
 #include "import/import.h"
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "machine_options.h"
+#include "program_tool.h"
 #include "support/heap.h"
 #include "support/interrupt.h"
-#include "support/tool.h"
 #include "thread_options.h"
 
 namespace fuseflow {
@@ -125,11 +123,11 @@ ExitCode explore_main(ExploreOptions& o) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
   const Machine machine = o.machine.load();
-  const Program kernels = parse_program(read_source(o.filter.input));
+  const Program kernels = read_program(o.filter);
   warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    o.search.seeds.push_back(given_seed(kernels, parse_program(read_source(path)), name));
+    o.search.seeds.push_back(given_seed(kernels, read_program(path), name));
   }
   const InterruptScope scope;
   SearchResult result;
@@ -139,7 +137,7 @@ ExitCode explore_main(ExploreOptions& o) {
     result = search(kernels, machine, o.search);
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
-  if (!o.best.empty() && result.program) write_output(o.best, print_program(*result.program));
+  if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
   for (const std::string& note : result.notes) report(Severity::note, note);
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);

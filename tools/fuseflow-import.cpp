@@ -2,7 +2,7 @@
 #include "import/import.h"
 
 #include "import_options.h"
-#include "ir/print.h"
+#include "ir/files.h"
 #include "ir/verify.h"
 #include "support/tool.h"
 
@@ -70,9 +70,9 @@ int main(int argc, char** argv) {
                              json ? inspect_json(model, options) : inspect_text(model, options));
       return ExitCode::ok;
     }
-    const fuseflow::Program program = fuseflow::import_onnx(model, options);
+    fuseflow::Program program = fuseflow::import_onnx(model, options);
     fuseflow::verify(program);
-    fuseflow::write_output(output, fuseflow::print_program(program));
+    fuseflow::write_program(output, std::move(program));
     return ExitCode::ok;
   });
 }

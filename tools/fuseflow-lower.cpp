@@ -1,10 +1,8 @@
 // fuseflow-lower: regions of statements to dataflow graphs.
 #include "lower/lower.h"
 
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "ir/verify.h"
-#include "support/tool.h"
+#include "program_tool.h"
 
 namespace fuseflow {
 namespace {
@@ -16,13 +14,13 @@ int run(int argc, char** argv) {
   add_filter_options(app, filter);
   app.add_flag("--again", again, "Replace the graphs that are there");
   return run_tool(argc, argv, app, [&] {
-    Program program = parse_program(read_source(filter.input));
+    Program program = read_program(filter);
     for (Region& region : program.regions) {
       if (again && !region.statements.empty()) region.graph.reset();
     }
     program = lower_program(std::move(program));
     verify(program);
-    write_output(filter.output, print_program(program));
+    write_program(filter.output, std::move(program));
     return ExitCode::ok;
   });
 }

@@ -116,18 +116,18 @@ int run(int argc, char** argv) {
   add_machine_options(app, o.machine, "--auto:");
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
-    const Program program = parse_program(read_source(o.filter.input));
     PassLog log;
+    pass.check(o.arguments);
     EstimatedCosts costs(o.machine.load());
     o.arguments.costs = &costs;
-    const Program result = run_pass(pass, program, o.arguments, log);
+    const Program result = run_pass(pass, read_program(o.filter), o.arguments, log);
     verify(result);
     if (o.list) {
       list_orders(result, o);
     } else if (o.count) {
       count_orders(result, o);
     } else {
-      write_output(o.filter.output, print_program(result));
+      write_program(o.filter.output, result);
     }
     print_log(pass, log);
     return ExitCode::ok;

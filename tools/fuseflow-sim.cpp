@@ -7,10 +7,10 @@
 
 #include "estimate/estimate.h"
 #include "import/import.h"
-#include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_options.h"
+#include "program_tool.h"
 #include "progress_line.h"
 #include "sim/check.h"
 #include "sim/program_run.h"
@@ -19,7 +19,6 @@
 #include "sim/trace.h"
 #include "support/heap.h"
 #include "support/interrupt.h"
-#include "support/tool.h"
 #include "tensor/write.h"
 #include "thread_options.h"
 
@@ -101,14 +100,20 @@ void add_options(CLI::App& app, SimOptions& o) {
   app.add_flag("-v,--verbose", o.verbose, "Print bottlenecks and the roofline to standard error");
 }
 
-/// `NAME=FILE` with a tensor's name.
-std::pair<TensorId, std::string> named_file(const Program& program, const std::string& option,
-                                            const std::string& text) {
+/// `NAME=FILE`, apart.
+std::pair<std::string, std::string> name_and_file(const std::string& option,
+                                                  const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
   }
-  const std::string name = text.substr(0, equals);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The same with the tensor that the name means.
+std::pair<TensorId, std::string> named_file(const Program& program, const std::string& option,
+                                            const std::string& text) {
+  const auto [name, file] = name_and_file(option, text);
   const TensorId tensor = find_tensor(program, name);
   if (tensor < 0) {
     std::vector<std::string> names;
@@ -118,7 +123,7 @@ std::pair<TensorId, std::string> named_file(const Program& program, const std::s
                 fmt::format("{}: there is no tensor %{}{}", option, name,
                             nearest.empty() ? "" : fmt::format(", did you mean %{}?", nearest)));
   }
-  return {tensor, text.substr(equals + 1)};
+  return {tensor, file};
 }
 
 /// Tokens of the whole program by the statistics of its inputs; 0 if that cannot be told.
@@ -268,11 +273,33 @@ void write_figures(const Program& program, const Machine& machine, const SimOpti
 }
 
 void check_option_names(const Program& program, const SimOptions& options) {
-  for (const std::string& text : options.expect) named_file(program, "--expect", text);
+  for (const std::string& text : options.expect) {
+    const Source source = parse_binding(named_file(program, "--expect", text).second);
+    if (source.kind == Source::Kind::file) MappedFile readable(source.path);
+  }
   for (const std::string& text : options.dump) named_file(program, "--dump", text);
 }
 
-ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& options) {
+/// Which regions come with a graph.
+std::vector<bool> with_graph(const Program& program) {
+  std::vector<bool> written;
+  for (const Region& region : program.regions) written.push_back(region.graph.has_value());
+  return written;
+}
+
+/// What nodes find wrong with their streams is a defect of the lowering, unless the graph was
+/// given: the verifier does not know the data.
+[[noreturn]] void refuse_graph(const Region& region, const Error& found) {
+  const std::string message =
+      fmt::format("the graph of region @{} does not fit its data: {}", region.name, found.what());
+  const std::string advice = "if fuseflow-lower gave this graph, please report it as a defect";
+  throw Error(ExitCode::rejected,
+              {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});
+}
+
+/// `written`: the regions whose graphs were not made by lowering.
+ProgramRun simulate(const Program& program, const std::vector<bool>& written,
+                    const Machine& machine, SimOptions& options) {
   register_onnx_sources();
   TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
@@ -280,9 +307,17 @@ ProgramRun simulate(const Program& program, const Machine& machine, SimOptions& 
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
-  const auto before = [&](size_t region, int64_t) { progress.region(region); };
+  size_t current = 0;
   options.started = std::chrono::steady_clock::now();
-  return run_program(program, std::move(data), machine, options.run, before);
+  const auto before = [&](size_t region, int64_t) { progress.region(current = region); };
+  try {
+    return run_program(program, std::move(data), machine, options.run, before);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal && written[current]) {
+      refuse_graph(program.regions[current], error);
+    }
+    throw;
+  }
 }
 
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
@@ -304,6 +339,21 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
   return report_checks(program, checks);
 }
 
+/// What is wrong with the options whatever the program is.
+void check_options(const SimOptions& options) {
+  for (const std::string& text : options.dump) {
+    const auto [name, file] = name_and_file("--dump", text);
+    if (is_written_kind(file)) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("--dump: `{}` is no kind of tensor file that is written, expected "
+                            ".npy, .mtx or .tns",
+                            file));
+  }
+  for (const std::string& text : options.expect) {
+    static_cast<void>(parse_binding(name_and_file("--expect", text).second));
+  }
+}
+
 ExitCode run_sim(SimOptions& options) {
   if (options.list_machines) {
     write_output(options.filter.output, list_machines());
@@ -315,11 +365,14 @@ ExitCode run_sim(SimOptions& options) {
     write_output(options.filter.output, print_machine(machine));
     return ExitCode::ok;
   }
-  const Program program = lower_program(parse_program(read_source(options.filter.input)));
+  check_options(options);
+  Program program = read_program(options.filter);
+  const std::vector<bool> written = with_graph(program);
+  program = lower_program(std::move(program));
   check_option_names(program, options);
   warn_of_streams(program, machine);
   const InterruptScope scope;
-  const ProgramRun run = simulate(program, machine, options);
+  const ProgramRun run = simulate(program, written, machine, options);
   return report_run(program, machine, options, run);
 }
 

@@ -7,7 +7,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "passes/pass.h"
-#include "support/tool.h"
+#include "program_tool.h"
 
 namespace fuseflow {
 
@@ -34,7 +34,7 @@ inline void print_log(const Pass& pass, const PassLog& log) {
   }
 }
 
-/// What a pass makes of a program's text, as a text.
+/// What a pass makes of a program's text, verified, as a text; data paths stay as they are.
 inline std::string run_pass(const Pass& pass, const SourceText& source,
                             const PassArguments& arguments, PassLog& log) {
   const Program result = run_pass(pass, parse_program(source), arguments, log);
@@ -52,7 +52,10 @@ inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   add_pass_options(app, pass, arguments);
   return run_tool(argc, argv, app, [&] {
     PassLog log;
-    write_output(filter.output, run_pass(pass, read_source(filter.input), arguments, log));
+    pass.check(arguments);
+    const Program result = run_pass(pass, read_program(filter), arguments, log);
+    verify(result);
+    write_program(filter.output, result);
     print_log(pass, log);
     return ExitCode::ok;
   });

@@ -202,7 +202,10 @@ class Verifier {
       if (!writers[node.tensor].emplace(level, n).second)
         fail(n, "is written twice, expected once");
     }
-    for (const auto& [tensor, levels] : writers) check_written(tensor, levels, spaces);
+    for (const auto& [tensor, levels] : writers) {
+      check_written(tensor, levels, spaces);
+      for (const auto& [level, node] : levels) check_coordinates(tensor, level, node, spaces);
+    }
     check_read_after_write(writers);
   }
 
@@ -237,6 +240,72 @@ class Verifier {
         return fail(writer->second,
                     "the coordinates are in no space of the values or levels below");
       }
+    }
+  }
+
+  /// The stream whose payloads a node gives on at this output; -1 if it makes them.
+  StreamId carried(const Node& node, int port) const {
+    switch (node.kind) {
+      case NodeKind::repeat:
+      case NodeKind::buffer:
+      case NodeKind::parallelize:
+      case NodeKind::serialize:
+        return node.inputs[0].stream;
+      case NodeKind::align:
+        return node.inputs[2].stream;
+      case NodeKind::drop:
+        return node.inputs[static_cast<size_t>(port)].stream;
+      case NodeKind::filter:
+        return node.inputs[static_cast<size_t>(port) + 1].stream;
+      case NodeKind::intersect:
+      case NodeKind::unite:
+      case NodeKind::leftjoin:
+        return port == 0 ? -1 : joined(node, port);
+      default:
+        return -1;
+    }
+  }
+
+  /// A joiner's payloads follow the coordinates of their group.
+  static StreamId joined(const Node& node, int port) {
+    size_t input = 0;
+    for (const int group : node.groups) {
+      if (port < group) return node.inputs[input + static_cast<size_t>(port)].stream;
+      port -= group - 1;
+      input += static_cast<size_t>(group);
+    }
+    return -1;
+  }
+
+  /// The loop whose coordinates a crd stream holds: its own, or, where it was repeated, one around.
+  int loop_of(StreamId s, const Spaces& spaces) const {
+    for (;;) {
+      const StreamId from = carried(g_.nodes[g_.streams[s].producer], g_.streams[s].port);
+      if (from < 0) return spaces.of(s).index;
+      s = from;
+    }
+  }
+
+  /// The coordinates that a writer takes are inside of the tensor, and as deep as their level.
+  void check_coordinates(TensorId tensor, int level, NodeId n, const Spaces& spaces) {
+    const GraphTensor& t = tensors_[tensor];
+    const Node& node = g_.nodes[n];
+    const bool values = node.kind == NodeKind::write_values;
+    const auto given = static_cast<int>(node.inputs.size()) - (values ? 1 : 0);
+    const int first = level - given + (values ? 0 : 1);  // the level of the first coordinates
+    if (!values && spaces.spaces[written_space(n, spaces)].depth != level + 1) {
+      fail(n, fmt::format("takes coordinates from {} loop(s) deep, expected {} for level {}",
+                          spaces.spaces[written_space(n, spaces)].depth, level + 1, level));
+    }
+    for (int i = 0; i < given; ++i) {
+      const int loop = loop_of(node.inputs[static_cast<size_t>(i)].stream, spaces);
+      const int64_t extent = t.level_extent(first + i);
+      if (loop < 0 || extent < 0 || g_.indices[static_cast<size_t>(loop)].extent <= extent)
+        continue;
+      const GraphIndex& index = g_.indices[static_cast<size_t>(loop)];
+      fail(n, fmt::format("takes coordinates of index {}, which has extent {}, for level {} of "
+                          "%{}, which has extent {}; expected an index of at most that",
+                          index.name, index.extent, first + i, t.name, extent));
     }
   }
 

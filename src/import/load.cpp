@@ -12,6 +12,7 @@
 
 #include "import/model.h"
 #include "import/tensor_proto.h"
+#include "ir/input_kind.h"
 #include "support/error.h"
 #include "support/io.h"
 
@@ -336,9 +337,10 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
     good = proto->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
   }
   if (!good || !proto->has_graph()) {
-    throw Error(ExitCode::rejected, Location{path},
-                good ? "not an ONNX model: it has no graph"
-                     : "not an ONNX model: the protobuf is truncated or malformed");
+    std::string why = why_no_model(bytes);
+    if (why.empty() && good) why = "not an ONNX model: it has no graph";
+    if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
+    throw Error(ExitCode::rejected, Location{path}, std::move(why));
   }
   return Loader(std::move(proto), path).load();
 }

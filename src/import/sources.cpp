@@ -13,43 +13,45 @@
 #include "import/infer.h"
 #include "import/settle.h"
 #include "support/error.h"
+#include "tensor/derived.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// What `derived=` holds: a line for each option that the constants of the program depend on.
+/// What `derived=` holds: each option that the constants of the program depend on.
 std::string derivation(const DraftProgram& draft, const ImportOptions& options) {
-  std::vector<std::string> lines;
-  for (const auto& [name, n] : options.dims) lines.push_back(fmt::format("dim {}={}", name, n));
-  for (const auto& [name, text] : options.formats)
-    lines.push_back(fmt::format("format {}={}", name, text));
+  std::vector<DerivedOption> lines;
+  for (const auto& [name, n] : options.dims) lines.push_back({"dim", name, fmt::format("{}", n)});
+  for (const auto& [name, text] : options.formats) lines.push_back({"format", name, text});
   for (const InputUse& input : draft.inputs) {
     if (input.constant)
-      lines.push_back(fmt::format("bind {}={}", input.name, to_string(input.source)));
+      lines.push_back({"bind", input.name, to_string(input.source)});
     else
-      lines.push_back(fmt::format("shape {}={}", input.name, fmt::join(input.shape, ",")));
+      lines.push_back({"shape", input.name, fmt::format("{}", fmt::join(input.shape, ","))});
   }
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  return print_derived(lines);
 }
 
-[[noreturn]] void malformed(const std::string& line) {
+[[noreturn]] void malformed(const DerivedOption& option) {
   throw Error(ExitCode::rejected,
-              fmt::format("onnx(..., derived=...): '{}' is not an option of an import", line));
+              fmt::format("onnx(..., derived=...): '{}' is not an option of an import",
+                          print_derived({option})));
 }
 
-int64_t number(std::string_view text, const std::string& line) {
+int64_t number(std::string_view text, const DerivedOption& option) {
   int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) malformed(line);
+  if (status != std::errc{} || end != text.data() + text.size()) malformed(option);
   return value;
 }
 
-std::vector<int64_t> numbers(std::string_view text, const std::string& line) {
+std::vector<int64_t> numbers(const DerivedOption& option) {
   std::vector<int64_t> result;
+  std::string_view text = option.value;
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
-    result.push_back(number(text.substr(0, comma), line));
+    result.push_back(number(text.substr(0, comma), option));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return result;
@@ -58,29 +60,17 @@ std::vector<int64_t> numbers(std::string_view text, const std::string& line) {
 ImportOptions parse_derivation(std::string_view text, const LoadOptions& load) {
   ImportOptions options;
   options.base_dir = load.base_dir;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const size_t blank = line.find(' ');
-    const size_t equals =
-        line.rfind('=', line.find_first_of("(\"") == std::string::npos ? line.size()
-                                                                       : line.find_first_of("(\""));
-    if (blank == std::string::npos || equals == std::string::npos || equals < blank)
-      malformed(line);
-    const std::string kind = line.substr(0, blank);
-    const std::string name = line.substr(blank + 1, equals - blank - 1);
-    const std::string value = line.substr(equals + 1);
-    if (kind == "dim")
-      options.dims[name] = number(value, line);
-    else if (kind == "format")
-      options.formats[name] = value;
-    else if (kind == "bind")
-      options.bindings[name] = parse_source(value);
-    else if (kind == "shape")
-      options.shapes[name] = numbers(value, line);
+  for (const DerivedOption& option : parse_derived(text)) {
+    if (option.kind == "dim")
+      options.dims[option.name] = number(option.value, option);
+    else if (option.kind == "format")
+      options.formats[option.name] = option.value;
+    else if (option.kind == "bind")
+      options.bindings[option.name] = parse_source(option.value);
+    else if (option.kind == "shape")
+      options.shapes[option.name] = numbers(option);
     else
-      malformed(line);
+      malformed(option);
   }
   return options;
 }

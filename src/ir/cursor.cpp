@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/diagnostics.h"
+
 namespace fuseflow::ir {
 
 namespace {
@@ -127,21 +129,14 @@ Location Cursor::location(const Token& token) const {
 }
 
 void Cursor::error(const Location& where, std::string message) {
-  if (too_many()) return;
-  errors_.push_back(
-      {Severity::error, where, std::move(message), line_of(source_.text, where.line)});
-  if (too_many()) {
-    errors_.push_back(
-        {Severity::note, {source_.name}, "too many errors; the rest is not shown", {}});
+  ++troubles_;
+  if (errors_.size() < kMaxErrors) {
+    errors_.push_back(error_at(source_, where, std::move(message)));
   }
 }
 
-bool Cursor::too_many() const {
-  return errors_.size() >= kMaxErrors;
-}
-
 void Cursor::fail(const Token& token, std::string message) {
-  error(location(token), std::move(message));
+  if (token.kind != TokenKind::invalid) error(location(token), std::move(message));
   throw Failure{};
 }
 
@@ -156,8 +151,33 @@ void Cursor::unknown(const Token& token, std::string_view what,
                           did_you_mean(token.text, known), fmt::join(known, ", ")));
 }
 
+void Cursor::expect_block_end(size_t errors_before, std::string_view example) {
+  if (troubles_ != errors_before && !at("}")) return;
+  expect("}", example);
+}
+
 void Cursor::recover(const std::function<bool(const Token&)>& is_start) {
-  while (!at_end() && !(peek().first_on_line && is_start(peek()))) next();
+  ++troubles_;
+  int depth = 0;
+  for (; !at_end(); next()) {
+    if (depth == 0 && (at("}") || is_start(peek()))) return;
+    if (at("{")) ++depth;
+    if (at("}")) --depth;
+  }
+}
+
+bool Cursor::lose_names(size_t mark, TokenKind kind) {
+  bool any = false;
+  for (size_t t = mark; t < position_; ++t) {
+    if (tokens_[t].kind != kind) continue;
+    lost_.emplace(kind, tokens_[t].text);
+    any = true;
+  }
+  return any;
+}
+
+void Cursor::give_up_if_lost(const Token& token) const {
+  if (all_lost_.contains(token.kind) || lost_.contains({token.kind, token.text})) throw Failure{};
 }
 
 }  // namespace fuseflow::ir

@@ -2,8 +2,10 @@
 // with overflow checks, and recovery. Internal to the parser (parse*.cpp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +53,32 @@ class Cursor {
   /// "unknown WHAT 'NAME', did you mean ...; expected one of ..."
   [[noreturn]] void unknown(const Token& token, std::string_view what,
                             const std::vector<std::string>& known);
+  /// `}` of a block that began when there were `errors_before` errors. One that lacks is not
+  /// reported when there was an error inside: what was given up may have held it.
+  void expect_block_end(size_t errors_before, std::string_view example);
+  /// Errors so far, those that were not reported because of earlier ones included.
+  size_t errors() const { return troubles_; }
 
-  /// Skips to a token that begins a line and satisfies `is_start` (or the end).
+  // After an error: what is given up is skipped, and names that it may have declared are lost. Uses
+  // of a lost name are no errors of their own.
+
+  /// Skips to the first token, from the current one on, that satisfies `is_start`, closes a block
+  /// that was opened before, or is the end. Blocks that are opened in between are skipped whole.
   void recover(const std::function<bool(const Token&)>& is_start);
+  /// Tokens taken so far: where what is given up begins.
+  size_t mark() const { return position_; }
+  const Token& token_at(size_t mark) const { return tokens_[std::min(mark, tokens_.size() - 1)]; }
+  /// Names of this kind of token that stand in what was taken since `mark` are lost. Returns
+  /// whether there were any.
+  bool lose_names(size_t mark, TokenKind kind);
+  void lose_name(TokenKind kind, const std::string& name) { lost_.emplace(kind, name); }
+  void forget_lost(TokenKind kind) {
+    std::erase_if(lost_, [&](const auto& name) { return name.first == kind; });
+  }
+  /// Any name of this kind may have been declared in what was given up.
+  void lose_all(TokenKind kind) { all_lost_.insert(kind); }
+  /// Throws Failure if `token` names something lost; call before an unknown name is reported.
+  void give_up_if_lost(const Token& token) const;
 
   std::string_view text_between(size_t begin, size_t end) const {
     return std::string_view(source_.text).substr(begin, end - begin);
@@ -66,22 +91,23 @@ class Cursor {
   auto parse_part(const Token& first, Parse&& parse);
 
  private:
-  bool too_many() const;
-
   const SourceText& source_;
   std::vector<Diagnostic>& errors_;
   std::vector<Token> tokens_;
   size_t position_ = 0;
+  size_t troubles_ = 0;
+  std::set<std::pair<TokenKind, std::string>> lost_;
+  std::set<TokenKind> all_lost_;
 };
-
-/// More errors than these are not collected.
-inline constexpr size_t kMaxErrors = 50;
 
 /// "'x' (did you mean 'y'?)": the suggestion part, or empty.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 template <typename Parse>
 auto Cursor::parse_part(const Token& first, Parse&& parse) {
+  for (size_t t = position_; t > 0 && tokens_[t - 1].begin >= first.begin; --t) {
+    if (tokens_[t - 1].kind == TokenKind::invalid) throw Failure{};
+  }
   try {
     return parse(text_between(first.begin, last_end()));
   } catch (const Error& wrong) {

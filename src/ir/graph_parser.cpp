@@ -14,23 +14,25 @@ constexpr std::string_view kNodeExample = "$i: crd<i>, $ai: ref<i> = scan %a.0 (
 
 class GraphParser {
  public:
-  GraphParser(Cursor& cursor, const Program& program, const TensorNames& names)
-      : c_(cursor), program_(program), names_(names) {}
+  GraphParser(Cursor& cursor, const Program& program, const TensorNames& names,
+              std::vector<GraphTensor>& tensors)
+      : c_(cursor), program_(program), names_(names), tensors_(tensors) {}
 
   Graph parse() {
     begin_ = c_.location(c_.next());
+    c_.forget_lost(TokenKind::stream);  // they are local to a graph
     c_.expect("{", "graph { ... }");
-    bool failed = false;
+    const size_t errors = c_.errors();
     while (!c_.at("}") && !c_.at_end()) {
+      const size_t mark = c_.mark();
       try {
         parse_item();
       } catch (const Failure&) {
-        failed = true;
-        recover();
+        give_up(mark);
       }
     }
-    c_.expect("}", "graph { ... }");
-    if (!failed && !failed_) check();
+    c_.expect_block_end(errors, "graph { ... }");
+    if (c_.errors() == errors && !failed_) check();
     return std::move(g_);
   }
 
@@ -46,14 +48,25 @@ class GraphParser {
     c_.unexpected("'scratchpad', 'index', 'tiles', 'phase' or '}'", "phase { ... }");
   }
 
-  void recover() {
-    c_.recover([this](const Token& token) {
-      return token.kind == TokenKind::stream || token.is("}") || token.is("phase") ||
-             token.is("index") ||
-             (token.kind == TokenKind::identifier && find_node_kind(token.text));
-    });
-    // A node outside of a phase would only repeat the error.
-    if (!in_phase_ && !c_.at("}") && !c_.at("phase") && !c_.at("index") && !c_.at_end()) c_.next();
+  /// A line that is not the rest of a longer one: in a phase `$s: ` or a node without streams,
+  /// else a keyword.
+  bool begins_line(const Token& token) const {
+    if (!token.first_on_line) return false;
+    if (in_phase_ && token.kind == TokenKind::stream) return c_.peek(1).is(":");
+    if (token.kind != TokenKind::identifier) return false;
+    if (in_phase_) return find_node_kind(token.text).has_value();
+    return token.is("phase") || token.is("index") || token.is("scratchpad") || token.is("tiles");
+  }
+
+  /// Skips the line that began at `mark`, and loses the streams and indices that it may have given.
+  void give_up(size_t mark) {
+    failed_ = true;
+    c_.recover([this](const Token& token) { return begins_line(token); });
+    for (size_t t = mark; t < c_.mark(); ++t) {
+      const Token& token = c_.token_at(t);
+      if (token.kind == TokenKind::stream) c_.lose_name(TokenKind::stream, token.text);
+      if (token.is("index")) lost_indices_ = true;
+    }
   }
 
   void parse_scratchpad() {
@@ -193,7 +206,10 @@ class GraphParser {
       const Token token = c_.peek();
       const std::string name = c_.expect_name("an index", example);
       const auto found = index_ids_.find(name);
-      if (found == index_ids_.end()) c_.fail(token, fmt::format("unknown graph index {}", name));
+      if (found == index_ids_.end()) {
+        if (lost_indices_) throw Failure{};
+        c_.fail(token, fmt::format("unknown graph index {}", name));
+      }
       indices.push_back(found->second);
     } while (c_.accept(","));
     c_.expect("]", example);
@@ -206,16 +222,17 @@ class GraphParser {
     if (c_.accept("rows")) g_.row_phases.push_back(phase_);
     c_.expect("{", "phase { ... }");
     in_phase_ = true;
+    const size_t errors = c_.errors();
     while (!c_.at("}") && !c_.at_end()) {
+      const size_t mark = c_.mark();
       try {
         parse_node();
       } catch (const Failure&) {
-        failed_ = true;
-        recover();
+        give_up(mark);
       }
     }
     in_phase_ = false;
-    c_.expect("}", "phase { ... }");
+    c_.expect_block_end(errors, "phase { ... }");
     ++phase_;
   }
 
@@ -270,6 +287,7 @@ class GraphParser {
       const std::string name = c_.expect_name("an index or '>'", "val<i,k>");
       const auto found = index_ids_.find(name);
       if (found == index_ids_.end()) {
+        if (lost_indices_) throw Failure{};
         std::vector<std::string> known_names;
         for (const GraphIndex& index : g_.indices) known_names.push_back(index.name);
         c_.fail(token, fmt::format("unknown graph index {}{}, expected one declared in this graph: "
@@ -377,6 +395,7 @@ class GraphParser {
     const std::string name = c_.expect_sigil(TokenKind::stream, "a stream or a number", "($a, $b)");
     const auto found = stream_ids_.find(name);
     if (found == stream_ids_.end()) {
+      c_.give_up_if_lost(token);
       std::vector<std::string> known;
       for (const Stream& stream : g_.streams) known.push_back(stream.name);
       c_.fail(token, fmt::format("unknown stream ${}{}, expected one given by a node above", name,
@@ -466,8 +485,8 @@ class GraphParser {
   }
 
   void check() {
-    const std::vector<GraphTensor> tensors = graph_tensors(program_);
-    verify_graph(g_, tensors, [this](NodeId node, std::string message) {
+    if (tensors_.size() != program_.tensors.size()) tensors_ = graph_tensors(program_);
+    verify_graph(g_, tensors_, [this](NodeId node, std::string message) {
       c_.error(node < 0 ? begin_ : places_[node], std::move(message));
     });
   }
@@ -475,6 +494,7 @@ class GraphParser {
   Cursor& c_;
   const Program& program_;
   const TensorNames& names_;
+  std::vector<GraphTensor>& tensors_;
   Graph g_;
   std::map<std::string, int, std::less<>> index_ids_;
   std::map<std::string, int, std::less<>> digit_ids_;  ///< of the dimensions of tiles
@@ -484,12 +504,14 @@ class GraphParser {
   int phase_ = 0;
   bool in_phase_ = false;
   bool failed_ = false;
+  bool lost_indices_ = false;  ///< a line that may have declared one was given up
 };
 
 }  // namespace
 
-Graph parse_graph(Cursor& cursor, const Program& program, const TensorNames& names) {
-  return GraphParser(cursor, program, names).parse();
+Graph parse_graph(Cursor& cursor, const Program& program, const TensorNames& names,
+                  std::vector<GraphTensor>& tensors) {
+  return GraphParser(cursor, program, names, tensors).parse();
 }
 
 }  // namespace fuseflow::ir

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/diagnostics.h"
+
 namespace fuseflow::ir {
 
 namespace {
@@ -45,7 +47,8 @@ class Lexer {
         tokens_.push_back(std::move(token));
         return std::move(tokens_);
       }
-      if (!read(token)) continue;
+      if (!read(token)) token.kind = TokenKind::invalid;
+      if (errors_.size() >= kMaxErrors) at_ = text_.size();  // it is no text, or as good as none
       token.end = at_;
       tokens_.push_back(std::move(token));
     }
@@ -80,8 +83,10 @@ class Lexer {
 
   void error(std::string message, int length = 1) {
     const Location where{source_.name, line_, column(), length};
-    errors_.push_back({Severity::error, where, std::move(message), line_of(text_, line_)});
+    errors_.push_back(error_at(source_, where, std::move(message)));
   }
+
+  void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
   bool read(Token& token) {
     const char c = peek();
@@ -124,6 +129,7 @@ class Lexer {
     error(fmt::format("'{0}' without a name, expected a name such as {0}x or {0}\"layers.0/W\"",
                       sigil));
     ++at_;
+    if (static_cast<unsigned char>(peek()) > 0x7e) skip_line();  // a name that lacks its quotes
     return false;
   }
 
@@ -157,7 +163,7 @@ class Lexer {
     const size_t position = kind == '\0' ? std::string_view::npos : kNames.find(kind);
     if (position == std::string_view::npos) {
       error(R"(unknown escape in a string, expected \" \\ \n \t \r or \xHH)", 2);
-      while (at_ < text_.size() && text_[at_] != '\n') ++at_;  // the rest cannot be trusted
+      skip_line();  // the rest cannot be trusted
       return false;
     }
     value += kValues[position];
@@ -209,8 +215,7 @@ class Lexer {
                             "name lacks its quotes",
                             byte));
     ++at_;
-    // One message for a run of such bytes (a binary file).
-    while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) > 0x7e) ++at_;
+    if (!shown) skip_line();  // one message a line
     return false;
   }
 
@@ -231,37 +236,53 @@ std::vector<Token> tokenize(const SourceText& source, std::vector<Diagnostic>& e
 }
 
 std::string describe(const Token& token) {
-  const std::string shown = token.text.size() > 40 ? token.text.substr(0, 37) + "..." : token.text;
+  std::string shown = token.text;
+  if (shown.size() > 40) {
+    size_t end = 37;
+    while (end > 0 && (shown[end] & 0xc0) == 0x80) --end;  // not within a character
+    shown = shown.substr(0, end) + "...";
+  }
   switch (token.kind) {
     case TokenKind::end:
-      return "the end of the file";
+      return "end of the file";
     case TokenKind::string:
-      return fmt::format("the string \"{}\"", shown);
+      return fmt::format("string \"{}\"", shown);
     case TokenKind::number:
-      return fmt::format("the number {}", shown);
+      return fmt::format("number {}", shown);
     case TokenKind::tensor:
-      return fmt::format("the tensor %{}", shown);
+      return fmt::format("tensor %{}", shown);
     case TokenKind::stream:
-      return fmt::format("the stream ${}", shown);
+      return fmt::format("stream ${}", shown);
     case TokenKind::region:
-      return fmt::format("the region @{}", shown);
+      return fmt::format("region @{}", shown);
     case TokenKind::identifier:
     case TokenKind::symbol:
+    case TokenKind::invalid:
       break;
   }
   return fmt::format("'{}'", shown);
 }
 
-std::string line_of(std::string_view text, int line) {
+namespace {
+
+/// Offset of line `line` (from 1); the text's size if there is none.
+size_t line_begin(std::string_view text, int line) {
   size_t begin = 0;
-  for (int current = 1; current < line; ++current) {
-    const size_t next = text.find('\n', begin);
-    if (next == std::string_view::npos) return {};
-    begin = next + 1;
+  for (int current = 1; current < line && begin < text.size(); ++current) {
+    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
   }
-  std::string result(text.substr(begin, text.find('\n', begin) - begin));
-  if (!result.empty() && result.back() == '\r') result.pop_back();
-  return result;
+  return begin;
+}
+
+}  // namespace
+
+Diagnostic error_at(const SourceText& source, const Location& where, std::string message) {
+  constexpr size_t kBehind = 1000;  // bytes behind the caret: more than is shown
+  std::string_view line = std::string_view(source.text).substr(line_begin(source.text, where.line));
+  line = line.substr(0, line.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const auto caret = static_cast<size_t>(std::max(0, where.column - 1));
+  return {Severity::error, where, std::move(message), std::string(line.substr(0, caret + kBehind))};
 }
 
 }  // namespace fuseflow::ir

@@ -1,5 +1,7 @@
 // Tokens of the IR's text. The whole text is cut up once; errors of the lexer (a stray character,
 // an open string) are collected, not thrown, so that the parser can report its own beside them.
+// Each leaves a token of its own, at which the parser gives up what it reads without a second
+// message.
 #pragma once
 
 #include <string>
@@ -19,6 +21,7 @@ enum class TokenKind : uint8_t {
   stream,      ///< $name or $"name"
   region,      ///< @name or @"name"
   symbol,      ///< ( ) [ ] { } < > , ; : = + - * / ? @ == != <= >=
+  invalid,     ///< an error of the lexer, reported already
   end,
 };
 
@@ -38,13 +41,14 @@ struct Token {
   }
 };
 
-/// The tokens of `source`, ending with one of kind `end`. Appends to `errors`.
+/// The tokens of `source`, ending with one of kind `end`; they end early after kMaxErrors errors.
+/// Appends to `errors`.
 std::vector<Token> tokenize(const SourceText& source, std::vector<Diagnostic>& errors);
 
-/// How a message calls a token: "'relu'", "the name %x", "the end of the file".
+/// How a message calls a token: "'relu'", "tensor %x", "end of the file".
 std::string describe(const Token& token);
 
-/// Line `line` (from 1) of a text, without its newline.
-std::string line_of(std::string_view text, int line);
+/// An error at a place of `source`, with its line (of a very long line not all that is behind).
+Diagnostic error_at(const SourceText& source, const Location& where, std::string message);
 
 }  // namespace fuseflow::ir

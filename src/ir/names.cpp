@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "support/text.h"
+
 namespace fuseflow {
 
 namespace {
@@ -30,25 +32,7 @@ bool is_plain_name(std::string_view name) {
 }
 
 std::string quote(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text += '\\';
-      text += c;
-    } else if (c == '\n') {
-      text += "\\n";
-    } else if (c == '\t') {
-      text += "\\t";
-    } else if (c == '\r') {
-      text += "\\r";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text + "\"";
+  return quoted_string(name);
 }
 
 std::string quote_if_needed(std::string_view name) {

@@ -7,10 +7,12 @@
 
 #include "ir/cursor.h"
 #include "ir/graph_parser.h"
+#include "ir/input_kind.h"
 #include "ir/names.h"
 #include "ir/print.h"
 #include "ir/statement_parser.h"
 #include "ir/verify.h"
+#include "support/diagnostics.h"
 
 namespace fuseflow {
 
@@ -35,16 +37,42 @@ class ProgramParser {
   Program parse() {
     parse_version();
     while (!c_.at_end()) {
+      const size_t mark = c_.mark();
+      const size_t errors = c_.errors();
       try {
         parse_item();
       } catch (const Failure&) {
-        c_.recover([](const Token& token) { return is_one_of(token, kTopWords); });
+        give_up(mark);
       }
+      recovered_ = c_.errors() != errors;
     }
     return std::move(p_);
   }
 
  private:
+  static bool begins_item(const Token& token) {
+    return token.first_on_line && is_one_of(token, kTopWords);
+  }
+
+  /// Skips the declaration or region that began at `mark`, and loses what it may have declared.
+  void give_up(size_t mark) {
+    c_.recover(begins_item);
+    while (c_.accept("}")) c_.recover(begins_item);
+    const Token& first = c_.token_at(mark);
+    const bool symbol = first.kind != TokenKind::identifier && first.kind != TokenKind::invalid;
+    const bool region = first.is("region") || c_.token_at(mark + 1).kind == TokenKind::region;
+    if (symbol || region || first.is("program")) return;
+    const bool dimension = first.is("dim");
+    const bool tensor = c_.lose_names(mark, TokenKind::tensor);
+    if (!tensor && !dimension) c_.lose_all(TokenKind::tensor);
+    const bool tensor_only = is_one_of(first, {"input", "const", "temp", "result"});
+    if (tensor_only) return;
+    c_.lose_names(mark + 1, TokenKind::string);
+    if (!c_.lose_names(mark + 1, TokenKind::identifier) && dimension) {
+      c_.lose_all(TokenKind::identifier);
+    }
+  }
+
   void parse_version() {
     if (!c_.at("fuseflow")) {
       c_.error(c_.location(),
@@ -72,6 +100,7 @@ class ProgramParser {
       if (token.is(role_name(role))) return parse_tensor(role);
     }
     if (token.kind == TokenKind::identifier) c_.unknown(token, "keyword", kTopWords);
+    if (recovered_) throw Failure{};  // what is left of a block that was given up
     c_.unexpected("a declaration or a region", kTensorExample);
   }
 
@@ -137,6 +166,7 @@ class ProgramParser {
         c_.expect_name("an extent: a number or a dimension's name", "f32[34, N]");
     const auto found = dims_.find(name);
     if (found != dims_.end()) return {found->second, name};
+    c_.give_up_if_lost(token);
     std::vector<std::string> known;
     for (const auto& [dim, value] : dims_) known.push_back(dim);
     c_.fail(token,
@@ -233,7 +263,9 @@ class ProgramParser {
     c_.expect_name("a source", "file(\"x.npy\")");
     c_.expect("(", "file(\"x.npy\")");
     for (int depth = 1; depth > 0;) {
-      if (c_.at_end()) c_.unexpected("')'", "file(\"x.npy\")");
+      if (c_.at_end() || begins_item(c_.peek()) || c_.peek().kind == TokenKind::invalid) {
+        c_.unexpected("')'", "file(\"x.npy\")");
+      }
       const Token& token = c_.next();
       if (token.is("(")) ++depth;
       if (token.is(")")) --depth;
@@ -249,19 +281,32 @@ class ProgramParser {
     region.where = c_.location();
     region.name = c_.expect_sigil(TokenKind::region, "a region's name", "region @t0 { ... }");
     c_.expect("{", "region @t0 { ... }");
-    while (!c_.at("}") && !c_.at_end()) {
-      if (c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords)) break;
+    const size_t errors = c_.errors();
+    while (!c_.at("}") && !c_.at_end() && !begins_item(c_.peek())) {
       try {
         parse_region_item(region);
       } catch (const Failure&) {
-        c_.recover([](const Token& token) {
-          return token.kind == TokenKind::tensor || token.is("}") ||
-                 is_one_of(token, kRegionWords) || is_one_of(token, kTopWords);
-        });
+        c_.recover([this](const Token& token) { return begins_region_item(token); });
       }
     }
-    c_.expect("}", "region @t0 { ... }");
+    c_.expect_block_end(errors, "region @t0 { ... }");
     p_.regions.push_back(std::move(region));
+  }
+
+  /// A line in a region that is not the rest of a longer one: a keyword, or `%t[..] = `.
+  bool begins_region_item(const Token& token) const {
+    if (!token.first_on_line) return false;
+    if (is_one_of(token, kRegionWords) || is_one_of(token, kTopWords)) return true;
+    if (token.kind != TokenKind::tensor) return false;
+    size_t ahead = 1;
+    if (c_.peek(ahead).is("[")) {
+      while (!c_.peek(ahead).is("]") && c_.peek(ahead).kind != TokenKind::end &&
+             !c_.peek(ahead).first_on_line) {
+        ++ahead;
+      }
+      ++ahead;
+    }
+    return c_.peek(ahead).is("=");
   }
 
   void parse_region_item(Region& region) {
@@ -281,7 +326,7 @@ class ProgramParser {
       parse_plan(region);
     } else if (token.is("graph")) {
       if (region.graph) c_.error(c_.location(), "the region has two graphs, expected at most one");
-      region.graph = parse_graph(c_, p_, names_);
+      region.graph = parse_graph(c_, p_, names_, graph_tensors_);
     } else if (token.kind == TokenKind::identifier) {
       c_.unknown(token, "keyword in a region", kRegionWords);
     } else {
@@ -326,7 +371,9 @@ class ProgramParser {
   }
 
   Cursor& c_;
+  bool recovered_ = false;  ///< the item before had errors
   Program p_;
+  std::vector<GraphTensor> graph_tensors_;
   TensorNames names_;
   std::map<std::string, int64_t> dims_;
 };
@@ -334,7 +381,24 @@ class ProgramParser {
 }  // namespace
 }  // namespace ir
 
+namespace {
+
+/// In the order of the text; with a note if there were too many.
+void finish_errors(std::vector<Diagnostic>& errors, const SourceText& source) {
+  const bool capped = errors.size() >= kMaxErrors;
+  std::stable_sort(errors.begin(), errors.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  });
+  if (capped) {
+    errors.push_back({Severity::note, {source.name}, "too many errors; the rest is not shown", {}});
+  }
+}
+
+}  // namespace
+
 Program parse_program(const SourceText& source) {
+  const std::string why = why_no_program(source);
+  if (!why.empty()) throw Error(ExitCode::rejected, Location{source.name}, why);
   std::vector<Diagnostic> errors;
   Program program;
   ir::Cursor cursor(source, errors);
@@ -349,12 +413,13 @@ Program parse_program(const SourceText& source) {
     } catch (const Error& wrong) {
       errors = wrong.diagnostics();
       for (Diagnostic& d : errors) {
-        if (d.where.line > 0) d.source_line = ir::line_of(source.text, d.where.line);
+        if (d.where.line > 0) d = ir::error_at(source, d.where, std::move(d.message));
       }
     }
   }
-  if (!errors.empty()) throw Error(ExitCode::rejected, std::move(errors));
-  return program;
+  if (errors.empty()) return program;
+  finish_errors(errors, source);
+  throw Error(ExitCode::rejected, std::move(errors));
 }
 
 }  // namespace fuseflow

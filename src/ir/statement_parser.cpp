@@ -331,6 +331,7 @@ TensorId resolve_tensor(Cursor& cursor, const TensorNames& names, const Token& t
   }
   const auto found = names.find(token.text);
   if (found != names.end()) return found->second;
+  cursor.give_up_if_lost(token);
   std::vector<std::string> known;
   for (const auto& [name, id] : names) known.push_back(name);
   cursor.fail(token,

@@ -10,12 +10,11 @@
 #include "graph/verify.h"
 #include "ir/names.h"
 #include "ir/statement_rules.h"
+#include "support/diagnostics.h"
 
 namespace fuseflow {
 
 namespace {
-
-constexpr size_t kMaxErrors = 50;
 
 /// True if every fact claimed holds of a constant with the facts `held`.
 bool satisfies(const Facts& held, const Facts& claimed) {
@@ -280,8 +279,8 @@ class Verifier {
   }
 
   void check_graph(const Region& region) {
-    const std::vector<GraphTensor> tensors = graph_tensors(p_);
-    verify_graph(*region.graph, tensors, [&](NodeId, std::string message) {
+    if (graph_tensors_.empty()) graph_tensors_ = graph_tensors(p_);
+    verify_graph(*region.graph, graph_tensors_, [&](NodeId, std::string message) {
       error(region.where, fmt::format("graph of region @{}: {}", region.name, message));
     });
     for (const TensorId tensor : region.graph->scratchpad) {
@@ -310,8 +309,9 @@ class Verifier {
 
   const Program& p_;
   std::vector<Diagnostic> errors_;
-  std::vector<int> definer_;   ///< region of each tensor's statement, -1: none
-  std::vector<bool> defined_;  ///< so far, in program order
+  std::vector<GraphTensor> graph_tensors_;  ///< made when a region has a graph
+  std::vector<int> definer_;                ///< region of each tensor's statement, -1: none
+  std::vector<bool> defined_;               ///< so far, in program order
 };
 
 }  // namespace

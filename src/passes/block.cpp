@@ -220,10 +220,18 @@ void set_blocks(Program& program, const Dimensions& dimensions,
   }
 }
 
-Program run_block(const Program& given, const PassArguments& arguments, PassLog& log) {
+void check_block(const PassArguments& arguments) {
   if (!arguments.has("block") && !arguments.has("block-all")) {
     throw Error(ExitCode::usage, "expected --block TENSOR=BxC or --block-all B");
   }
+  for (const std::string& text : arguments.all("block")) static_cast<void>(parse_request(text));
+  if (arguments.has("block-all")) {
+    static_cast<void>(parse_extent(arguments.get("block-all"), "--block-all"));
+  }
+}
+
+Program run_block(const Program& given, const PassArguments& arguments, PassLog& log) {
+  check_block(arguments);
   const Dimensions dimensions(given);
   std::map<int, int64_t> blocks = requested(given, dimensions, arguments.all("block"));
   if (arguments.has("block-all")) {
@@ -264,7 +272,8 @@ Pass block_pass() {
           "Store and stream tensors in dense blocks; every operator works on blocks",
           {{"block", "TENSOR=BxC", "Blocks of a tensor, an extent a dimension; repeatable", true},
            {"block-all", "B", "Block every dimension of at least B elements that can be, by B"}},
-          run_block};
+          run_block,
+          check_block};
 }
 
 }  // namespace fuseflow

@@ -207,13 +207,11 @@ Request parse_arguments(const PassArguments& arguments) {
 /// Gives every region that is not one of the given ones its placements.
 Program place_intermediates(const Program& given, Program program, const Request& request,
                             PassLog& log) {
+  std::set<std::pair<std::string, size_t>> old;
+  for (const Region& region : given.regions) old.emplace(region.name, region.statements.size());
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const Region& region = program.regions[r];
-    const bool is_new =
-        std::none_of(given.regions.begin(), given.regions.end(), [&](const Region& old) {
-          return old.name == region.name && old.statements.size() == region.statements.size();
-        });
-    if (!is_new) continue;
+    if (old.contains({region.name, region.statements.size()})) continue;
     const std::string name = quote_if_needed(region.name);
     PlacementChoice choice = choose_placements(std::move(program), r, request.placement);
     program = std::move(choice.program);
@@ -323,6 +321,11 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   return result;
 }
 
+void check_fuse(const PassArguments& arguments) {
+  static_cast<void>(parse_arguments(arguments));
+  for (const std::string& text : arguments.all("region")) static_cast<void>(parse_request(text));
+}
+
 }  // namespace
 
 Pass fuse_pass() {
@@ -336,7 +339,8 @@ Pass fuse_pass() {
        {"machine", "NAME|FILE", "Whose units and scratchpad to fit (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
        {"verbose", "", "Print the values of every region"}},
-      run_fuse};
+      run_fuse,
+      check_fuse};
 }
 
 }  // namespace fuseflow

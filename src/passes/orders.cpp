@@ -61,11 +61,11 @@ void add_preferences(const RegionIndices& indices, PartialOrder& partial) {
 
 /// An order given as `region=i,j,k`.
 struct OrderRequest {
-  size_t region = 0;
+  std::string region;
   std::vector<std::string> indices;
 };
 
-OrderRequest parse_request(const Program& program, const std::string& text) {
+OrderRequest parse_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(
@@ -75,7 +75,7 @@ OrderRequest parse_request(const Program& program, const std::string& text) {
                     text));
   }
   OrderRequest request;
-  request.region = find_regions(program, {text.substr(0, equals)})[0];
+  request.region = text.substr(0, equals);
   std::string name;
   for (const char c : text.substr(equals + 1) + ",") {
     if (c == ' ') continue;
@@ -94,8 +94,9 @@ OrderRequest parse_request(const Program& program, const std::string& text) {
 
 /// Sets the order and makes sure that the region can be lowered with it.
 void set_order(Program& program, const OrderRequest& request, PassLog& log) {
-  Region& region = program.regions[request.region];
-  const RegionIndices before = region_indices(program, request.region);
+  const size_t r = find_regions(program, {request.region})[0];
+  Region& region = program.regions[r];
+  const RegionIndices before = region_indices(program, r);
   before.find(request.indices);  // names the unknown index and the nearest one
   std::set<std::string> seen;
   for (const std::string& index : request.indices) {
@@ -109,9 +110,9 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
   region.schedule.order = request.indices;
   region.graph.reset();
   try {
-    const RegionIndices indices = region_indices(program, request.region);
+    const RegionIndices indices = region_indices(program, r);
     const std::vector<int> chosen = chosen_order(indices, region.schedule);
-    lower_region(program, request.region);
+    lower_region(program, r);
     log.note(
         fmt::format("@{}: order {}", quote_if_needed(region.name), order_text(indices, chosen)));
   } catch (const Error& wrong) {
@@ -296,9 +297,13 @@ Program run_order(const Program& given, const PassArguments& arguments, PassLog&
     }
   }
   for (const std::string& text : arguments.all("order")) {
-    set_order(program, parse_request(program, text), log);
+    set_order(program, parse_request(text), log);
   }
   return program;
+}
+
+void check_order(const PassArguments& arguments) {
+  for (const std::string& text : arguments.all("order")) static_cast<void>(parse_request(text));
 }
 
 }  // namespace
@@ -354,7 +359,8 @@ Pass order_pass() {
           "Choose, list or count the orders of the loops of each region",
           {{"order", "REGION=I,J,K", "Nest these indices so, outermost first; repeatable", true},
            {"auto", "", "Choose by estimate"}},
-          run_order};
+          run_order,
+          check_order};
 }
 
 }  // namespace fuseflow

@@ -113,6 +113,10 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
   return program;
 }
 
+void check_parallelize(const PassArguments& arguments) {
+  static_cast<void>(parse_requests(arguments));
+}
+
 }  // namespace
 
 Pass parallelize_pass() {
@@ -122,7 +126,8 @@ Pass parallelize_pass() {
            {"factor", "P", "How many copies; one for each --index, or one for all", true},
            {"contiguous", "", "Copies own ranges of coordinates (default: elements in turn)"},
            {"verbose", "", "Print the size of each region's graph"}},
-          run_parallelize};
+          run_parallelize,
+          check_parallelize};
 }
 
 }  // namespace fuseflow

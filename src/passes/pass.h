@@ -54,6 +54,9 @@ struct Pass {
   /// Takes and gives a valid program. Throws Error(usage) for malformed option values and
   /// Error(rejected) for requests that the program does not allow. Called by run_pass alone.
   Program (*run)(const Program& program, const PassArguments& arguments, PassLog& log);
+  /// Throws Error(usage) for whatever is wrong with the options without regard to a program: tools
+  /// call it before they read one.
+  void (*check)(const PassArguments& arguments);
 };
 
 /// Runs a pass and answers for the graphs that regions had: the one place where a pass loses one.

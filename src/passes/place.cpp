@@ -56,9 +56,8 @@ TensorId find_or_refuse(const Program& program, const std::string& text) {
                   near.empty() ? "" : "; did you mean " + quote_if_needed(near) + "?"));
 }
 
-/// `t=scratchpad` or `t@consumer=recompute`. Names may hold both signs: the last ones count, unless
-/// the whole left side is a tensor.
-Request parse_request(const Program& program, const std::string& text) {
+/// What is before the last '=', and the placement behind it.
+std::pair<std::string, Placement> split_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
     throw Error(
@@ -67,7 +66,6 @@ Request parse_request(const Program& program, const std::string& text) {
                     "t0=scratchpad or --place t0@y=recompute",
                     text));
   }
-  Request request;
   const std::string placement = text.substr(equals + 1);
   const auto known = find_placement(placement);
   if (!known) {
@@ -78,8 +76,15 @@ Request parse_request(const Program& program, const std::string& text) {
                             "scratchpad or memory",
                             placement, near.empty() ? "" : ", did you mean '" + near + "'?"));
   }
-  request.placement = *known;
-  const std::string left = text.substr(0, equals);
+  return {text.substr(0, equals), *known};
+}
+
+/// `t=scratchpad` or `t@consumer=recompute`. Names may hold both signs: the last ones count, unless
+/// the whole left side is a tensor.
+Request parse_request(const Program& program, const std::string& text) {
+  Request request;
+  const auto [left, placement] = split_request(text);
+  request.placement = placement;
   const size_t at = left.rfind('@');
   if (at == std::string::npos || find_tensor(program, unquoted(left)) >= 0) {
     request.tensor = find_or_refuse(program, left);
@@ -326,6 +331,11 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
   return placer.take();
 }
 
+void check_place(const PassArguments& arguments) {
+  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  for (const std::string& text : arguments.all("place")) static_cast<void>(split_request(text));
+}
+
 }  // namespace
 
 Pass place_pass() {
@@ -338,7 +348,8 @@ Pass place_pass() {
            {"auto", "", "Choose by estimate"},
            {"machine", "NAME|FILE", "Whose scratchpad it has to fit (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
-          run_place};
+          run_place,
+          check_place};
 }
 
 }  // namespace fuseflow

@@ -163,29 +163,17 @@ bool NodeRun::need_row(int64_t reference) {
   return true;
 }
 
-namespace {
-
-/// A node with its inputs, and what is wrong with it.
-std::string described(const Graph& graph, NodeId id, const std::string& what) {
-  const Node& node = graph.nodes[static_cast<size_t>(id)];
-  std::string streams;
-  for (const Input& input : node.inputs) {
-    if (input.is_immediate()) continue;
-    streams +=
-        (streams.empty() ? "$" : ", $") + graph.streams[static_cast<size_t>(input.stream)].name;
-  }
-  return fmt::format("node {} ({} of {}): {}", id, node_kind_name(node.kind), streams, what);
+std::string NodeRun::described(const std::string& what) const {
+  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
+  return fmt::format("node {}: {}", text, what);
 }
 
-}  // namespace
-
 void NodeRun::refuse(const std::string& what) const {
-  throw Error(ExitCode::rejected,
-              "the graph does not fit its data: " + described(context_.graph, id_, what));
+  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
 }
 
 void NodeRun::disagree(const std::string& what) const {
-  throw Error(ExitCode::internal, described(context_.graph, id_, what));
+  throw Error(ExitCode::internal, described(what));
 }
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {

@@ -99,6 +99,8 @@ class NodeRun {
   void count_flops(int64_t flops) { stats_.flops += flops; }
   /// A defect of the graph that the typing rules should have excluded.
   [[noreturn]] void disagree(const std::string& what) const;
+  /// The node in words, and what is wrong with it.
+  std::string described(const std::string& what) const;
   /// What a graph written by hand can do with some data: it is rejected.
   [[noreturn]] void refuse(const std::string& what) const;
 

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 
+#include "support/text.h"
+
 namespace fuseflow {
 namespace {
 
-std::string quoted(const std::string& text) {
+/// A JSON string. JSON is UTF-8: what is not, and control characters, are shown as \xHH.
+std::string json_string(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-      continue;
-    }
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -60,20 +59,20 @@ std::string trace_json(const Program& program, const Machine& machine, const Pro
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   text +=
       fmt::format("{{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
-                  quoted(program.name));
+                  json_string(program.name));
   int64_t start = 0;
   for (size_t r = 0; r < run.regions.size(); ++r) {
     const Region& region = program.regions[r];
     const RunResult& result = run.regions[r];
     text += fmt::format(
         ",\n{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", r + 1,
-        quoted("@" + region.name));
+        json_string("@" + region.name));
     for (size_t n = 0; n < result.activity.size(); ++n) {
       text += fmt::format(
           ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}"
           "}"
           "}}",
-          r + 1, n, quoted(track_name(program, *region.graph, region.graph->nodes[n])));
+          r + 1, n, json_string(track_name(program, *region.graph, region.graph->nodes[n])));
       add_slices(text, result.activity[n], r + 1, n, start);
     }
     start += result.cycles + machine.reconfiguration_cycles;

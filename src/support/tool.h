@@ -8,10 +8,12 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <sstream>
 #include <string>
 
-#include "support/error.h"
+#include "support/diagnostics.h"
 #include "support/io.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -19,6 +21,7 @@ namespace fuseflow {
 struct FilterOptions {
   std::string input = "-";
   std::string output = "-";
+  std::string directory;  ///< `-C DIR`; empty: not given
 };
 
 inline void add_filter_options(CLI::App& app, FilterOptions& options) {
@@ -26,41 +29,53 @@ inline void add_filter_options(CLI::App& app, FilterOptions& options) {
       ->option_text("[FILE]");
   app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
+  app.add_option("-C,--directory", options.directory,
+                 "Relative data paths of the input hold from DIR (default: from the folder of "
+                 "FILE; on standard input from the current folder)")
+      ->option_text("DIR");
 }
 
-/// Parses the command line, runs `body` and returns the exit status. `body` may return another
-/// status than ok when it has already said why (the simulator's failed checks).
-inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<ExitCode()>& body) {
-  std::signal(SIGPIPE, SIG_IGN);
-  app.set_version_flag("--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
-  app.get_formatter()->column_width(34);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {
-    app.exit(request);
-    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ExitCode::io);
-  } catch (const CLI::ParseError& wrong) {
-    std::fprintf(stderr, "%s: error: %s\nRun with --help for usage.\n", app.get_name().c_str(),
-                 wrong.what());
-    return static_cast<int>(ExitCode::usage);
-  }
+/// The outcome of `body` as an exit status, with a message where it is not ok.
+inline int exit_status_of(const std::string& tool, const std::function<ExitCode()>& body) {
   try {
     return static_cast<int>(body());
   } catch (const ClosedPipe&) {
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {
-    for (const Diagnostic& diagnostic : error.diagnostics()) {
-      std::fputs(format(diagnostic).c_str(), stderr);
-    }
+    std::fputs(format(error.diagnostics()).c_str(), stderr);
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "error: out of memory\n");
     return static_cast<int>(ExitCode::unfinished);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "internal error: %s\nThis is a defect of %s; please report the input.\n",
-                 bug.what(), app.get_name().c_str());
+                 bug.what(), tool.c_str());
     return static_cast<int>(ExitCode::internal);
   }
+}
+
+/// Parses the command line, runs `body` and returns the exit status. `body` may return another
+/// status than ok when it has already said why (the simulator's failed checks). Whatever is wrong
+/// with the options is to be found out (Error(usage)) before `body` reads any input.
+inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<ExitCode()>& body) {
+  std::signal(SIGPIPE, SIG_IGN);
+  app.set_version_flag("--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
+  app.get_formatter()->column_width(34);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return exit_status_of(app.get_name(), [&] {
+      std::ostringstream text;
+      app.exit(request, text, text);
+      write_output("-", text.str());
+      return ExitCode::ok;
+    });
+  } catch (const CLI::ParseError& wrong) {
+    std::fprintf(stderr, "%s: error: %s\nRun with --help for usage.\n", app.get_name().c_str(),
+                 printable(wrong.what(), "\n").c_str());
+    return static_cast<int>(ExitCode::usage);
+  }
+  return exit_status_of(app.get_name(), body);
 }
 
 }  // namespace fuseflow

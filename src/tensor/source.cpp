@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "support/error.h"
+#include "support/text.h"
 #include "tensor/generate.h"
 
 namespace fuseflow {
@@ -17,16 +18,10 @@ constexpr std::string_view kExample =
     "for example file(\"a.mtx\"), onnx(\"m.onnx\", \"W\"), values(1,2) or "
     "uniform(shape=[8,8],density=0.1,seed=1)";
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n')
-      result += "\\n";
-    else
-      result += c;
-  }
-  return result + '"';
+int hex_digit(char c) {
+  const std::string_view digits = "0123456789abcdef";
+  const size_t found = digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c);
+  return found == std::string_view::npos ? -1 : static_cast<int>(found);
 }
 
 /// Recursive descent over one source. Positions become columns of errors.
@@ -116,10 +111,26 @@ class SourceParser {
         result += c;
         continue;
       }
-      const char escaped = at_ < text_.size() ? text_[at_++] : '\0';
-      if (escaped != '"' && escaped != '\\' && escaped != 'n') fail("unknown escape in a string");
-      result += escaped == 'n' ? '\n' : escaped;
+      result += escape();
     }
+  }
+
+  /// Behind a backslash.
+  char escape() {
+    constexpr std::string_view kNames = "\"\\ntr";
+    constexpr std::string_view kValues = "\"\\\n\t\r";
+    const char kind = at_ < text_.size() ? text_[at_++] : '\0';
+    if (kind == 'x' && at_ + 1 < text_.size()) {
+      const int high = hex_digit(text_[at_]);
+      const int low = hex_digit(text_[at_ + 1]);
+      if (high >= 0 && low >= 0) {
+        at_ += 2;
+        return static_cast<char>(high * 16 + low);
+      }
+    }
+    const size_t found = kind == '\0' ? std::string_view::npos : kNames.find(kind);
+    if (found == std::string_view::npos) fail("unknown escape in a string");
+    return kValues[found];
   }
 
   void inline_values(Source& source) {
@@ -224,12 +235,12 @@ std::string to_string(const Source& source) {
       return "";
     case Source::Kind::file:
       head = "file";
-      parts.push_back(quoted(source.path));
+      parts.push_back(quoted_string(source.path));
       break;
     case Source::Kind::onnx:
       head = "onnx";
-      parts.push_back(quoted(source.path));
-      parts.push_back(quoted(source.name));
+      parts.push_back(quoted_string(source.path));
+      parts.push_back(quoted_string(source.name));
       break;
     case Source::Kind::inline_values:
       head = "values";
@@ -241,7 +252,7 @@ std::string to_string(const Source& source) {
   }
   const bool quote = source.kind == Source::Kind::onnx;
   for (const auto& [key, value] : source.params) {
-    parts.push_back(fmt::format("{}={}", key, quote ? quoted(value) : value));
+    parts.push_back(fmt::format("{}={}", key, quote ? quoted_string(value) : value));
   }
   if (source.nnz) parts.push_back(fmt::format("nnz={}", *source.nnz));
   const bool spaced = source.kind == Source::Kind::onnx || source.kind == Source::Kind::file;

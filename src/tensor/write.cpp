@@ -74,6 +74,11 @@ std::string tns_text(const Storage& storage) {
   return text;
 }
 
+bool is_written_kind(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".npy" || extension == ".mtx" || extension == ".tns";
+}
+
 void write_tensor(const std::string& path, const Storage& storage) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".npy") return write_output(path, npy_bytes(to_dense(storage), storage.shape));

@@ -15,6 +15,9 @@ std::string mtx_text(const Storage& storage, bool pattern = false);
 /// FROSTT text. Throws Error(rejected) for a rank of 0 or a fill other than 0.
 std::string tns_text(const Storage& storage);
 
+/// Whether write_tensor() knows the extension of `path`.
+bool is_written_kind(const std::string& path);
+
 /// Writes by the extension of `path`: .npy (all elements), .mtx or .tns (the entries). Throws
 /// Error(rejected) for another extension or a tensor that the format cannot hold, Error(io).
 void write_tensor(const std::string& path, const Storage& storage);

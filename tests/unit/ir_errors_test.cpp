@@ -74,8 +74,38 @@ TEST(ParseError, Version) {
   expect_message(errors("fuseflow 2\n"), "the text has version 2, expected at most 1");
   expect_message(errors("input %a: f32[4] dense\n"),
                  "expected the version line, e.g. `fuseflow 1`");
-  expect_message(errors(""), "unexpected the end of the file, expected the version line");
+  expect_message(errors(""), "the file is empty, expected a program");
+  expect_message(errors("fuseflow"), "unexpected end of the file, expected a version");
   expect_message(errors("fuseflow 99999999999999999999\n"), "is out of range");
+}
+
+TEST(ParseError, OneErrorForEachMistake) {
+  const auto lines = [](const std::string& text) {
+    const std::string all = errors(text);
+    size_t count = 0;
+    for (size_t at = all.find("error: "); at != std::string::npos; at = all.find("error: ", at + 1))
+      ++count;
+    return count;
+  };
+  const std::string use = "result %y: f32[4] dense\nregion @y { %y[i] = %a[i] + %a[i] }\n";
+  EXPECT_EQ(lines("fuseflow 1\ninput %a: f32[4] dens\n" + use), 1U);
+  EXPECT_EQ(lines("fuseflow 1\ninput a: f32[4] dense\n" + use), 1U);
+  EXPECT_EQ(lines("fuseflow 1\ninptu %a: f32[4] dense\n" + use), 1U);
+  EXPECT_EQ(lines("fuseflow 1\ndim N = -\ninput %a: f32[N] dense\n" + use), 1U);
+  EXPECT_EQ(lines(kHead + "region @y {\n %y[i] = foo(%a[i, 0],\n  %x[i])\n}\n"), 1U);
+  EXPECT_EQ(lines(kHead + "region @y { %y[i] = 1 2 }\nregion @z { %y[i] = 1 ] }\n"), 2U);
+}
+
+TEST(ParseError, NeverMoreThanFifty) {
+  std::string text = kHead;
+  for (int k = 0; k < 1000; ++k) text += "input %a: f33[1] dense\n\x01\x02\n";
+  try {
+    parse_program({"t.ff", text});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.diagnostics().size(), 51U);
+    EXPECT_EQ(error.diagnostics().back().severity, Severity::note);
+  }
 }
 
 TEST(ParseError, Statements) {

@@ -9,6 +9,7 @@
 #include "support/interrupt.h"
 #include "support/io.h"
 #include "support/sort_numbers.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -21,6 +22,22 @@ TEST(Diagnostic, HasPlaceMessageSourceLineAndCaret) {
 TEST(Diagnostic, ElidesLongLinesAroundTheCaret) {
   const Diagnostic diagnostic{Severity::error, {"a", 1, 500, 1}, "m", std::string(1000, 'x')};
   EXPECT_LT(format(diagnostic).size(), 400U);
+}
+
+TEST(Diagnostic, EscapesWhatIsNotPrintable) {
+  const Diagnostic diagnostic{Severity::error, {"a", 1, 4, 2}, "m\x1b", "\x01\xff\xc3\xa9xy"};
+  EXPECT_EQ(format(diagnostic), "a:1:4: error: m\\x1b\n\\x01\\xff\xc3\xa9xy\n         ^\n");
+}
+
+TEST(Text, Utf8) {
+  EXPECT_EQ(utf8_length("a", 0), 1U);
+  EXPECT_EQ(utf8_length("\xc3\xa9", 0), 2U);
+  EXPECT_EQ(utf8_length("\xf0\x9f\x98\x80", 0), 4U);
+  for (const char* wrong : {"\xc3", "\xa9", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
+    EXPECT_EQ(utf8_length(wrong, 0), 0U) << wrong;
+  }
+  EXPECT_EQ(printable("a\tb\xc2\x85"), "a\\x09b\\xc2\\x85");
+  EXPECT_EQ(quoted_string("a\"\n\xff"), "\"a\\\"\\n\\xff\"");
 }
 
 TEST(NearestName, FindsTypingErrorsOnly) {

@@ -191,29 +191,17 @@ void EngineNode::log_uses(size_t side, uint32_t taken) {
   log_part({side, {}, taken, 0, false, 1});
 }
 
-namespace {
-
-/// A node with its inputs, and what is wrong with it.
-std::string described(const Graph& graph, NodeId id, const std::string& what) {
-  const Node& node = graph.nodes[static_cast<size_t>(id)];
-  std::string streams;
-  for (const Input& input : node.inputs) {
-    if (input.is_immediate()) continue;
-    streams +=
-        (streams.empty() ? "$" : ", $") + graph.streams[static_cast<size_t>(input.stream)].name;
-  }
-  return fmt::format("node {} ({} of {}): {}", id, node_kind_name(node.kind), streams, what);
+std::string EngineNode::described(const std::string& what) const {
+  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
+  return fmt::format("node {}: {}", text, what);
 }
 
-}  // namespace
-
 void EngineNode::refuse(const std::string& what) const {
-  throw Error(ExitCode::rejected,
-              "the graph does not fit its data: " + described(context_.graph, id_, what));
+  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
 }
 
 void EngineNode::disagree(const std::string& what) const {
-  throw Error(ExitCode::internal, described(context_.graph, id_, what));
+  throw Error(ExitCode::internal, described(what));
 }
 
 void EngineNode::check_like(const Batch& a, const Batch& b) const {

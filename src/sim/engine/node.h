@@ -197,6 +197,8 @@ class EngineNode {
   }
   /// What only a defect of lowering or of the verifier explains.
   [[noreturn]] void disagree(const std::string& what) const;
+  /// The node in words, and what is wrong with it.
+  std::string described(const std::string& what) const;
   /// What a graph written by hand can do with some data: it is rejected.
   [[noreturn]] void refuse(const std::string& what) const;
   /// The batches must have the same tokens; throws Error(internal).

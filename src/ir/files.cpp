@@ -1,0 +1,134 @@
+#include "ir/files.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "support/error.h"
+#include "support/io.h"
+#include "tensor/derived.h"
+
+namespace fuseflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of a program's file; empty: the current one.
+std::string folder_of(const std::string& file) {
+  if (file.empty() || file == "-") return "";
+  std::error_code ignored;
+  const fs::file_status status = fs::status(file, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return "";  // a pipe, a device
+  return fs::path(file).parent_path().string();
+}
+
+/// The path with links resolved as far as it exists.
+fs::path resolved(const fs::path& path) {
+  std::error_code failed;
+  fs::path result = fs::weakly_canonical(path, failed);
+  return failed ? path : result;
+}
+
+fs::path rooted(const fs::path& path) {
+  std::error_code failed;
+  fs::path result = fs::absolute(path, failed);
+  return failed ? path : result;
+}
+
+/// Without `.`, `..` and doubled slashes where that names the same file: behind a link it may not.
+fs::path tidy(const fs::path& path) {
+  fs::path normal = path.lexically_normal();
+  if (normal == path) return path;
+  return resolved(rooted(normal)) == resolved(rooted(path)) ? normal : path;
+}
+
+/// How `path`, which holds from the current folder, is called from `folder`.
+fs::path seen_from(const fs::path& path, const fs::path& folder) {
+  const fs::path target = rooted(path).lexically_normal();
+  const fs::path from = rooted(folder).lexically_normal();
+  const fs::path plain = target.lexically_relative(from);
+  const fs::path real = resolved(rooted(path));
+  if (!plain.empty() && resolved(from / plain) == real) return plain;
+  const fs::path parent = resolved(rooted(path).parent_path());
+  return (parent / path.filename()).lexically_relative(resolved(from));
+}
+
+/// How a path that holds from `folder` is called from the current one.
+std::string from_current(const std::string& path, const fs::path& folder) {
+  if (path.empty() || fs::path(path).is_absolute()) return path;
+  const fs::path joined = folder / path;
+  return (joined.is_absolute() ? seen_from(joined, ".") : tidy(joined)).string();
+}
+
+std::string from_folder(const std::string& path, const fs::path& folder) {
+  if (path.empty() || folder.empty() || fs::path(path).is_absolute()) return path;
+  return seen_from(path, folder).string();
+}
+
+/// Replaces all paths of a program; a model's path, which many constants name, is looked at once.
+template <typename Replace>
+void replace_paths(Program& program, const Replace& replace) {
+  std::map<std::string, std::string> known;
+  for (Tensor& tensor : program.tensors) {
+    replace_paths(tensor.source, [&](const std::string& path) {
+      const auto [at, fresh] = known.try_emplace(path);
+      if (fresh) at->second = replace(path, tensor);
+      return at->second;
+    });
+  }
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+void check_directory(const std::string& directory) {
+  std::error_code ignored;
+  if (directory.empty() || fs::is_directory(directory, ignored)) return;
+  throw Error(ExitCode::io, Location{directory}, "-C: this is no folder that can be read");
+}
+
+Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
+                                  const std::string& folder) {
+  return {
+      Severity::error, tensor.where,
+      fmt::format("\"{}\", the data of %{}, is not in {}, the folder of the program, but in the "
+                  "current folder; relative paths hold from the program's file: give -C . if "
+                  "they are to hold from here",
+                  path, tensor.name, folder),
+      ""};
+}
+
+}  // namespace
+
+Program read_program(const std::string& path, const std::string& directory) {
+  check_directory(directory);
+  Program program = parse_program(read_source(path));
+  const std::string folder = directory.empty() ? folder_of(path) : directory;
+  std::vector<Diagnostic> misplaced;
+  replace_paths(program, [&](const std::string& given, const Tensor& tensor) {
+    std::string found = from_current(given, folder);
+    if (directory.empty() && found != given && !is_there(found) && is_there(given)) {
+      misplaced.push_back(only_in_current_folder(tensor, given, folder));
+    }
+    return found;
+  });
+  if (!misplaced.empty()) throw Error(ExitCode::io, std::move(misplaced));
+  return program;
+}
+
+void write_program(const std::string& path, Program program) {
+  const std::string folder = folder_of(path);
+  if (!folder.empty()) {
+    replace_paths(program, [&](const std::string& given, const Tensor&) {
+      return from_folder(given, folder);
+    });
+  }
+  write_output(path, print_program(program));
+}
+
+}  // namespace fuseflow

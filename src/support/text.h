@@ -1,0 +1,25 @@
+// Texts as they are shown: what is not printable is escaped, so that no input can garble a terminal
+// or break a file that must be UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fuseflow {
+
+/// Bytes of the UTF-8 character at `at` (1 to 4); 0 if there is none that is well formed.
+size_t utf8_length(std::string_view text, size_t at);
+
+/// Whether the character at `at`, of `length` bytes, is a control character (C0, DEL, C1).
+bool is_control(std::string_view text, size_t at, size_t length);
+
+/// The text with each control character and each byte that is not UTF-8 as \xHH; characters of
+/// `kept` stay as they are.
+std::string printable(std::string_view text, std::string_view kept = "");
+
+/// The text in double quotes with \" \\ \n \t \r, and \xHH for other ASCII control characters and
+/// for bytes that are not UTF-8: strings of the IR's text, which is always UTF-8.
+std::string quoted_string(std::string_view text);
+
+}  // namespace fuseflow
