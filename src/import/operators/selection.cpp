@@ -287,7 +287,7 @@ bool adds(NodeImport& node) {
 void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positions) {
   const char* advice =
       node.opset() >= 16
-          ? "PyTorch exports index_put(accumulate=True) and x[i] += v without it; write "
+          ? "PyTorch exports index_put(accumulate=True) without it; write "
             "scatter_add (or index_add) in the model and export again"
           : "PyTorch exports scatter_add without it below opset 16; export with opset 16 or newer, "
             "and write scatter_add in the place of index_put(accumulate=True)";
