@@ -1,6 +1,8 @@
 // fuseflow-estimate: FLOPs, bytes, tokens and cycles of a program without simulating it.
 #include "estimate/estimate.h"
 #include "import/import.h"
+#include "ir/data_facts.h"
+#include "lower/density_notes.h"
 #include "lower/lower.h"
 #include "machine_options.h"
 #include "program_tool.h"
@@ -24,7 +26,10 @@ void add_options(CLI::App& app, EstimateOptions& o) {
 
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
-  const Program program = lower_program(read_program(o.filter));
+  Program given = read_program(o.filter);
+  const DataRead read = find_data_facts(given);  // held until the estimate has loaded them
+  const Program program = lower_program(std::move(given));
+  for (const std::string& line : density_notes(program)) report(Severity::note, line);
   warn_of_streams(program, machine);
   ProgramEstimate result;
   if (o.statistics) {

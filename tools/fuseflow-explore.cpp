@@ -7,6 +7,7 @@
 #include "explore/search.h"
 #include "explore/seeds.h"
 #include "import/import.h"
+#include "ir/data_facts.h"
 #include "machine_options.h"
 #include "program_tool.h"
 #include "support/heap.h"
@@ -123,7 +124,8 @@ ExitCode explore_main(ExploreOptions& o) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
   const Machine machine = o.machine.load();
-  const Program kernels = read_program(o.filter);
+  Program kernels = read_program(o.filter);
+  const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);

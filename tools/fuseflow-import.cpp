@@ -37,9 +37,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> formats;
   std::vector<std::string> dims;
   app.add_option("model", model, "ONNX model")->required()->option_text("FILE");
-  app.add_option("--bind", binds,
-                 "Data of input NAME: a .mtx, .tns, .smtx or .npy file, or a generator, "
-                 "e.g. A=uniform(density=0.05,seed=1)")
+  app.add_option(
+         "--bind", binds,
+         "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
+         "FILE.npz:ARRAY), or a generator, "
+         "e.g. A=uniform(density=0.05,seed=1)")
       ->option_text("NAME=FILE|KIND(...)")
       ->allow_extra_args(false);
   app.add_option("--format", formats,

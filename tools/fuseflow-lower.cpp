@@ -1,6 +1,8 @@
 // fuseflow-lower: regions of statements to dataflow graphs.
 #include "lower/lower.h"
 
+#include "import/import.h"
+#include "ir/data_facts.h"
 #include "ir/verify.h"
 #include "program_tool.h"
 
@@ -13,11 +15,13 @@ int run(int argc, char** argv) {
   bool again = false;
   add_filter_options(app, filter);
   app.add_flag("--again", again, "Replace the graphs that are there");
+  register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     Program program = read_program(filter);
     for (Region& region : program.regions) {
       if (again && !region.statements.empty()) region.graph.reset();
     }
+    find_data_facts(program);
     program = lower_program(std::move(program));
     verify(program);
     write_program(filter.output, std::move(program));

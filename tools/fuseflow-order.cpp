@@ -3,6 +3,7 @@
 
 #include "estimate/pass_costs.h"
 #include "import/import.h"
+#include "ir/data_facts.h"
 #include "ir/names.h"
 #include "machine_options.h"
 #include "pass_tool.h"
@@ -118,9 +119,11 @@ int run(int argc, char** argv) {
   return run_tool(argc, argv, app, [&] {
     PassLog log;
     pass.check(o.arguments);
+    Program program = read_program(o.filter);
+    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
     EstimatedCosts costs(o.machine.load());
     o.arguments.costs = &costs;
-    const Program result = run_pass(pass, read_program(o.filter), o.arguments, log);
+    const Program result = run_pass(pass, program, o.arguments, log);
     verify(result);
     if (o.list) {
       list_orders(result, o);

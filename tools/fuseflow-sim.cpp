@@ -7,6 +7,8 @@
 
 #include "estimate/estimate.h"
 #include "import/import.h"
+#include "ir/data_facts.h"
+#include "lower/density_notes.h"
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_options.h"
@@ -368,7 +370,11 @@ ExitCode run_sim(SimOptions& options) {
   check_options(options);
   Program program = read_program(options.filter);
   const std::vector<bool> written = with_graph(program);
+  const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
   program = lower_program(std::move(program));
+  if (options.verbose) {
+    for (const std::string& line : density_notes(program)) report(Severity::note, line);
+  }
   check_option_names(program, options);
   warn_of_streams(program, machine);
   const InterruptScope scope;

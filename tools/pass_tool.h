@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "import/import.h"
+#include "ir/data_facts.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -37,7 +39,9 @@ inline void print_log(const Pass& pass, const PassLog& log) {
 /// What a pass makes of a program's text, verified, as a text; data paths stay as they are.
 inline std::string run_pass(const Pass& pass, const SourceText& source,
                             const PassArguments& arguments, PassLog& log) {
-  const Program result = run_pass(pass, parse_program(source), arguments, log);
+  Program program = parse_program(source);
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+  const Program result = run_pass(pass, program, arguments, log);
   verify(result);
   return print_program(result);
 }
@@ -50,10 +54,13 @@ inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   PassArguments arguments;
   add_filter_options(app, filter);
   add_pass_options(app, pass, arguments);
+  register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     PassLog log;
     pass.check(arguments);
-    const Program result = run_pass(pass, read_program(filter), arguments, log);
+    Program program = read_program(filter);
+    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+    const Program result = run_pass(pass, program, arguments, log);
     verify(result);
     write_program(filter.output, result);
     print_log(pass, log);

@@ -265,6 +265,23 @@ Expr closed_entries(DraftProgram& draft, const Statement& masking, const FiniteM
   return e;
 }
 
+/// Whether the scores' range proves the margin: the maximum is taken of `where(mask, x, C)` itself,
+/// and the least x exceeds C by enough.
+bool margin_is_proved(const DraftProgram& draft, const Statement& masking, const FiniteMask& mask) {
+  const Statement* maximum = maker(draft, mask.maximum);
+  const Expr& root = masking.root();
+  if (maximum == nullptr || root.kind != Expr::Kind::apply || root.op != Op::where) return false;
+  const Expr& scores = maximum->nodes[0];
+  if (scores.kind != Expr::Kind::access || scores.tensor != mask.value) return false;
+  for (const size_t c : {size_t{1}, size_t{2}}) {
+    const Expr& x = masking.nodes[static_cast<size_t>(root.children[c])];
+    if (x.kind != Expr::Kind::access) continue;
+    const Facts& known = draft.expected[static_cast<size_t>(x.tensor)];
+    return known.finite && known.least - mask.masked >= kMargin;
+  }
+  return false;
+}
+
 /// The statement behind the maximum that checks the margin, unless it is there already.
 void add_margin(DraftProgram& draft, const FiniteMask& mask, const ClosedRows* closed) {
   float masked = mask.masked;
@@ -296,12 +313,13 @@ bool widen_finite_mask(DraftProgram& draft, size_t s) {
   const FiniteMask mask = *found;
   const Statement& masking = draft.statements[s].statement;
   if (!operands_finite(draft, masking, mask)) return false;
+  const bool proved = margin_is_proved(draft, masking, mask);
   const ClosedRows* closed = closed_rows_of(draft, mask.maximum);
   std::optional<Expr> rows;
   if (closed != nullptr) rows = closed_entries(draft, masking, mask, *closed);
   widen(draft.statements[s].statement, mask, rows);
   draft.tensors[static_cast<size_t>(value)].rows_finite = true;
-  add_margin(draft, mask, closed);
+  if (!proved) add_margin(draft, mask, closed);
   return true;
 }
 

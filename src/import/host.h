@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +16,7 @@
 #include "tensor/buffer.h"
 #include "tensor/format.h"
 #include "tensor/storage.h"
+#include "tensor/survey.h"
 
 namespace fuseflow {
 
@@ -26,15 +26,6 @@ inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
 inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;
 inline constexpr int64_t kMaxSparseSteps = int64_t{1} << 24;  ///< if a sparse constant is read
-
-/// What one pass over all stored values tells; of none: no extremes, every fact. NaN is neither
-/// least nor largest.
-struct Survey {
-  float least = std::numeric_limits<float>::infinity();
-  float largest = -std::numeric_limits<float>::infinity();
-  int64_t zeros = 0;
-  bool nan = false;
-};
 
 /// Sparse values: `values` at these row-major positions (ascending), all others are 0.
 struct HostEntries {

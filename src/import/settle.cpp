@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -275,6 +276,16 @@ void add_new_tensors(Program& program, DraftProgram& draft, const OnnxModel& mod
   }
 }
 
+/// Ranges have served to prove facts of what is computed; those are written, ranges are not.
+void drop_ranges(Program& program) {
+  for (Tensor& tensor : program.tensors) {
+    for (Facts* facts : {&tensor.facts, &tensor.assumed}) {
+      facts->least = -std::numeric_limits<float>::infinity();
+      facts->largest = std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
 /// Constants that were added late take their place before what is computed.
 void sort_tensors(Program& program, DraftProgram& draft) {
   std::vector<size_t> order(program.tensors.size());
@@ -320,6 +331,7 @@ Program settle(DraftProgram draft, const OnnxModel& model, const ImportOptions& 
       add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);
   }
+  drop_ranges(program);
   sort_tensors(program, draft);
   join_filtered(program, draft);
   program.regions = regions_of(draft, program);

@@ -1,48 +1,14 @@
-// One pass over a constant's values, in lanes that need no branches: it costs little more than
-// reading the memory.
+// The cached surveys of host tensors, and the choice of a fill.
 #include "import/survey.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <span>
 
 namespace fuseflow {
 
 namespace {
 
-constexpr size_t kLanes = 16;
-constexpr size_t kBlock = size_t{1} << 16;  ///< values whose zeros a lane of 32 bits can count
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLarge =
     1000;  ///< a number of this size that most entries share is a mask, not a weight
-
-/// Adds up to kBlock values to the survey.
-void survey_block(std::span<const float> values, Survey& total) {
-  std::array<float, kLanes> least;
-  std::array<float, kLanes> largest;
-  std::array<int32_t, kLanes> zeros{};
-  std::array<int32_t, kLanes> nans{};
-  least.fill(total.least);
-  largest.fill(total.largest);
-  const auto add = [&](size_t lane, float v) {
-    least[lane] = v < least[lane] ? v : least[lane];
-    largest[lane] = v > largest[lane] ? v : largest[lane];
-    zeros[lane] += v == 0 ? 1 : 0;
-    nans[lane] |= v != v ? 1 : 0;
-  };
-  size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) add(lane, values[i + lane]);
-  }
-  for (; i < values.size(); ++i) add(0, values[i]);
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    total.least = std::min(total.least, least[lane]);
-    total.largest = std::max(total.largest, largest[lane]);
-    total.zeros += zeros[lane];
-    total.nan = total.nan || nans[lane] != 0;
-  }
-}
 
 Survey survey_ints(const std::vector<int64_t>& values) {
   Survey result;
@@ -60,23 +26,12 @@ const Survey& survey_of(const HostTensor& tensor) {
   if (tensor.surveyed) return *tensor.surveyed;
   if (tensor.integral() && !tensor.sparse())
     return tensor.surveyed.emplace(survey_ints(tensor.ints()));
-  Survey result;
-  const std::span<const float> values =
-      (tensor.sparse() ? tensor.entries().values : tensor.floats()).span();
-  for (size_t at = 0; at < values.size(); at += kBlock) {
-    survey_block(values.subspan(at, std::min(kBlock, values.size() - at)), result);
-  }
-  return tensor.surveyed.emplace(result);
+  const Buffer<float>& values = tensor.sparse() ? tensor.entries().values : tensor.floats();
+  return tensor.surveyed.emplace(survey_values(values.span()));
 }
 
 Facts facts_of(const HostTensor& tensor) {
-  const Survey& found = survey_of(tensor);
-  Facts facts;
-  facts.no_nan = !found.nan;
-  facts.below_inf = !found.nan && found.largest != kInfinity;
-  facts.finite = facts.below_inf && found.least != -kInfinity;
-  facts.nonnegative = !found.nan && found.least >= 0;
-  facts.nonzero = found.zeros == 0;
+  const Facts facts = facts_of(survey_of(tensor));
   return tensor.sparse() ? both(facts, facts_of_constant(0)) : facts;
 }
 

@@ -10,6 +10,7 @@
 #include "support/error.h"
 #include "support/io.h"
 #include "tensor/derived.h"
+#include "tensor/source.h"
 
 namespace fuseflow {
 namespace {
@@ -81,9 +82,10 @@ void replace_paths(Program& program, const Replace& replace) {
   }
 }
 
+/// `path` may name an array of an archive.
 bool is_there(const fs::path& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored);
+  return fs::exists(split_member(path.string()).first, ignored);
 }
 
 void check_directory(const std::string& directory) {

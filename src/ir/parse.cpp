@@ -233,8 +233,11 @@ class ProgramParser {
         facts.nonzero = true;
       else if (name == "below_inf")
         facts.below_inf = true;
+      else if (name == "range")
+        parse_range(token, facts);
       else
-        c_.unknown(token, "fact", {"finite", "no_nan", "nonnegative", "nonzero", "below_inf"});
+        c_.unknown(token, "fact",
+                   {"finite", "no_nan", "nonnegative", "nonzero", "below_inf", "range"});
     } while (c_.accept(","));
     return closed(facts);
   }
@@ -246,6 +249,18 @@ class ProgramParser {
       shape.push_back(c_.expect_integer_in(0, INT64_MAX, "an extent", "shape(1, 128, 64)"));
     }
     return shape;
+  }
+
+  void parse_range(const Token& token, Facts& facts) {
+    c_.expect("(", "range(-1, 1)");
+    const float least = c_.expect_float("the least value", "range(-1, 1)");
+    c_.expect(",", "range(-1, 1)");
+    const float largest = c_.expect_float("the largest value", "range(-1, 1)");
+    c_.expect(")", "range(-1, 1)");
+    if (!(least <= largest)) c_.fail(token, "an empty range, expected range(LEAST, LARGEST)");
+    facts.no_nan = true;
+    facts.least = std::max(facts.least, least);
+    facts.largest = std::min(facts.largest, largest);
   }
 
   Placement parse_placement() {

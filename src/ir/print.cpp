@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -16,15 +17,14 @@ std::string tensor_text(const Program& program, TensorId tensor) {
   return "%" + quote_if_needed(program.tensors[tensor].name);
 }
 
-std::string facts_text(const Facts& given) {
-  const Facts facts = closed(given);
-  std::vector<std::string_view> names;
-  if (facts.finite) names.push_back("finite");
-  if (facts.nonnegative) names.push_back("nonnegative");
-  if (facts.nonzero) names.push_back("nonzero");
-  if (facts.below_inf && !facts.finite) names.push_back("below_inf");
-  if (facts.no_nan && !facts.nonnegative && !facts.below_inf) names.push_back("no_nan");
-  return fmt::format("{}", fmt::join(names, ", "));
+/// What the other facts do not say already of the ends of the range: canonical, as each end is
+/// either implied or part of the one `range`.
+bool says_more(const Facts& facts) {
+  Facts named = facts;
+  named.least = -std::numeric_limits<float>::infinity();
+  named.largest = std::numeric_limits<float>::infinity();
+  named = closed(named);
+  return facts.least > named.least || facts.largest < named.largest;
 }
 
 std::string extent_symbol(const Extent& extent) {
@@ -388,6 +388,22 @@ std::string print_program(const Program& program) {
   for (const Tensor& tensor : program.tensors) text += print_tensor(tensor);
   for (const Region& region : program.regions) text += print_region(program, region);
   return text;
+}
+
+std::string facts_text(const Facts& given) {
+  const Facts facts = closed(given);
+  const bool range = facts.no_nan && facts.least <= facts.largest && says_more(facts);
+  std::vector<std::string> names;
+  if (facts.finite) names.emplace_back("finite");
+  if (facts.nonnegative) names.emplace_back("nonnegative");
+  if (facts.nonzero) names.emplace_back("nonzero");
+  if (facts.below_inf && !facts.finite) names.emplace_back("below_inf");
+  if (facts.no_nan && !facts.nonnegative && !facts.below_inf) names.emplace_back("no_nan");
+  if (range) {
+    names.push_back(
+        fmt::format("range({}, {})", float_text(facts.least), float_text(facts.largest)));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace fuseflow

@@ -16,6 +16,9 @@ std::string print_program(const Program& program);
 /// One statement on one line, without newline: `%y[i] = relu(%x[i])`.
 std::string print_statement(const Program& program, const Statement& statement);
 
+/// Facts in canonical order, without implied ones: `finite, nonzero, range(-1, 1)`.
+std::string facts_text(const Facts& facts);
+
 /// `graph { ... }`, each line indented by `indent` blanks.
 std::string print_graph(const Program& program, const Graph& graph, int indent = 0);
 

@@ -93,10 +93,4 @@ std::vector<GraphTensor> graph_tensors(const Program& program) {
   return tensors;
 }
 
-Facts closed(Facts facts) {
-  facts.below_inf = facts.below_inf || facts.finite;
-  facts.no_nan = facts.no_nan || facts.below_inf || facts.nonnegative;
-  return facts;
-}
-
 }  // namespace fuseflow

@@ -142,7 +142,4 @@ std::optional<Placement> find_placement(std::string_view name);
 /// What graph typing (graph/spaces.h) needs to know of the program's tensors, by TensorId.
 std::vector<GraphTensor> graph_tensors(const Program& program);
 
-/// The facts with everything they imply (finite: below_inf, no_nan; nonnegative: no_nan ..).
-Facts closed(Facts facts);
-
 }  // namespace fuseflow

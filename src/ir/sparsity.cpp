@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/range.h"
+
 namespace fuseflow {
 
 namespace {
@@ -56,13 +58,20 @@ class Analysis {
       case Expr::Kind::constant:
         return {node.constant, facts_of_constant(node.constant), {Kind::never, -1, {}}};
       case Expr::Kind::coordinate:
-        return {std::nullopt, {true, true, true, false, true}, {Kind::all, -1, {}}};
+        return {std::nullopt, coordinate_facts(node.index), {Kind::all, -1, {}}};
       case Expr::Kind::apply:
         return apply(node);
       case Expr::Kind::reduce:
         return reduce(node);
     }
     return {};
+  }
+
+  Facts coordinate_facts(IndexId index) const {
+    Facts facts{true, true, true, false, true};
+    const int64_t extent = statement_.indices[index].extent;
+    if (extent > 0) facts.largest = static_cast<float>(extent);
+    return closed(facts);
   }
 
   NodeSparsity access(const Expr& node) {
@@ -135,12 +144,15 @@ class Analysis {
   NodeSparsity reduce(const Expr& node) {
     const NodeSparsity& body = done_[node.children[0]];
     NodeSparsity result;
-    result.facts = reduced_facts(node.reduction, body.facts);
-    if (!body.fill) return result;
     double count = 1;
+    bool known = true;
     for (const IndexId index : node.over) {
-      count *= static_cast<double>(std::max<int64_t>(statement_.indices[index].extent, 0));
+      const int64_t extent = statement_.indices[index].extent;
+      known = known && extent >= 0;
+      count *= static_cast<double>(std::max<int64_t>(extent, 0));
     }
+    result.facts = reduced_facts(node.reduction, body.facts, known ? count : -1);
+    if (!body.fill) return result;
     result.presence = body.presence;
     result.fill = reduced_fill(node.reduction, *body.fill, count);
     return result;
@@ -198,17 +210,30 @@ float reduced_fill(Reduction reduction, float fill, double count) {
   }
 }
 
-Facts reduced_facts(Reduction reduction, const Facts& x) {
+Facts reduced_facts(Reduction reduction, const Facts& x, double count) {
+  Facts facts;
   switch (reduction) {
     case Reduction::max:  // of nothing: -inf
-      return {false, x.no_nan, false, false, x.below_inf};
+      facts = {false, x.no_nan, false, false, x.below_inf};
+      break;
     case Reduction::min:
-      return {false, x.no_nan, x.nonnegative, false, false};
+      facts = {false, x.no_nan, x.nonnegative, false, false};
+      break;
     case Reduction::sum:
-      return {false, x.finite, x.nonnegative, false, false};
+      facts = {false, x.finite, x.nonnegative, false, false};
+      break;
+    case Reduction::mean:  // of nothing: NaN
+      facts.no_nan = x.finite && count > 0;
+      break;
     default:
-      return {};
+      return facts;
   }
+  return within(facts, reduced_range(reduction, x, count));
+}
+
+bool may_leave_out(Reduction reduction, float fill, const Facts& body) {
+  if (reduction == Reduction::max && fill == 0 && body.nonnegative) return true;
+  return fill == identity(reduction);
 }
 
 bool format_allows_absence(const Tensor& tensor, int dim) {
@@ -221,13 +246,7 @@ bool format_allows_absence(const Tensor& tensor, int dim) {
 }
 
 Facts admitted_facts(const Tensor& tensor) {
-  const Facts& a = tensor.facts;
-  const Facts& b = tensor.assumed;
-  Facts facts{a.finite || b.finite, a.no_nan || b.no_nan, a.nonnegative || b.nonnegative,
-              a.nonzero || b.nonzero, a.below_inf || b.below_inf};
-  facts.no_nan = facts.no_nan || facts.finite || facts.nonnegative || facts.below_inf;
-  facts.below_inf = facts.below_inf || facts.finite;
-  return facts;
+  return joined(tensor.facts, tensor.assumed);
 }
 
 std::vector<NodeSparsity> analyse(const Program& program, const Statement& statement,

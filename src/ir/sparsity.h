@@ -54,9 +54,13 @@ struct ResultSparsity {
 ResultSparsity infer_result(const Program& program, const Statement& statement,
                             const AbsentAlong& absent = {});
 
-/// What a reduction of `count` equal entries `fill` gives, and facts of a reduction's results.
+/// What a reduction of `count` equal entries `fill` gives, and facts of a reduction's results
+/// (a negative count: not known).
 float reduced_fill(Reduction reduction, float fill, double count);
-Facts reduced_facts(Reduction reduction, const Facts& body);
+Facts reduced_facts(Reduction reduction, const Facts& body, double count);
+
+/// Whether a reduction may leave out absent entries of its body, which have the value `fill`.
+bool may_leave_out(Reduction reduction, float fill, const Facts& body);
 
 /// `facts` and `assumed` of a tensor together.
 Facts admitted_facts(const Tensor& tensor);

@@ -16,13 +16,6 @@ namespace fuseflow {
 
 namespace {
 
-/// True if every fact claimed holds of a constant with the facts `held`.
-bool satisfies(const Facts& held, const Facts& claimed) {
-  return (held.finite || !claimed.finite) && (held.no_nan || !claimed.no_nan) &&
-         (held.nonnegative || !claimed.nonnegative) && (held.nonzero || !claimed.nonzero) &&
-         (held.below_inf || !claimed.below_inf);
-}
-
 class Verifier {
  public:
   explicit Verifier(const Program& program) : p_(program) {}
@@ -108,12 +101,11 @@ class Verifier {
                                        : "a `place` line in a region (this one is computed)"));
     }
     check_model_shape(t);
-    const Facts fill = closed(facts_of_constant(t.fill));
     // A tensor without absent entries has its fill only outside its extents: readers add it there,
     // and nothing takes in the padding of blocks.
     const bool absent = std::any_of(t.format.levels.begin(), t.format.levels.end(),
                                     [](LevelKind kind) { return kind != LevelKind::dense; });
-    if (absent && (!satisfies(fill, closed(t.facts)) || !satisfies(fill, closed(t.assumed)))) {
+    if (absent && !satisfies(t.fill, joined(t.facts, t.assumed))) {
       error(t.where,
             fmt::format("the fill {} of %{} contradicts its facts, expected facts that hold of "
                         "the fill, too",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/sparsity.h"
 #include "lower/open_loop.h"
 
 namespace fuseflow {
@@ -218,9 +219,7 @@ StreamTensor Emitter::make_reduction(int n, const Context& context) {
 bool Emitter::identity_fill(const ExprNode& reduce) const {
   const ExprNode& body = node(reduce.children[0]);
   if (!body.fill || mutant_ == Mutant::reduction_ignores_fill) return true;
-  const float fill = *body.fill;
-  if (reduce.reduction == Reduction::max && fill == 0 && body.facts.nonnegative) return true;
-  return fill == identity(reduce.reduction);
+  return may_leave_out(reduce.reduction, *body.fill, body.facts);
 }
 
 float Emitter::start_of(const ExprNode& reduce) const {

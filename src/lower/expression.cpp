@@ -59,16 +59,9 @@ class ExpressionBuilder {
   /// occurs (the maximum of a row without entries, where every row has a finite one): the value is
   /// then there at every coordinate.
   static void admit(ExprNode& node, const Tensor& tensor) {
-    const Facts more = admitted_facts(tensor);
-    Facts& facts = node.facts;
-    facts = {facts.finite || more.finite, facts.no_nan || more.no_nan,
-             facts.nonnegative || more.nonnegative, facts.nonzero || more.nonzero,
-             facts.below_inf || more.below_inf};
+    node.facts = joined(node.facts, admitted_facts(tensor));
     if (!node.fill || node.kind != Kind::reduce) return;
-    const Facts fill = facts_of_constant(*node.fill);
-    const bool excluded = (facts.finite && !fill.finite) || (facts.no_nan && !fill.no_nan) ||
-                          (facts.nonzero && !fill.nonzero);
-    if (excluded) node.fill.reset();
+    if (!satisfies(*node.fill, node.facts)) node.fill.reset();
   }
 
   ExprNode translate(const Expr& expr, const std::vector<Affine>& map,
@@ -136,16 +129,21 @@ class ExpressionBuilder {
         node.facts = facts_of_constant(node.constant);
         return;
       case Kind::coordinate:
-        node.facts = {true, true, node.subscripts[0].offset >= 0, false, true};
-        for (const auto& term : node.subscripts[0].terms) {
-          if (term.second < 0) node.facts.nonnegative = false;
-        }
+        node.facts = coordinate_facts(node.subscripts[0]);
         return;
       case Kind::apply:
         return analyse_apply(node);
       case Kind::reduce:
         return analyse_reduce(node);
     }
+  }
+
+  Facts coordinate_facts(const Affine& affine) const {
+    const auto [low, high] = range_of(affine, extents_);
+    Facts facts{true, true, false, false, true};
+    facts.least = static_cast<float>(low - std::abs(low) / (1 << 20));
+    facts.largest = static_cast<float>(high + std::abs(high) / (1 << 20));
+    return closed(facts);
   }
 
   void analyse_view(ExprNode& node) const {
@@ -198,7 +196,7 @@ class ExpressionBuilder {
       node.count *= static_cast<double>(std::max<int64_t>(extents_[index], 0));
     }
     const ExprNode& body = child(node, 0);
-    node.facts = reduced_facts(node.reduction, body.facts);
+    node.facts = reduced_facts(node.reduction, body.facts, node.count);
     if (body.fill) node.fill = reduced_fill(node.reduction, *body.fill, node.count);
   }
 

@@ -1,10 +1,12 @@
 // The fill calculus: when is an operator's result the same constant for every admissible value of
 // its operands, and what is known of its result otherwise. Sparsity rests on these two functions,
 // so each rule is one line with its condition; what is not listed is "unknown".
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ops/op.h"
+#include "ops/range.h"
 
 namespace fuseflow {
 
@@ -202,12 +204,50 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
 
 Facts facts_of_constant(float value) {
   const bool nan = std::isnan(value);
-  return {std::isfinite(value), !nan, value >= 0, value != 0, !nan && value < kInf};
+  return {
+      std::isfinite(value), !nan, value >= 0, value != 0, !nan && value < kInf, nan ? kInf : value,
+      nan ? -kInf : value};
 }
 
 Facts both(const Facts& a, const Facts& b) {
-  return {a.finite && b.finite, a.no_nan && b.no_nan, a.nonnegative && b.nonnegative,
-          a.nonzero && b.nonzero, a.below_inf && b.below_inf};
+  return {a.finite && b.finite,          a.no_nan && b.no_nan,       a.nonnegative && b.nonnegative,
+          a.nonzero && b.nonzero,        a.below_inf && b.below_inf, std::min(a.least, b.least),
+          std::max(a.largest, b.largest)};
+}
+
+Facts joined(const Facts& a, const Facts& b) {
+  return closed({a.finite || b.finite, a.no_nan || b.no_nan, a.nonnegative || b.nonnegative,
+                 a.nonzero || b.nonzero, a.below_inf || b.below_inf, std::max(a.least, b.least),
+                 std::min(a.largest, b.largest)});
+}
+
+Facts closed(Facts facts) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  facts.no_nan = facts.no_nan || facts.finite || facts.below_inf || facts.nonnegative;
+  if (facts.finite) facts.least = std::max(facts.least, -kMost);
+  if (facts.finite || facts.below_inf) facts.largest = std::min(facts.largest, kMost);
+  if (facts.nonnegative) facts.least = std::max(facts.least, 0.0F);
+  facts.nonzero = facts.nonzero || facts.least > 0 || facts.largest < 0;
+  if (!facts.no_nan) return facts;
+  facts.below_inf = facts.largest < kInf;
+  facts.finite = facts.below_inf && facts.least > -kInf;
+  facts.nonnegative = facts.least >= 0;
+  return facts;
+}
+
+Facts within(Facts facts, const Facts& range) {
+  facts.least = std::max(facts.least, range.least);
+  facts.largest = std::min(facts.largest, range.largest);
+  return closed(facts);
+}
+
+bool satisfies(float value, const Facts& facts) {
+  if (std::isnan(value)) {
+    return !facts.finite && !facts.no_nan && !facts.nonnegative && !facts.below_inf;
+  }
+  return (!facts.finite || std::isfinite(value)) && (!facts.nonnegative || value >= 0) &&
+         (!facts.nonzero || value != 0) && (!facts.below_inf || value < kInf) &&
+         value >= facts.least && value <= facts.largest;
 }
 
 std::optional<float> constant_result(Op op, std::span<const Operand> operands) {
@@ -234,13 +274,16 @@ std::optional<float> constant_result(Op op, std::span<const Operand> operands) {
 
 Facts result_facts(Op op, std::span<const Operand> operands) {
   if (const auto constant = constant_result(op, operands)) return facts_of_constant(*constant);
+  std::vector<Facts> x;
+  for (const Operand& operand : operands) x.push_back(known(operand));
+  const Facts range = result_range(op, x);
   switch (operands.size()) {
     case 1:
-      return unary_facts(op, known(operands[0]));
+      return within(unary_facts(op, x[0]), range);
     case 2:
-      return binary_facts(op, known(operands[0]), known(operands[1]));
+      return within(binary_facts(op, x[0], x[1]), range);
     default:
-      return both(known(operands[1]), known(operands[2]));
+      return within(both(x[1], x[2]), range);
   }
 }
 

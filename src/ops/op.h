@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,6 +72,10 @@ struct Facts {
   bool nonnegative = false;  ///< >= 0 and not NaN
   bool nonzero = false;      ///< != 0 (NaN counts as non-zero)
   bool below_inf = false;    ///< < +inf and not NaN; implied by finite
+  /// Every value that is a number lies in [least, largest]; -inf and inf: unknown. (Of NaN alone:
+  /// inf and -inf, an empty range.)
+  float least = -std::numeric_limits<float>::infinity();
+  float largest = std::numeric_limits<float>::infinity();
   bool operator==(const Facts&) const = default;
 };
 
@@ -108,7 +113,14 @@ std::optional<float> constant_result(Op op, std::span<const Operand> operands);
 /// Facts of the result, from those of the operands.
 Facts result_facts(Op op, std::span<const Operand> operands);
 Facts facts_of_constant(float value);
-Facts both(const Facts& a, const Facts& b);  ///< what holds if either may occur (intersection)
+Facts both(const Facts& a, const Facts& b);    ///< what holds if either may occur (intersection)
+Facts joined(const Facts& a, const Facts& b);  ///< what holds of a value of which both are known
+/// The facts with everything that they imply: finite from a bounded range and no_nan, nonnegative
+/// and nonzero from the range's ends, the range's ends from finite and nonnegative, ...
+Facts closed(Facts facts);
+/// The facts, their range narrowed to that of `range`.
+Facts within(Facts facts, const Facts& range);
+bool satisfies(float value, const Facts& facts);
 
 /// Reductions. `sum` of no entries is 0, `max` -inf, `min` +inf, `mean` NaN, `prod` 1.
 enum class Reduction : uint8_t { sum, max, min, mean, prod };

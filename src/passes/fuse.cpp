@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/names.h"
+#include "lower/density_notes.h"
 #include "lower/placements.h"
 #include "machine/load.h"
 #include "passes/dependences.h"
@@ -318,6 +319,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   if (request.strategy == "auto" && is_limited(request.machine)) {
     for (size_t r = 0; r < result.regions.size(); ++r) make_fit(result, r, request.machine, log);
   }
+  for (std::string& line : density_notes(result)) log.note(std::move(line));
   return result;
 }
 

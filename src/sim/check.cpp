@@ -3,53 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <new>
 
+#include "sim/check_facts.h"
 #include "tensor/source.h"
 
 namespace fuseflow {
 namespace {
-
-bool satisfies(const Facts& facts, float value) {
-  if (facts.finite && !std::isfinite(value)) return false;
-  if (facts.no_nan && std::isnan(value)) return false;
-  if (facts.nonnegative && !(value >= 0)) return false;
-  if (facts.nonzero && value == 0) return false;
-  return !facts.below_inf || value < INFINITY;
-}
-
-void assert_assumed(const Tensor& tensor, const Storage& storage) {
-  const bool fill_counts = storage.stored() < storage.elements();
-  if (fill_counts && !satisfies(tensor.assumed, storage.fill)) {
-    throw Error(ExitCode::unfinished,
-                fmt::format("an assumption is wrong: the fill {} of %{} contradicts its assumed "
-                            "facts",
-                            storage.fill, tensor.name));
-  }
-  for (size_t k = 0; k < storage.values.size(); ++k) {
-    if (satisfies(tensor.assumed, storage.values[k])) continue;
-    throw Error(
-        ExitCode::unfinished,
-        fmt::format("an assumption is wrong: stored value {} of %{} is {}, which contradicts "
-                    "its assumed facts",
-                    k, tensor.name, storage.values[k]));
-  }
-}
-
-/// The same for what a statement computes: all its elements.
-void assert_assumed(const Tensor& tensor, const Value& value) {
-  if (tensor.assumed == Facts{}) return;
-  if (value.sparse != nullptr) return assert_assumed(tensor, *value.sparse);
-  for (size_t k = 0; k < value.dense->size(); ++k) {
-    if (satisfies(tensor.assumed, (*value.dense)[k])) continue;
-    throw Error(
-        ExitCode::unfinished,
-        fmt::format("an assumption is wrong: element {} of %{} is {}, which contradicts its "
-                    "assumed facts",
-                    k, tensor.name, (*value.dense)[k]));
-  }
-}
 
 /// Evaluates the program and compares; with bounds: only what is named again.
 class ReferenceChecker {
@@ -64,9 +24,7 @@ class ReferenceChecker {
 
   void assert_inputs() const {
     for (size_t t = 0; t < inputs_.size(); ++t) {
-      const Tensor& tensor = program_.tensors[t];
-      if (inputs_[t] != nullptr && !(tensor.assumed == Facts{}))
-        assert_assumed(tensor, *inputs_[t]);
+      if (inputs_[t] != nullptr) assert_facts(program_.tensors[t], *inputs_[t]);
     }
   }
 
@@ -76,7 +34,7 @@ class ReferenceChecker {
     for (const TensorId tensor : written) wanted[static_cast<size_t>(tensor)] = true;
     evaluate_with(false, {}, [&](TensorId tensor, const Value& expected) {
       const auto t = static_cast<size_t>(tensor);
-      assert_assumed(program_.tensors[t], expected);
+      assert_facts(program_.tensors[t], expected);
       if (wanted[t] && data_.storage[t] != nullptr) checked.push_back(compared(tensor, expected));
     });
   }

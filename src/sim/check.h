@@ -35,7 +35,8 @@ struct ReferenceCheck {
 
 /// Compares every written tensor with the reference evaluation. What is beyond the tolerance is
 /// looked at again: elements no farther off than rounding may move them are excused. Also asserts
-/// the facts that the program assumes of its inputs: Error(unfinished) if the data contradict them.
+/// the facts that the program states, of its data and of what is computed: Error(unfinished) if
+/// values contradict them.
 ReferenceCheck check_reference(const Program& program, const TensorData& data,
                                const std::vector<TensorId>& written, const CheckSettings& settings);
 

@@ -40,8 +40,7 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
                             tensor.name, tensor.name, tensor.name));
   }
   try {
-    return std::make_shared<const Storage>(
-        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill, options));
+    return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill, options);
   } catch (const Error& error) {
     if (error.code() == ExitCode::io || error.code() == ExitCode::internal) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();

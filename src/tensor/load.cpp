@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "support/error.h"
 #include "tensor/generate.h"
@@ -32,13 +34,17 @@ std::string resolve(const std::string& path, const LoadOptions& options) {
 
 RawTensor read_file(const Source& source, const Shape& shape, const LoadOptions& options) {
   const std::string path = resolve(source.path, options);
+  const auto [file, member] = split_member(path);
+  if (file.ends_with(".npz")) return read_npz(file, member);
+  if (path.ends_with(".mtx.gz")) return read_mtx_gz(path);
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".mtx") return read_mtx(path);
   if (extension == ".tns") return read_tns(path, shape);
   if (extension == ".smtx") return read_smtx(path);
   if (extension == ".npy") return read_npy(path);
   throw Error(ExitCode::rejected, Location{path},
-              fmt::format("unknown kind of tensor file '{}', expected .mtx, .tns, .smtx or .npy",
+              fmt::format("unknown kind of tensor file '{}', expected .mtx, .mtx.gz, .tns, .smtx, "
+                          ".npy or .npz",
                           extension));
 }
 
@@ -130,6 +136,13 @@ void check_against(const RawTensor& raw, const Source& source, const Shape& shap
 
 }  // namespace
 
+std::pair<std::string, std::string> split_member(const std::string& path) {
+  constexpr std::string_view kMark = ".npz:";
+  const size_t at = path.rfind(kMark);
+  if (at == std::string::npos) return {path, ""};
+  return {path.substr(0, at + kMark.size() - 1), path.substr(at + kMark.size())};
+}
+
 int64_t RawTensor::present(float fill) const {
   if (const Coo* entries = std::get_if<Coo>(&data))
     return static_cast<int64_t>(entries->values.size());
@@ -197,6 +210,46 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
 Storage load(const Source& source, const Shape& shape, const Format& format, float fill,
              const LoadOptions& options) {
   return to_storage(read_raw(source, shape, options), format, fill);
+}
+
+namespace {
+
+/// What was loaded and is still held by somebody, by its source.
+struct Held {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const Storage>> storages;
+};
+
+Held& held() {
+  static Held instance;
+  return instance;
+}
+
+/// Whether `format` can be made of `storage` as if it had been read so: nothing is lost where every
+/// entry is explicit.
+bool can_convert(const Storage& storage, float fill) {
+  return same_value(storage.fill, fill) && !storage.format.has_padding();
+}
+
+}  // namespace
+
+std::shared_ptr<const Storage> load_shared(const Source& source, const Shape& shape,
+                                           const Format& format, float fill,
+                                           const LoadOptions& options) {
+  const std::string key = fmt::format("{}\n{}\n{}", options.base_dir, to_string(source),
+                                      fmt::join(shape.value_or(std::vector<int64_t>{-1}), ","));
+  std::shared_ptr<const Storage> found;
+  {
+    const std::lock_guard lock(held().mutex);
+    found = held().storages[key].lock();
+  }
+  if (found && found->format == format && same_value(found->fill, fill)) return found;
+  if (found && can_convert(*found, fill))
+    return std::make_shared<const Storage>(convert(*found, format));
+  auto loaded = std::make_shared<const Storage>(load(source, shape, format, fill, options));
+  const std::lock_guard lock(held().mutex);
+  held().storages[key] = loaded;
+  return loaded;
 }
 
 }  // namespace fuseflow

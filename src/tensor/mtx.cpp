@@ -7,6 +7,7 @@
 
 #include "support/error.h"
 #include "support/io.h"
+#include "tensor/inflate.h"
 #include "tensor/limits.h"
 #include "tensor/readers.h"
 #include "tensor/text_cursor.h"
@@ -196,9 +197,10 @@ std::vector<float> read_array(TextCursor& cursor, const Banner& banner, int64_t 
 
 }  // namespace
 
-RawTensor read_mtx(const std::string& path) {
-  const MappedFile file(path);
-  TextCursor cursor(file.bytes(), path);
+namespace {
+
+RawTensor parse_mtx(std::string_view text, const std::string& path) {
+  TextCursor cursor(text, path);
   const Banner banner = read_banner(cursor);
   cursor.skip_lines('%');
   if (cursor.at_end()) cursor.fail("the file ends where the size line is expected");
@@ -223,6 +225,37 @@ RawTensor read_mtx(const std::string& path) {
     raw.data = Buffer<float>(read_array(cursor, banner, rows, columns));
   }
   return raw;
+}
+
+/// The most bytes that a Matrix Market text with this beginning may have: lines of a usual length
+/// for all that its size line declares.
+uint64_t most_bytes(std::string_view head, const std::string& path) {
+  constexpr uint64_t kLine = 256;
+  TextCursor cursor(head, path);
+  const Banner banner = read_banner(cursor);
+  cursor.skip_lines('%');
+  if (cursor.at_end()) cursor.fail("only comments in the first mebibyte, expected the size line");
+  const auto rows = static_cast<uint64_t>(cursor.integer("the number of rows"));
+  const auto columns = static_cast<uint64_t>(cursor.integer("the number of columns"));
+  const uint64_t count = banner.coordinate
+                             ? static_cast<uint64_t>(cursor.integer("the number of entries"))
+                             : saturating_product(rows, columns);
+  const uint64_t lines = saturating_product(count, kLine);
+  return lines > UINT64_MAX - 2 * kHeadBytes ? UINT64_MAX : lines + 2 * kHeadBytes;
+}
+
+}  // namespace
+
+RawTensor read_mtx(const std::string& path) {
+  const MappedFile file(path);
+  return parse_mtx(file.bytes(), path);
+}
+
+RawTensor read_mtx_gz(const std::string& path) {
+  const MappedFile file(path);
+  return parse_mtx(
+      gunzip(file.bytes(), path, [&](std::string_view head) { return most_bytes(head, path); }),
+      path);
 }
 
 }  // namespace fuseflow

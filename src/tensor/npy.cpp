@@ -239,7 +239,15 @@ std::vector<int64_t> exact_integers(const NpyHeader& header, const char* data, s
 
 }  // namespace
 
-NpyHeader parse_npy_header(std::string_view bytes, const std::string& path) {
+namespace {
+
+/// Where the header's text is.
+struct Preamble {
+  size_t begin = 0;
+  size_t length = 0;
+};
+
+Preamble parse_preamble(std::string_view bytes, const std::string& path) {
   const auto reject = [&](size_t offset, const std::string& message) {
     throw Error(ExitCode::rejected, Location{path}, fmt::format("byte {}: {}", offset, message));
   };
@@ -258,14 +266,28 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& path) {
     reject(8, fmt::format("a header of {} bytes, but {} follow; the file is truncated or damaged",
                           length, bytes.size() - preamble));
   }
-  NpyHeader header = HeaderParser(bytes.substr(preamble, length), preamble, path).parse();
-  header.data_offset = preamble + length;
+  return {preamble, length};
+}
+
+}  // namespace
+
+size_t npy_data_offset(std::string_view bytes, const std::string& path) {
+  const Preamble preamble = parse_preamble(bytes, path);
+  return preamble.begin + preamble.length;
+}
+
+NpyHeader parse_npy_header(std::string_view bytes, const std::string& path) {
+  const auto [begin, length] = parse_preamble(bytes, path);
+  NpyHeader header = HeaderParser(bytes.substr(begin, length), begin, path).parse();
+  header.data_offset = begin + length;
   return header;
 }
 
 RawTensor read_npy(const std::string& path) {
-  const MappedFile file(path);
-  const std::string_view bytes = file.bytes();
+  return parse_npy(MappedFile(path).bytes(), path);
+}
+
+RawTensor parse_npy(std::string_view bytes, const std::string& path) {
   const NpyHeader header = parse_npy_header(bytes, path);
   uint64_t count = 1;
   for (const int64_t extent : header.shape) {

@@ -20,6 +20,12 @@ struct NpyHeader {
 /// Parses the header of `bytes`; `path` is for messages, which name the byte offset.
 NpyHeader parse_npy_header(std::string_view bytes, const std::string& path);
 
+/// Bytes from the beginning of `bytes` to the array's data, of whatever element type.
+size_t npy_data_offset(std::string_view bytes, const std::string& path);
+
+/// The array in `bytes`, a whole file, in row-major order. Throws Error(rejected).
+RawTensor parse_npy(std::string_view bytes, const std::string& path);
+
 /// Reads a whole array into row-major order. Throws Error(rejected), or Error(io) if unreadable.
 RawTensor read_npy(const std::string& path);
 

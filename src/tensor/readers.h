@@ -1,6 +1,7 @@
-// Readers of the text formats for sparse tensors: Matrix Market (.mtx), FROSTT (.tns) and DLMC
-// (.smtx). Each maps the file, parses it once and checks every claim of its header against what
-// follows. All throw Error(rejected) with file, line and column, or Error(io).
+// Readers of the formats for sparse tensors: Matrix Market (.mtx, .mtx.gz), FROSTT (.tns), DLMC
+// (.smtx) and archives of arrays (.npz). Each maps the file, parses it once and checks every claim
+// of its header against what follows. All throw Error(rejected) with file, line and column, or
+// Error(io).
 #pragma once
 
 #include <optional>
@@ -15,6 +16,13 @@ namespace fuseflow {
 /// skew-symmetric (expanded here). Complex and Hermitian files are rejected. The array form gives
 /// a dense tensor, the coordinate form a sparse one with explicit zeros kept.
 RawTensor read_mtx(const std::string& path);
+
+/// The same, compressed by gzip.
+RawTensor read_mtx_gz(const std::string& path);
+
+/// An archive of numpy.savez: the array `member` (without .npy), or its only one if that is empty.
+/// An archive of scipy.sparse.save_npz (csr, csc or coo) is a sparse matrix.
+RawTensor read_npz(const std::string& file, const std::string& member);
 
 /// FROSTT: one line an entry, coordinates from 1 and a value; # starts a comment. The shape is the
 /// given one (-1: unknown extent), else the largest coordinates.

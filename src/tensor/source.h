@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ struct Source {
 
   bool operator==(const Source&) const = default;
 };
+
+/// The path of a source as the file's own and the name of an array in it: FILE.npz:NAME. Of other
+/// files the name is empty.
+std::pair<std::string, std::string> split_member(const std::string& path);
 
 /// Canonical text; print and parse are inverse to each other. Empty for Kind::none.
 std::string to_string(const Source& source);
@@ -81,6 +86,13 @@ Storage to_storage(RawTensor raw, const Format& format, float fill = 0);
 /// read_raw, then to_storage.
 Storage load(const Source& source, const std::optional<std::vector<int64_t>>& shape,
              const Format& format, float fill = 0, const LoadOptions& options = {});
+
+/// load(), shared: data that some other part of the process still holds is not read again (another
+/// format of it is made in memory). Safe to call from several threads.
+std::shared_ptr<const Storage> load_shared(const Source& source,
+                                           const std::optional<std::vector<int64_t>>& shape,
+                                           const Format& format, float fill = 0,
+                                           const LoadOptions& options = {});
 
 /// Reads constant `source.name` of the ONNX file at `path`; file names of other sources inside
 /// `derived` start at the base directory of `options`. Registered by the importer.

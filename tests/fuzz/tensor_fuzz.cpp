@@ -13,11 +13,12 @@
 #include "tensor/npy.h"
 #include "tensor/readers.h"
 #include "tensor/source.h"
+#include "tensor/survey.h"
 
 namespace fuseflow {
 namespace {
 
-constexpr size_t kChoices = 6;
+constexpr size_t kChoices = 9;
 constexpr int64_t kMostElements = 1 << 20;
 
 /// The input as a file in memory, which the readers can map.
@@ -47,6 +48,7 @@ void check(RawTensor raw) {
       make_format(std::vector<LevelKind>(static_cast<size_t>(rank), LevelKind::compressed));
   const Storage storage = to_storage(std::move(raw), compressed);
   verify(storage);
+  if (find_contradiction(storage, facts_of(storage))) std::abort();
   if (storage.elements() <= kMostElements) verify(convert(storage, dense_format(rank)));
 }
 
@@ -60,7 +62,13 @@ void run(size_t choice, std::string_view input) {
       return check(read_smtx(MemoryFile(input).path()));
     case 3:
       return check(read_npy(MemoryFile(input).path()));
-    case 4: {
+    case 4:
+      return check(read_npz(MemoryFile(input).path(), ""));
+    case 5:
+      return check(read_npz(MemoryFile(input).path(), "a"));
+    case 6:
+      return check(read_mtx_gz(MemoryFile(input).path()));
+    case 7: {
       const std::string text = to_string(parse_format(input));
       if (to_string(parse_format(text)) != text) std::abort();
       return;

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
+#include <vector>
 
 #include "ops/op.h"
+#include "ops/range.h"
 
 namespace fuseflow {
 namespace {
@@ -84,6 +87,82 @@ TEST(FillCalculus, ClaimsHoldForAllAdmissibleValues) {
   for (const std::string& name : op_names()) {
     check(*find_op(name), {});
   }
+}
+
+/// Operands within ranges: every claim about the result must hold of all admissible samples.
+TEST(FillCalculus, RangesHoldForAllOperandsWithinTheirs) {
+  const std::vector<std::pair<float, float>> ranges = {
+      {-1, 1},     {0, 1},     {0.5F, 2}, {-3, -0.5F}, {1e30F, 1e38F}, {-1e38F, 1e38F},
+      {1e-45F, 1}, {-kInf, 0}, {0, kInf}, {2, 2},      {-100, -90}};
+  std::vector<float> samples(std::begin(kSamples), std::end(kSamples));
+  samples.insert(samples.end(), {0.75F, 1.999F, -2.7F, 3e33F, -95.5F, -100.0F, -90.0F, 1e30F});
+  for (const std::string& name : op_names()) {
+    const Op op = *find_op(name);
+    const int arity = op_info(op).arity;
+    std::vector<size_t> chosen(static_cast<size_t>(arity), 0);
+    const auto operand = [&](size_t c) {
+      Facts facts;
+      facts.no_nan = chosen[c] % 2 == 0;
+      std::tie(facts.least, facts.largest) = ranges[chosen[c] / 2];
+      return closed(facts);
+    };
+    const auto next = [&](std::vector<size_t>& counters, size_t most) {
+      for (size_t c = 0; c < counters.size(); ++c) {
+        if (++counters[c] < most) return true;
+        counters[c] = 0;
+      }
+      return false;
+    };
+    do {
+      std::vector<Operand> operands;
+      for (size_t c = 0; c < chosen.size(); ++c) operands.push_back({std::nullopt, operand(c)});
+      const Facts facts = result_facts(op, operands);
+      std::vector<size_t> at(chosen.size(), 0);
+      do {
+        std::vector<float> values;
+        bool admitted = true;
+        for (size_t c = 0; c < at.size(); ++c) {
+          values.push_back(samples[at[c]]);
+          admitted = admitted && satisfies(values.back(), operands[c].facts);
+        }
+        if (!admitted) continue;
+        const float result = evaluate(op, values);
+        ASSERT_TRUE(satisfies(result, facts))
+            << name << " of " << values[0] << ", " << values.back() << " gives " << result;
+      } while (next(at, samples.size()));
+    } while (next(chosen, arity == 3 ? 6 : 2 * ranges.size()));
+  }
+}
+
+TEST(FillCalculus, SumsOfSmallNumbersAreFinite) {
+  Facts small;
+  small.no_nan = true;
+  small.least = -2;
+  small.largest = 3;
+  const Facts sum = reduced_range(Reduction::sum, closed(small), 1000);
+  EXPECT_LE(sum.least, -2000);
+  EXPECT_GE(sum.largest, 3000);
+  EXPECT_LT(sum.largest, 3001);
+  small.least = -1e36F;
+  EXPECT_EQ(reduced_range(Reduction::sum, closed(small), 1000).least, -kInf);
+  EXPECT_EQ(reduced_range(Reduction::sum, closed(small), -1).largest, kInf);
+  EXPECT_EQ(reduced_range(Reduction::max, closed(small), 0).largest, kInf);
+}
+
+TEST(FillCalculus, FactsImplyEachOther) {
+  Facts facts;
+  facts.no_nan = true;
+  facts.least = 0.5F;
+  facts.largest = 2;
+  facts = closed(facts);
+  EXPECT_TRUE(facts.finite && facts.nonnegative && facts.nonzero && facts.below_inf);
+  EXPECT_TRUE(satisfies(0.5F, facts) && satisfies(2, facts));
+  EXPECT_FALSE(satisfies(0.25F, facts) || satisfies(std::nanf(""), facts));
+  Facts finite;
+  finite.finite = true;
+  EXPECT_EQ(closed(finite).largest, std::numeric_limits<float>::max());
+  EXPECT_FALSE(joined(finite, facts).largest > 2);
+  EXPECT_FALSE(both(closed(finite), facts).nonzero);
 }
 
 TEST(FillCalculus, KnowsTheRulesThatSparsityRestsOn) {

@@ -1,0 +1,173 @@
+#include "ir/data_facts.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/missing_facts.h"
+#include "ir/sparsity.h"
+#include "tensor/survey.h"
+
+namespace fuseflow {
+
+namespace {
+
+bool is_given(const Tensor& tensor) {
+  return tensor.role == Role::input || tensor.role == Role::constant;
+}
+
+class Finder {
+ public:
+  explicit Finder(Program& program)
+      : p_(program),
+        reader_(source_reader(program)),
+        data_(program.tensors.size()),
+        seen_(program.tensors.size(), false),
+        definer_(program.tensors.size(), nullptr) {
+    for (const Region& region : p_.regions) {
+      for (const Statement& s : region.statements) definer_[static_cast<size_t>(s.result)] = &s;
+    }
+  }
+
+  DataRead run() {
+    const std::vector<LostSparsity> lost = open_losses();
+    bool computed = false;
+    for (const LostSparsity& one : lost) {
+      read_operands(p_.regions[one.region].statements[one.statement]);
+      for (const MissingFact& missing : one.missing) {
+        if (is_given(tensor(missing.tensor))) {
+          read(missing.tensor);
+        } else {
+          computed = true;
+          read_cone(missing.tensor);
+        }
+      }
+    }
+    if (computed) derive(lost);
+    return std::move(data_);
+  }
+
+ private:
+  Tensor& tensor(TensorId t) { return p_.tensors[static_cast<size_t>(t)]; }
+
+  std::vector<LostSparsity> open_losses() const {
+    std::vector<LostSparsity> lost = lost_sparsity(p_);
+    std::erase_if(
+        lost, [&](const LostSparsity& one) { return p_.regions[one.region].graph.has_value(); });
+    return lost;
+  }
+
+  /// Operands of which nothing is known yet, also those that are not the reason: found once for all
+  /// tools of a pipe.
+  void read_operands(const Statement& statement) {
+    for (const Expr& node : statement.nodes) {
+      if (node.kind != Expr::Kind::access || !is_given(tensor(node.tensor))) continue;
+      if (tensor(node.tensor).facts == Facts{}) read(node.tensor);
+    }
+  }
+
+  /// Everything that an intermediate is computed from, unless it holds something whose range cannot
+  /// be told: then nothing would be proved.
+  void read_cone(TensorId t) {
+    std::vector<TensorId> given;
+    std::vector<bool> seen(p_.tensors.size(), false);
+    collect_cone(t, seen, given);
+    const auto is_hopeless = [&](TensorId g) { return !has_range(g) && !may_read(g); };
+    if (std::any_of(given.begin(), given.end(), is_hopeless)) return;
+    for (const TensorId g : given) {
+      if (!has_range(g)) read(g);
+    }
+  }
+
+  void collect_cone(TensorId t, std::vector<bool>& seen, std::vector<TensorId>& given) {
+    const auto i = static_cast<size_t>(t);
+    if (seen[i]) return;
+    seen[i] = true;
+    if (is_given(tensor(t))) given.push_back(t);
+    if (definer_[i] == nullptr) return;
+    for (const Expr& node : definer_[i]->nodes) {
+      if (node.kind == Expr::Kind::access) collect_cone(node.tensor, seen, given);
+    }
+  }
+
+  bool has_range(TensorId t) {
+    const Facts known = admitted_facts(tensor(t));
+    constexpr float kMost = std::numeric_limits<float>::max();
+    return known.finite && known.least > -kMost && known.largest < kMost;
+  }
+
+  /// Of a model's constant with facts, the importer has found all there are.
+  bool may_read(TensorId t) {
+    const Tensor& given = tensor(t);
+    if (given.source.kind == Source::Kind::none) return false;
+    return given.source.kind != Source::Kind::onnx || given.facts == Facts{};
+  }
+
+  void read(TensorId t) {
+    const auto i = static_cast<size_t>(t);
+    if (seen_[i] || !may_read(t)) return;
+    seen_[i] = true;
+    data_[i] = reader_(t);
+    if (data_[i] != nullptr) tensor(t).facts = joined(tensor(t).facts, facts_of(*data_[i]));
+  }
+
+  /// What is proved of intermediates, as far as a statement lacks it.
+  void derive(const std::vector<LostSparsity>& lost) {
+    std::vector<Facts> needed(p_.tensors.size());
+    for (const LostSparsity& one : lost) {
+      for (const MissingFact& missing : one.missing) {
+        Facts& facts = needed[static_cast<size_t>(missing.tensor)];
+        facts = joined(facts, missing.facts);
+      }
+    }
+    Program proved;
+    proved.tensors = p_.tensors;
+    for (const Region& region : p_.regions) {
+      for (const Statement& s : region.statements) {
+        const auto i = static_cast<size_t>(s.result);
+        Tensor& result = proved.tensors[i];
+        Facts facts = analyse(proved, s).back().facts;
+        if (!result.format.all_dense()) facts = both(facts, facts_of_constant(result.fill));
+        result.facts = joined(result.facts, facts);
+        p_.tensors[i].facts = joined(p_.tensors[i].facts, named(result.facts, needed[i]));
+      }
+    }
+  }
+
+  /// Of the facts proved those that are needed, without the range, which is seldom tight.
+  static Facts named(const Facts& proved, const Facts& needed) {
+    Facts facts;
+    facts.finite = proved.finite && needed.finite;
+    facts.below_inf = proved.below_inf && needed.below_inf;
+    facts.no_nan = proved.no_nan && needed.no_nan;
+    facts.nonnegative = proved.nonnegative && needed.nonnegative;
+    facts.nonzero = proved.nonzero && needed.nonzero;
+    return facts;
+  }
+
+  Program& p_;
+  TensorReader reader_;
+  DataRead data_;
+  std::vector<bool> seen_;
+  std::vector<const Statement*> definer_;
+};
+
+}  // namespace
+
+DataRead find_data_facts(Program& program) {
+  return Finder(program).run();
+}
+
+TensorReader source_reader(const Program& program) {
+  return [&program](TensorId t) -> std::shared_ptr<const Storage> {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(t)];
+    if (tensor.source.kind == Source::Kind::none) return nullptr;
+    try {
+      return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return nullptr;
+    }
+  };
+}
+
+}  // namespace fuseflow

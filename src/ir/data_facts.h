@@ -1,0 +1,30 @@
+// Facts of bound data: the one place that reads tensors' data for what is known of their values,
+// and writes it into the program. ir-spec/language.md ("Facts") says which tools do so and when.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+/// The stored data of an input or constant, or null where it cannot be read.
+using TensorReader = std::function<std::shared_ptr<const Storage>(TensorId)>;
+
+/// What was read on the way, by TensorId: while it is held, no other loader of this process reads
+/// it again (load_shared).
+using DataRead = std::vector<std::shared_ptr<const Storage>>;
+
+/// Where a statement lacks a fact (missing_facts.h), reads the data of the tensors concerned, and
+/// of its other operands without facts, and writes the facts found. Of intermediates that lack a
+/// fact, what follows from the data of what they are computed from. Regions with a graph are left
+/// alone. Facts only become stronger. Data that cannot be read are passed over: whoever needs them
+/// will say so.
+DataRead find_data_facts(Program& program);
+
+/// A reader of the sources of `program`, which must outlive it.
+TensorReader source_reader(const Program& program);
+
+}  // namespace fuseflow

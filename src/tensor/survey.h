@@ -1,0 +1,43 @@
+// What the values of a tensor are like, found in one pass over them: the facts of bound data. Each
+// fact is defined in ir-spec/language.md ("Facts").
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/op.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+
+/// What one pass over values tells; of none: no extremes, every fact. NaN is neither least nor
+/// largest.
+struct Survey {
+  float least = std::numeric_limits<float>::infinity();
+  float largest = -std::numeric_limits<float>::infinity();
+  int64_t zeros = 0;
+  bool nan = false;
+};
+
+Survey survey_values(std::span<const float> values);
+
+/// Facts that hold of every value that was surveyed.
+Facts facts_of(const Survey& survey);
+
+/// Facts that hold of every entry of a tensor: its stored values and, where the format lets entries
+/// be absent, its fill.
+Facts facts_of(const Storage& storage);
+
+/// An element that contradicts facts: the first in storage order; the fill (no coordinates) where
+/// entries are absent and it contradicts them.
+struct Contradiction {
+  std::vector<int64_t> coords;
+  bool is_fill = false;
+  float value = 0;
+};
+std::optional<Contradiction> find_contradiction(const Storage& storage, const Facts& facts);
+
+}  // namespace fuseflow
