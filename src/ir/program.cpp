@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/slice.h"
+
 namespace fuseflow {
 
 TensorId find_tensor(const Program& program, std::string_view name) {
@@ -35,15 +37,7 @@ bool is_internal(const Program& program, size_t region, TensorId tensor) {
   bool defined = false;
   for (const Statement& s : program.regions[region].statements) defined |= s.result == tensor;
   if (!defined) return false;
-  // Readers stand behind it, most of them soon.
-  for (size_t r = region + 1; r < program.regions.size(); ++r) {
-    for (const Statement& s : program.regions[r].statements) {
-      for (const Expr& e : s.nodes) {
-        if (e.kind == Expr::Kind::access && e.tensor == tensor) return false;
-      }
-    }
-  }
-  return true;
+  return !is_read_later(program, region, tensor);
 }
 
 std::string_view role_name(Role role) {

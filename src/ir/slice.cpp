@@ -56,6 +56,17 @@ std::vector<int> last_readers(const Program& program) {
   return last;
 }
 
+bool is_read_later(const Program& program, size_t region, TensorId tensor) {
+  for (size_t r = region + 1; r < program.regions.size(); ++r) {
+    for (const Statement& statement : program.regions[r].statements) {
+      for (const Expr& e : statement.nodes) {
+        if (e.kind == Expr::Kind::access && e.tensor == tensor) return true;
+      }
+    }
+  }
+  return false;
+}
+
 RegionSlice slice_region(const Program& program, size_t region,
                          const std::function<bool(TensorId)>& is_read_later) {
   RegionSlice slice;
@@ -70,10 +81,13 @@ RegionSlice slice_region(const Program& program, size_t region,
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (const TensorId id : ids) {
     Tensor tensor = without_values(program.tensors[id]);
-    if (tensor.role == Role::temporary && is_read_later && is_read_later(id)) {
-      tensor.role = Role::result;
-    }
     slice.program.tensors.push_back(std::move(tensor));
+  }
+  for (const Statement& statement : only.statements) {  // it matters for what is defined here
+    const auto at = std::lower_bound(ids.begin(), ids.end(), statement.result) - ids.begin();
+    Role& role = slice.program.tensors[static_cast<size_t>(at)].role;
+    if (role != Role::temporary || !is_read_later || !is_read_later(statement.result)) continue;
+    role = Role::result;
   }
   each_tensor(only, [&](TensorId& tensor) {
     if (tensor < 0) return;

@@ -13,6 +13,9 @@ namespace fuseflow {
 /// The last region whose statements read each tensor; -1: none.
 std::vector<int> last_readers(const Program& program);
 
+/// The same for one tensor: whether a region behind `region` reads it. Readers mostly come soon.
+bool is_read_later(const Program& program, size_t region, TensorId tensor);
+
 struct RegionSlice {
   /// Its only region is the one asked for. Tensors keep their order; intermediates that other
   /// regions read have the role `result`; values(..) of sources are left out.

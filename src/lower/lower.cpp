@@ -121,13 +121,13 @@ class RegionLowering {
     const Tensor& t = program_.tensors[tensor];
     const bool given = t.role == Role::input || t.role == Role::constant;
     bool scratchpad = given && t.placement == Placement::scratchpad;
-    bool memory = !given && !is_internal(program_, region_number(), tensor);
+    bool memory = false;
     for (const UsePlacement& use : region_.schedule.placements) {
       if (use.tensor != tensor) continue;
       scratchpad = scratchpad || use.placement == Placement::scratchpad;
       memory = memory || use.placement == Placement::memory;
     }
-    return scratchpad && !memory;
+    return scratchpad && !memory && (given || is_internal(program_, region_number(), tensor));
   }
 
   size_t region_number() const { return static_cast<size_t>(&region_ - program_.regions.data()); }
@@ -147,9 +147,9 @@ namespace {
 
 /// Lowers a region by itself.
 LoweredRegion lower_slice(const Program& program, size_t region,
-                          const std::function<bool(TensorId)>& is_read_later,
+                          const std::function<bool(TensorId)>& read_later,
                           const LowerOptions& options) {
-  const RegionSlice slice = slice_region(program, region, is_read_later);
+  const RegionSlice slice = slice_region(program, region, read_later);
   try {
     LoweredRegion lowered = RegionLowering(slice.program, 0, options).run();
     to_whole(slice, lowered.graph);
@@ -163,8 +163,8 @@ LoweredRegion lower_slice(const Program& program, size_t region,
 
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options) {
-  const auto is_read_later = [&](TensorId tensor) { return !is_internal(program, region, tensor); };
-  return lower_slice(program, region, is_read_later, options);
+  const auto read_later = [&](TensorId tensor) { return is_read_later(program, region, tensor); };
+  return lower_slice(program, region, read_later, options);
 }
 
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options) {
@@ -210,10 +210,8 @@ Program lower_program(Program program, const LowerOptions& options) {
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
     try {
-      const auto is_read_later = [&](TensorId tensor) {
-        return last[tensor] > static_cast<int>(r);
-      };
-      program.regions[r].graph = lower_slice(program, r, is_read_later, options).graph;
+      const auto read_later = [&](TensorId tensor) { return last[tensor] > static_cast<int>(r); };
+      program.regions[r].graph = lower_slice(program, r, read_later, options).graph;
     } catch (const LoweringConflict&) {
       PlacementOptions placement;
       placement.lower = options;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/slice.h"
 #include "lower/expression.h"
 
 namespace fuseflow {
@@ -120,7 +121,8 @@ class InstanceBuilder {
     std::vector<bool> used(count, false);
     for (size_t s = 0; s < count; ++s) {
       const Statement& statement = region_.statements[s];
-      is_root_[s] = !is_internal(program_, region_number_, statement.result);
+      is_root_[s] = program_.tensors[statement.result].role != Role::temporary ||
+                    is_read_later(program_, region_number_, statement.result);
       for (const Expr& node : statement.nodes) {
         if (node.kind != Expr::Kind::access || producer_[node.tensor] < 0) continue;
         const int producer = producer_[node.tensor];
