@@ -27,7 +27,9 @@ LARGE = 2.0e10  # tokens of programs that run alone: their tensors take gigabyte
 class Harness:
     def __init__(self, tier, tools, data, out, jobs=0):
         self.jobs = jobs or os.cpu_count() or 1
-        self.tier, self.tools, self.data, self.out = tier, tools, data, out
+        self.tier, self.tools, self.out = tier, tools, out
+        # Programs are saved to a folder of their own, from which relative paths would hold.
+        self.data = os.path.abspath(data) if data else data
         self.limits = TIERS[tier]
         self.work = os.path.join(out, "work")
         os.makedirs(self.work, exist_ok=True)

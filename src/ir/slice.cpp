@@ -68,7 +68,7 @@ bool is_read_later(const Program& program, size_t region, TensorId tensor) {
 }
 
 RegionSlice slice_region(const Program& program, size_t region,
-                         const std::function<bool(TensorId)>& is_read_later) {
+                         const std::function<bool(TensorId)>& read_later) {
   RegionSlice slice;
   slice.program.name = program.name;
   slice.program.regions.push_back(program.regions[region]);
@@ -86,7 +86,7 @@ RegionSlice slice_region(const Program& program, size_t region,
   for (const Statement& statement : only.statements) {  // it matters for what is defined here
     const auto at = std::lower_bound(ids.begin(), ids.end(), statement.result) - ids.begin();
     Role& role = slice.program.tensors[static_cast<size_t>(at)].role;
-    if (role != Role::temporary || !is_read_later || !is_read_later(statement.result)) continue;
+    if (role != Role::temporary || !read_later || !read_later(statement.result)) continue;
     role = Role::result;
   }
   each_tensor(only, [&](TensorId& tensor) {

@@ -25,10 +25,10 @@ struct RegionSlice {
   TensorId whole(TensorId tensor) const { return tensor < 0 ? -1 : tensors[tensor]; }
 };
 
-/// `is_read_later` says whether another region reads an intermediate; may be null where only the
+/// `read_later` says whether another region reads an intermediate; may be null where only the
 /// graph matters.
 RegionSlice slice_region(const Program& program, size_t region,
-                         const std::function<bool(TensorId)>& is_read_later);
+                         const std::function<bool(TensorId)>& read_later);
 
 /// Makes a graph of a slice one of the whole program.
 void to_whole(const RegionSlice& slice, Graph& graph);
