@@ -119,9 +119,9 @@ int run(int argc, char** argv) {
   return run_tool(argc, argv, app, [&] {
     PassLog log;
     pass.check(o.arguments);
+    EstimatedCosts costs(o.machine.load());
     Program program = read_program(o.filter);
     const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-    EstimatedCosts costs(o.machine.load());
     o.arguments.costs = &costs;
     const Program result = run_pass(pass, program, o.arguments, log);
     verify(result);

@@ -94,6 +94,21 @@ void load_on_threads(const Program& program, std::vector<size_t> wanted, const L
   }
 }
 
+/// Runs the graph of the only region of a slice; what is found to be wrong with it (Error(rejected)
+/// without a place) is told with the region.
+RunResult run_named(const Program& slice, const Graph& graph, const TensorData& data,
+                    const Machine& machine, const RunOptions& options) {
+  try {
+    return run_graph(slice, graph, data, machine, options);
+  } catch (const Error& error) {
+    const bool placed = !error.diagnostics()[0].where.file.empty();
+    if (error.code() != ExitCode::rejected || placed) throw;
+    const Region& region = slice.regions[0];
+    throw Error(ExitCode::rejected, region.where,
+                fmt::format("region @{}: {}", region.name, error.diagnostics()[0].message));
+  }
+}
+
 /// Runs a region with the tensors that it touches alone; what it writes is stored in `data`.
 RunResult run_region(const Program& program, size_t region, TensorData& data,
                      const Machine& machine, const RunOptions& options) {
@@ -103,7 +118,7 @@ RunResult run_region(const Program& program, size_t region, TensorData& data,
     seen.storage.push_back(data.storage[static_cast<size_t>(tensor)]);
   }
   RunResult result =
-      run_graph(slice.program, *slice.program.regions[0].graph, seen, machine, options);
+      run_named(slice.program, *slice.program.regions[0].graph, seen, machine, options);
   for (auto& [tensor, storage] : result.results) {
     tensor = slice.whole(tensor);
     data.storage[static_cast<size_t>(tensor)] = storage;
