@@ -5,7 +5,6 @@
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/names.h"
-#include "machine_options.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
 
@@ -21,7 +20,6 @@ struct Options {
   bool concordant = false;
   int64_t limit = 0;
   std::vector<std::string> regions;
-  MachineOptions machine;
 
   Constraints constraints() const {
     if (free) return Constraints::free;
@@ -114,15 +112,13 @@ int run(int argc, char** argv) {
                "List or count only orders that walk every tensor as it is stored")
       ->excludes(free);
   list->excludes(count);
-  add_machine_options(app, o.machine, "--auto:");
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     PassLog log;
     pass.check(o.arguments);
-    EstimatedCosts costs(o.machine.load());
+    o.arguments.costs = estimated_costs();
     Program program = read_program(o.filter);
     const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-    o.arguments.costs = &costs;
     const Program result = run_pass(pass, program, o.arguments, log);
     verify(result);
     if (o.list) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "import/import.h"
 #include "ir/data_facts.h"
@@ -46,12 +47,13 @@ inline std::string run_pass(const Pass& pass, const SourceText& source,
   return print_program(result);
 }
 
-/// The whole of a tool that is nothing but a pass.
-inline int run_pass_tool(std::string_view name, int argc, char** argv) {
+/// The whole of a tool that is nothing but a pass. `costs`: of one that chooses.
+inline int run_pass_tool(std::string_view name, int argc, char** argv, CostModelMaker costs = {}) {
   const Pass& pass = find_pass(name);
   CLI::App app(std::string(pass.description), "fuseflow-" + std::string(name));
   FilterOptions filter;
   PassArguments arguments;
+  arguments.costs = std::move(costs);
   add_filter_options(app, filter);
   add_pass_options(app, pass, arguments);
   register_onnx_sources();

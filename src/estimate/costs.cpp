@@ -5,6 +5,7 @@
 
 #include "estimate/first_output.h"
 #include "estimate/memory_time.h"
+#include "estimate/rows_written.h"
 #include "graph/blocks.h"
 #include "sim/run.h"
 #include "tensor/format.h"
@@ -247,6 +248,8 @@ class Costing {
     first_ = first_outputs(s_, counts_, out_.nodes);
     tail_ = tails();
     head_.assign(graph_.nodes.size(), 0);
+    finish_.assign(graph_.nodes.size(), 0);
+    rows_.resize(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
@@ -280,45 +283,93 @@ class Costing {
   /// Cycles of the phases [first, end), which start together: loads wait for rows of the earlier
   /// ones.
   double together(int first, int end) {
-    std::vector<double> ends;
+    double cycles = 0;
     double asked = 0;  // bursts: channels serve all ports of phases that run together
     for (int p = first; p < end; ++p) {
+      const std::vector<size_t>& nodes = by_phase_[static_cast<size_t>(p)];
       double last = 0;
-      for (const size_t i : by_phase_[static_cast<size_t>(p)]) {
-        head_[i] = std::max(head_of(i), rows_ready(i, first, ends));
-        last = std::max(last, head_[i] + out_.nodes[i].busy + tail_[i]);
-        if (!in_memory(graph_.nodes[i])) continue;
-        const double here = bursts(i);
-        asked += here;
-        last = std::max(last, head_[i] + memory_.of_port(here) + memory_.latency);
+      for (const size_t i : nodes) {
+        if (in_memory(graph_.nodes[i])) asked += bursts(i);
+        time_node(i, first);
+        last = std::max(last, finish_[i] + tail_[i]);
       }
-      for (const size_t i : by_phase_[static_cast<size_t>(p)]) {
-        last = std::max(last, throttled(static_cast<NodeId>(i), head_));
+      double slowed = last;
+      for (const size_t i : nodes) {
+        slowed = std::max(slowed, throttled(static_cast<NodeId>(i), head_));
       }
-      if (memory_.timed) last = std::max(last, memory_.of_channels(asked) + memory_.latency);
-      ends.push_back(last);
+      if (memory_.timed) slowed = std::max(slowed, memory_.of_channels(asked) + memory_.latency);
+      for (const size_t i : nodes) finish_[i] += slowed - last;
+      cycles = std::max(cycles, slowed);
     }
-    return *std::max_element(ends.begin(), ends.end());
+    return cycles;
   }
 
-  /// When the rows are there that the first step of a load needs, of a tensor that a phase from
-  /// `first` on writes; `ends`: of the phases before that of the load.
-  double rows_ready(size_t i, int first, const std::vector<double>& ends) const {
+  /// First and last step of a node, those of its inputs being known: its steps in a row behind its
+  /// first input, what is left behind the last rows that it waits for, and not before its inputs
+  /// end.
+  void time_node(size_t i, int first_phase) {
     const Node& node = graph_.nodes[i];
-    if (node.tensor < 0 || node.level != 0 || is_writer(node.kind)) return 0;
+    head_[i] = head_of(i);
+    double before = 0;
+    for (const Input& in : node.inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      if (graph_.nodes[p].phase != node.phase) continue;
+      before = std::max(before, finish_[p] + latency(graph_.nodes[p]));
+      for (const Rows& rows : rows_[p]) {
+        add_rows(rows_[i], {0, rows.last + latency(graph_.nodes[p]), rows.number});
+      }
+    }
+    if (const Rows rows = rows_awaited(i, first_phase); rows.last > 0) {
+      head_[i] = std::max(head_[i], rows.first);
+      add_rows(rows_[i], rows);
+    }
+    double span = out_.nodes[i].busy;
+    if (in_memory(node)) span = std::max(span, memory_.of_port(bursts(i)) + memory_.latency);
+    finish_[i] = std::max(before, head_[i] + span);
+    for (const Rows& rows : rows_[i]) {
+      finish_[i] = std::max(finish_[i], rows.last + span / rows.number);
+    }
+  }
+
+  /// What a phase by rows waits for: a tensor that becomes complete row by row.
+  struct Rows {
+    double first = 0;   ///< when the first row is there
+    double last = 0;    ///< when all are
+    double number = 1;  ///< of rows
+  };
+
+  /// Of several with as many rows the last counts.
+  static void add_rows(std::vector<Rows>& all, const Rows& more) {
+    for (Rows& old : all) {
+      if (old.number != more.number) continue;
+      old.last = std::max(old.last, more.last);
+      return;
+    }
+    all.push_back(more);
+  }
+
+  /// The rows that a load waits for, of a tensor that a phase from `first` on writes. A load that
+  /// does not read them in their order waits for all of them.
+  Rows rows_awaited(size_t i, int first) const {
+    const Node& node = graph_.nodes[i];
+    if (node.tensor < 0 || node.level != 0 || is_writer(node.kind)) return {};
     const auto found = writers_.find(node.tensor);
-    if (found == writers_.end()) return 0;
+    if (found == writers_.end()) return {};
     const size_t writer = found->second;
     const int before = graph_.nodes[writer].phase;
-    if (before < first || before >= node.phase) return 0;
-    return by_rows(node) ? head_[writer] : ends[static_cast<size_t>(before - first)];
+    if (before < first || before >= node.phase) return {};
+    const double number = by_rows(node) ? rows_written(s_, counts_, graph_.nodes[writer]) : 1;
+    const double given = latency(graph_.nodes[writer]);
+    const double each = (finish_[writer] - head_[writer]) / number;
+    return {head_[writer] + each + given, finish_[writer] + given, number};
   }
 
   /// Whether a node reads the rows of its tensor in their order, one for each element of an
   /// outermost loop. Otherwise its first elements may need any row: as if they needed all.
   bool by_rows(const Node& node) const {
-    const bool outermost = s_.info(s_.space_of(node.inputs[0].stream)).opening == Opening::root;
-    if (node.kind == NodeKind::scan) return outermost;
+    const auto at_top = [&](int space) { return s_.info(space).opening == Opening::root; };
+    if (node.kind == NodeKind::scan) return at_top(s_.space_of(node.inputs[0].stream));
     return s_.sequential(node.outputs[0]);
   }
 
@@ -443,9 +494,11 @@ class Costing {
   const MemoryTime memory_;
   double loaded_ = 0;  ///< bytes of the scratchpad's inputs
   RegionCost out_;
-  std::vector<double> first_;  ///< first_outputs()
-  std::vector<double> head_;   ///< time before each node's first step, from when its phase starts
-  std::vector<double> tail_;   ///< and after its last
+  std::vector<double> first_;   ///< first_outputs()
+  std::vector<double> head_;    ///< time before each node's first step, from when its phase starts
+  std::vector<double> tail_;    ///< and after its last
+  std::vector<double> finish_;  ///< time of its last step
+  std::vector<std::vector<Rows>> rows_;  ///< of earlier phases, that it waits for
   std::vector<std::vector<size_t>> by_phase_;
   std::map<TensorId, size_t> writers_;  ///< of values, by tensor
 };

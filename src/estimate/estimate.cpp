@@ -205,6 +205,22 @@ TensorData load_patterns(const Program& program) {
   return load_tensors(sparse);
 }
 
+RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
+                                               std::vector<estimate::TensorStatistics>& known,
+                                               const Machine& machine) {
+  if (graph_of(region).tiles) return tiles_estimate(program, region, machine);
+  const estimate::StatisticalCounts counted =
+      estimate::count_statistics(program, graph_of(region), known);
+  std::vector<double> bytes;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    bytes.push_back(estimate::stored_bytes(program.tensors[t], known[t]));
+  }
+  const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
+  RegionEstimate result = region_estimate(program, region, cost);
+  result.bound = 0;
+  return result;
+}
+
 ProgramEstimate estimate_from_statistics(const Program& program,
                                          const std::vector<estimate::TensorStatistics>& statistics,
                                          const Machine& machine) {
@@ -212,23 +228,11 @@ ProgramEstimate estimate_from_statistics(const Program& program,
   std::vector<estimate::TensorStatistics> known = statistics;
   known.resize(program.tensors.size());
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (graph_of(program.regions[r]).tiles) {
-      result.regions.push_back(tiles_estimate(program, program.regions[r], machine));
-      continue;
-    }
     const RegionSlice slice = slice_region(program, r, nullptr);
-    const Region& region = slice.program.regions[0];
     std::vector<estimate::TensorStatistics> seen;
     for (const TensorId t : slice.tensors) seen.push_back(std::move(known[static_cast<size_t>(t)]));
-    const estimate::StatisticalCounts counted =
-        estimate::count_statistics(slice.program, graph_of(region), seen);
-    std::vector<double> bytes;
-    for (size_t t = 0; t < seen.size(); ++t) {
-      bytes.push_back(estimate::stored_bytes(slice.program.tensors[t], seen[t]));
-    }
-    const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
-    result.regions.push_back(region_estimate(slice.program, region, cost));
-    result.regions.back().bound = 0;
+    result.regions.push_back(
+        estimate_region_from_statistics(slice.program, slice.program.regions[0], seen, machine));
     for (size_t t = 0; t < seen.size(); ++t) {
       known[static_cast<size_t>(slice.tensors[t])] = std::move(seen[t]);
     }

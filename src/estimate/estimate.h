@@ -51,6 +51,11 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
 RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
                                     std::vector<bool>& uncertain, const Machine& machine);
 
+/// The same from statistics: what the region writes is put into `known` (by TensorId), too.
+RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
+                                               std::vector<estimate::TensorStatistics>& known,
+                                               const Machine& machine);
+
 /// Loads the inputs and constants that have levels which are not dense; values of the others do not
 /// matter to an estimate. Errors as load_tensors.
 TensorData load_patterns(const Program& program);

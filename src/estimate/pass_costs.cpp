@@ -2,47 +2,186 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "estimate/guessed.h"
 #include "lower/lower.h"
+#include "resources/resources.h"
+#include "sim/program_run.h"
 #include "support/error.h"
 
 namespace fuseflow {
 
-/// Data that is not there is no error: passes work on programs alone.
-bool EstimatedCosts::load(const Program& program) {
-  if (loaded_) return usable_;
-  loaded_ = true;
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Entries of a pattern that are walked in the time of making a node.
+constexpr double kEntriesPerNode = 64;
+
+bool is_given(const Tensor& tensor) {
+  return tensor.role == Role::input || tensor.role == Role::constant;
+}
+
+std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
+  std::vector<bool> touched(program.tensors.size(), false);
+  for (const Node& node : graph.nodes) {
+    if (node.tensor >= 0) touched[static_cast<size_t>(node.tensor)] = true;
+  }
+  return touched;
+}
+
+}  // namespace
+
+/// Streams without bound and memory for free are estimated to a percent or so; what waits for
+/// credits or for memory is not.
+double EstimatedCosts::margin() const {
+  return machine_.fifo_depth > 0 || machine_.dram.model != "none" ? 0.04 : 0;
+}
+
+std::shared_ptr<const Storage> PatternCache::of(const Program& program, TensorId id) {
+  const auto t = static_cast<size_t>(id);
+  const Tensor& tensor = program.tensors[t];
+  if (!is_given(tensor) || tensor.format.all_dense()) return nullptr;
+  std::string key = fmt::format("{} as {} fill {} of", to_string(tensor.source),
+                                to_string(tensor.format), tensor.fill);
+  for (const Extent& extent : tensor.shape) key += fmt::format(" {}", extent.value);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  if (const std::string why = estimate::why_not_read(tensor); !why.empty()) {
+    throw Error(ExitCode::rejected, why);
+  }
+  // The loader takes whole programs: one that reads this tensor alone.
+  Program alone;
+  alone.tensors = {tensor};
+  Graph graph;
+  graph.nodes.emplace_back();
+  graph.nodes.back().kind = NodeKind::array;
+  graph.nodes.back().tensor = 0;
+  alone.regions.emplace_back();
+  alone.regions.back().graph = std::move(graph);
+  return known_[key] = load_tensors(alone).storage[0];
+}
+
+void EstimatedCosts::resize(Known& known, size_t tensors) const {
+  known.data.storage.resize(tensors);
+  known.uncertain.resize(tensors, false);
+  known.statistics.resize(tensors);
+}
+
+/// What the region reads of inputs, also of copies that its lowering made.
+void EstimatedCosts::add_inputs(const Program& program, const Region& region, Known& known) {
+  resize(known, program.tensors.size());
+  const std::vector<bool> touched = tensors_touched(program, *region.graph);
+  for (size_t t = 0; t < touched.size(); ++t) {
+    if (!touched[t] || !is_given(program.tensors[t])) continue;
+    if (!without_data_.empty()) {
+      if (known.statistics[t].levels.empty() && !program.tensors[t].format.all_dense()) {
+        known.statistics[t] = estimate::guessed_statistics(program.tensors[t]);
+      }
+      continue;
+    }
+    known.data.storage[t] = patterns_.of(program, static_cast<TensorId>(t));
+    if (const Storage* storage = known.data.storage[t].get()) {
+      const auto entries = static_cast<double>(storage->positions(storage->rank() - 1));
+      effort_ += entries / kEntriesPerNode;
+    }
+  }
+}
+
+Cost EstimatedCosts::counted(const Program& program, const Region& region, Known& known) {
+  Cost cost;
+  RegionEstimate e;
+  if (without_data_.empty()) {
+    e = estimate_region_into(program, region, known.data, known.uncertain, machine_);
+    if (!e.certain) {
+      cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
+    }
+  } else {
+    e = estimate_region_from_statistics(program, region, known.statistics, machine_);
+    cost.doubt = "from statistics, because " + without_data_;
+  }
+  cost.cycles = e.cycles;
+  cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
+  return cost;
+}
+
+/// Lowers the region as whatever runs it would; false where that is refused.
+bool EstimatedCosts::lower_in(Program& program, size_t region) {
+  std::vector<std::string> notes;
   try {
-    data_ = load_patterns(program);
-    usable_ = true;
+    if (!program.regions[region].graph) {
+      program.regions[region].graph = complete_and_lower(program, region, notes);
+    }
+  } catch (const Error&) {
+    return false;
+  }
+  effort_ += static_cast<double>(program.regions[region].graph->nodes.size());
+  return true;
+}
+
+/// Of a region with a graph; keeps the patterns that it writes.
+Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
+  add_inputs(program, region, known);
+  for (const Statement& s : region.statements) {
+    const auto t = static_cast<size_t>(s.result);
+    known.data.storage[t] = nullptr;
+    known.statistics[t] = {};
+  }
+  Cost cost = counted(program, region, known);
+  if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
+  return cost;
+}
+
+std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
+  Program program = given;
+  nest_tuples(program);
+  Cost total;
+  try {
+    for (size_t r = 0; r < program.regions.size(); ++r) {
+      if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
+      Cost cost = estimate_into(program, program.regions[r], known);
+      total.cycles += cost.cycles + (r > 0 ? pause() : 0);
+      total.dram_bytes += cost.dram_bytes;
+      if (total.doubt.empty()) total.doubt = std::move(cost.doubt);
+    }
   } catch (const Error& problem) {
-    report(Severity::note,
-           fmt::format("costs are guessed from extents and densities: {}", problem.what()));
+    if (without_data_.empty()) {
+      const Diagnostic& why = problem.diagnostics().front();
+      without_data_ = (why.where.file.empty() ? "" : why.where.file + ": ") + why.message;
+    }
+    return std::nullopt;
   }
-  data_.storage.resize(program.tensors.size());
-  uncertain_.assign(program.tensors.size(), false);
-  return usable_;
+  return total;
 }
 
-/// The patterns that the regions before give, with the schedules that they have now.
-void EstimatedCosts::advance(const Program& program, size_t region) {
-  for (; known_ < region; ++known_) {
-    Region before = program.regions[known_];
-    if (!before.graph) before.graph = lower_region(program, known_);
-    estimate_region_into(program, before, data_, uncertain_, machine_);
-  }
+std::optional<Cost> EstimatedCosts::learn(const Program& given) {
+  learned_ = {};
+  without_data_.clear();
+  std::optional<Cost> cost = run(given, learned_);
+  if (cost) return cost;
+  learned_ = {};
+  return run(given, learned_);
 }
 
-std::optional<double> EstimatedCosts::cycles(const Program& program, size_t region,
-                                             const Graph& graph) {
-  if (!load(program)) return std::nullopt;
-  advance(program, region);
-  Region lowered = program.regions[region];
-  lowered.graph = graph;
+std::optional<Cost> EstimatedCosts::of_region(const Program& given, size_t region) {
+  Program program = given;
+  nest_tuples(program);
+  if (!lower_in(program, region)) return Cost{kNever, kNever, ""};
+  Known known = learned_;
   try {
-    return estimate_region(program, lowered, data_, machine_, uncertain_).cycles;
+    return estimate_into(program, program.regions[region], known);
   } catch (const Error&) {
     return std::nullopt;  // too large to be counted, or not followed
   }
+}
+
+std::optional<Cost> EstimatedCosts::of_program(const Program& given) {
+  const std::string before = without_data_;
+  Known known;
+  std::optional<Cost> cost = run(given, known);
+  without_data_ = before;
+  return cost;
 }
 
 }  // namespace fuseflow

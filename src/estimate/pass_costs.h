@@ -1,5 +1,9 @@
-// The estimate from the data as the cost model of passes (passes/cost_model.h).
+// The estimate as the cost model of passes (passes/cost_model.h): from the data where it is there
+// and can be followed, else from statistics.
 #pragma once
+
+#include <map>
+#include <string>
 
 #include "estimate/estimate.h"
 #include "machine/machine.h"
@@ -7,21 +11,53 @@
 
 namespace fuseflow {
 
+/// Patterns of inputs, each read once, whatever program it stands in.
+class PatternCache {
+ public:
+  /// The stored form of an input with levels that are listed; null for all others. Throws what
+  /// load_tensors() throws, and Error(rejected) for data that is too large to be read.
+  std::shared_ptr<const Storage> of(const Program& program, TensorId tensor);
+
+ private:
+  std::map<std::string, std::shared_ptr<const Storage>> known_;  ///< by source and form
+};
+
 class EstimatedCosts final : public CostModel {
  public:
   explicit EstimatedCosts(const Machine& machine) : machine_(machine) {}
-  std::optional<double> cycles(const Program& program, size_t region, const Graph& graph) override;
+
+  std::optional<Cost> learn(const Program& given) override;
+  std::optional<Cost> of_region(const Program& program, size_t region) override;
+  std::optional<Cost> of_program(const Program& program) override;
+  double pause() const override { return static_cast<double>(machine_.reconfiguration_cycles); }
+  double margin() const override;
+  double effort() const override { return effort_; }
 
  private:
-  bool load(const Program& program);
-  void advance(const Program& program, size_t region);
+  /// What is known of the tensors of a program: their patterns, or statistics of them.
+  struct Known {
+    TensorData data;
+    std::vector<bool> uncertain;
+    std::vector<estimate::TensorStatistics> statistics;
+  };
+
+  void resize(Known& known, size_t tensors) const;
+  void add_inputs(const Program& program, const Region& region, Known& known);
+  std::optional<Cost> run(const Program& program, Known& known);
+  bool lower_in(Program& program, size_t region);
+  Cost estimate_into(const Program& program, const Region& region, Known& known);
+  Cost counted(const Program& program, const Region& region, Known& known);
 
   Machine machine_;
-  bool loaded_ = false;
-  bool usable_ = false;
-  size_t known_ = 0;  ///< regions before this one have their results' patterns in data_
-  TensorData data_;
-  std::vector<bool> uncertain_;
+  PatternCache patterns_;
+  std::string without_data_;  ///< why statistics are used; empty: patterns are
+  Known learned_;
+  double effort_ = 0;
 };
+
+/// Hands estimates to passes.
+inline CostModelMaker estimated_costs() {
+  return [](const Machine& machine) { return std::make_unique<EstimatedCosts>(machine); };
+}
 
 }  // namespace fuseflow

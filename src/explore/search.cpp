@@ -681,7 +681,8 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
 
 SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
   Program program = kernels;
-  merge_tuples(program);  // as whatever is lowered as a whole, so that fuseflow-sim does the same
+  // As whatever is lowered as a whole, so that fuseflow-sim does the same.
+  for (std::string& note : nest_tuples(program)) report(Severity::note, std::move(note));
   return search_prepared(program, machine, options);
 }
 

@@ -13,7 +13,7 @@ namespace fuseflow {
 
 namespace {
 
-/// What merge_tuples had to leave, because a graph of the program reads it.
+/// What nest_tuples had to leave, because a graph of the program reads it.
 void refuse_tuples(const Evaluator::Lowered& lowered) {
   for (const Node& node : lowered.at().graph->nodes) {
     if (node.tensor < 0) continue;

@@ -183,7 +183,9 @@ bool reads(const Program& program, TensorId tensor) {
 
 }  // namespace
 
-void merge_tuples(Program& program) {
+/// As a compressed level a coordinate is there once, with all its tuples below it.
+std::vector<std::string> nest_tuples(Program& program) {
+  std::vector<std::string> notes;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
     auto& levels = tensor.format.levels;
@@ -193,11 +195,27 @@ void merge_tuples(Program& program) {
     if (!given || !tuples || reads(program, static_cast<TensorId>(t))) continue;
     const std::string before = to_string(tensor.format);
     std::replace(levels.begin(), levels.end(), LevelKind::singleton, LevelKind::compressed);
-    report(
-        Severity::note,
+    notes.push_back(
         fmt::format("%{} is read as {} instead of {}: the coordinates of tuples repeat, and loops "
                     "visit each once",
                     tensor.name, to_string(tensor.format), before));
+  }
+  return notes;
+}
+
+Graph complete_and_lower(Program& program, size_t region, std::vector<std::string>& notes,
+                         const LowerOptions& options) {
+  try {
+    return lower_region(program, region, options);
+  } catch (const LoweringConflict&) {
+    PlacementOptions placement;
+    placement.lower = options;
+    PlacementChoice choice = choose_placements(program, region, placement);
+    program = std::move(choice.program);
+    for (std::string& note : choice.notes) {
+      notes.push_back(fmt::format("@{}: {}", program.regions[region].name, note));
+    }
+    return lower_region(program, region, options);
   }
 }
 
@@ -205,7 +223,7 @@ Program lower_program(Program program, const LowerOptions& options) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
   if (!lowers) return program;
-  merge_tuples(program);
+  std::vector<std::string> notes = nest_tuples(program);
   std::vector<int> last = last_readers(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
@@ -213,18 +231,13 @@ Program lower_program(Program program, const LowerOptions& options) {
       const auto read_later = [&](TensorId tensor) { return last[tensor] > static_cast<int>(r); };
       program.regions[r].graph = lower_slice(program, r, read_later, options).graph;
     } catch (const LoweringConflict&) {
-      PlacementOptions placement;
-      placement.lower = options;
-      PlacementChoice choice = choose_placements(program, r, placement);
-      for (const std::string& note : choice.notes) {
-        report(Severity::note, fmt::format("@{}: {}", program.regions[r].name, note));
-      }
-      program = std::move(choice.program);
+      program.regions[r].graph = complete_and_lower(program, r, notes, options);
       last = last_readers(program);  // it may have added statements
-      program.regions[r].graph = lower_region(program, r, options);
     }
   }
-  return program;
+}
+for (std::string& note : notes) report(Severity::note, std::move(note));
+return program;
 }
 
 }  // namespace fuseflow

@@ -30,14 +30,17 @@ struct LoweredRegion {
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options = {});
 
-/// Gives tensors of tuples (a singleton level), which no graph reads yet, compressed levels
-/// instead: above a singleton level a coordinate repeats, once for each tuple, and a loop would
-/// visit it so often. A note says so. Part of lower_program; for those that lower regions one by
-/// one.
-void merge_tuples(Program& program);
+/// Lowers a region as whatever runs it does: where its schedule has no legal order, it is first
+/// completed in `program`, as by choose_placements (placements.h). `notes`: how, one line each.
+Graph complete_and_lower(Program& program, size_t region, std::vector<std::string>& notes,
+                         const LowerOptions& options = {});
 
-/// Lowers every region that has no graph yet. Where a schedule has no legal order, it is completed
-/// as by choose_placements (placements.h), and a note says how.
+/// Inputs that are stored as tuples (singleton levels) and that no graph reads yet become nested
+/// lists: above a singleton level a coordinate repeats, and loops have to visit each once. Gives
+/// what changed, one line each.
+std::vector<std::string> nest_tuples(Program& program);
+
+/// Lowers every region that has no graph yet (nest_tuples, complete_and_lower), with notes.
 Program lower_program(Program program, const LowerOptions& options = {});
 
 }  // namespace fuseflow

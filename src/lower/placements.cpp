@@ -21,6 +21,13 @@ double flops_of(const FlopsByResult& flops, TensorId result) {
   return found == flops.end() ? 0 : found->second;
 }
 
+/// Every level dense, in the order of the dimensions; blocks stay.
+Format all_dense(const Format& format) {
+  Format dense = dense_format(format.rank());
+  dense.block = format.block;
+  return dense;
+}
+
 class PlacementSearch {
  public:
   PlacementSearch(Program program, size_t region, const PlacementOptions& options)
@@ -163,7 +170,7 @@ class PlacementSearch {
                      [&](int a, int b) { return last(a) < last(b); });
     const bool has_source = copy.source.kind != Source::Kind::none;
     if (!has_source || copy.format.mode_order == tensor(id).format.mode_order) {
-      copy.format = dense_format(copy.format.rank());
+      copy.format = all_dense(copy.format);
     }
     if (!has_source) copy.role = Role::temporary;
     copy.model_shape.reset();
@@ -228,7 +235,7 @@ class PlacementSearch {
     } catch (const LoweringConflict&) {
       for (const Statement& statement : statements()) {
         Format& format = unfused.tensors[statement.result].format;
-        format = dense_format(format.rank());
+        format = all_dense(format);
       }
     }
     try {

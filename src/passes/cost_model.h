@@ -1,13 +1,24 @@
-// What `--auto` may ask about a region: its cycles. Passes know no simulator and no estimate; a
-// tool that has one hands it in (PassArguments::costs). Without one they go by expected stream
-// lengths (lower/flops.h).
+// What a choice may ask: the expected cycles of a program, or of one of its regions, on a machine.
+// Passes know no simulator and no estimate; a tool that has one hands a maker in
+// (PassArguments::costs).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "ir/program.h"
+#include "machine/machine.h"
 
 namespace fuseflow {
+
+/// What a program or a region takes, the least first.
+struct Cost {
+  double cycles = 0;  ///< infinite where the machine has no room for it, or it cannot be lowered
+  double dram_bytes = 0;  ///< read and written
+  std::string doubt;      ///< why the counts are not exact; empty if they are
+};
 
 class CostModel {
  public:
@@ -16,10 +27,29 @@ class CostModel {
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
 
-  /// Expected cycles of a region lowered to this graph, the regions before it as they are in the
-  /// program; nothing if they cannot be told (its data is not there).
-  virtual std::optional<double> cycles(const Program& program, size_t region,
-                                       const Graph& graph) = 0;
+  /// Takes the program that is to be improved: what its regions write is what of_region() lets a
+  /// region read. Gives its cost, or nothing if that cannot be told.
+  virtual std::optional<Cost> learn(const Program& given) = 0;
+
+  /// The cost of one region of a program that has the tensors of the one learned, and maybe more.
+  /// Regions without a graph are lowered as whatever runs them would.
+  virtual std::optional<Cost> of_region(const Program& program, size_t region) = 0;
+
+  /// Of the whole program, with the pauses between regions. Stands alone: the program learned may
+  /// be another.
+  virtual std::optional<Cost> of_program(const Program& program) = 0;
+
+  /// Cycles between two regions.
+  virtual double pause() const = 0;
+
+  /// The share of cycles that estimates may be off on this machine: 0, or a smaller gain is none.
+  virtual double margin() const = 0;
+
+  /// Effort so far, in nodes lowered and entries read: counts, not time, so that a search that ends
+  /// when it has had enough gives the same everywhere.
+  virtual double effort() const = 0;
 };
+
+using CostModelMaker = std::function<std::unique_ptr<CostModel>(const Machine&)>;
 
 }  // namespace fuseflow

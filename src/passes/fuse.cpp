@@ -10,8 +10,10 @@
 #include "lower/density_notes.h"
 #include "lower/placements.h"
 #include "machine/load.h"
+#include "passes/choose.h"
 #include "passes/dependences.h"
 #include "passes/layers.h"
+#include "passes/mixture.h"
 #include "passes/place_search.h"
 #include "passes/regroup.h"
 #include "resources/resources.h"
@@ -282,13 +284,6 @@ class Splitter {
   const Request& request_;
 };
 
-/// Whether a machine can be too small for a region at all.
-bool is_limited(const Machine& machine) {
-  return machine.scratchpad.bytes > 0 ||
-         std::any_of(machine.units.begin(), machine.units.end(),
-                     [](const UnitTiming& unit) { return unit.count > 0; });
-}
-
 std::vector<Group> auto_groups(const Program& program, const Request& request, PassLog& log) {
   std::vector<Group> whole = full_group(program);
   if (!is_limited(request.machine) || whole.empty()) return whole;
@@ -298,27 +293,64 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
   return groups;
 }
 
+/// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// regions as fit the machine, and one region a layer.
+Program fuse_by_cost(const Program& program, const Request& request, CostModel& costs,
+                     PassLog& log) {
+  PassLog unused;
+  std::vector<std::vector<Part>> partitions{
+      parts_of(program, present_groups(program)),  // as given, but for phases that take turns
+      parts_of(program, auto_groups(program, request, unused))};
+  if (program.regions.size() > 1 && costs.learn(program)) {
+    std::vector<Part> suggested = partitions.back();
+    partitions.push_back(parts_of(program, layer_groups(program)));
+    suggested.insert(suggested.end(), partitions.back().begin(), partitions.back().end());
+    partitions.push_back(best_parts(program, suggested, request.machine, costs));
+  }
+  std::vector<Candidate> candidates{{program, {}}};
+  size_t few = 0;  // as few regions as fit: where nothing does, what comes closest
+  for (auto parts = partitions.begin(); parts != partitions.end(); ++parts) {
+    const bool as_given = parts == partitions.begin() && !is_limited(request.machine);
+    if (as_given || std::find(partitions.begin(), parts, *parts) != parts) continue;
+    if (parts == partitions.begin() + 1) few = candidates.size();
+    candidates.push_back(assemble(program, *parts, request.machine));
+  }
+  return choose(std::move(candidates), few, costs, log);
+}
+
+void note_all(const PassLog& from, PassLog& log) {
+  for (const std::string& line : from.lines()) log.note(line);
+}
+
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
   const Program program = without_graphs(given);
   std::vector<Group> groups;
-  if (arguments.has("region")) {
-    groups = requested_groups(program, arguments.all("region"));
-  } else if (request.strategy == "layer") {
-    groups = layer_groups(program);
-  } else if (request.strategy == "none") {
-    groups = present_groups(program);
-  } else if (request.strategy == "auto") {
-    groups = auto_groups(program, request, log);
+  PassLog notes;
+  Program result;
+  if (request.strategy == "auto" && arguments.costs) {
+    result = fuse_by_cost(program, request, *arguments.costs(request.machine), notes);
   } else {
-    groups = full_group(program);
+    if (arguments.has("region")) {
+      groups = requested_groups(program, arguments.all("region"));
+    } else if (request.strategy == "layer") {
+      groups = layer_groups(program);
+    } else if (request.strategy == "none") {
+      groups = present_groups(program);
+    } else if (request.strategy == "auto") {
+      groups = auto_groups(program, request, log);
+    } else {
+      groups = full_group(program);
+    }
+    result = regroup(program, std::move(groups), log);
+    result = place_intermediates(given, std::move(result), request, notes);
+    if (request.strategy == "auto" && is_limited(request.machine)) {
+      for (size_t r = 0; r < result.regions.size(); ++r)
+        make_fit(result, r, request.machine, notes);
+    }
   }
-  Program result = regroup(program, std::move(groups), log);
   describe_regions(given, result, arguments.has("verbose"), log);
-  result = place_intermediates(given, std::move(result), request, log);
-  if (request.strategy == "auto" && is_limited(request.machine)) {
-    for (size_t r = 0; r < result.regions.size(); ++r) make_fit(result, r, request.machine, log);
-  }
+  note_all(notes, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));
   return result;
 }

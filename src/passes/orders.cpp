@@ -4,11 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "ir/names.h"
 #include "lower/flops.h"
 #include "lower/lower.h"
+#include "machine/load.h"
+#include "passes/choose.h"
 
 namespace fuseflow {
 
@@ -126,34 +131,45 @@ bool cheaper(const GraphCost& a, const GraphCost& b) {
   return a.steps <= 1.001 * b.steps && a.tokens < 0.99 * b.tokens;
 }
 
-/// Looks at all orders where they are few, else climbs from the default order over moves of one
+/// Looks at all orders where they are few, else climbs from the given order over moves of one
 /// index. Expected stream lengths tell the most promising ones, the cost model (where there is one)
-/// chooses among these.
+/// chooses among these. The order that the region has stays unless another is better.
 class OrderSearch {
  public:
   OrderSearch(Program& program, size_t region, CostModel* costs)
-      : program_(program), region_(region), model_(costs) {}
+      : program_(program), region_(region), model_(costs), given_(program.regions[region]) {}
 
   void run(PassLog& log) {
-    Schedule& schedule = program_.regions[region_].schedule;
-    schedule.order.clear();
+    const RegionIndices as_given = region_indices(program_, region_);
+    const std::vector<int> first = chosen_order(as_given, given_.schedule);
+    if (model_ != nullptr) given_cost_ = model_->of_region(program_, region_);
+    schedule().order.clear();
     program_.regions[region_].graph.reset();
     const RegionOrders orders = region_orders(program_, region_, Constraints::scheduled);
     const RegionIndices& indices = orders.indices;
-    const std::vector<int> first = default_order(indices);
-    if (!try_order(indices, first)) return;  // placements have to come first; lowering will say why
-    if (!try_all(orders)) climb(indices, first);
-    const size_t best = choose(indices);
-    report(indices, best, log);
-    schedule.order = best == 0 ? std::vector<std::string>{} : names(indices, tried_[best].order);
+    try_order(indices, first);
+    const std::vector<int> usual = default_order(indices);
+    if (usual != first) try_order(indices, usual);
+    if (!tried_.empty() && !try_all(orders)) climb(indices);
+    const size_t best = tried_.empty() ? kGiven : choose(indices);
+    report(indices, first, best, log);
+    if (best == kGiven) {
+      program_.regions[region_] = given_;
+      return;
+    }
+    const std::vector<int>& order = tried_[best].order;
+    schedule().order = order == usual ? std::vector<std::string>{} : names(indices, order);
   }
 
  private:
   struct Tried {
     std::vector<int> order;
     GraphCost cost;
-    double cycles = -1;  ///< by the model
+    std::optional<Cost> judged;  ///< by the model
   };
+  static constexpr size_t kGiven = SIZE_MAX;  ///< the region as it was
+
+  Schedule& schedule() { return program_.regions[region_].schedule; }
 
   static std::vector<std::string> names(const RegionIndices& indices,
                                         const std::vector<int>& order) {
@@ -165,10 +181,10 @@ class OrderSearch {
   /// Null if it cannot be lowered: not every legal order can with the placements given.
   const GraphCost* try_order(const RegionIndices& indices, const std::vector<int>& order) {
     ++seen_;
-    program_.regions[region_].schedule.order = names(indices, order);
+    schedule().order = names(indices, order);
     try {
       const GraphCost cost = estimated_cost(program_, lower_region(program_, region_));
-      tried_.push_back({order, cost});
+      tried_.push_back({order, cost, {}});
       return &tried_.back().cost;
     } catch (const Error&) {
       return nullptr;
@@ -183,15 +199,23 @@ class OrderSearch {
       return all.size() <= kMostTried;
     });
     if (!few || all.size() > kMostTried) return false;
-    const std::vector<int> first = tried_[0].order;
+    const size_t before = tried_.size();
     for (const std::vector<int>& order : all) {
-      if (order != first && !why_illegal(orders.indices, order)) try_order(orders.indices, order);
+      const bool known =
+          std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(before),
+                      [&](const Tried& tried) { return tried.order == order; });
+      if (!known && !why_illegal(orders.indices, order)) try_order(orders.indices, order);
     }
     return true;
   }
 
-  void climb(const RegionIndices& indices, std::vector<int> best) {
-    GraphCost cost = tried_[0].cost;
+  void climb(const RegionIndices& indices) {
+    size_t start = 0;
+    for (size_t t = 1; t < tried_.size(); ++t) {
+      if (cheaper(tried_[t].cost, tried_[start].cost)) start = t;
+    }
+    std::vector<int> best = tried_[start].order;
+    GraphCost cost = tried_[start].cost;
     while (improve(indices, best, cost)) {
     }
   }
@@ -214,67 +238,59 @@ class OrderSearch {
     return false;
   }
 
-  /// The best of what was tried, by its position; 0, the default, unless another is better.
+  /// The best of what was tried, by its position; kGiven unless another is better.
   size_t choose(const RegionIndices& indices) {
-    std::vector<size_t> promising(tried_.size());
-    for (size_t t = 0; t < promising.size(); ++t) promising[t] = t;
-    std::stable_sort(promising.begin(), promising.end(), [&](size_t a, size_t b) {
-      return tried_[a].cost.steps < tried_[b].cost.steps;
-    });
-    if (model_ != nullptr && ask_model(indices, promising)) return best_by_cycles();
+    if (model_ != nullptr) return choose_by_model(indices);
     size_t best = 0;
     for (size_t t = 1; t < tried_.size(); ++t) {
       if (cheaper(tried_[t].cost, tried_[best].cost)) best = t;
     }
-    return best;
+    return best == 0 ? kGiven : best;
   }
 
-  /// The default, and of the others as many of the most promising as the model can be asked for;
-  /// where each takes long, only those that are not far from the best by expected steps.
-  bool ask_model(const RegionIndices& indices, const std::vector<size_t>& promising) {
-    if (!ask(indices, tried_[0])) return false;
+  /// Asks for as many of the most promising orders as there is time for; where each takes long,
+  /// only for those that are not far from the best by expected steps.
+  size_t choose_by_model(const RegionIndices& indices) {
+    std::vector<size_t> promising(tried_.size());
+    std::iota(promising.begin(), promising.end(), size_t{0});
+    std::stable_sort(promising.begin(), promising.end(), [&](size_t a, size_t b) {
+      return tried_[a].cost.steps < tried_[b].cost.steps;
+    });
     const double least = tried_[promising[0]].cost.steps;
     double tokens = 0;
     size_t asked = 0;
+    size_t best = kGiven;
+    std::optional<Cost> best_cost = given_cost_;
     for (const size_t t : promising) {
       tokens += tried_[t].cost.tokens;
       const bool far = asked >= kFewestAsked || tried_[t].cost.steps > kFar * least;
-      if (t == 0 || (far && tokens > kMostTokens)) continue;
-      ask(indices, tried_[t]);
+      if (far && tokens > kMostTokens) continue;
       ++asked;
-    }
-    return true;
-  }
-
-  bool ask(const RegionIndices& indices, Tried& tried) {
-    program_.regions[region_].schedule.order = names(indices, tried.order);
-    const Graph graph = lower_region(program_, region_);
-    tried.cycles = model_->cycles(program_, region_, graph).value_or(-1);
-    return tried.cycles >= 0;
-  }
-
-  size_t best_by_cycles() const {
-    size_t best = 0;
-    for (size_t t = 1; t < tried_.size(); ++t) {
-      if (tried_[t].cycles >= 0 && tried_[t].cycles < 0.999 * tried_[best].cycles) best = t;
+      schedule().order = names(indices, tried_[t].order);
+      tried_[t].judged = model_->of_region(program_, region_);
+      if (!better(tried_[t].judged, best_cost)) continue;
+      best = t;
+      best_cost = tried_[t].judged;
     }
     return best;
   }
 
-  void report(const RegionIndices& indices, size_t best, PassLog& log) const {
-    const std::string name = quote_if_needed(program_.regions[region_].name);
-    if (best == 0) {
-      log.note(fmt::format("@{}: the default order stays: {}", name,
-                           order_text(indices, tried_[0].order)));
+  void report(const RegionIndices& indices, const std::vector<int>& first, size_t best,
+              PassLog& log) const {
+    const std::string name = quote_if_needed(given_.name);
+    if (best == kGiven) {
+      const bool by_user = !given_.schedule.order.empty();
+      log.note(fmt::format("@{}: the {} order stays: {}", name, by_user ? "given" : "default",
+                           order_text(indices, first)));
       return;
     }
     const Tried& chosen = tried_[best];
-    const bool by_model = chosen.cycles >= 0;
-    log.note(fmt::format(
-        "@{}: order {} (about {:.3g} {}; the default order has {:.3g}; {} orders "
-        "tried)",
-        name, order_text(indices, chosen.order), by_model ? chosen.cycles : chosen.cost.steps,
-        by_model ? "cycles" : "steps", by_model ? tried_[0].cycles : tried_[0].cost.steps, seen_));
+    const bool by_model = chosen.judged.has_value();
+    log.note(fmt::format("@{}: order {} (about {:.3g} {}; as it was {:.3g}; {} orders tried)", name,
+                         order_text(indices, chosen.order),
+                         by_model ? chosen.judged->cycles : chosen.cost.steps,
+                         by_model ? "cycles" : "steps",
+                         by_model ? given_cost_->cycles : tried_[0].cost.steps, seen_));
   }
 
   static constexpr size_t kFewestAsked = 16;
@@ -285,17 +301,45 @@ class OrderSearch {
   Program& program_;
   size_t region_;
   CostModel* model_;
+  const Region given_;
+  std::optional<Cost> given_cost_;
   size_t seen_ = 0;
-  std::vector<Tried> tried_;  ///< the default first
+  std::vector<Tried> tried_;  ///< the given order first, then the default
 };
 
-Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
+/// Where a schedule has no legal order, it is completed as lowering would complete it.
+void complete_schedule(Program& program, size_t region, PassLog& log) {
+  if (program.regions[region].graph) return;
+  std::vector<std::string> notes;
+  complete_and_lower(program, region, notes);
+  for (std::string& note : notes) log.note(std::move(note));
+}
+
+Program order_all(const Program& given, CostModel* costs, PassLog& log) {
   Program program = given;
-  if (arguments.has("auto")) {
-    for (size_t r = 0; r < program.regions.size(); ++r) {
-      if (!program.regions[r].statements.empty()) OrderSearch(program, r, arguments.costs).run(log);
-    }
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].statements.empty()) continue;
+    complete_schedule(program, r, log);
+    OrderSearch(program, r, costs).run(log);
   }
+  return program;
+}
+
+/// The best orders by the cost model, or by expected stream lengths where there is none.
+Program choose_orders(const Program& given, const PassArguments& arguments, PassLog& log) {
+  if (!arguments.costs) return order_all(given, nullptr, log);
+  const Machine machine =
+      load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  const std::unique_ptr<CostModel> costs = arguments.costs(machine);
+  if (!costs->learn(given)) return given;
+  Candidate ordered;
+  ordered.program = order_all(given, costs.get(), ordered.log);
+  const PassLog notes = ordered.log;
+  return choose({{given, notes}, std::move(ordered)}, 0, *costs, log);
+}
+
+Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
+  Program program = arguments.has("auto") ? choose_orders(given, arguments, log) : given;
   for (const std::string& text : arguments.all("order")) {
     set_order(program, parse_request(text), log);
   }
@@ -303,6 +347,7 @@ Program run_order(const Program& given, const PassArguments& arguments, PassLog&
 }
 
 void check_order(const PassArguments& arguments) {
+  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
   for (const std::string& text : arguments.all("order")) static_cast<void>(parse_request(text));
 }
 
@@ -358,7 +403,9 @@ Pass order_pass() {
   return {"order",
           "Choose, list or count the orders of the loops of each region",
           {{"order", "REGION=I,J,K", "Nest these indices so, outermost first; repeatable", true},
-           {"auto", "", "Choose by estimate"}},
+           {"auto", "", "Choose by estimate"},
+           {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
+           {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
           run_order,
           check_order};
 }

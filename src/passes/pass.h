@@ -30,8 +30,8 @@ class PassArguments {
   /// The last value given, or `fallback`.
   std::string get(std::string_view name, std::string_view fallback = "") const;
   const std::vector<std::string>& all(std::string_view name) const;
-  /// What `--auto` goes by; null: expected stream lengths.
-  CostModel* costs = nullptr;
+  /// Makes what every `auto` goes by; none: expected stream lengths (lower/flops.h).
+  CostModelMaker costs;
 
  private:
   std::map<std::string, std::vector<std::string>> values_;

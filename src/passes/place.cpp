@@ -4,11 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
 
 #include "ir/names.h"
 #include "lower/flops.h"
+#include "lower/lower.h"
 #include "lower/placements.h"
 #include "machine/load.h"
+#include "passes/choose.h"
 #include "passes/dependences.h"
 #include "passes/place_search.h"
 
@@ -138,10 +143,11 @@ class Placer {
     for (size_t r = 0; r < p_.regions.size(); ++r) {
       double bytes = 0;
       std::vector<std::string> parts;
-      for (const TensorId tensor : on_chip(r)) {
-        const double size = estimated_bytes(p_.tensors[tensor]);
+      Program lowered = p_;  // maybe with copies of tensors
+      for (const TensorId tensor : on_chip(lowered, r)) {
+        const double size = estimated_bytes(lowered.tensors[tensor]);
         bytes += size;
-        parts.push_back(fmt::format("{} {:.0f}", tensor_text(p_, tensor), size));
+        parts.push_back(fmt::format("{} {:.0f}", tensor_text(lowered, tensor), size));
       }
       if (bytes > static_cast<double>(machine_.scratchpad.bytes)) {
         throw Error(
@@ -154,21 +160,14 @@ class Placer {
     }
   }
 
-  void place_all() {
-    PlacementOptions options;
-    options.max_recompute = kAutoRecompute;
-    options.scratchpad_bytes = machine_.scratchpad.bytes;
+  /// `costs` judges; null: expected stream lengths do.
+  void place_all(CostModel* costs) {
     for (size_t r = 0; r < p_.regions.size(); ++r) {
       if (p_.regions[r].statements.empty()) continue;
-      p_.regions[r].graph.reset();
-      std::erase_if(p_.regions[r].schedule.placements,
-                    [&](const UsePlacement& use) { return !is_given(p_.tensors[use.tensor]); });
-      PlacementChoice choice = choose_placements(std::move(p_), r, options);
-      p_ = std::move(choice.program);
-      for (const std::string& note : choice.notes) log_.note(prefix(r) + note);
-      improve_placements(p_, r, machine_, log_);
-      place_reused_inputs(r);
-      make_fit(p_, r, machine_, log_);
+      Placed best =
+          costs == nullptr ? improved(placed_anew(r), r, nullptr) : best_placed(r, *costs);
+      p_ = std::move(best.program);
+      for (const std::string& line : best.log.lines()) log_.note(line);
     }
     d_ = dependences(p_);
   }
@@ -176,6 +175,59 @@ class Placer {
   Program take() { return std::move(p_); }
 
  private:
+  struct Placed {
+    Program program;
+    PassLog log;
+    std::optional<Cost> cost;
+  };
+
+  /// The region with the placements that a fused one gets, whatever it had.
+  Placed placed_anew(size_t r) const {
+    PlacementOptions options;
+    options.max_recompute = kAutoRecompute;
+    options.scratchpad_bytes = machine_.scratchpad.bytes;
+    Placed placed{p_, {}, {}};
+    Region& region = placed.program.regions[r];
+    region.graph.reset();
+    std::erase_if(region.schedule.placements,
+                  [&](const UsePlacement& use) { return !is_given(p_.tensors[use.tensor]); });
+    PlacementChoice choice = choose_placements(std::move(placed.program), r, options);
+    placed.program = std::move(choice.program);
+    for (const std::string& note : choice.notes) placed.log.note(prefix(r) + note);
+    return placed;
+  }
+
+  /// Stores more of the region's intermediates, and then inputs, where that pays; lets its phases
+  /// take turns if they have to.
+  Placed improved(Placed placed, size_t r, CostModel* costs) const {
+    improve_placements(placed.program, r, machine_, costs, placed.log);
+    if (costs != nullptr) placed.cost = costs->of_region(placed.program, r);
+    place_reused_inputs(placed, r, costs);
+    make_fit(placed.program, r, machine_, placed.log);
+    return placed;
+  }
+
+  /// The best of the region as given, and of those made step by step: from it or from the default
+  /// placements, each step judged, or all steps together.
+  Placed best_placed(size_t r, CostModel& costs) const {
+    Placed best{p_, {}, costs.of_region(p_, r)};
+    const bool runs = best.cost && std::isfinite(best.cost->cycles);
+    const auto offer = [&](const auto& make) {
+      try {
+        Placed other = make();
+        other.cost = costs.of_region(other.program, r);
+        if (better(other.cost, best.cost)) best = std::move(other);
+      } catch (const Error& error) {
+        if (error.code() == ExitCode::internal) throw;  // else it cannot be placed that way
+      }
+    };
+    if (runs) offer([&] { return improved({p_, {}, {}}, r, &costs); });
+    offer([&] { return improved(placed_anew(r), r, &costs); });
+    offer([&] { return improved(placed_anew(r), r, nullptr); });
+    const bool fits = best.cost && std::isfinite(best.cost->cycles);
+    return runs || fits ? best : improved(placed_anew(r), r, nullptr);
+  }
+
   std::string prefix(size_t region) const {
     return fmt::format("@{}: ", quote_if_needed(p_.regions[region].name));
   }
@@ -274,45 +326,82 @@ class Placer {
   }
 
   /// Tensors that the region's graph keeps in the scratchpad.
-  std::vector<TensorId> on_chip(size_t region) const {
-    const Region& r = p_.regions[region];
+  static std::vector<TensorId> on_chip(Program& program, size_t region) {
+    const Region& r = program.regions[region];
     if (r.statements.empty()) return r.graph ? r.graph->scratchpad : std::vector<TensorId>{};
-    return lower_region(p_, region).scratchpad;
+    std::vector<std::string> notes;
+    return complete_and_lower(program, region, notes).scratchpad;
   }
 
-  /// Inputs that are read more often than once, the most saving ones first, while they fit.
-  void place_reused_inputs(size_t region) {
-    const Graph graph = lower_region(p_, region);
-    const std::vector<double> elements = estimated_elements(p_, graph);
-    std::vector<double> reads(p_.tensors.size(), 0);
+  struct Reused {
+    double saved = 0;  ///< reads beyond one of each entry
+    TensorId tensor = -1;
+  };
+
+  /// Inputs that are read more often than once and are not on chip, the most saving ones first.
+  static std::vector<Reused> reused_inputs(const Program& program, const Graph& graph,
+                                           const std::vector<double>& reads) {
+    std::vector<Reused> wanted;
+    for (size_t t = 0; t < program.tensors.size(); ++t) {
+      const Tensor& tensor = program.tensors[t];
+      const auto id = static_cast<TensorId>(t);
+      const bool kept =
+          std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
+      const double entries = estimated_entries(tensor);
+      if (!is_given(tensor) || kept || reads[t] <= kReuse * entries) continue;
+      wanted.push_back({reads[t] - entries, id});
+    }
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const Reused& a, const Reused& b) { return a.saved > b.saved; });
+    return wanted;
+  }
+
+  static std::vector<double> reads_of(const Program& program, const Graph& graph) {
+    const std::vector<double> elements = estimated_elements(program, graph);
+    std::vector<double> reads(program.tensors.size(), 0);
     for (const Node& node : graph.nodes) {
       if (node.kind == NodeKind::array) reads[node.tensor] += elements[node.outputs[0]];
     }
+    return reads;
+  }
+
+  /// Keeps inputs that are read again in the scratchpad, while they fit and it pays.
+  void place_reused_inputs(Placed& placed, size_t region, CostModel* costs) const {
+    Program lowered = placed.program;
+    std::vector<std::string> notes;
+    const Graph graph = complete_and_lower(lowered, region, notes);
+    const std::vector<double> reads = reads_of(lowered, graph);
     double left = static_cast<double>(machine_.scratchpad.bytes);
-    for (const TensorId tensor : graph.scratchpad) left -= estimated_bytes(p_.tensors[tensor]);
-    std::vector<std::pair<double, TensorId>> wanted;
-    for (size_t t = 0; t < p_.tensors.size(); ++t) {
-      const Tensor& tensor = p_.tensors[t];
-      const bool kept = std::find(graph.scratchpad.begin(), graph.scratchpad.end(),
-                                  static_cast<TensorId>(t)) != graph.scratchpad.end();
-      const double entries = estimated_entries(tensor);
-      if (!is_given(tensor) || kept || reads[t] <= kReuse * entries) continue;
-      wanted.emplace_back(reads[t] - entries, static_cast<TensorId>(t));
-    }
-    std::stable_sort(wanted.begin(), wanted.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [saved, tensor] : wanted) {
-      const double bytes = estimated_bytes(p_.tensors[tensor]);
+    for (const TensorId tensor : graph.scratchpad) left -= estimated_bytes(lowered.tensors[tensor]);
+    for (const Reused& input : reused_inputs(placed.program, graph, reads)) {
+      const Tensor& tensor = placed.program.tensors[input.tensor];
+      const double bytes = estimated_bytes(tensor);
       if (machine_.scratchpad.bytes != 0 && bytes > left) continue;
+      if (!keep_on_chip(placed, region, input.tensor, costs)) continue;
       left -= bytes;
-      std::vector<UsePlacement>& list = p_.regions[region].schedule.placements;
-      std::erase_if(list, [t = tensor](const UsePlacement& use) { return use.tensor == t; });
-      list.push_back({tensor, -1, Placement::scratchpad});
-      log_.note(
+      placed.log.note(
           fmt::format("{}{} is read about {:.1f} times and kept in the scratchpad ({:.0f} bytes)",
-                      prefix(region), tensor_text(p_, tensor),
-                      reads[tensor] / std::max(1.0, estimated_entries(p_.tensors[tensor])), bytes));
+                      prefix(region), tensor_text(placed.program, input.tensor),
+                      reads[input.tensor] / std::max(1.0, estimated_entries(tensor)), bytes));
     }
+  }
+
+  /// False, and nothing changed, where it does not pay.
+  static bool keep_on_chip(Placed& placed, size_t region, TensorId tensor, CostModel* costs) {
+    Region& r = placed.program.regions[region];
+    const Region before = r;
+    r.graph.reset();
+    std::vector<UsePlacement>& list = r.schedule.placements;
+    std::erase_if(list, [&](const UsePlacement& use) { return use.tensor == tensor; });
+    list.push_back({tensor, -1, Placement::scratchpad});
+    if (costs == nullptr) return true;
+    std::optional<Cost> cost = costs->of_region(placed.program, region);
+    if (better(cost, placed.cost)) {
+      placed.cost = std::move(cost);
+      return true;
+    }
+    r = before;
+    return false;
   }
 
   Program p_;
@@ -324,9 +413,20 @@ class Placer {
 Program run_place(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Machine machine =
       load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-  Placer placer(given, machine, log);
-  if (arguments.has("auto")) placer.place_all();
-  for (const std::string& text : arguments.all("place")) placer.place(parse_request(given, text));
+  Program start = given;
+  if (arguments.has("auto")) {
+    const std::unique_ptr<CostModel> costs =
+        arguments.costs ? arguments.costs(machine) : std::unique_ptr<CostModel>();
+    Candidate placed{given, {}};
+    Placer placer(given, machine, placed.log);
+    if (costs != nullptr) costs->learn(given);
+    placer.place_all(costs.get());
+    placed.program = placer.take();
+    start = costs == nullptr ? std::move(placed.program)
+                             : choose({{given, {}}, std::move(placed)}, 1, *costs, log);
+  }
+  Placer placer(start, machine, log);
+  for (const std::string& text : arguments.all("place")) placer.place(parse_request(start, text));
   placer.check_capacity();
   return placer.take();
 }

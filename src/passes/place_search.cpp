@@ -10,6 +10,7 @@
 #include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/region_indices.h"
+#include "passes/choose.h"
 #include "passes/orders.h"
 #include "resources/resources.h"
 
@@ -18,20 +19,20 @@ namespace fuseflow {
 namespace {
 
 /// Nodes that the search lowers for a region, all attempts together: bounds its time.
-constexpr size_t kMostLowered = 150'000;
+constexpr size_t kMostLowered = 60'000;
 /// What storing must gain: steps, or bytes at equal steps.
 constexpr double kGain = 0.99;
 constexpr double kByteGain = 0.95;
 
-bool better(const GraphCost& a, const GraphCost& b) {
+bool cheaper(const GraphCost& a, const GraphCost& b) {
   if (a.steps < kGain * b.steps) return true;
   return a.steps <= 1.001 * b.steps && a.dram_bytes < kByteGain * b.dram_bytes;
 }
 
 class Search {
  public:
-  Search(Program& program, size_t region, const Machine& machine, PassLog& log)
-      : p_(program), region_(region), machine_(machine), log_(log) {
+  Search(Program& program, size_t region, const Machine& machine, CostModel* costs, PassLog& log)
+      : p_(program), region_(region), machine_(machine), model_(costs), log_(log) {
     lower_.buffers = false;
   }
 
@@ -39,14 +40,14 @@ class Search {
     if (!schedule().order.empty()) return;
     std::optional<Tried> best = evaluate();
     if (!best) return;
-    const double first = default_steps_;
+    const Tried first = *best;
     std::vector<TensorId> stored;
     for (const TensorId candidate : candidates()) {
       const std::vector<UsePlacement> before = schedule().placements;
       auto& list = schedule().placements;
       list.insert(list.begin(), {candidate, -1, Placement::scratchpad});
       std::optional<Tried> other = evaluate();
-      if (other && better(other->cost, best->cost)) {
+      if (other && improves(*other, *best)) {
         best = std::move(other);
         stored.push_back(candidate);
       } else {
@@ -61,15 +62,22 @@ class Search {
                       "an order of their own",
                       name(), quote_if_needed(p_.tensors[tensor].name)));
     }
-    log_.note(fmt::format("@{}: about {:.3g} steps instead of {:.3g}; order {}", name(),
-                          best->cost.steps, first, order_text(best->order)));
+    log_.note(fmt::format("@{}: about {:.3g} {} instead of {:.3g}; order {}", name(),
+                          best->figure(), best->judged ? "cycles" : "steps", first.figure(),
+                          order_text(best->order)));
   }
 
  private:
   struct Tried {
     GraphCost cost;
     std::vector<std::string> order;  ///< empty: the default
+    std::optional<Cost> judged;      ///< by the model
+    double figure() const { return judged ? judged->cycles : cost.steps; }
   };
+
+  bool improves(const Tried& a, const Tried& b) const {
+    return model_ != nullptr ? fuseflow::better(a.judged, b.judged) : cheaper(a.cost, b.cost);
+  }
 
   Schedule& schedule() { return p_.regions[region_].schedule; }
   std::string name() const { return quote_if_needed(p_.regions[region_].name); }
@@ -122,13 +130,17 @@ class Search {
     schedule().order.clear();
     const std::optional<GraphCost> first = cost_of({});
     if (!first) return std::nullopt;
-    if (default_steps_ < 0) default_steps_ = first->steps;
-    Tried best{*first, {}};
+    Tried best{*first, {}, {}};
     const RegionIndices indices = region_indices(p_, region_);
     std::vector<int> order = default_order(indices);
     for (const std::set<int>& phase : indices_by_phase(indices)) {
       while (improve(indices, phase, order, best)) {
       }
+    }
+    if (model_ != nullptr) {
+      schedule().order = best.order;
+      best.judged = model_->of_region(p_, region_);
+      schedule().order.clear();
     }
     return best;
   }
@@ -158,7 +170,7 @@ class Search {
         for (const int index : moved) names.push_back(indices.indices[index].name);
         const std::optional<GraphCost> cost = cost_of(names);
         if (!cost || cost->steps >= 0.995 * best.cost.steps) continue;
-        best = {*cost, std::move(names)};
+        best = {*cost, std::move(names), {}};
         order = std::move(moved);
         return true;
       }
@@ -169,29 +181,41 @@ class Search {
   Program& p_;
   const size_t region_;
   const Machine& machine_;
+  CostModel* model_;
   PassLog& log_;
   LowerOptions lower_;
   size_t lowered_ = 0;
-  double default_steps_ = -1;  ///< as the region came
 };
 
 }  // namespace
 
-void improve_placements(Program& program, size_t region, const Machine& machine, PassLog& log) {
+void improve_placements(Program& program, size_t region, const Machine& machine, CostModel* costs,
+                        PassLog& log) {
   program.regions[region].graph.reset();
-  Search(program, region, machine, log).run();
+  Search(program, region, machine, costs, log).run();
+}
+
+bool is_limited(const Machine& machine) {
+  return machine.scratchpad.bytes > 0 ||
+         std::any_of(machine.units.begin(), machine.units.end(),
+                     [](const UnitTiming& unit) { return unit.count > 0; });
 }
 
 void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log) {
-  Region& r = program.regions[region];
-  if (r.schedule.barriers || r.statements.empty()) return;
-  const std::string why = why_too_large(program, r, lower_region(program, region), machine);
-  if (why.empty()) return;
-  r.schedule.barriers = true;
-  if (!why_too_large(program, r, lower_region(program, region), machine).empty()) {
-    r.schedule.barriers = false;
+  if (program.regions[region].schedule.barriers || program.regions[region].statements.empty()) {
     return;
   }
+  const auto too_large = [&](bool barriers) {
+    Program lowered = program;
+    lowered.regions[region].schedule.barriers = barriers;
+    std::vector<std::string> notes;
+    const Graph graph = complete_and_lower(lowered, region, notes);
+    return why_too_large(lowered, lowered.regions[region], graph, machine);
+  };
+  const std::string why = too_large(false);
+  if (why.empty() || !too_large(true).empty()) return;
+  Region& r = program.regions[region];
+  r.schedule.barriers = true;
   log.note(fmt::format("@{}: its phases take turns: {}", quote_if_needed(r.name), why));
 }
 

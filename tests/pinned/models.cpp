@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "estimate/estimate.h"
+#include "estimate/pass_costs.h"
 #include "import/import.h"
 #include "import_options.h"
 #include "lower/lower.h"
@@ -99,6 +100,7 @@ std::string imported(const std::string& model) {
 
 std::string fused(const std::string& text, const char* strategy) {
   PassArguments arguments;
+  arguments.costs = estimated_costs();
   arguments.add("strategy", strategy);
   PassLog log;
   return run_pass(find_pass("fuse"), {"<stdin>", text}, arguments, log);

@@ -80,9 +80,10 @@ class ImportConstants : public testing::Test {
     const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
     EXPECT_EQ(y.shape, shape);
     ASSERT_EQ(y.elements(), static_cast<int64_t>(values.size()));
+    const Floats all = y.dense ? *y.dense : to_dense(*y.sparse);
     for (size_t i = 0; i < values.size(); ++i) {
-      const float v = y.dense ? (*y.dense)[i] : y.sparse->values[i];
-      EXPECT_TRUE(same_value(v, values[i])) << "element " << i << ": " << v << ", " << values[i];
+      EXPECT_TRUE(same_value(all[i], values[i]))
+          << "element " << i << ": " << all[i] << ", " << values[i];
     }
   }
 

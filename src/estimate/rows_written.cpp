@@ -1,0 +1,21 @@
+#include "estimate/rows_written.h"
+
+#include <algorithm>
+
+namespace fuseflow::estimate {
+
+double rows_written(const Structure& structure, const Counts& counts, const Node& writer) {
+  const Tensor& tensor = structure.program->tensors[static_cast<size_t>(writer.tensor)];
+  if (writer.inputs.empty() || writer.inputs[0].is_immediate()) return 1;
+  const bool dense = tensor.format.all_dense();
+  // Of a dense tensor its outermost loop, if that is the phase's; else the fibers of values.
+  const StreamId stream = dense ? writer.inputs.front().stream : writer.inputs.back().stream;
+  const int space = structure.space_of(stream);
+  const SpaceCount& count = counts.space[static_cast<size_t>(space)];
+  if (!dense) return std::max(1.0, count.nonempty);
+  const int parent = structure.info(space).parent;
+  const bool outermost = parent >= 0 && structure.info(parent).opening == Opening::root;
+  return outermost ? std::max(1.0, count.elements) : 1;
+}
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,32 @@
+// The one place that chooses among programs: by the cost model, never for something that it expects
+// to be slower than what was given. Used by every pass that has an `auto`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/cost_model.h"
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+/// Whether `a` is to replace `b`: fewer cycles, by more than rounding, or fewer bytes of memory in
+/// no more cycles. What is not known never replaces anything.
+bool better(const std::optional<Cost>& a, const std::optional<Cost>& b);
+
+/// One of the programs that a pass could give, and what it says when it does.
+struct Candidate {
+  Program program;
+  PassLog log;
+};
+
+/// The best of the candidates, of which the first is the program as it was given: it stays unless
+/// another is better. `otherwise`: which one where the machine has no room for any. Appends the
+/// winner's log to `log`, and what is uncertain about the choice.
+Program choose(std::vector<Candidate> candidates, size_t otherwise, CostModel& costs, PassLog& log);
+
+/// "12345 cycles by estimate instead of 23456".
+std::string gain_text(const Cost& chosen, const Cost& given);
+
+}  // namespace fuseflow

@@ -1,0 +1,207 @@
+#include "passes/mixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "ir/names.h"
+#include "lower/placements.h"
+#include "passes/place_search.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Effort of a search beyond the kernels themselves and what was suggested; about a tenth of a
+/// second.
+constexpr double kMostEffort = 6000;
+/// FLOPs of a region over those without recomputation: few, or as many as `--strategy=full` takes.
+constexpr double kRecompute[] = {1.5, 64};
+/// What fusing must gain, and computing much again instead of storing: an estimate is not exact,
+/// the less the longer the paths that meet again are.
+constexpr double kGain = 0.99;
+constexpr double kRecomputeGain = 0.9;
+
+std::vector<Part> alone(size_t kernels) {
+  std::vector<Part> parts;
+  for (size_t k = 0; k < kernels; ++k) parts.push_back({k, k, "", kRecompute[0]});
+  return parts;
+}
+
+std::vector<Group> groups_of(const Program& kernels, const std::vector<Part>& parts) {
+  const std::vector<Group> present = present_groups(kernels);
+  std::vector<Group> groups;
+  for (const Part& part : parts) {
+    groups.push_back({part.is_kernel() ? present[part.first].name : part.name, {}});
+    for (size_t k = part.first; k <= part.last; ++k) {
+      std::vector<int>& all = groups.back().statements;
+      all.insert(all.end(), present[k].statements.begin(), present[k].statements.end());
+    }
+  }
+  return groups;
+}
+
+/// Gives a region of several kernels its placements, and turns to its phases if they need them.
+void complete(Candidate& made, size_t region, const Part& part, const Machine& machine) {
+  if (!part.is_kernel()) {
+    PlacementOptions options;
+    options.scratchpad_bytes = machine.scratchpad.bytes;
+    options.max_recompute = part.max_recompute;
+    PlacementChoice choice = choose_placements(std::move(made.program), region, options);
+    made.program = std::move(choice.program);
+    const std::string name = quote_if_needed(made.program.regions[region].name);
+    for (const std::string& note : choice.notes) {
+      made.log.note(fmt::format("@{}: {}", name, note));
+    }
+  }
+  if (is_limited(machine)) make_fit(made.program, region, machine, made.log);
+}
+
+class PartSearch {
+ public:
+  PartSearch(const Program& kernels, const Machine& machine, CostModel& costs)
+      : kernels_(kernels), machine_(machine), costs_(costs), n_(kernels.regions.size()) {}
+
+  std::vector<Part> run(const std::vector<Part>& suggested) {
+    for (size_t k = 0; k < n_; ++k) add({k, k, "", kRecompute[0]});
+    for (const Part& part : suggested) add(part);
+    most_effort_ = costs_.effort() + kMostEffort;
+    std::vector<Part> best = partition();
+    for (size_t length = 2; length <= n_ && has_time(); ++length) {
+      if (length > kFew) best = join_neighbours(std::move(best));
+      for (size_t first = 0; first + length <= n_ && has_time(); ++first) {
+        add({first, first + length - 1, "", kRecompute[0]});
+      }
+      best = partition();
+    }
+    return best;
+  }
+
+ private:
+  struct Judged {
+    Part part;
+    double cycles = std::numeric_limits<double>::infinity();
+  };
+
+  static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
+
+  bool has_time() const { return costs_.effort() < most_effort_; }
+
+  /// Judges a run of kernels, with as little and with as much recomputation as there may be.
+  void add(const Part& part) {
+    const auto [place, is_new] = judged_.try_emplace({part.first, part.last});
+    if (!is_new) return;
+    place->second.part = part;
+    for (const double recompute : kRecompute) {
+      Part tried = part;
+      tried.max_recompute = recompute;
+      bool stores = false;
+      const double cycles = judge(tried, stores);
+      const double wanted = recompute > kRecompute[0] ? kRecomputeGain : 1;
+      if (cycles < wanted * place->second.cycles) place->second = {tried, cycles};
+      if (part.is_kernel() || !stores) return;  // nothing is left to compute again
+    }
+  }
+
+  double judge(const Part& part, bool& stores) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    std::vector<Part> parts = alone(n_);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(part.first) + 1,
+                parts.begin() + static_cast<std::ptrdiff_t>(part.last) + 1);
+    parts[part.first] = part;
+    try {
+      Candidate made;
+      made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
+      complete(made, part.first, part, machine_);
+      stores = !made.program.regions[part.first].schedule.placements.empty();
+      const std::optional<Cost> cost = costs_.of_region(made.program, part.first);
+      if (!cost) return kNever;
+      return part.is_kernel() ? cost->cycles : cost->cycles / kGain;
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return kNever;  // no placement makes it one region
+    }
+  }
+
+  /// The partition of least total among what was judged; of equal ones that of fewer regions.
+  std::vector<Part> partition() const {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause behind each part
+    std::vector<const Judged*> ends(n_ + 1, nullptr);
+    least[0] = 0;
+    for (const auto& [run, judged] : judged_) {  // by the first kernel
+      const double total = least[run.first] + judged.cycles + costs_.pause();
+      if (total > least[run.second + 1] || !std::isfinite(total)) continue;
+      least[run.second + 1] = total;
+      ends[run.second + 1] = &judged;
+    }
+    std::vector<Part> parts;
+    for (size_t k = n_; k > 0; k = parts.back().first) {
+      if (ends[k] == nullptr) return alone(n_);
+      parts.push_back(ends[k]->part);
+    }
+    std::reverse(parts.begin(), parts.end());
+    return parts;
+  }
+
+  /// Judges neighbours of the best partition as one, until none of them is better as one.
+  std::vector<Part> join_neighbours(std::vector<Part> best) {
+    while (has_time()) {
+      const size_t before = judged_.size();
+      for (size_t p = 0; p + 1 < best.size() && has_time(); ++p) {
+        add({best[p].first, best[p + 1].last, "", kRecompute[0]});
+      }
+      if (judged_.size() == before) break;
+      best = partition();
+    }
+    return best;
+  }
+
+  const Program& kernels_;
+  const Machine& machine_;
+  CostModel& costs_;
+  const size_t n_;
+  std::map<std::pair<size_t, size_t>, Judged> judged_;  ///< by first and last kernel
+  double most_effort_ = 0;
+};
+
+}  // namespace
+
+std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& groups) {
+  std::vector<size_t> kernel_of;  // by statement
+  for (size_t k = 0; k < kernels.regions.size(); ++k) {
+    kernel_of.insert(kernel_of.end(), kernels.regions[k].statements.size(), k);
+  }
+  std::vector<Part> parts;
+  for (const Group& group : groups) {
+    const auto [least, most] =
+        std::minmax_element(group.statements.begin(), group.statements.end());
+    Part part{kernel_of[*least], kernel_of[*most], group.name, kRecompute[0]};
+    size_t statements = 0;
+    for (size_t k = part.first; k <= part.last; ++k) {
+      statements += kernels.regions[k].statements.size();
+    }
+    if (statements != group.statements.size()) {
+      throw Error(ExitCode::internal, "region @" + group.name + " is no run of kernels");
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine) {
+  Candidate made;
+  made.program = regroup(kernels, groups_of(kernels, parts), made.log);
+  for (size_t r = 0; r < parts.size(); ++r) complete(made, r, parts[r], machine);
+  return made;
+}
+
+std::vector<Part> best_parts(const Program& kernels, const std::vector<Part>& suggested,
+                             const Machine& machine, CostModel& costs) {
+  return PartSearch(kernels, machine, costs).run(suggested);
+}
+
+}  // namespace fuseflow
