@@ -235,9 +235,8 @@ Program lower_program(Program program, const LowerOptions& options) {
       last = last_readers(program);  // it may have added statements
     }
   }
-}
-for (std::string& note : notes) report(Severity::note, std::move(note));
-return program;
+  for (std::string& note : notes) report(Severity::note, std::move(note));
+  return program;
 }
 
 }  // namespace fuseflow

@@ -259,14 +259,19 @@ Program run_block(const Program& given, const PassArguments& arguments, PassLog&
   set_blocks(program, dimensions, blocks);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].statements.empty()) continue;
-    // Says why, where it is not possible. What lowering completes it will complete again.
-    Program lowered = program;
-    std::vector<std::string> notes;
-    Graph graph = complete_and_lower(lowered, r, notes);
-    if (!given.regions[r].graph) continue;
-    program = std::move(lowered);
-    program.regions[r].graph = std::move(graph);
-    for (std::string& note : notes) log.note(std::move(note));
+    try {
+      Graph graph = lower_region(program, r);  // says why, where it is not possible
+      if (given.regions[r].graph) program.regions[r].graph = std::move(graph);
+    } catch (const LoweringConflict&) {
+      // What lowering completes it will complete again, where the graph is not wanted now.
+      Program completed = program;
+      std::vector<std::string> notes;
+      Graph graph = complete_and_lower(completed, r, notes);
+      if (!given.regions[r].graph) continue;
+      program = std::move(completed);
+      program.regions[r].graph = std::move(graph);
+      for (std::string& note : notes) log.note(std::move(note));
+    }
   }
   return program;
 }

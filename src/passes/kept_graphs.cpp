@@ -56,11 +56,6 @@ class Keeper {
       return;
     }
     const std::string name = "@" + quote_if_needed(old.name);
-    if (rules_.drop && !old.statements.empty()) {
-      log_.note(fmt::format("dropped the graph of region {}", name));
-      if (same != nullptr && old.graph->tiles) same->plan.clear();
-      return;
-    }
     const std::string why = why_not_again(r);
     if (why.empty()) {
       if (same != nullptr && !same->graph && lowers_as(*same, old)) {
@@ -155,6 +150,16 @@ class Keeper {
 };
 
 }  // namespace
+
+Program without_graphs_given(Program program, PassLog& log) {
+  for (Region& region : program.regions) {
+    if (!region.graph || region.statements.empty()) continue;
+    log.note(fmt::format("dropped the graph of region @{}", quote_if_needed(region.name)));
+    if (region.graph->tiles) region.plan.clear();
+    region.graph.reset();
+  }
+  return program;
+}
 
 Program with_kept_graphs(const Program& before, Program after, const GraphRules& rules,
                          PassLog& log) {

@@ -12,8 +12,11 @@ namespace fuseflow {
 struct GraphRules {
   std::string_view pass;
   bool requested = false;  ///< the pass was asked to change something that was named
-  bool drop = false;       ///< --drop-graphs
 };
+
+/// The program without its graphs (of regions that have statements) and the plans behind them, each
+/// with a note.
+Program without_graphs_given(Program program, PassLog& log);
 
 /// `after` is what the pass made of `before`. Gives regions back their graphs, or throws
 /// Error(rejected), or drops them, each with a note (pass.h, run_pass).

@@ -53,8 +53,9 @@ Program run_pass(const Pass& pass, const Program& program, const PassArguments& 
                  PassLog& log) {
   const bool requested = std::any_of(kRequests.begin(), kRequests.end(),
                                      [&](std::string_view name) { return arguments.has(name); });
-  return with_kept_graphs(program, pass.run(program, arguments, log),
-                          {pass.name, requested, arguments.has("drop-graphs")}, log);
+  // A pass that compares with what it was given has to be given what is left.
+  const Program given = arguments.has("drop-graphs") ? without_graphs_given(program, log) : program;
+  return with_kept_graphs(given, pass.run(given, arguments, log), {pass.name, requested}, log);
 }
 
 const Pass& find_pass(std::string_view name) {

@@ -129,7 +129,7 @@ def graphs_layer(options):
             for machine, words in (CORE_MACHINES if "tiles [" in graph.read_text() else STREAM_MACHINES).items()]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda job: simulate_graph(options, *job), jobs))
-        estimated = [job for job in jobs if job[1] in ESTIMATED and "tiles [" not in job[0].read_text()]
+        estimated = [job for job in jobs if job[1] in ESTIMATED]
         estimates = list(pool.map(lambda job: estimate_graph(options, *job), estimated))
     found = {"regions.csv": joined([r[0] for r in results], 3, ["graph", "machine"])}
     found["estimates.csv"] = joined(estimates, 4, ["graph", "machine", "from"])
