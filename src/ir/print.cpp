@@ -322,29 +322,11 @@ class GraphPrinter {
   std::string text_;
 };
 
-std::string print_schedule(const Program& program, const Schedule& schedule) {
-  std::string text;
-  if (!schedule.order.empty()) {
-    std::vector<std::string> names;
-    for (const std::string& name : schedule.order) names.push_back(quote_if_needed(name));
-    text += fmt::format("  order {}\n", fmt::join(names, ", "));
-  }
-  for (const UsePlacement& use : schedule.placements) {
-    text += "  place " + tensor_text(program, use.tensor);
-    if (use.consumer >= 0) text += " in " + tensor_text(program, use.consumer);
-    text += fmt::format(" = {}\n", placement_name(use.placement));
-  }
-  for (const Parallel& parallel : schedule.parallel) {
-    text += fmt::format("  parallel {} = {}{}\n", quote_if_needed(parallel.index), parallel.factor,
-                        parallel.contiguous ? " contiguous" : "");
-  }
-  if (schedule.barriers) text += "  barriers\n";
-  return text;
-}
-
 std::string print_region(const Program& program, const Region& region) {
   std::string text = fmt::format("\nregion @{} {{\n", quote_if_needed(region.name));
-  text += print_schedule(program, region.schedule);
+  for (const std::string& line : schedule_lines(program, region.schedule)) {
+    text += "  " + line + "\n";
+  }
   for (const auto& [key, value] : region.plan) {
     text += fmt::format("  plan {} = {}\n", quote_if_needed(key), quote(value));
   }
@@ -370,6 +352,26 @@ std::string print_dims(const Program& program) {
 }
 
 }  // namespace
+
+std::vector<std::string> schedule_lines(const Program& program, const Schedule& schedule) {
+  std::vector<std::string> lines;
+  if (!schedule.order.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& name : schedule.order) names.push_back(quote_if_needed(name));
+    lines.push_back(fmt::format("order {}", fmt::join(names, ", ")));
+  }
+  for (const UsePlacement& use : schedule.placements) {
+    const std::string in = use.consumer < 0 ? "" : " in " + tensor_text(program, use.consumer);
+    lines.push_back(fmt::format("place {}{} = {}", tensor_text(program, use.tensor), in,
+                                placement_name(use.placement)));
+  }
+  for (const Parallel& parallel : schedule.parallel) {
+    lines.push_back(fmt::format("parallel {} = {}{}", quote_if_needed(parallel.index),
+                                parallel.factor, parallel.contiguous ? " contiguous" : ""));
+  }
+  if (schedule.barriers) lines.emplace_back("barriers");
+  return lines;
+}
 
 std::string print_statement(const Program& program, const Statement& statement) {
   return StatementPrinter(program, statement).print();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -18,6 +19,9 @@ std::string print_statement(const Program& program, const Statement& statement);
 
 /// Facts in canonical order, without implied ones: `finite, nonzero, range(-1, 1)`.
 std::string facts_text(const Facts& facts);
+/// The settings of a schedule, one a line, without indentation: `order i, j`, `place %t =
+/// scratchpad`.
+std::vector<std::string> schedule_lines(const Program& program, const Schedule& schedule);
 
 /// `graph { ... }`, each line indented by `indent` blanks.
 std::string print_graph(const Program& program, const Graph& graph, int indent = 0);

@@ -1,0 +1,91 @@
+#include "report/collapse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace fuseflow {
+namespace {
+
+/// What copies have in common: everything that a node does, and the groups that it takes from.
+/// Which output of a split it takes does not count: that is what makes copies.
+std::string signature(const Graph& graph, const Node& node, const std::vector<size_t>& group_of) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(node.kind), node.tensor, node.level,
+                  static_cast<int>(node.op), static_cast<int>(node.reduction), node.order,
+                  node.phase, node.offset);
+  std::set<std::string> serialized;
+  for (const Input& input : node.inputs) {
+    if (input.is_immediate()) {
+      text += fmt::format(" ={}", input.immediate);
+      continue;
+    }
+    const Stream& stream = graph.streams[static_cast<size_t>(input.stream)];
+    const size_t from = group_of[static_cast<size_t>(stream.producer)];
+    const bool split =
+        graph.nodes[static_cast<size_t>(stream.producer)].kind == NodeKind::parallelize;
+    const std::string taken = fmt::format(" {}:{}", from, split ? 0 : stream.port);
+    if (node.kind == NodeKind::serialize) {
+      serialized.insert(taken);
+    } else {
+      text += taken;
+    }
+  }
+  for (const std::string& taken : serialized) text += taken;
+  return text;
+}
+
+std::string dot_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<NodeGroup> collapse_copies(const Graph& graph) {
+  std::vector<NodeGroup> groups;
+  std::map<std::string, size_t> known;
+  std::vector<size_t> group_of(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const auto [place, added] = known.emplace(signature(graph, node, group_of), groups.size());
+    if (added) groups.emplace_back();
+    group_of[n] = place->second;
+    NodeGroup& group = groups[place->second];
+    group.nodes.push_back(n);
+    for (const Input& input : node.inputs) {
+      if (input.is_immediate()) continue;
+      const NodeId producer = graph.streams[static_cast<size_t>(input.stream)].producer;
+      const size_t from = group_of[static_cast<size_t>(producer)];
+      if (std::find(group.inputs.begin(), group.inputs.end(), from) == group.inputs.end()) {
+        group.inputs.push_back(from);
+      }
+    }
+  }
+  return groups;
+}
+
+std::string groups_dot(const std::vector<NodeGroup>& groups, const std::vector<std::string>& labels,
+                       const std::vector<std::string>& fills) {
+  std::string out =
+      "digraph g {\n  rankdir=LR; node [shape=box style=filled fontname=\"sans-serif\" fontsize=10 "
+      "margin=\"0.08,0.04\"]; edge [arrowsize=0.6 color=\"#8a95a3\"];\n";
+  for (size_t g = 0; g < groups.size(); ++g) {
+    out +=
+        fmt::format("  n{} [label=\"{}\" fillcolor=\"{}\"];\n", g, dot_text(labels[g]), fills[g]);
+    for (const size_t from : groups[g].inputs) out += fmt::format("  n{} -> n{};\n", from, g);
+  }
+  return out + "}\n";
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,50 @@
+// A CSV file of the tools as rows with named columns. Columns that a reader does not know are kept;
+// every access says which place of the file is wrong.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/error.h"
+#include "support/io.h"
+
+namespace fuseflow {
+
+class CsvTable {
+ public:
+  /// `begins`: the columns that the header has to begin with. `what`: what the file should be, for
+  /// messages ("a report of regions, as fuseflow-sim prints"). Throws Error(rejected): empty text,
+  /// another header, a row of another length.
+  CsvTable(const SourceText& source, const std::vector<std::string_view>& begins,
+           std::string_view what);
+
+  size_t rows() const { return rows_.size(); }
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+  bool has(std::string_view column) const { return position(column) >= 0; }
+  /// Empty if the file has no such column.
+  const std::string& text(size_t row, std::string_view column) const;
+  /// Nothing where the field is no number or there is no such column.
+  std::optional<double> number(size_t row, std::string_view column) const;
+  /// Throws Error(rejected) where `number` gives nothing.
+  double required(size_t row, std::string_view column) const;
+  /// An error at a row.
+  Error rejected(size_t row, std::string message) const;
+
+ private:
+  struct Row {
+    int line = 0;
+    std::vector<std::string> fields;
+  };
+  int position(std::string_view column) const;
+
+  std::string file_;
+  std::vector<std::string> columns_;
+  std::map<std::string, int, std::less<>> position_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace fuseflow

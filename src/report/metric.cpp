@@ -1,0 +1,35 @@
+// The table of metrics. A new column of the report that people compare becomes one row here.
+#include "report/metric.h"
+
+namespace fuseflow {
+
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> table = {
+      {"cycles", {"cycles"}},
+      {"dram_bytes", {"dram_read_bytes", "dram_write_bytes"}},
+      {"scratchpad_bytes", {"scratchpad_read_bytes", "scratchpad_write_bytes"}},
+      {"link_bytes", {"link_bytes"}},
+      {"register_bytes", {"register_bytes"}},
+      {"flops", {"flops"}},
+      {"tokens", {"tokens"}},
+  };
+  return table;
+}
+
+const Metric* find_metric(std::string_view name) {
+  for (const Metric& metric : metrics()) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+std::optional<double> value_of(const Metric& metric, const RunRow& row) {
+  std::optional<double> sum;
+  for (const std::string_view column : metric.columns) {
+    const auto found = row.numbers.find(std::string(column));
+    if (found != row.numbers.end()) sum = sum.value_or(0) + found->second;
+  }
+  return sum;
+}
+
+}  // namespace fuseflow

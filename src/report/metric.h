@@ -1,0 +1,25 @@
+// What two runs are compared by: a name, and the columns of the report that add up to it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/run_table.h"
+
+namespace fuseflow {
+
+struct Metric {
+  std::string_view name;
+  std::vector<std::string_view> columns;  ///< added up
+};
+
+/// All metrics, the most important first.
+const std::vector<Metric>& metrics();
+/// Null if there is none of that name.
+const Metric* find_metric(std::string_view name);
+/// The sum of the metric's columns in a row; nothing if the report has none of them.
+std::optional<double> value_of(const Metric& metric, const RunRow& row);
+
+}  // namespace fuseflow

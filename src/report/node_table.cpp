@@ -1,0 +1,41 @@
+#include "report/node_table.h"
+
+#include "report/csv_table.h"
+
+namespace fuseflow {
+
+std::vector<NodeRow> parse_node_table(const SourceText& source) {
+  const CsvTable csv(source, {"schema", "region", "node", "kind"},
+                     "a table of nodes, as fuseflow-sim --nodes writes");
+  std::vector<NodeRow> rows(csv.rows());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    NodeRow& row = rows[i];
+    row.region = csv.text(i, "region");
+    row.number = static_cast<int64_t>(csv.required(i, "node"));
+    row.kind = csv.text(i, "kind");
+    row.tensor = csv.text(i, "tensor");
+    row.outputs = csv.text(i, "outputs");
+    row.statement = csv.text(i, "statement");
+    row.layer = csv.text(i, "layer");
+    row.busy = csv.required(i, "busy");
+    row.starved = csv.required(i, "starved");
+    row.blocked = csv.required(i, "blocked");
+    row.steps = csv.required(i, "steps");
+    row.flops = csv.required(i, "flops");
+    row.bytes = csv.required(i, "read_bytes") + csv.required(i, "write_bytes");
+  }
+  return rows;
+}
+
+std::vector<StreamRow> parse_stream_table(const SourceText& source) {
+  const CsvTable csv(source, {"schema", "region", "stream"},
+                     "a table of streams, as fuseflow-sim --streams writes");
+  std::vector<StreamRow> rows(csv.rows());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = {csv.text(i, "region"), csv.text(i, "stream"), csv.required(i, "tokens"),
+               csv.required(i, "peak_tokens")};
+  }
+  return rows;
+}
+
+}  // namespace fuseflow

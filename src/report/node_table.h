@@ -1,0 +1,32 @@
+// The nodes and streams of a run, read back from the CSV of `fuseflow-sim --nodes` and `--streams`
+// (ir-spec/csv.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/io.h"
+
+namespace fuseflow {
+
+struct NodeRow {
+  std::string region;
+  int64_t number = 0;  ///< in the region's graph
+  std::string kind;
+  std::string tensor;            ///< `tensor.level` that it reads or writes; empty: none
+  std::string outputs;           ///< names of its streams
+  std::string statement, layer;  ///< what it was lowered from; empty where the file does not say
+  double busy = 0, starved = 0, blocked = 0;  ///< cycles
+  double steps = 0, flops = 0, bytes = 0;
+};
+
+struct StreamRow {
+  std::string region, stream;
+  double tokens = 0, peak_tokens = 0;
+};
+
+/// Throw Error(rejected) with file and line.
+std::vector<NodeRow> parse_node_table(const SourceText& source);
+std::vector<StreamRow> parse_stream_table(const SourceText& source);
+
+}  // namespace fuseflow

@@ -1,0 +1,100 @@
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "report/html.h"
+#include "report/metric.h"
+#include "report/number_text.h"
+#include "report/run_diff.h"
+#include "report/sections.h"
+#include "report/text_table.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr size_t kMostRows = 10;
+
+/// The tables of nodes and streams have to be of the last run: their regions are regions of it.
+void require_known_regions(const PageInput& input) {
+  const RunTable& run = input.runs.back();
+  std::set<std::string> known;
+  for (const RunRow& row : run.regions) known.insert(row.region);
+  const auto require = [&](const std::string& region, const char* what) {
+    if (known.count(region) > 0) return;
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("region @{} of the table of {} is not in {}: expected the {} of that run",
+                    region, what, run.file, what));
+  };
+  for (const NodeRow& row : input.nodes) require(row.region, "nodes");
+  for (const StreamRow& row : input.streams) require(row.region, "streams");
+}
+
+void require_consistent(const PageInput& input) {
+  if (input.program) require_regions_of(input.runs.back(), *input.program);
+  require_known_regions(input);
+}
+
+std::string critical_nodes_text(const PageInput& input) {
+  std::vector<const NodeRow*> rows;
+  for (const NodeRow& row : input.nodes) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const NodeRow* a, const NodeRow* b) { return a->busy > b->busy; });
+  rows.resize(std::min(rows.size(), kMostRows));
+  TextTable table({"node", "busy", "starved", "blocked"});
+  for (const NodeRow* row : rows) {
+    table.add({fmt::format("@{} {} {} {}", row->region, row->number, row->kind, row->tensor),
+               grouped_number(row->busy), grouped_number(row->starved),
+               grouped_number(row->blocked)});
+  }
+  return "\n" + table.text();
+}
+
+}  // namespace
+
+std::string report_page(const PageInput& input) {
+  require_consistent(input);
+  const Origins origins = input.program ? node_origins(*input.program) : Origins{};
+  const RunTable& run = input.runs.back();
+  return html_page(fmt::format("{} on {}", run.program, run.machine),
+                   runs_section(input) + regions_section(input) + layers_section(input, origins) +
+                       roofline_section(input) + nodes_section(input, origins) +
+                       streams_section(input) + graph_section(input, origins) +
+                       search_section(input) + inputs_section(input));
+}
+
+std::string report_text(const PageInput& input) {
+  require_consistent(input);
+  TextTable runs({"run", "machine", "cycles", "speed-up", "DRAM bytes", "FLOPs"});
+  const double baseline = input.runs[0].total.numbers.at("cycles");
+  for (const RunTable& run : input.runs) {
+    const double cycles = run.total.numbers.at("cycles");
+    runs.add({run.file, run.machine, grouped_number(cycles),
+              cycles > 0 ? fmt::format("{:.2f}x", baseline / cycles) : "",
+              grouped_number(value_of(*find_metric("dram_bytes"), run.total).value_or(0)),
+              grouped_number(value_of(*find_metric("flops"), run.total).value_or(0))});
+  }
+  const RunTable& last = input.runs.back();
+  std::vector<const RunRow*> rows;
+  for (const RunRow& row : last.regions) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const RunRow* a, const RunRow* b) {
+    return a->numbers.at("cycles") > b->numbers.at("cycles");
+  });
+  const size_t all = rows.size();
+  rows.resize(std::min(rows.size(), kMostRows));
+  TextTable regions({"region of " + last.file, "cycles", "of the total"});
+  const double total = last.total.numbers.at("cycles");
+  for (const RunRow* row : rows) {
+    const double cycles = row->numbers.at("cycles");
+    regions.add({row->region, grouped_number(cycles),
+                 total > 0 ? fmt::format("{:.1f}%", 100 * cycles / total) : ""});
+  }
+  std::string out = runs.text() + "\n" + regions.text();
+  if (all > rows.size()) out += fmt::format("(+{} more regions)\n", all - rows.size());
+  return input.nodes.empty() ? out : out + critical_nodes_text(input);
+}
+
+}  // namespace fuseflow

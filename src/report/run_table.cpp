@@ -1,0 +1,52 @@
+#include "report/run_table.h"
+
+#include "report/csv_table.h"
+
+namespace fuseflow {
+namespace {
+
+RunRow row_of(const CsvTable& csv, size_t number) {
+  RunRow row;
+  row.region = csv.text(number, "region");
+  csv.required(number, "cycles");
+  for (const std::string& column : csv.columns()) {
+    if (const std::optional<double> value = csv.number(number, column)) {
+      row.numbers[column] = *value;
+    } else {
+      row.texts[column] = csv.text(number, column);
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+RunTable parse_run_table(const SourceText& source) {
+  const CsvTable csv(source, {"schema", "program", "machine", "region", "cycles"},
+                     "a report of regions, as fuseflow-sim and fuseflow-estimate print");
+  RunTable table;
+  table.file = source.name;
+  bool ended = false;
+  for (size_t i = 0; i < csv.rows(); ++i) {
+    if (ended) {
+      throw csv.rejected(i, "a row behind `total`: expected the report of one run, a file each");
+    }
+    table.program = csv.text(i, "program");
+    table.machine = csv.text(i, "machine");
+    RunRow row = row_of(csv, i);
+    ended = row.region == "total";
+    if (ended) {
+      table.total = std::move(row);
+    } else {
+      table.regions.push_back(std::move(row));
+    }
+  }
+  if (!ended) {
+    throw Error(ExitCode::rejected, source.name +
+                                        ": the row `total` is missing: the run did not finish, or "
+                                        "the file was cut off");
+  }
+  return table;
+}
+
+}  // namespace fuseflow

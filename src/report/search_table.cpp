@@ -1,0 +1,36 @@
+#include "report/search_table.h"
+
+#include "report/csv_table.h"
+
+namespace fuseflow {
+
+SearchTable parse_search_table(const SourceText& source) {
+  const CsvTable csv(source, {"schema", "program", "machine", "point"},
+                     "a table of points, as fuseflow-explore prints");
+  SearchTable table;
+  table.file = source.name;
+  for (size_t i = 0; i < csv.rows(); ++i) {
+    table.program = csv.text(i, "program");
+    table.machine = csv.text(i, "machine");
+    if (!csv.number(i, "point")) {
+      table.totals[csv.text(i, "point")] = csv.required(i, "cycles");
+      continue;
+    }
+    SearchPoint point;
+    point.region = csv.text(i, "region");
+    point.placement = csv.text(i, "placement");
+    point.order = csv.text(i, "order");
+    point.copies = csv.text(i, "copies");
+    point.status = csv.text(i, "status");
+    point.first_kernel = static_cast<int64_t>(csv.required(i, "first_kernel"));
+    point.last_kernel = static_cast<int64_t>(csv.required(i, "last_kernel"));
+    point.estimated_cycles = csv.number(i, "estimated_cycles").value_or(0);
+    point.cycles = csv.number(i, "cycles").value_or(0);
+    point.best = csv.text(i, "best") == "yes";
+    ++table.statuses[point.status];
+    table.points.push_back(std::move(point));
+  }
+  return table;
+}
+
+}  // namespace fuseflow

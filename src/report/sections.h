@@ -1,0 +1,25 @@
+// The sections of the page (page.h), each from what it shows; HTML, empty where there is nothing to
+// show.
+#pragma once
+
+#include <string>
+
+#include "report/attribution.h"
+#include "report/page.h"
+
+namespace fuseflow {
+
+/// By region and node; empty without a program.
+using Origins = std::vector<std::vector<Origin>>;
+
+std::string runs_section(const PageInput& input);
+std::string inputs_section(const PageInput& input);
+std::string regions_section(const PageInput& input);
+std::string layers_section(const PageInput& input, const Origins& origins);
+std::string roofline_section(const PageInput& input);
+std::string nodes_section(const PageInput& input, const Origins& origins);
+std::string streams_section(const PageInput& input);
+std::string graph_section(const PageInput& input, const Origins& origins);
+std::string search_section(const PageInput& input);
+
+}  // namespace fuseflow

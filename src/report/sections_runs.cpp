@@ -1,0 +1,185 @@
+// Sections on whole runs: what ran, the comparison with the baseline, regions, roofline, and the
+// search.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/charts.h"
+#include "report/html.h"
+#include "report/metric.h"
+#include "report/number_text.h"
+#include "report/sections.h"
+#include "tensor/source.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr size_t kMostRegions = 40;
+
+std::string change_text(std::optional<double> before, std::optional<double> now) {
+  if (!before || !now || *before <= 0 || *now <= 0) return "";
+  return fmt::format("{:.2f}x", *before / *now);
+}
+
+std::string checked_text(const RunTable& run) {
+  const auto found = run.total.texts.find("checked");
+  return found == run.total.texts.end() ? "" : found->second;
+}
+
+std::vector<std::string> run_cells(const RunTable& run, const RunTable& baseline) {
+  std::vector<std::string> cells = {run.file, run.program, run.machine};
+  for (const std::string_view name : {"cycles", "dram_bytes", "flops"}) {
+    const Metric& metric = *find_metric(name);
+    const std::optional<double> value = value_of(metric, run.total);
+    cells.push_back(value ? grouped_number(*value) : "");
+    if (name == "cycles") {
+      cells.push_back(change_text(value_of(metric, baseline.total), value));
+    }
+  }
+  cells.push_back(checked_text(run));
+  return cells;
+}
+
+Bar cycle_bar(const std::string& label, double cycles, double all) {
+  const std::string share = all > 0 ? fmt::format(" ({:.1f}%)", 100 * cycles / all) : "";
+  const std::string value = grouped_number(cycles) + share;
+  return {label, label + ": " + value + " cycles", {{"busy", cycles}}, value};
+}
+
+double cycles_of(const RunRow& row) {
+  return row.numbers.at("cycles");
+}
+
+/// Cycles of the best partition of the kernels into runs, by what is known of each run; infinite
+/// while there is none. `known[first][last]`: cycles of the best point.
+double best_program(const std::map<std::pair<int64_t, int64_t>, double>& known, int64_t kernels) {
+  std::vector<double> best(static_cast<size_t>(kernels) + 1, HUGE_VAL);
+  best[0] = 0;
+  for (const auto& [run, cycles] : known) {  // ascending by first kernel: best[first] is final
+    const auto first = static_cast<size_t>(run.first);
+    const auto next = static_cast<size_t>(run.second) + 1;
+    best[next] = std::min(best[next], best[first] + cycles);
+  }
+  return best.back();
+}
+
+}  // namespace
+
+std::string runs_section(const PageInput& input) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Bar> bars;
+  double most = 1;
+  for (const RunTable& run : input.runs) {
+    rows.push_back(run_cells(run, input.runs[0]));
+    bars.push_back(cycle_bar(run.file, cycles_of(run.total), 0));
+    most = std::max(most, cycles_of(run.total));
+  }
+  std::string body = html_table(
+      {"file", "program", "machine", "cycles", "speed-up", "DRAM bytes", "FLOPs", "checked"}, rows,
+      3);
+  if (input.runs.size() > 1) body += bar_chart(bars, most);
+  return html_section("Runs",
+                      "Speed-ups are against the first run. fuseflow " + input.version + ".", body);
+}
+
+std::string inputs_section(const PageInput& input) {
+  if (!input.program) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const Tensor& tensor : input.program->tensors) {
+    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    std::string shape;
+    for (const Extent& extent : tensor.shape) {
+      shape += (shape.empty() ? "" : " x ") +
+               (extent.known() ? std::to_string(extent.value) : extent.symbol);
+    }
+    rows.push_back({tensor.name, std::string(role_name(tensor.role)), shape,
+                    to_string(tensor.format), to_string(tensor.source)});
+  }
+  if (rows.empty()) return "";
+  return html_section("Data", "Inputs and constants of the program, with the source of their data.",
+                      html_table({"tensor", "role", "shape", "format", "source"}, rows, 5));
+}
+
+std::string regions_section(const PageInput& input) {
+  const RunTable& run = input.runs.back();
+  std::vector<const RunRow*> rows;
+  for (const RunRow& row : run.regions) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const RunRow* a, const RunRow* b) { return cycles_of(*a) > cycles_of(*b); });
+  const size_t all = rows.size();
+  rows.resize(std::min(all, kMostRegions));
+  std::vector<Bar> bars;
+  for (const RunRow* row : rows) {
+    bars.push_back(cycle_bar(row->region, cycles_of(*row), cycles_of(run.total)));
+  }
+  if (bars.empty()) return "";
+  const std::string more =
+      all > rows.size() ? fmt::format("<p>(+{} more regions)</p>\n", all - rows.size()) : "";
+  return html_section("Regions", "Cycles of each region of " + run.file + ", the longest first.",
+                      bar_chart(bars, std::max(1.0, cycles_of(*rows[0]))) + more);
+}
+
+std::string roofline_section(const PageInput& input) {
+  const RunTable& run = input.runs.back();
+  Roofline roofline;
+  if (input.machine) roofline.bytes_per_cycle = input.machine->dram_bytes_per_cycle();
+  for (const RunRow& row : run.regions) {
+    const double flops = value_of(*find_metric("flops"), row).value_or(0);
+    const double bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+    if (flops <= 0 || bytes <= 0 || cycles_of(row) <= 0) continue;
+    const double rate = flops / cycles_of(row);
+    roofline.points.push_back(
+        {flops / bytes, rate, run.regions.size() <= 12 ? row.region : "",
+         fmt::format("{}: {:.3g} FLOP/cycle, {:.3g} FLOP/byte", row.region, rate, flops / bytes)});
+  }
+  const std::string roof = roofline.bytes_per_cycle > 0
+                               ? "The line is what the memory of the machine can supply."
+                               : "There is no memory roof: memory takes no time on this machine, "
+                                 "or the machine is not known "
+                                 "(--machine).";
+  return html_section(
+      "Roofline", "Each point is a region: work per byte of memory, and work per cycle. " + roof,
+      roofline_chart(roofline));
+}
+
+std::string search_section(const PageInput& input) {
+  if (!input.search) return "";
+  const SearchTable& search = *input.search;
+  std::vector<std::vector<std::string>> totals;
+  for (const auto& [name, cycles] : search.totals) totals.push_back({name, grouped_number(cycles)});
+  std::vector<std::vector<std::string>> statuses;
+  for (const auto& [name, count] : search.statuses)
+    statuses.push_back({name, std::to_string(count)});
+
+  int64_t kernels = 0;
+  for (const SearchPoint& point : search.points) kernels = std::max(kernels, point.last_kernel + 1);
+  std::map<std::pair<int64_t, int64_t>, double> known;
+  std::vector<PlotPoint> curve;
+  double simulated = 0;
+  for (const SearchPoint& point : search.points) {
+    if (point.status != "simulated") continue;
+    ++simulated;
+    const auto [place, added] =
+        known.emplace(std::pair(point.first_kernel, point.last_kernel), point.cycles);
+    if (!added && place->second <= point.cycles) continue;
+    place->second = point.cycles;
+    const double best = best_program(known, kernels);
+    if (best < HUGE_VAL && (curve.empty() || best < curve.back().y)) {
+      curve.push_back({simulated, best, "", point.region + ": " + grouped_number(best)});
+    }
+  }
+  const std::string body =
+      html_table({"program", "cycles"}, totals) +
+      step_chart(curve, "simulated points, by number", "cycles of the best program") +
+      html_table({"what became of the points", "number"}, statuses);
+  return html_section(
+      "Search",
+      "The best program that can be put together from the points simulated so far, in the order of "
+      "their numbers (without reconfiguration between regions). Pruned points could not have won "
+      "by "
+      "their lower bound.",
+      body);
+}
+
+}  // namespace fuseflow

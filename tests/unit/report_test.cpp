@@ -1,0 +1,145 @@
+// What people look at: numbers, tables, pairs of regions, collapsed graphs, escaped texts.
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "lower/lower.h"
+#include "report/attribution.h"
+#include "report/charts.h"
+#include "report/collapse.h"
+#include "report/html.h"
+#include "report/number_text.h"
+#include "report/page.h"
+#include "report/run_diff.h"
+#include "report/run_table.h"
+#include "report/text_table.h"
+
+namespace fuseflow {
+namespace {
+
+Program program_of(const std::string& text) {
+  return parse_program({"test.ff", text});
+}
+
+constexpr const char* kApart = R"(fuseflow 1
+input %a: f32[8, 8] dense,dense facts(finite)
+temp %"/layer1/h": f32[8, 8] dense,dense
+temp %"/layer2/g": f32[8, 8] dense,dense
+result %y: f32[8, 8] dense,dense
+region @h { %"/layer1/h"[i, k] = sum(j) %a[i, j] * %a[j, k] }
+region @g { %"/layer2/g"[i, k] = relu(%"/layer1/h"[i, k]) }
+region @y { %y[i, k] = exp(%"/layer2/g"[i, k]) }
+)";
+
+constexpr const char* kFused = R"(fuseflow 1
+input %a: f32[8, 8] dense,dense facts(finite)
+temp %"/layer1/h": f32[8, 8] dense,dense
+temp %"/layer2/g": f32[8, 8] dense,dense
+result %y: f32[8, 8] dense,dense
+region @both {
+  parallel i = 4
+  %"/layer1/h"[i, k] = sum(j) %a[i, j] * %a[j, k]
+  %"/layer2/g"[i, k] = relu(%"/layer1/h"[i, k])
+}
+region @y { %y[i, k] = exp(%"/layer2/g"[i, k]) }
+)";
+
+TEST(Report, Numbers) {
+  EXPECT_EQ(exact_number(41400000000.0), "41400000000");
+  EXPECT_EQ(exact_number(0.5), "0.5");
+  EXPECT_EQ(grouped_number(0), "0");
+  EXPECT_EQ(grouped_number(999), "999");
+  EXPECT_EQ(grouped_number(1000), "1,000");
+  EXPECT_EQ(grouped_number(-1234567), "-1,234,567");
+  EXPECT_EQ(grouped_number(1234.56), "1,234.6");
+  EXPECT_EQ(percent_change(0), "0%");
+  EXPECT_EQ(percent_change(-0.2), "-20.0%");
+  EXPECT_EQ(percent_change(0.0004), "+0.04%");
+  EXPECT_EQ(percent_change(1.219), "+121.9%");
+}
+
+TEST(Report, ChangeNeedsBothSides) {
+  const Metric* cycles = find_metric("cycles");
+  EXPECT_EQ((Change{cycles, 100, 150}.ratio()), 0.5);
+  EXPECT_EQ((Change{cycles, 0, 0}.ratio()), 0.0);
+  EXPECT_FALSE((Change{cycles, 0, 5}.ratio()).has_value());
+  EXPECT_FALSE((Change{cycles, std::nullopt, 5}.ratio()).has_value());
+}
+
+TEST(Report, TableIsAlignedByCharacters) {
+  TextTable table({"name", "n"});
+  table.add({"\u00e9", "10"});
+  table.add({"long name", "7"});
+  EXPECT_EQ(table.text(), "name        n\n\u00e9          10\nlong name   7\n");
+}
+
+TEST(Report, RegionsThatShareStatementsArePaired) {
+  const std::vector<RegionPair> pairs = pair_by_statements(program_of(kApart), program_of(kFused));
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_EQ(pairs[0].a, (std::vector<std::string>{"h", "g"}));
+  EXPECT_EQ(pairs[0].b, (std::vector<std::string>{"both"}));
+  EXPECT_EQ(pairs[1].a, pairs[1].b);
+}
+
+TEST(Report, CopiesAreOneGroup) {
+  const Program program = program_of(kFused);
+  const Graph graph = lower_region(program, 0);
+  const std::vector<NodeGroup> groups = collapse_copies(graph);
+  size_t nodes = 0;
+  size_t of_four = 0;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    nodes += groups[g].nodes.size();
+    of_four += groups[g].nodes.size() == 4 ? 1 : 0;
+    for (const size_t input : groups[g].inputs) EXPECT_LT(input, g);
+    for (const size_t node : groups[g].nodes) {
+      EXPECT_EQ(graph.nodes[node].kind, graph.nodes[groups[g].nodes[0]].kind);
+    }
+  }
+  EXPECT_EQ(nodes, graph.nodes.size());  // each node is in one group
+  EXPECT_GT(of_four, 3U);
+  EXPECT_LT(groups.size(), graph.nodes.size() / 2);
+}
+
+TEST(Report, NodesKnowTheirStatementAndLayer) {
+  EXPECT_EQ(layer_of_name("/blocks.0/attn/MatMul_output_0"), "blocks.0");
+  EXPECT_EQ(layer_of_name("y"), "");
+  const auto origins = node_origins(program_of(kFused));
+  ASSERT_EQ(origins.size(), 2U);
+  const auto has = [&](const std::string& layer) {
+    return std::any_of(origins[0].begin(), origins[0].end(),
+                       [&](const Origin& origin) { return origin.layer == layer; });
+  };
+  EXPECT_TRUE(has("layer1"));
+  EXPECT_TRUE(has("layer2"));
+}
+
+TEST(Report, HtmlIsEscaped) {
+  EXPECT_EQ(html_text("<b a=\"1\">&\n"), "&lt;b a=&quot;1&quot;&gt;&amp; ");
+  EXPECT_EQ(html_text("\u00e9\xff\xc3"), "\u00e9??");
+  EXPECT_EQ(html_table({"x"}, {{"<"}}).find("<td class=\"text\"><</td>"), std::string::npos);
+}
+
+TEST(Report, PageHasTheNumbersOfTheReport) {
+  PageInput input;
+  input.runs.push_back(
+      parse_run_table({"a.csv",
+                       "schema,program,machine,region,cycles,flops\n2,p,ideal,<r>,1234567,10\n"
+                       "2,p,ideal,total,1234567,10\n"}));
+  const std::string page = report_page(input);
+  EXPECT_NE(page.find("1,234,567"), std::string::npos);
+  EXPECT_NE(page.find("&lt;r&gt;"), std::string::npos);
+  EXPECT_EQ(page.find("<r>"), std::string::npos);
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_EQ(page, report_page(input));
+}
+
+TEST(Report, TablesOfOtherRunsAreRefused) {
+  PageInput input;
+  input.runs.push_back(parse_run_table(
+      {"a.csv", "schema,program,machine,region,cycles\n2,p,ideal,r,5\n2,p,ideal,total,5\n"}));
+  input.nodes.emplace_back();
+  input.nodes[0].region = "other";
+  EXPECT_THROW(report_page(input), Error);
+}
+
+}  // namespace
+}  // namespace fuseflow

@@ -1,0 +1,197 @@
+// fuseflow-diff: what changed from one run or program to another.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "estimate/estimate.h"
+#include "import/import.h"
+#include "ir/data_facts.h"
+#include "ir/files.h"
+#include "ir/parse.h"
+#include "lower/lower.h"
+#include "machine_options.h"
+#include "report/number_text.h"
+#include "report/run_diff.h"
+#include "report/schedule_diff.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+/// The status of a run that is worse than the one it is compared with; of this tool alone.
+constexpr auto kWorse = static_cast<ExitCode>(5);
+
+/// A metric and by how many per cent of its total it may grow.
+struct Guard {
+  const Metric* metric = nullptr;
+  double percent = 0;
+};
+
+struct DiffOptions {
+  std::string a, b;
+  std::string output = "-";
+  MachineOptions machine;
+  std::vector<std::string> programs;
+  std::vector<std::string> fail_above;
+  bool csv = false;
+  size_t most = 20;
+};
+
+/// One side: a run's report, and the program where it is known.
+struct Side {
+  RunTable run;
+  std::optional<Program> program;
+};
+
+void add_options(CLI::App& app, DiffOptions& o) {
+  app.add_option("a", o.a, "What to compare with: a report or a program")
+      ->option_text("A")
+      ->required();
+  app.add_option("b", o.b, "What is compared; - is standard input")->option_text("B")->required();
+  app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
+      ->option_text("FILE");
+  app.add_option("--programs", o.programs,
+                 "The programs that the reports are of: regions are compared by their statements "
+                 "instead of by name")
+      ->option_text("A.ff B.ff")
+      ->expected(2);
+  app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
+  app.add_option("--most", o.most, "Print at most N regions; 0: all (default: 20)")
+      ->option_text("N");
+  app.add_option("--fail-above", o.fail_above,
+                 "End with status 5 if the total of cycles, or of METRIC, grows by more than P per "
+                 "cent (repeatable)")
+      ->option_text("[METRIC=]P%")
+      ->allow_extra_args(false);
+  add_machine_options(app, o.machine, "For programs:");
+}
+
+Guard parse_guard(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string name = equals == std::string::npos ? "cycles" : text.substr(0, equals);
+  std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  Guard guard{find_metric(name), 0};
+  if (guard.metric == nullptr) {
+    std::vector<std::string> names;
+    for (const Metric& metric : metrics()) names.emplace_back(metric.name);
+    throw Error(ExitCode::usage, fmt::format("--fail-above: there is no metric `{}`, expected {}",
+                                             name, fmt::join(names, ", ")));
+  }
+  if (number.ends_with('%')) number.pop_back();
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, guard.percent);
+  if (error != std::errc() || stop != end || !(guard.percent >= 0)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--fail-above: `{}` is no percentage from 0, such as 5%", text));
+  }
+  return guard;
+}
+
+bool is_program(const SourceText& source) {
+  const size_t start = source.text.find_first_not_of(" \t\r\n");
+  return start != std::string::npos &&
+         (source.text.compare(start, 8, "fuseflow") == 0 || source.text[start] == '#');
+}
+
+/// Data paths of a program hold from its file, or from the current folder on standard input.
+Program program_of(const std::string& path, const SourceText& source) {
+  return path == "-" ? parse_program(source) : read_program(path);
+}
+
+Side read_side(const std::string& path, const Machine& machine) {
+  const SourceText source = read_source(path);
+  if (!is_program(source)) return {parse_run_table(source), std::nullopt};
+  Program program = program_of(path, source);
+  const DataRead read = find_data_facts(program);  // held until the estimate has loaded them
+  const Program lowered = lower_program(program);
+  const ProgramEstimate estimate = estimate_from_data(lowered, load_patterns(lowered), machine);
+  RunTable run = parse_run_table({source.name, estimate_csv(lowered, machine, estimate)});
+  return {std::move(run), std::move(program)};
+}
+
+void attach_programs(const DiffOptions& o, Side& a, Side& b) {
+  if (o.programs.empty()) return;
+  Side* sides[] = {&a, &b};
+  for (size_t i = 0; i < 2; ++i) {
+    if (sides[i]->program) {
+      throw Error(ExitCode::usage, "--programs is for reports; programs are compared as they are");
+    }
+    sides[i]->program = read_program(o.programs[i]);
+    require_regions_of(sides[i]->run, *sides[i]->program);
+  }
+}
+
+void note_what_else_differs(const RunTable& a, const RunTable& b) {
+  if (a.program != b.program) {
+    report(Severity::note,
+           fmt::format("the programs have other names: {} and {}", a.program, b.program));
+  }
+  if (a.machine != b.machine) {
+    report(Severity::note, fmt::format("the machines differ: {} and {}", a.machine, b.machine));
+  }
+  for (const RunTable* run : {&a, &b}) {
+    const auto checked = run->total.texts.find("checked");
+    if (checked != run->total.texts.end() && checked->second == "wrong") {
+      report(Severity::warning, fmt::format("{}: a result of this run was wrong", run->file));
+    }
+  }
+}
+
+std::string schedule_text(const Side& a, const Side& b, const std::vector<RegionPair>& pairs) {
+  if (!a.program || !b.program) return "";
+  std::string out;
+  const auto add = [&](const char* title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) out += fmt::format("\n{}\n  {}\n", title, fmt::join(lines, "\n  "));
+  };
+  add("schedule", schedule_changes(*a.program, *b.program, pairs));
+  add("statements", statement_changes(*a.program, *b.program));
+  return out;
+}
+
+ExitCode judge(const std::vector<Guard>& guards, const RunDiff& diff) {
+  ExitCode status = ExitCode::ok;
+  for (const Guard& guard : guards) {
+    for (const Change& change : diff.total) {
+      if (change.metric != guard.metric || !change.a || !change.b) continue;
+      if (*change.b <= *change.a * (1 + guard.percent / 100)) continue;
+      report(Severity::error,
+             fmt::format("{} grew from {} to {}, by more than {:g}%", guard.metric->name,
+                         exact_number(*change.a), exact_number(*change.b), guard.percent));
+      status = kWorse;
+    }
+  }
+  return status;
+}
+
+ExitCode diff_main(const DiffOptions& o) {
+  std::vector<Guard> guards;
+  for (const std::string& text : o.fail_above) guards.push_back(parse_guard(text));
+  const Machine machine = o.machine.load();
+  Side a = read_side(o.a, machine);
+  Side b = read_side(o.b, machine);
+  attach_programs(o, a, b);
+  const bool by_statements = a.program && b.program;
+  const std::vector<RegionPair> pairs =
+      by_statements ? pair_by_statements(*a.program, *b.program) : pair_by_name(a.run, b.run);
+  const RunDiff diff = diff_runs(a.run, b.run, pairs);
+  note_what_else_differs(a.run, b.run);
+  write_output(o.output, o.csv
+                             ? diff_csv(diff)
+                             : diff_table(a.run, b.run, diff, o.most) + schedule_text(a, b, pairs));
+  return judge(guards, diff);
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Compares two reports of fuseflow-sim or fuseflow-estimate, or two programs by their "
+      "estimates:\n  fuseflow-diff before.csv after.csv --fail-above 5%",
+      "fuseflow-diff");
+  fuseflow::DiffOptions options;
+  fuseflow::add_options(app, options);
+  fuseflow::register_onnx_sources();
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::diff_main(options); });
+}

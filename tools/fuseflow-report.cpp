@@ -1,0 +1,93 @@
+// fuseflow-report: one page, and a table on the terminal, of what was run.
+#include <fmt/format.h>
+
+#include "import/import.h"
+#include "ir/data_facts.h"
+#include "ir/files.h"
+#include "machine_options.h"
+#include "report/dot_layout.h"
+#include "report/page.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+struct ReportOptions {
+  std::vector<std::string> runs;
+  std::string program, nodes, streams, search, html;
+  MachineOptions machine;
+  const CLI::Option* machine_given = nullptr;
+};
+
+void add_options(CLI::App& app, ReportOptions& o) {
+  app.add_option(
+         "runs", o.runs,
+         "Reports of fuseflow-sim or fuseflow-estimate; the first is the baseline, the last "
+         "is looked at closely")
+      ->option_text("A.csv [B.csv ...]")
+      ->required();
+  const auto file = [&](const char* name, std::string& to, const char* text) {
+    app.add_option(name, to, text)->option_text("FILE");
+  };
+  file("--program", o.program, "The program of the last run: layers, statements, graphs");
+  file("--nodes", o.nodes, "Nodes of the last run (fuseflow-sim --nodes)");
+  file("--streams", o.streams, "Streams of the last run (fuseflow-sim --streams)");
+  file("--search", o.search, "What a search tried (CSV of fuseflow-explore)");
+  file("--html", o.html, "Write the page to FILE");
+  add_machine_options(app, o.machine, "For roofs and depths:");
+  o.machine_given = app.get_option("--machine");
+}
+
+/// The machine of the last run by its name, where that is a preset or was given.
+std::optional<Machine> machine_of(const ReportOptions& o, const std::string& name) {
+  if (o.machine_given->count() > 0) return o.machine.load();
+  for (const MachinePreset& preset : machine_presets()) {
+    if (preset.name == name) return load_machine(name, o.machine.settings);
+  }
+  return std::nullopt;
+}
+
+PageInput read_input(const ReportOptions& o) {
+  PageInput input;
+  for (const std::string& file : o.runs) input.runs.push_back(parse_run_table(read_source(file)));
+  if (!o.program.empty()) {
+    input.program = read_program(o.program);
+    find_data_facts(*input.program);  // as the simulator does before it lowers
+  }
+  if (!o.nodes.empty()) input.nodes = parse_node_table(read_source(o.nodes));
+  if (!o.streams.empty()) input.streams = parse_stream_table(read_source(o.streams));
+  if (!o.search.empty()) input.search = parse_search_table(read_source(o.search));
+  input.machine = machine_of(o, input.runs.back().machine);
+  input.version = FUSEFLOW_VERSION;
+  return input;
+}
+
+ExitCode report_main(const ReportOptions& o) {
+  PageInput input = read_input(o);
+  bool laid_out = true;
+  input.layout = [&](const std::string& text) {
+    const std::string svg = svg_by_graphviz(text);
+    laid_out = laid_out && !svg.empty();
+    return svg;
+  };
+  if (!o.html.empty()) write_output(o.html, report_page(input));
+  if (!laid_out) {
+    report(Severity::warning, "graphs are not drawn: `dot` failed, or Graphviz is not installed");
+  }
+  if (o.html != "-") write_output("-", report_text(input));
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Makes one page of what was run, and prints a short table:\n"
+      "  fuseflow-report none.csv full.csv --program full.ff --nodes nodes.csv --html report.html",
+      "fuseflow-report");
+  fuseflow::ReportOptions options;
+  fuseflow::add_options(app, options);
+  fuseflow::register_onnx_sources();
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::report_main(options); });
+}
