@@ -47,6 +47,7 @@ function(fuseflow_tool name)
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   fuseflow_build_quickly(fuseflow-${name})
   add_dependencies(tools fuseflow-${name})
+  set_property(GLOBAL APPEND PROPERTY FUSEFLOW_TOOLS fuseflow-${name})
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 

@@ -1,0 +1,50 @@
+# What `cmake --install` and `cpack -G DEB` put where. Man pages are made from the tools' own --help.
+
+set(FUSEFLOW_DOC_DIR ${CMAKE_INSTALL_DATADIR}/doc/fuseflow)
+
+install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseflow FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY ir-spec DESTINATION ${FUSEFLOW_DOC_DIR})
+install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${FUSEFLOW_DOC_DIR})
+install(FILES LICENSE DESTINATION ${FUSEFLOW_DOC_DIR} RENAME copyright)
+# The demo's model, graph and PyTorch's own result.
+install(FILES testdata/karate.adj.mtx testdata/models/gcn_karate.onnx
+              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/demo_run
+        DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+install(FILES packaging/fuseflow.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME fuseflow)
+install(FILES packaging/_fuseflow DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+
+# One page a tool where help2man is installed (scripts/package installs it).
+find_program(HELP2MAN help2man)
+if(HELP2MAN)
+  get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
+  set(pages)
+  foreach(tool IN LISTS tools)
+    set(page ${CMAKE_BINARY_DIR}/man/${tool}.1)
+    add_custom_command(
+      OUTPUT ${page}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+      COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${HELP2MAN} --no-info --no-discard-stderr
+              --source "fuseflow ${PROJECT_VERSION}" --output ${page} $<TARGET_FILE:${tool}>
+      DEPENDS ${tool}
+      COMMENT "Man page of ${tool}")
+    list(APPEND pages ${page})
+  endforeach()
+  add_custom_target(man DEPENDS ${pages})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME fuseflow)
+set(CPACK_PACKAGE_VENDOR "fuseflow")
+set(CPACK_PACKAGE_CONTACT "The fuseflow maintainers <maintainers@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
+    "Compiler and cycle-accurate simulator for sparse machine learning on dataflow machines")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)
+set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_BINARY_DIR}/packages)
+include(CPack)
