@@ -160,7 +160,9 @@ constexpr std::array<KindInfo, 10> kKinds = {{
     {InputKind::trace, "JSON, such as a trace", "ui.perfetto.dev shows traces"},
     {InputKind::drawing, "a drawing of fuseflow-dot", "`dot -Tsvg` takes it"},
     {InputKind::pytorch, "a PyTorch file", "export the model with torch.onnx.export first"},
-    {InputKind::archive, "a compressed file or an archive", "unpack it first"},
+    {InputKind::archive, "a compressed file or an archive",
+     "unpack it first, or bind it as data where it is .mtx.gz or .npz (fuseflow-import --bind, "
+     "file(..))"},
     {InputKind::binary, "binary data of no known kind", ""},
 }};
 
