@@ -1,5 +1,7 @@
 #include "report/node_table.h"
 
+#include <algorithm>
+
 #include "report/csv_table.h"
 
 namespace fuseflow {
@@ -35,6 +37,15 @@ std::vector<StreamRow> parse_stream_table(const SourceText& source) {
     rows[i] = {csv.text(i, "region"), csv.text(i, "stream"), csv.required(i, "tokens"),
                csv.required(i, "peak_tokens")};
   }
+  return rows;
+}
+
+std::vector<const NodeRow*> busiest_nodes(const std::vector<NodeRow>& nodes, size_t most) {
+  std::vector<const NodeRow*> rows;
+  for (const NodeRow& row : nodes) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const NodeRow* a, const NodeRow* b) { return a->busy > b->busy; });
+  rows.resize(std::min(rows.size(), most));
   return rows;
 }
 

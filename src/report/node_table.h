@@ -29,4 +29,7 @@ struct StreamRow {
 std::vector<NodeRow> parse_node_table(const SourceText& source);
 std::vector<StreamRow> parse_stream_table(const SourceText& source);
 
+/// At most `most` nodes, those that were in a step for the most cycles first.
+std::vector<const NodeRow*> busiest_nodes(const std::vector<NodeRow>& nodes, size_t most);
+
 }  // namespace fuseflow

@@ -39,11 +39,7 @@ void require_consistent(const PageInput& input) {
 }
 
 std::string critical_nodes_text(const PageInput& input) {
-  std::vector<const NodeRow*> rows;
-  for (const NodeRow& row : input.nodes) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const NodeRow* a, const NodeRow* b) { return a->busy > b->busy; });
-  rows.resize(std::min(rows.size(), kMostRows));
+  const std::vector<const NodeRow*> rows = busiest_nodes(input.nodes, kMostRows);
   TextTable table({"node", "busy", "starved", "blocked"});
   for (const NodeRow* row : rows) {
     table.add({fmt::format("@{} {} {} {}", row->region, row->number, row->kind, row->tensor),
@@ -62,8 +58,8 @@ std::string report_page(const PageInput& input) {
   return html_page(fmt::format("{} on {}", run.program, run.machine),
                    runs_section(input) + regions_section(input) + layers_section(input, origins) +
                        roofline_section(input) + nodes_section(input, origins) +
-                       streams_section(input) + graph_section(input, origins) +
-                       search_section(input) + inputs_section(input));
+                       streams_section(input) + graph_section(input) + search_section(input) +
+                       inputs_section(input));
 }
 
 std::string report_text(const PageInput& input) {

@@ -19,7 +19,7 @@ std::string layers_section(const PageInput& input, const Origins& origins);
 std::string roofline_section(const PageInput& input);
 std::string nodes_section(const PageInput& input, const Origins& origins);
 std::string streams_section(const PageInput& input);
-std::string graph_section(const PageInput& input, const Origins& origins);
+std::string graph_section(const PageInput& input);
 std::string search_section(const PageInput& input);
 
 }  // namespace fuseflow

@@ -157,11 +157,7 @@ std::string nodes_section(const PageInput& input, const Origins& origins) {
   if (input.nodes.empty()) return "";
   const RegionCycles cycles = cycles_by_region(input);
   const std::map<std::string, size_t> regions = numbers_of_regions(input);
-  std::vector<const NodeRow*> rows;
-  for (const NodeRow& row : input.nodes) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const NodeRow* a, const NodeRow* b) { return a->busy > b->busy; });
-  rows.resize(std::min(rows.size(), kMostNodes));
+  const std::vector<const NodeRow*> rows = busiest_nodes(input.nodes, kMostNodes);
   std::vector<Bar> bars;
   std::vector<std::vector<std::string>> table;
   double most = 1;
@@ -214,7 +210,7 @@ std::string streams_section(const PageInput& input) {
                       bar_chart(bars, full));
 }
 
-std::string graph_section(const PageInput& input, const Origins& /*origins*/) {
+std::string graph_section(const PageInput& input) {
   if (!input.program || input.nodes.empty() || !input.layout) return "";
   const RegionCycles cycles = cycles_by_region(input);
   std::string body;
