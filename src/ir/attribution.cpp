@@ -1,6 +1,7 @@
 #include "ir/attribution.h"
 
 #include <algorithm>
+#include <set>
 
 namespace fuseflow {
 namespace {
@@ -52,6 +53,19 @@ size_t shared_prefix(const std::vector<ModulePath>& paths) {
     shared = common;
   }
   return shared;
+}
+
+/// Makes layers one part of the path longer, where there is one.
+void deepen(const std::vector<ModulePath>& paths, std::vector<std::string>& layers) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    std::string reached;
+    for (const std::string& part : paths[i]) {
+      const bool next = reached == layers[i];
+      reached += (reached.empty() ? "" : "/") + part;
+      if (next) layers[i] = reached;
+      if (next) break;
+    }
+  }
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ Attribution::Attribution(const Program& program) : program_(program) {
     }
   }
   std::vector<std::string> layers = layer_names(paths);
+  if (std::set<std::string>(layers.begin(), layers.end()).size() == 1) deepen(paths, layers);
   for (size_t i = 0; i < results.size(); ++i) layers_[results[i]] = std::move(layers[i]);
 }
 

@@ -9,10 +9,11 @@ namespace fuseflow {
 
 namespace {
 
-/// The module path of a kernel: that of its statements, else that of the weights they use.
+/// The module path of a kernel: that of its results, else that of the weights it uses. The nodes
+/// that statements come from do not count, so that programs with and without them are fused alike.
 ModulePath kernel_path(const Program& program, const Region& region) {
   for (const Statement& s : region.statements) {
-    ModulePath path = module_path(program, s);
+    ModulePath path = module_path(program.tensors[static_cast<size_t>(s.result)].name);
     if (!path.empty()) return path;
   }
   for (const Statement& s : region.statements) {

@@ -43,6 +43,13 @@ std::string text_at(double x, double y, const char* anchor, const std::string& t
                      x, y, anchor, kind, html_text(text));
 }
 
+/// For axes: `3.1M`, `250k`, `12`.
+std::string short_number(double value) {
+  if (value >= 1e9) return fmt::format("{:.3g}G", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
+  return value >= 1e4 ? fmt::format("{:.3g}k", value / 1e3) : fmt::format("{:.0f}", value);
+}
+
 /// A logarithmic axis that covers values, from a power of ten to a power of ten.
 struct LogAxis {
   double low = 0, high = 1;  ///< exponents
@@ -129,9 +136,15 @@ std::string roofline_chart(const Roofline& roofline) {
   for (const PlotPoint& point : roofline.points) {
     x.cover(point.x);
     y.cover(point.y);
-    if (roofline.bytes_per_cycle > 0) y.cover(point.x * roofline.bytes_per_cycle);
+    if (roofline.bytes_per_cycle > 0 && roofline.flops_per_cycle <= 0) {
+      y.cover(point.x * roofline.bytes_per_cycle);
+    }
   }
-  if (roofline.flops_per_cycle > 0) y.cover(roofline.flops_per_cycle);
+  if (roofline.flops_per_cycle > 0) {
+    y.cover(roofline.flops_per_cycle);
+    // The roofs meet in sight.
+    if (roofline.bytes_per_cycle > 0) x.cover(roofline.flops_per_cycle / roofline.bytes_per_cycle);
+  }
   const auto place = [&](double px, double py) {
     return std::pair(kLeft + kWidth * x.share(px), kTop + kHeight * (1 - y.share(py)));
   };
@@ -166,30 +179,34 @@ std::string roofline_chart(const Roofline& roofline) {
   return svg(kLeft + kWidth + 180, kTop + kHeight + 44, out);
 }
 
-std::string step_chart(const std::vector<PlotPoint>& points, const std::string& x_label,
-                       const std::string& y_label) {
-  if (points.empty()) return "";
-  double most_x = 1, most_y = 1;
-  for (const PlotPoint& point : points) {
-    most_x = std::max(most_x, point.x);
-    most_y = std::max(most_y, point.y);
+std::string step_chart(const StepChart& chart) {
+  if (chart.points.empty()) return "";
+  double most_x = std::max(1.0, chart.end);
+  double most_y = 1;
+  for (const PlotPoint& point : chart.points) most_x = std::max(most_x, point.x);
+  for (const auto* points : {&chart.points, &chart.levels}) {
+    for (const PlotPoint& point : *points) most_y = std::max(most_y, 1.05 * point.y);
   }
   const auto px = [&](double x) { return kLeft + kWidth * x / most_x; };
   const auto py = [&](double y) { return kTop + kHeight * (1 - y / most_y); };
-  std::string out = axes(x_label, y_label);
+  std::string out = axes(chart.x_label, chart.y_label);
   for (const double share : {0.0, 0.5, 1.0}) {
     out += text_at(px(most_x * share), kTop + kHeight + 18, "middle",
                    grouped_number(std::round(most_x * share)), "soft");
-    out += text_at(kLeft - 6, py(most_y * share) + 4, "end",
-                   grouped_number(std::round(most_y * share)), "soft");
+    out += text_at(kLeft - 6, py(most_y * share) + 4, "end", short_number(most_y * share), "soft");
   }
-  std::string path = fmt::format("M{:.1f} {:.1f}", px(points[0].x), py(points[0].y));
-  for (size_t i = 1; i < points.size(); ++i) {
-    path += fmt::format("H{:.1f}V{:.1f}", px(points[i].x), py(points[i].y));
+  for (const PlotPoint& level : chart.levels) {
+    out += fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, py(level.y),
+                       kLeft + kWidth);
+    out += text_at(kLeft + kWidth + 6, py(level.y) + 4, "start", level.label, "soft");
+  }
+  std::string path = fmt::format("M{:.1f} {:.1f}", px(chart.points[0].x), py(chart.points[0].y));
+  for (size_t i = 1; i < chart.points.size(); ++i) {
+    path += fmt::format("H{:.1f}V{:.1f}", px(chart.points[i].x), py(chart.points[i].y));
   }
   out += fmt::format("<path class=\"line\" d=\"{}H{:.1f}\"/>\n", path, kLeft + kWidth);
-  for (const PlotPoint& point : points) out += point_at(px(point.x), py(point.y), point);
-  return svg(kLeft + kWidth + 60, kTop + kHeight + 44, out);
+  for (const PlotPoint& point : chart.points) out += point_at(px(point.x), py(point.y), point);
+  return svg(kLeft + kWidth + 180, kTop + kHeight + 44, out);
 }
 
 }  // namespace fuseflow

@@ -41,8 +41,14 @@ struct Roofline {
 };
 std::string roofline_chart(const Roofline& roofline);
 
-/// Steps downwards: y stays until the next x. `y` starts at 0.
-std::string step_chart(const std::vector<PlotPoint>& points, const std::string& x_label,
-                       const std::string& y_label);
+/// Steps downwards: y stays until the next x, in the end up to `end` at least. Both axes start at
+/// 0.
+struct StepChart {
+  std::vector<PlotPoint> points;
+  std::vector<PlotPoint> levels;  ///< lines across at `y`, with their labels
+  double end = 0;
+  std::string x_label, y_label;
+};
+std::string step_chart(const StepChart& chart);
 
 }  // namespace fuseflow

@@ -33,7 +33,7 @@ p { max-width: 46rem; color: var(--soft); margin: .2rem 0 .8rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { white-space: nowrap; } td.text, th.text { text-align: left; }
-td.text { overflow-wrap: anywhere; min-width: 5rem; }
+td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-width: 3rem; }
 .chart text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 .chart .soft { fill: var(--soft); } .chart .grid { stroke: var(--grid); fill: none; }
 .chart .line { stroke: var(--busy); fill: none; stroke-width: 1.5; }
@@ -42,7 +42,7 @@ td.text { overflow-wrap: anywhere; min-width: 5rem; }
 .other { fill: var(--other); }
 .scale span { color: #1c2430; padding: .1rem .5rem; border: 1px solid var(--grid); }
 .scroll { overflow-x: auto; } .graph { background: #ffffff; padding: .5rem; border: 1px solid var(--grid); }
-.graph svg { max-width: 100%; height: auto; min-width: min(45rem, 100%); }
+.graph svg { max-width: 100%; height: auto; min-width: var(--least); }
 @media print { body { max-width: none; margin: 0; } section { break-inside: avoid-page; } }
 )css";
 

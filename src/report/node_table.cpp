@@ -15,6 +15,7 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
     row.region = csv.text(i, "region");
     row.number = static_cast<int64_t>(csv.required(i, "node"));
     row.kind = csv.text(i, "kind");
+    row.function = csv.text(i, "function");
     row.tensor = csv.text(i, "tensor");
     row.outputs = csv.text(i, "outputs");
     row.statement = csv.text(i, "statement");

@@ -13,6 +13,7 @@ struct NodeRow {
   std::string region;
   int64_t number = 0;  ///< in the region's graph
   std::string kind;
+  std::string function;          ///< operator or reduction; empty: none
   std::string tensor;            ///< `tensor.level` that it reads or writes; empty: none
   std::string outputs;           ///< names of its streams
   std::string statement, layer;  ///< what it was lowered from; empty where the file does not say

@@ -44,6 +44,11 @@ void add_csv_rows(std::string& out, const std::string& a, const std::string& b,
   }
 }
 
+std::string layers_text(const std::vector<std::string>& layers) {
+  if (layers.empty()) return "";
+  return layers[0].empty() ? "(none)" : fmt::format("{}", fmt::join(layers, " "));
+}
+
 }  // namespace
 
 std::optional<double> Change::ratio() const {
@@ -79,7 +84,7 @@ std::string diff_csv(const RunDiff& diff) {
     for (const PairChanges& one : *pairs) {
       add_csv_rows(out, fmt::format("{}", fmt::join(one.pair.a, " ")),
                    fmt::format("{}", fmt::join(one.pair.b, " ")), one.changes,
-                   fmt::format("{}", fmt::join(one.pair.layers, " ")));
+                   layers_text(one.pair.layers));
     }
   }
   add_csv_rows(out, "total", "total", diff.total, "");

@@ -37,7 +37,7 @@ double cycles_moved(const PairChanges& one) {
 
 /// `blocks.0`, `conv1 + conv2`, `blocks.0 .. blocks.11 (12)`.
 std::string layers_text(const std::vector<std::string>& layers) {
-  if (layers[0].empty()) return "(no layer)";
+  if (layers[0].empty()) return "(none)";
   if (layers.size() > 3) {
     return fmt::format("{} .. {} ({})", layers.front(), layers.back(), layers.size());
   }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostNodes = 25;
 constexpr size_t kMostStreams = 20;
-constexpr size_t kMostDrawn = 250;    ///< groups; more is no picture
+constexpr size_t kMostDrawn = 500;    ///< groups; more is no picture
 constexpr size_t kMostPictures = 12;  ///< regions
 
 using RegionCycles = std::map<std::string, double>;
@@ -31,7 +31,11 @@ RegionCycles cycles_by_region(const PageInput& input) {
 }
 
 std::string node_label(const NodeRow& row) {
-  return fmt::format("{} {}{}", row.number, row.kind, row.tensor.empty() ? "" : " " + row.tensor);
+  std::string text = fmt::format("{} {}", row.number, row.kind);
+  for (const std::string& part : {row.function, row.tensor}) {
+    if (!part.empty()) text += " " + part;
+  }
+  return text;
 }
 
 std::string percent(double part, double all) {
@@ -58,7 +62,7 @@ std::string busy_bars(const std::map<std::string, double>& sums, double all) {
   sorted.resize(std::min(sorted.size(), kMostNodes));
   std::vector<Bar> bars;
   for (const auto& [name, busy] : sorted) {
-    const std::string label = name.empty() ? "(not known)" : name;
+    const std::string label = name.empty() ? "(none)" : name;
     const std::string value = grouped_number(busy) + " (" + percent(busy, all) + ")";
     bars.push_back({label, label + ": " + value, {{"busy", busy}}, value});
   }
@@ -93,6 +97,14 @@ std::string busy_scale() {
   return out + "</p>\n";
 }
 
+/// A picture is made as narrow as the page, but never so small that it cannot be read.
+std::string least_width(const std::string& svg) {
+  constexpr double kReadable = 0.7;
+  const size_t at = svg.find("width=\"");
+  const double points = at == std::string::npos ? 0 : std::atof(svg.c_str() + at + 7);
+  return fmt::format(" style=\"--least:{:.0f}pt\"", kReadable * points);
+}
+
 std::string region_picture(const PageInput& input, size_t r, double cycles) {
   const Region& region = input.program->regions[r];
   if (!region.graph) return "";
@@ -116,8 +128,8 @@ std::string region_picture(const PageInput& input, size_t r, double cycles) {
   };
   const std::string picture = input.layout(print_dot(*input.program, options));
   if (picture.empty()) return "";
-  return fmt::format("<h3>@{}</h3>\n<div class=\"scroll graph\">{}</div>\n", html_text(region.name),
-                     picture);
+  return fmt::format("<h3>@{}</h3>\n<div class=\"scroll graph\"{}>{}</div>\n",
+                     html_text(region.name), least_width(picture), picture);
 }
 
 }  // namespace
@@ -217,30 +229,43 @@ double depth_of(const PageInput& input, const StreamRow& row) {
 
 std::string streams_section(const PageInput& input) {
   if (input.streams.empty()) return "";
-  std::vector<const StreamRow*> rows;
-  for (const StreamRow& row : input.streams) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(), [](const StreamRow* a, const StreamRow* b) {
-    return a->peak_tokens > b->peak_tokens;
+  struct Fill {
+    const StreamRow* row = nullptr;
+    double depth = 0, share = 0;
+  };
+  std::vector<Fill> fills;
+  double most = 1;
+  for (const StreamRow& row : input.streams) {
+    const double depth = depth_of(input, row);
+    fills.push_back({&row, depth, depth > 0 ? row.peak_tokens / depth : 0});
+    most = std::max(most, row.peak_tokens);
+  }
+  std::stable_sort(fills.begin(), fills.end(), [](const Fill& a, const Fill& b) {
+    return std::pair(a.share, a.row->peak_tokens) > std::pair(b.share, b.row->peak_tokens);
   });
-  rows.resize(std::min(rows.size(), kMostStreams));
-  double full = 1;
-  for (const StreamRow* row : rows)
-    full = std::max({full, row->peak_tokens, depth_of(input, *row)});
+  const auto full =
+      std::count_if(fills.begin(), fills.end(), [](const Fill& f) { return f.share >= 1; });
+  fills.resize(std::min(fills.size(), kMostStreams));
+  const bool bounded = fills[0].depth > 0;
   std::vector<Bar> bars;
-  for (const StreamRow* row : rows) {
-    const double depth = depth_of(input, *row);
-    const bool filled = depth > 0 && row->peak_tokens >= depth;
-    const std::string of = depth > 0 ? " of " + grouped_number(depth) : "";
-    bars.push_back({"@" + row->region + " $" + row->stream,
-                    fmt::format("{} tokens in all", grouped_number(row->tokens)),
-                    {{filled ? "blocked" : "busy", row->peak_tokens}},
-                    grouped_number(row->peak_tokens) + of});
+  for (const Fill& fill : fills) {
+    const std::string of = fill.depth > 0 ? " of " + grouped_number(fill.depth) : "";
+    bars.push_back({"@" + fill.row->region + " $" + fill.row->stream,
+                    fmt::format("{} tokens in all", grouped_number(fill.row->tokens)),
+                    {{fill.share >= 1 ? "blocked" : "busy",
+                      bounded ? fill.share : fill.row->peak_tokens / most}},
+                    grouped_number(fill.row->peak_tokens) + of});
   }
   return html_section(
       "Streams",
-      "The most tokens that were in a stream at a time, of those that it has room "
-      "for; the most first. A stream that was full may have held up its producer.",
-      legend({{"busy", "room left"}, {"blocked", "was full"}}) + bar_chart(bars, full));
+      "The most tokens that were in a stream at a time" +
+          std::string(bounded ? ", of those that it has room for. A stream that was full may have "
+                                "held up its producer."
+                              : "; there is room for any number."),
+      (bounded ? fmt::format("<p>{} of {} streams were full at some time.</p>\n", full,
+                             input.streams.size())
+               : "") +
+          bar_chart(bars, 1));
 }
 
 std::string graph_section(const PageInput& input) {

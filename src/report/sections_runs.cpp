@@ -245,43 +245,64 @@ std::string roofline_section(const PageInput& input) {
       roofline_chart(roofline));
 }
 
+namespace {
+
+/// The best program by what was simulated up to each point, in the order of their numbers.
+StepChart search_curve(const SearchTable& search) {
+  StepChart chart{{}, {}, 0, "simulated points, by number", "cycles of the best program"};
+  int64_t kernels = 0;
+  for (const SearchPoint& point : search.points) kernels = std::max(kernels, point.last_kernel + 1);
+  std::map<std::pair<int64_t, int64_t>, double> known;
+  for (const SearchPoint& point : search.points) {
+    if (point.status != "simulated") continue;
+    ++chart.end;
+    const auto [place, added] =
+        known.emplace(std::pair(point.first_kernel, point.last_kernel), point.cycles);
+    if (!added && place->second <= point.cycles) continue;
+    place->second = point.cycles;
+    const double best = best_program(known, kernels);
+    if (best < HUGE_VAL && (chart.points.empty() || best < chart.points.back().y)) {
+      chart.points.push_back(
+          {chart.end, best, "", point.region + ": " + grouped_number(best) + " cycles"});
+    }
+  }
+  const auto unfused = search.totals.find("unfused");
+  if (unfused != search.totals.end()) chart.levels.push_back({0, unfused->second, "unfused", ""});
+  return chart;
+}
+
+/// What a status of a point means to the search (ir-spec/csv.md).
+std::string meaning_of(const std::string& status) {
+  static const std::map<std::string, std::string> meanings = {
+      {"simulated", "run to its end"},
+      {"cut", "run until it was slower than what it had to beat"},
+      {"pruned", "not run: its lower bound is no better than what was known"},
+      {"same", "not run: another point has the same graph"},
+      {"refused", "not run: it cannot be lowered, or does not fit the machine"},
+      {"failed", "the run did not finish"},
+      {"elsewhere", "another shard's"},
+      {"unvisited", "not run: out of time"}};
+  const auto found = meanings.find(status);
+  return found == meanings.end() ? "" : found->second;
+}
+
+}  // namespace
+
 std::string search_section(const PageInput& input) {
   if (!input.search) return "";
   const SearchTable& search = *input.search;
   std::vector<std::vector<std::string>> totals;
   for (const auto& [name, cycles] : search.totals) totals.push_back({name, grouped_number(cycles)});
   std::vector<std::vector<std::string>> statuses;
-  for (const auto& [name, count] : search.statuses)
-    statuses.push_back({name, std::to_string(count)});
-
-  int64_t kernels = 0;
-  for (const SearchPoint& point : search.points) kernels = std::max(kernels, point.last_kernel + 1);
-  std::map<std::pair<int64_t, int64_t>, double> known;
-  std::vector<PlotPoint> curve;
-  double simulated = 0;
-  for (const SearchPoint& point : search.points) {
-    if (point.status != "simulated") continue;
-    ++simulated;
-    const auto [place, added] =
-        known.emplace(std::pair(point.first_kernel, point.last_kernel), point.cycles);
-    if (!added && place->second <= point.cycles) continue;
-    place->second = point.cycles;
-    const double best = best_program(known, kernels);
-    if (best < HUGE_VAL && (curve.empty() || best < curve.back().y)) {
-      curve.push_back({simulated, best, "", point.region + ": " + grouped_number(best)});
-    }
+  for (const auto& [name, count] : search.statuses) {
+    statuses.push_back({name, meaning_of(name), std::to_string(count)});
   }
-  const std::string body =
-      html_table({"program of the search", "cycles"}, totals) +
-      step_chart(curve, "simulated points, by number", "cycles of the best program") +
-      html_table({"what became of the points", "number"}, statuses);
   return html_section(
       "Search",
       "The best program that can be put together from the points simulated so far, in the order of "
-      "their numbers (without reconfiguration between regions). Pruned points could not have won "
-      "by "
-      "their lower bound.",
-      body);
+      "their numbers (without reconfiguration between regions).",
+      html_table({"program of the search", "cycles"}, totals) + step_chart(search_curve(search)) +
+          html_table({"points", "what became of them", "number"}, statuses, 2));
 }
 
 }  // namespace fuseflow

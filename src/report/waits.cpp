@@ -60,11 +60,13 @@ std::optional<size_t> Waits::busiest_reached(const Neighbours& next, size_t from
 std::optional<size_t> Waits::of(size_t node) const {
   if (!rows_.contains(node) || node >= producers_.size() || works(node)) return std::nullopt;
   size_t at = node;
+  std::set<size_t> seen{node};
   while (!works(at)) {
     const NodeRow& row = *rows_.at(at);
     const std::optional<size_t> next =
         busiest_reached(row.blocked > row.starved ? consumers_ : producers_, at);
-    if (!next || rows_.at(*next)->busy <= row.busy) break;  // nothing on the way is busier
+    const bool less = next && rows_.at(*next)->busy < row.busy;
+    if (!next || less || !seen.insert(*next).second) break;
     at = *next;
   }
   return at == node ? std::nullopt : std::optional(at);

@@ -22,7 +22,7 @@ class Waits {
 
   /// Of all nodes that the tokens of a mostly starved node come from, or that a mostly blocked one
   /// has to be taken from, the busiest; and so on from there, until a node that works for at least
-  /// half of the time. Nothing where the node does so itself, or where nothing is busier.
+  /// half of the time. Nothing where the node does so itself, or where all on the way do less.
   std::optional<size_t> of(size_t node) const;
 
  private:

@@ -127,7 +127,7 @@ def check_search(page, folder):
     counted = {}
     for row in points:
         counted[row["status"]] = counted.get(row["status"], 0) + 1
-    shown = {row["what became of the points"]: number(row["number"]) for row in page.table("what became of the points")}
+    shown = {row["points"]: number(row["number"]) for row in page.table("points", "number")}
     same("points", shown, counted)
     same("totals", {row["program of the search"]: number(row["cycles"]) for row in page.table("program of the search")}, totals)
 
