@@ -27,13 +27,13 @@ constexpr const char* kStyle = R"css(
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #9aa6b5; --paper: #14181d;
   --grid: #343c46; --busy: #63a4e0; --starved: #e0b868; --blocked: #e07c7c; --other: #76818f; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
+  max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem; }
 p { max-width: 46rem; color: var(--soft); margin: .2rem 0 .8rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .87rem; }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { white-space: nowrap; } td.text, th.text { text-align: left; }
-td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-width: 3rem; }
+td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-width: 4.5rem; }
 .chart text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 .chart .soft { fill: var(--soft); } .chart .grid { stroke: var(--grid); fill: none; }
 .chart .line { stroke: var(--busy); fill: none; stroke-width: 1.5; }
@@ -73,13 +73,27 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
+namespace {
+
+/// Names of a model may break behind their separators.
+std::string breakable(const std::string& html) {
+  std::string out;
+  for (const char c : html) {
+    out += c;
+    if (c == '/' || c == '_') out += "<wbr>";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string html_table(const std::vector<std::string>& header,
                        const std::vector<std::vector<std::string>>& rows, size_t left) {
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
     std::string out = "<tr>";
     for (size_t i = 0; i < cells.size(); ++i) {
       out += fmt::format("<{0}{1}>{2}</{0}>", tag, i < left ? " class=\"text\"" : "",
-                         html_text(cells[i]));
+                         i < left ? breakable(html_text(cells[i])) : html_text(cells[i]));
     }
     return out + "</tr>\n";
   };

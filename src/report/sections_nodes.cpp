@@ -17,7 +17,8 @@
 namespace fuseflow {
 namespace {
 
-constexpr size_t kMostNodes = 25;
+constexpr size_t kMostBars = 25;
+constexpr size_t kMostNodes = 15;
 constexpr size_t kMostStreams = 20;
 constexpr size_t kMostDrawn = 500;    ///< groups; more is no picture
 constexpr size_t kMostPictures = 12;  ///< regions
@@ -59,7 +60,7 @@ std::string busy_bars(const std::map<std::string, double>& sums, double all) {
   std::vector<std::pair<std::string, double>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  sorted.resize(std::min(sorted.size(), kMostNodes));
+  sorted.resize(std::min(sorted.size(), kMostBars));
   std::vector<Bar> bars;
   for (const auto& [name, busy] : sorted) {
     const std::string label = name.empty() ? "(none)" : name;

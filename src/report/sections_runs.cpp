@@ -232,16 +232,19 @@ std::string roofline_section(const PageInput& input) {
   for (const RunRow& row : run.regions) {
     add_point(row, row.region, run.regions.size() <= kMostLabelled, "busy", roofline.points);
   }
-  const std::string roof = roofline.bytes_per_cycle > 0
-                               ? "The line is what the memory of the machine can supply."
-                               : "There is no memory roof: memory takes no time on this machine, "
-                                 "or the machine is not known "
-                                 "(--machine).";
+  std::string roofs =
+      roofline.bytes_per_cycle > 0
+          ? "The sloping line is what the memory of the machine can supply."
+          : "There is no memory roof: memory takes no time on this machine, or the machine is not "
+            "known (--machine).";
+  if (roofline.flops_per_cycle > 0) {
+    roofs += " The level line is what the graph would do if all its nodes were always busy.";
+  }
   return html_section(
       "Roofline",
       "Each blue point is a region of the last run: work per byte of memory, and work per cycle; "
       "each grey one another run as a whole. " +
-          roof,
+          roofs,
       roofline_chart(roofline));
 }
 
