@@ -262,7 +262,7 @@ Machine load_machine(const std::string& name_or_file, const std::vector<std::str
   return machine;
 }
 
-std::string print_machine(const Machine& machine) {
+std::string print_machine(const Machine& machine, MachineText form) {
   Machine copy = machine;
   std::string text;
   std::string section;
@@ -272,8 +272,9 @@ std::string print_machine(const Machine& machine) {
     const char* lacking = has_part(machine, of) ? "" : "# ";
     if (of != section) text += fmt::format("\n{}[{}]\n", lacking, of);
     section = of;
-    text += fmt::format("{}{} = {}\n", lacking, key.name.substr(of.empty() ? 0 : dot + 1),
+    text += fmt::format("{}{} = {}", lacking, key.name.substr(of.empty() ? 0 : dot + 1),
                         value_text(key));
+    text += form == MachineText::explained ? fmt::format("  # {}\n", key.meaning) : "\n";
   }
   return text;
 }

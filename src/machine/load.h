@@ -21,9 +21,12 @@ Machine load_machine(const std::string& name_or_file,
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);
 
+/// explained: what each key means stands behind it, as a comment.
+enum class MachineText : uint8_t { plain, explained };
+
 /// Canonical TOML of every key; parse_machine(print_machine(m)) gives m. Sections of what the
 /// machine lacks are commented out, with their defaults.
-std::string print_machine(const Machine& machine);
+std::string print_machine(const Machine& machine, MachineText form = MachineText::plain);
 
 struct MachinePreset {
   std::string_view name;
