@@ -7,7 +7,7 @@
 #include <map>
 
 #include "import/importer.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 
 namespace fuseflow {
 

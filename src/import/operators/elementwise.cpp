@@ -6,7 +6,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -69,7 +69,8 @@ void divide(NodeImport& node) {
   const ElementType type = node.input(0).type;
   const bool constant =
       node.importer().is_constant(node.input(0)) && node.importer().is_constant(node.input(1));
-  if (HostTensor::is_integral(type) && !constant) {  // integers truncate; folding does so by itself
+  if (ConstantTensor::is_integral(type) &&
+      !constant) {  // integers truncate; folding does so by itself
     const int32_t negative = k.apply(Op::lt, {root, k.constant(0)});
     const int32_t up = k.apply(Op::ceil, {root});
     const int32_t down = k.apply(Op::floor, {root});
@@ -228,7 +229,7 @@ void trilu(NodeImport& node) {
     }
   }
   const View kept = derived_constant(
-      node, "kept", host_ints(std::move(mask), {rows, columns}, ElementType::boolean));
+      node, "kept", constant_ints(std::move(mask), {rows, columns}, ElementType::boolean));
   Kernel k = node.kernel();
   const int a = k.broadcast(kept, x.rank());
   const int b = k.broadcast(x, x.rank());
