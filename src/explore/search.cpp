@@ -415,6 +415,7 @@ class Search {
     }
     std::sort(keys.begin(), keys.end());
     std::vector<size_t> result;
+    result.reserve(keys.size());
     for (const auto& [later, estimate, i] : keys) result.push_back(i);
     return result;
   }
