@@ -295,7 +295,7 @@ class Builder {
       sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
       sum.part = static_cast<uint8_t>(k_of(core));
       sum.parts = static_cast<uint8_t>(shape_.k);
-      std::vector<int32_t> operands = find_kernels(core, sends);
+      std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
       sums.push_back(add(sum, {}, operands));
     }
@@ -307,7 +307,7 @@ class Builder {
       gathers.push_back(add(gather, {sums[static_cast<size_t>(core)]}));
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      finish_c(core, find_kernels(core, gathers), false);
+      finish_c(core, group_nodes(core, gathers), false);
     }
   }
 
@@ -320,7 +320,7 @@ class Builder {
     }
   }
 
-  std::vector<int32_t> find_kernels(int core, const std::vector<int32_t>& nodes) const {
+  std::vector<int32_t> group_nodes(int core, const std::vector<int32_t>& nodes) const {
     std::vector<int32_t> result;
     for (int ik = 0; ik < shape_.k; ++ik) {
       result.push_back(nodes[static_cast<size_t>(core_at(m_of(core), n_of(core), ik))]);
