@@ -288,6 +288,7 @@ View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
   const int32_t sum = k.reduce(Reduction::sum, reduced, picked);
   std::vector<int> labels;
   int next = 0;
+  labels.reserve(shape.size());
   for (const int64_t e : shape) labels.push_back(e > 1 ? next++ : -1);
   return helper(suffix, k.result(labels, sum, value.type));
 }

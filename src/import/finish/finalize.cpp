@@ -85,6 +85,7 @@ bool same_values(const ConstantTensor& a, const ConstantTensor& b) {
 
 std::vector<Extent> extents(const std::vector<int64_t>& shape) {
   std::vector<Extent> result;
+  result.reserve(shape.size());
   for (const int64_t e : shape) result.push_back({e, {}});
   return result;
 }
@@ -100,6 +101,7 @@ std::vector<Region> regions_of(const DraftProgram& draft, const Program& program
     region.name = base.empty() ? program.tensors[id].name : base;
   }
   std::vector<Region> regions;
+  regions.reserve(by_group.size());
   for (auto& [group, region] : by_group) regions.push_back(std::move(region));
   return regions;
 }

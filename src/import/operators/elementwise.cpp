@@ -24,10 +24,12 @@ struct Broadcast {
 Broadcast broadcast_inputs(const NodeImport& node, int count) {
   Broadcast b{node.kernel(), {}, {}};
   std::vector<std::vector<int64_t>> shapes;
+  shapes.reserve(count);
   for (int i = 0; i < count; ++i) shapes.push_back(node.input(i).shape());
   const std::vector<int64_t> shape = broadcast_shape(shapes, node.onnx().op);
   const auto rank = static_cast<int>(shape.size());
   std::vector<int> handles;
+  handles.reserve(count);
   for (int i = 0; i < count; ++i) handles.push_back(b.kernel.broadcast(node.input(i), rank));
   for (const int h : handles) b.operands.push_back(b.kernel.use(h));
   for (int d = 0; d < rank; ++d) b.labels.push_back(shape[static_cast<size_t>(d)] == 1 ? -1 : d);

@@ -163,6 +163,7 @@ void unsqueeze(NodeImport& node) {
   }
   std::vector<std::vector<IndexId>> dims;
   size_t at = 0;
+  dims.reserve(fresh.size());
   for (const bool f : fresh) dims.push_back(f ? std::vector<IndexId>{} : view.dims[at++]);
   view.dims = std::move(dims);
   node.output(0, std::move(view));

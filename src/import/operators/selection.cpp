@@ -492,6 +492,7 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool 
       node, "hit", constant_ints(std::move(hit), data.shape(), ElementType::boolean));
   std::vector<int> summed;
   std::vector<int> labels = all_labels(data.rank());
+  summed.reserve(updates.rank());
   for (int d = 0; d < updates.rank(); ++d) summed.push_back(kSource + d);
   labels.insert(labels.end(), summed.begin(), summed.end());
   scatter_product(node, data, updates, chosen, labels, summed, summed, scatter, all_zero(node, 0),

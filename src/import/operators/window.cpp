@@ -281,7 +281,7 @@ void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool e
   const int rank = x.rank();
   for (int d = 0; d < rank; ++d) {
     const int64_t low = pads[static_cast<size_t>(d)];
-    const int64_t high = pads[static_cast<size_t>(rank + d)];
+    const int64_t high = pads[static_cast<size_t>(rank) + static_cast<size_t>(d)];
     const int64_t n = x.extent(d);
     if (low < 0 || high < 0 || low > kMaxWindow || high > kMaxWindow)
       node.reject("a pad is out of range");
@@ -317,7 +317,8 @@ void pad(NodeImport& node) {
   }
   for (int d = 0; d < rank; ++d) {  // negative pads cut
     int64_t low = std::min<int64_t>(0, (*given)[static_cast<size_t>(d)]);
-    int64_t high = std::min<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    int64_t high =
+        std::min<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
       node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
                               high, x.extent(d), d));
@@ -328,7 +329,8 @@ void pad(NodeImport& node) {
   std::vector<int> padded;
   for (int d = 0; d < rank; ++d) {
     const int64_t low = std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]);
-    const int64_t high = std::max<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    const int64_t high =
+        std::max<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low > (int64_t{1} << 40) || high > (int64_t{1} << 40)) node.reject("a pad is too large");
     if (low == 0 && high == 0) continue;
     padded.push_back(d);

@@ -50,6 +50,7 @@ int Kernel::operand(const View& value, std::vector<int> labels) {
 
 int Kernel::broadcast(const View& value, int rank) {
   std::vector<int> labels;
+  labels.reserve(value.rank());
   for (int d = 0; d < value.rank(); ++d) labels.push_back(rank - value.rank() + d);
   return operand(value, std::move(labels));
 }

@@ -122,6 +122,7 @@ int64_t View::extent(int dim) const {
 
 std::vector<int64_t> View::shape() const {
   std::vector<int64_t> result;
+  result.reserve(rank());
   for (int d = 0; d < rank(); ++d) result.push_back(extent(d));
   return result;
 }
@@ -298,6 +299,7 @@ bool reshape(View& value, const std::vector<int64_t>& shape) {
 
 void transpose(View& value, const std::vector<int>& order) {
   std::vector<std::vector<IndexId>> dims;
+  dims.reserve(order.size());
   for (const int d : order) dims.push_back(value.dims[static_cast<size_t>(d)]);
   value.dims = std::move(dims);
 }
