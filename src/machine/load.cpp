@@ -73,6 +73,7 @@ const MachineKey* find_key(const std::vector<MachineKey>& keys, std::string_view
 
 std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(keys.size());
   for (const MachineKey& key : keys) names.push_back(key.name);
   const std::string nearest = nearest_name(name, names);
   return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
