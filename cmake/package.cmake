@@ -10,29 +10,34 @@ install(FILES LICENSE DESTINATION ${FUSEFLOW_DOC_DIR} RENAME copyright)
 install(FILES testdata/karate.adj.mtx testdata/models/gcn_karate.onnx
               testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/demo_run
         DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
+
+# bash loads the file that is called like the command.
 install(FILES packaging/fuseflow.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME fuseflow)
+foreach(tool IN LISTS tools)
+  if(NOT tool STREQUAL fuseflow)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)
+    file(CREATE_LINK fuseflow ${CMAKE_BINARY_DIR}/completions/${tool} SYMBOLIC)
+    install(FILES ${CMAKE_BINARY_DIR}/completions/${tool}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  endif()
+endforeach()
 install(FILES packaging/_fuseflow DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 
-# One page a tool where help2man is installed (scripts/package installs it).
-find_program(HELP2MAN help2man)
-if(HELP2MAN)
-  get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
-  set(pages)
-  foreach(tool IN LISTS tools)
-    set(page ${CMAKE_BINARY_DIR}/man/${tool}.1)
-    add_custom_command(
-      OUTPUT ${page}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
-      COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${HELP2MAN} --no-info --no-discard-stderr
-              --source "fuseflow ${PROJECT_VERSION}" --output ${page} $<TARGET_FILE:${tool}>
-      DEPENDS ${tool}
-      COMMENT "Man page of ${tool}")
-    list(APPEND pages ${page})
-  endforeach()
-  add_custom_target(man DEPENDS ${pages})
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
-endif()
+set(pages)
+foreach(tool IN LISTS tools)
+  set(page ${CMAKE_BINARY_DIR}/man/${tool}.1)
+  add_custom_command(
+    OUTPUT ${page}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+    COMMAND ${CMAKE_SOURCE_DIR}/packaging/man_page $<TARGET_FILE:${tool}> ${PROJECT_VERSION} > ${page}
+    DEPENDS ${tool} ${CMAKE_SOURCE_DIR}/packaging/man_page
+    COMMENT "Man page of ${tool}")
+  list(APPEND pages ${page})
+endforeach()
+add_custom_target(man ALL DEPENDS ${pages})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME fuseflow)
