@@ -3,13 +3,15 @@
 set(FUSEFLOW_DOC_DIR ${CMAKE_INSTALL_DATADIR}/doc/fuseflow)
 
 install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseflow FILES_MATCHING PATTERN "*.toml")
-install(DIRECTORY ir-spec DESTINATION ${FUSEFLOW_DOC_DIR})
+install(DIRECTORY ir-spec docs DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES LICENSE DESTINATION ${FUSEFLOW_DOC_DIR} RENAME copyright)
-# The demo's model, graph and PyTorch's own result.
+# The demo's model, graph and PyTorch's own result; what the tutorial's scripts make.
 install(FILES testdata/karate.adj.mtx testdata/models/gcn_karate.onnx
-              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/demo_run
+              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/explore.slurm
         DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+install(PROGRAMS scripts/demo_run DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+install(DIRECTORY testdata/tutorial DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
 get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
 
 # bash loads the file that is called like the command.
@@ -51,5 +53,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "make, python3-torch, python3-onnx")
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_BINARY_DIR}/packages)
 include(CPack)

@@ -6,8 +6,8 @@
     ```sh                  commands, run by bash -e in one folder for the whole text
     ```output              what the commands before print on both outputs; a line `...` stands for any lines
     ```LANGUAGE file=NAME  a file that the text shows
-    ```sh torch            commands that need PyTorch: run where /usr/bin/python3 has it. What they make is then
-                           replaced by what is in the examples, as other versions name values otherwise
+    ```sh torch=NAME       commands that need PyTorch: run where /usr/bin/python3 has it. What they make is then
+                           replaced by $EXAMPLES/tutorial/NAME, as other versions name values otherwise
     ```sh slurm            commands for a cluster: not run
 
 `--rebase` writes what the commands print into the text; look at the difference before committing it.
@@ -37,9 +37,9 @@ class Block:
     def text(self):
         return "".join(line + "\n" for line in self.lines)
 
-    @property
-    def file(self):
-        return next((word[5:] for word in self.words if word.startswith("file=")), None)
+    def value(self, key):
+        """Of a word KEY=VALUE behind the kind."""
+        return next((word[len(key) + 1:] for word in self.words if word.startswith(key + "=")), None)
 
 
 def read_blocks(lines):
@@ -90,7 +90,7 @@ class Tutorial:
             self.execute(block)
         else:
             print("not run, PyTorch is missing:", block.text.strip())
-        for made in sorted((self.options.examples / "tutorial").iterdir()):
+        for made in sorted((self.options.examples / "tutorial" / block.value("torch")).iterdir()):
             if self.has_torch and not (self.folder / made.name).exists():
                 self.fail(block, f"{made.name} was not made")
             shutil.copy(made, self.folder)
@@ -104,12 +104,12 @@ class Tutorial:
 
     def run(self, blocks):
         for block in blocks:
-            if block.file:
-                (self.folder / block.file).write_text(block.text, encoding="utf-8")
+            if block.value("file"):
+                (self.folder / block.value("file")).write_text(block.text, encoding="utf-8")
             elif block.kind == "output":
                 self.compare(block)
             elif block.kind == "sh" and "slurm" not in block.words:
-                (self.run_torch if "torch" in block.words else self.execute)(block)
+                (self.run_torch if block.value("torch") else self.execute)(block)
 
 
 def made_examples(root, folder):
