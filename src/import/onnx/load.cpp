@@ -12,8 +12,8 @@
 
 #include "import/onnx/model.h"
 #include "import/onnx/tensor_proto.h"
-#include "ir/input_kind.h"
 #include "support/error.h"
+#include "support/input_kind.h"
 #include "support/io.h"
 
 namespace fuseflow {
@@ -347,7 +347,7 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
 
 OnnxModel load_onnx(const std::string& path) {
   const MappedFile file(path);
-  return parse_onnx(file.bytes(), path);
+  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path);
 }
 
 }  // namespace fuseflow

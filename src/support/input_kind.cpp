@@ -1,4 +1,4 @@
-#include "ir/input_kind.h"
+#include "support/input_kind.h"
 
 #include <fmt/format.h>
 
@@ -203,6 +203,12 @@ std::string why_no_model(std::string_view bytes) {
   if (kind == InputKind::empty) return "the file is empty, expected an ONNX model";
   if (kind == InputKind::text) return "this is some text, expected an ONNX model";
   return message(kind, "an ONNX model");
+}
+
+std::string why_no_machine(std::string_view bytes) {
+  const InputKind kind = kind_of(bytes);
+  if (kind == InputKind::machine || kind == InputKind::text || kind == InputKind::empty) return {};
+  return message(kind, "a machine description (TOML; `fuseflow-sim --print-machine` prints one)");
 }
 
 }  // namespace fuseflow

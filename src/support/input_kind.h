@@ -33,4 +33,8 @@ std::string why_no_program(const SourceText& source);
 /// The same for bytes that are no ONNX model; empty if it can only be said that they are none.
 std::string why_no_model(std::string_view bytes);
 
+/// The same for bytes that are no TOML, so no machine description; empty if it can only be said
+/// where they are not.
+std::string why_no_machine(std::string_view bytes);
+
 }  // namespace fuseflow
