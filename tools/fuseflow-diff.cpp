@@ -174,7 +174,9 @@ ExitCode diff_main(const DiffOptions& o) {
   const bool by_statements = a.program && b.program;
   const std::vector<RegionPair> pairs =
       by_statements ? pair_by_statements(*a.program, *b.program) : pair_by_name(a.run, b.run);
-  const RunDiff diff = diff_runs(a.run, b.run, pairs);
+  const std::vector<RegionPair> layers =
+      by_statements ? pair_by_layers(*a.program, *b.program) : std::vector<RegionPair>{};
+  const RunDiff diff = diff_runs(a.run, b.run, pairs, layers);
   note_what_else_differs(a.run, b.run);
   write_output(o.output, o.csv
                              ? diff_csv(diff)

@@ -15,6 +15,8 @@ int run(int argc, char** argv) {
   add_filter_options(app, filter);
   app.add_flag("--statements", options.statements, "Draw statements also where there are graphs");
   app.add_flag("--labels", options.labels, "Name every stream");
+  app.add_flag("--expand", options.expand, "Draw every parallel copy (else one stands for all)");
+  app.add_flag("!--no-legend", options.legend, "Leave the legend out");
   return run_tool(argc, argv, app, [&] {
     write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   std::string model;
   std::string output = "-";
   std::string inspect;
+  std::string name;
   std::vector<std::string> binds;
   std::vector<std::string> formats;
   std::vector<std::string> dims;
@@ -66,6 +67,8 @@ int main(int argc, char** argv) {
   app.add_option("--dim", dims, "Extent of a symbolic dimension")
       ->option_text("NAME=N")
       ->allow_extra_args(false);
+  app.add_option("--name", name, "Name of the program (default: that of the model's graph)")
+      ->option_text("NAME");
   app.add_option("--inspect", inspect,
                  "Print operators, shapes and densities instead of the program")
       ->expected(0, 1)
@@ -89,6 +92,7 @@ int main(int argc, char** argv) {
     }
     fuseflow::Program program = fuseflow::import_onnx(model, options);
     require_file(model, program);
+    if (!name.empty()) program.name = name;
     fuseflow::verify(program);
     fuseflow::write_program(output, std::move(program));
     return ExitCode::ok;

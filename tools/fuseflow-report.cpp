@@ -4,6 +4,7 @@
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/files.h"
+#include "lower/lower.h"
 #include "machine_options.h"
 #include "report/dot_layout.h"
 #include "report/page.h"
@@ -52,7 +53,8 @@ PageInput read_input(const ReportOptions& o) {
   for (const std::string& file : o.runs) input.runs.push_back(parse_run_table(read_source(file)));
   if (!o.program.empty()) {
     input.program = read_program(o.program);
-    find_data_facts(*input.program);  // as the simulator does before it lowers
+    const DataRead read = find_data_facts(*input.program);  // as the simulator does
+    input.program = lower_program(std::move(*input.program));
   }
   if (!o.nodes.empty()) input.nodes = parse_node_table(read_source(o.nodes));
   if (!o.streams.empty()) input.streams = parse_stream_table(read_source(o.streams));

@@ -245,14 +245,16 @@ std::string estimate_csv(const Program& program, const Machine& machine,
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,bound_cycles,limit,lacks\n";
+      "max_abs_error,bound_cycles,limit,lacks,strategy,seconds\n";
   std::string_view all_lack;
   const auto row = [&](const RegionEstimate& e, std::string_view lacks) {
     text += fmt::format(
-        "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},,no,,{:.0f},{},{}\n",
+        "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},,no,,{:.0f},{},{},{},"
+        "{:.6g}\n",
         kCsvSchema, csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles,
         e.flops, e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes,
-        e.scratchpad_write_bytes, e.link_bytes, e.tokens, e.bound, csv_field(e.limit), lacks);
+        e.scratchpad_write_bytes, e.link_bytes, e.tokens, e.bound, csv_field(e.limit), lacks,
+        csv_field(program.strategy), machine.seconds_of(e.cycles));
   };
   for (size_t r = 0; r < estimate.regions.size(); ++r) {
     const std::string_view lacks = lacking_part(graph_of(program.regions[r]), machine);

@@ -172,6 +172,7 @@ class StatisticalCounter {
       const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
       double share = present_share(node.inputs[0].stream);
       if (kind == LevelKind::dense) {
+        if (node.inputs.size() < 2) return share;  // a constant subscript
         const auto loop = s_.info(s_.space_of(node.inputs[1].stream)).extent;
         return node.strides.empty() ? share * std::min(1.0, extent / static_cast<double>(loop))
                                     : share;

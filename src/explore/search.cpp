@@ -590,6 +590,7 @@ class Search {
       }
     }
     out_.program = assemble(starts, chosen);
+    out_.program->strategy = "explore";
   }
 
   Program assemble(const std::vector<size_t>& starts,

@@ -157,6 +157,9 @@ struct Node {
   /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
   /// its scratchpad, linked scratchpads and global memory
   std::array<int64_t, 4> held{};
+  /// The result of the statement that it was made for; -1: that of the region's only statement,
+  /// else not known. Says where it comes from; changes nothing.
+  TensorId statement = -1;
 };
 
 struct Graph {

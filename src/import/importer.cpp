@@ -24,6 +24,13 @@ std::string shown(const std::string& name) {
   return name.size() <= 80 ? name : name.substr(0, 77) + "...";
 }
 
+/// A node without a name of its own goes by its first output, which has the path of its module.
+ModelNode origin_of(const OnnxNode& node) {
+  const std::string first = node.outputs.empty() ? "" : node.outputs[0];
+  const bool unnamed = node.name == fmt::format("{}({})", node.op, first);
+  return {node.op, unnamed ? first : node.name};
+}
+
 /// The number that all elements of a constant equal: a mask's constant, spelt out as a matrix.
 std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants) {
   if (node.kind != Expr::Kind::access) return std::nullopt;
@@ -205,6 +212,7 @@ View Importer::append(const std::string& name, View value, int group) {
   draft.tensor.type = value.type;
   DraftStatement made;
   made.group = group;
+  made.statement.from = current_;
   linearise(
       value.nodes, static_cast<int32_t>(value.nodes.size()) - 1,
       [this](TensorId id) { return constant(id); }, made.statement.nodes);
@@ -428,6 +436,7 @@ void Importer::convert_nodes() {
   for (size_t n = 0; n < model_.nodes.size(); ++n) {
     const OnnxNode& node = model_.nodes[n];
     NodeImport view(*this, node, groups_[n]);
+    current_ = origin_of(node);
     try {
       const std::string fault =
           signature_fault(node, [this](const std::string& name) { return value(name).type; });
@@ -447,6 +456,7 @@ void Importer::convert_nodes() {
       }
     }
   }
+  current_ = {};
 }
 
 void Importer::bind_output(const OnnxPort& port) {

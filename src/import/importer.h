@@ -83,6 +83,7 @@ class Importer {
   std::map<std::string, int> names_;  ///< taken tensor names
   int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
   std::vector<int> groups_;           ///< by node (see groups.h)
+  ModelNode current_;                 ///< the node that is being converted
 };
 
 /// One node as an operator sees it.

@@ -426,6 +426,8 @@ class GraphParser {
         node.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
       } else if (info.held && token.is("held")) {
         parse_held(node);
+      } else if (token.is("from")) {
+        node.statement = resolve_tensor(c_, names_, c_.next());
       } else if (info.split && token.is("split")) {
         parse_split(node);
       } else if (node.kind == NodeKind::serialize && token.is("inner")) {
@@ -477,10 +479,7 @@ class GraphParser {
     if (info.split && info.name == "serialize") known.emplace_back("inner");
     if (info.branch) known.emplace_back("branch");
     if (info.held) known.emplace_back("held");
-    if (known.empty()) {
-      c_.fail(token, fmt::format("unknown attribute {}; {} has no attributes", describe(token),
-                                 info.name));
-    }
+    known.emplace_back("from");
     c_.unknown(token, fmt::format("attribute of {}", info.name), known);
   }
 

@@ -107,6 +107,8 @@ class ProgramParser {
   void parse_name() {
     c_.next();
     p_.name = c_.expect_name("the program's name", "program \"gcn\"");
+    if (!c_.accept("strategy")) return;
+    p_.strategy = c_.expect_string("a strategy", "program \"gcn\" strategy \"full\"");
   }
 
   void parse_dim() {

@@ -314,6 +314,7 @@ class GraphPrinter {
     if (info.held && node.held != std::array<int64_t, 4>{}) {
       text += fmt::format(" held=[{}]", fmt::join(node.held, ", "));
     }
+    if (node.statement >= 0) text += " from=" + tensor_text(program_, node.statement);
     return text;
   }
 
@@ -322,6 +323,12 @@ class GraphPrinter {
   std::string pad_;
   std::string text_;
 };
+
+/// ` from MatMul("/layers.0/MatMul")`, or nothing.
+std::string origin_text(const ModelNode& from) {
+  return from.known() ? fmt::format(" from {}({})", quote_if_needed(from.op), quote(from.name))
+                      : "";
+}
 
 std::string print_region(const Program& program, const Region& region) {
   std::string text = fmt::format("\nregion @{} {{\n", quote_if_needed(region.name));
@@ -332,7 +339,7 @@ std::string print_region(const Program& program, const Region& region) {
     text += fmt::format("  plan {} = {}\n", quote_if_needed(key), quote(value));
   }
   for (const Statement& statement : region.statements) {
-    text += "  " + print_statement(program, statement) + "\n";
+    text += "  " + print_statement(program, statement) + origin_text(statement.from) + "\n";
   }
   if (region.graph) text += print_graph(program, *region.graph, 2);
   return text + "}\n";
@@ -384,7 +391,10 @@ std::string print_graph(const Program& program, const Graph& graph, int indent) 
 
 std::string print_program(const Program& program) {
   std::string text = fmt::format("fuseflow {}\n", kTextVersion);
-  if (!program.name.empty()) text += fmt::format("program {}\n", quote(program.name));
+  if (!program.name.empty() || !program.strategy.empty()) {
+    text += fmt::format("program {}{}\n", quote(program.name),
+                        program.strategy.empty() ? "" : " strategy " + quote(program.strategy));
+  }
   const std::string dims = print_dims(program);
   if (!dims.empty()) text += "\n" + dims;
   if (!program.tensors.empty()) text += "\n";

@@ -14,7 +14,8 @@ inline constexpr int kTextVersion = 1;
 
 std::string print_program(const Program& program);
 
-/// One statement on one line, without newline: `%y[i] = relu(%x[i])`.
+/// One statement on one line, without newline and without where it comes from: `%y[i] =
+/// relu(%x[i])`.
 std::string print_statement(const Program& program, const Statement& statement);
 
 /// Facts in canonical order, without implied ones: `finite, nonzero, range(-1, 1)`.

@@ -86,6 +86,14 @@ struct Expr {
   bool operator==(const Expr&) const = default;
 };
 
+/// The node of a model that a statement comes from. Both are empty where it comes from none.
+struct ModelNode {
+  std::string op;    ///< its operator: `MatMul`
+  std::string name;  ///< `/layers.0/MatMul`
+  bool known() const { return !op.empty(); }
+  bool operator==(const ModelNode&) const = default;
+};
+
 /// result[indices] = expression. Defines `result`, which no other statement defines; a statement is
 /// named by its result. Indices are local to the statement.
 struct Statement {
@@ -93,6 +101,7 @@ struct Statement {
   std::vector<Index> indices;  ///< result indices first, then reduction indices, by first use
   std::vector<IndexId> result_indices;  ///< one per dimension of the result, all different
   std::vector<Expr> nodes;              ///< children before parents; the root is the last
+  ModelNode from;                       ///< says where it comes from; changes nothing
   Location where;
   const Expr& root() const { return nodes.back(); }
 };
@@ -128,6 +137,7 @@ struct Region {
 
 struct Program {
   std::string name;
+  std::string strategy;  ///< how its regions were chosen, as fuseflow-fuse says; empty: not said
   std::vector<Tensor> tensors;
   std::vector<Region> regions;  ///< in order of execution
 };

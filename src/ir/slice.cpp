@@ -19,7 +19,10 @@ void each_tensor(Region& region, const Visit& visit) {
     visit(use.consumer);
   }
   if (!region.graph) return;
-  for (auto& node : region.graph->nodes) visit(node.tensor);
+  for (auto& node : region.graph->nodes) {
+    visit(node.tensor);
+    visit(node.statement);
+  }
   for (auto& tensor : region.graph->scratchpad) visit(tensor);
 }
 
@@ -71,6 +74,7 @@ RegionSlice slice_region(const Program& program, size_t region,
                          const std::function<bool(TensorId)>& read_later) {
   RegionSlice slice;
   slice.program.name = program.name;
+  slice.program.strategy = program.strategy;
   slice.program.regions.push_back(program.regions[region]);
   Region& only = slice.program.regions[0];
   each_tensor(only, [&](TensorId tensor) {
@@ -97,7 +101,10 @@ RegionSlice slice_region(const Program& program, size_t region,
 }
 
 void to_whole(const RegionSlice& slice, Graph& graph) {
-  for (Node& node : graph.nodes) node.tensor = slice.whole(node.tensor);
+  for (Node& node : graph.nodes) {
+    node.tensor = slice.whole(node.tensor);
+    node.statement = slice.whole(node.statement);
+  }
   for (TensorId& tensor : graph.scratchpad) tensor = slice.whole(tensor);
 }
 

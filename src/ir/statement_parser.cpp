@@ -28,6 +28,7 @@ class StatementParser {
     parse_comparison();
     s_.where.length = static_cast<int>(
         std::min<size_t>(s_.where.line == c_.peek().line ? 1 : c_.last_end() - first.begin, 1000));
+    if (c_.accept("from")) parse_model_node();
     const StatementError report = [&](int node, std::string message) {
       c_.error(node < 0 ? c_.location(first) : places_[node], std::move(message));
     };
@@ -70,6 +71,17 @@ class StatementParser {
     Expr e;
     e.constant = value;
     return add(std::move(e), place);
+  }
+
+  /// `from MatMul("/layers.0/MatMul")`, behind the word.
+  void parse_model_node() {
+    const std::string example = "from MatMul(\"/layers.0/MatMul\")";
+    const Token token = c_.peek();
+    s_.from.op = c_.expect_name("an operator of the model", example);
+    c_.expect("(", example);
+    s_.from.name = c_.expect_string("the name of a node of the model", example);
+    c_.expect(")", example);
+    if (s_.from.op.empty()) c_.fail(token, "the operator has no name, expected e.g. `MatMul`");
   }
 
   void parse_result_indices() {

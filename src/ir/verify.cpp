@@ -270,11 +270,27 @@ class Verifier {
     return true;
   }
 
+  /// Nodes come from statements of their region.
+  void check_origins(const Region& region) {
+    std::set<TensorId> results{-1};
+    for (const Statement& s : region.statements) results.insert(s.result);
+    for (size_t n = 0; n < region.graph->nodes.size(); ++n) {
+      const TensorId from = region.graph->nodes[n].statement;
+      if (results.contains(from)) continue;
+      error(region.where, fmt::format("graph of region @{}: node {} comes from {}, expected a "
+                                      "statement of the region",
+                                      region.name, n,
+                                      valid(from) ? name(from) : std::string("an unknown tensor")));
+      return;
+    }
+  }
+
   void check_graph(const Region& region) {
     if (graph_tensors_.empty()) graph_tensors_ = graph_tensors(p_);
     verify_graph(*region.graph, graph_tensors_, [&](NodeId, std::string message) {
       error(region.where, fmt::format("graph of region @{}: {}", region.name, message));
     });
+    check_origins(region);
     for (const TensorId tensor : region.graph->scratchpad) {
       if (!valid(tensor)) {
         error(region.where,

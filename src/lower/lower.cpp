@@ -59,6 +59,7 @@ class RegionLowering {
     std::vector<std::string> names;
     for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
     name_streams(graph, names);
+    note_statements(graph, tags);
     return {std::move(graph), std::move(tags)};
   }
 
@@ -102,6 +103,14 @@ class RegionLowering {
       } else {
         graph.row_phases.push_back(phase);
       }
+    }
+  }
+
+  /// Nodes say what they were made for, where that could be more than one statement.
+  void note_statements(Graph& graph, const std::vector<size_t>& tags) const {
+    if (region_.statements.size() < 2) return;
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      graph.nodes[n].statement = region_.statements[tags[n]].result;
     }
   }
 

@@ -190,9 +190,20 @@ class PlacementSearch {
     return static_cast<TensorId>(tensors.size()) - 1;
   }
 
+  /// The model's node that a tensor comes from; none for inputs and constants.
+  ModelNode made_by(TensorId id) const {
+    for (const Region& region : choice_.program.regions) {
+      for (const Statement& statement : region.statements) {
+        if (statement.result == id) return statement.from;
+      }
+    }
+    return {};
+  }
+
   void add_copy_statement(TensorId from, TensorId to, size_t before) {
     Statement statement;
     statement.result = to;
+    statement.from = made_by(from);
     Expr access;
     access.kind = Expr::Kind::access;
     access.tensor = from;

@@ -143,6 +143,7 @@ struct Machine {
   LinkModel links;
   GlobalModel global;
 
+  double seconds_of(double cycles) const { return cycles / (clock_gigahertz * 1e9); }
   double global_bytes_per_cycle() const {
     return global.bandwidth_gigabytes_per_second / clock_gigahertz;
   }

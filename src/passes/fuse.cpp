@@ -349,6 +349,11 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
         make_fit(result, r, request.machine, notes);
     }
   }
+  if (arguments.has("region")) {
+    result.strategy = "given";
+  } else if (request.strategy != "none") {
+    result.strategy = request.strategy;
+  }
   describe_regions(given, result, arguments.has("verbose"), log);
   note_all(notes, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));

@@ -1,79 +1,23 @@
 #include "passes/layers.h"
 
 #include <algorithm>
-#include <set>
 
+#include "ir/attribution.h"
 #include "passes/dependences.h"
 
 namespace fuseflow {
 
 namespace {
 
-bool is_digits(const std::string& text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-bool is_numbered(const std::string& part) {
-  return !part.empty() && part.back() >= '0' && part.back() <= '9';
-}
-
-using Path = std::vector<std::string>;
-
-/// The layer that a module path names: up to the first numbered part (`layers.0`, `conv1`), or the
-/// first part behind what all paths share.
-std::string layer_of(const Path& path, size_t shared) {
-  std::string layer;
-  for (size_t i = 0; i < path.size(); ++i) {
-    layer += (layer.empty() ? "" : "/") + path[i];
-    if (is_numbered(path[i])) return layer;
-  }
-  if (path.size() <= shared) return "";
-  layer.clear();
-  for (size_t i = 0; i <= shared; ++i) layer += (layer.empty() ? "" : "/") + path[i];
-  return layer;
-}
-
-size_t shared_prefix(const std::vector<Path>& paths) {
-  const Path* first = nullptr;
-  size_t shared = 0;
-  for (const Path& path : paths) {
-    if (path.empty()) continue;
-    if (first == nullptr) {
-      first = &path;
-      shared = path.size();
-      continue;
-    }
-    size_t common = 0;
-    while (common < shared && common < path.size() && path[common] == (*first)[common]) ++common;
-    shared = common;
-  }
-  return shared;
-}
-
-/// The module path of a kernel: that of its results, else that of the weights it uses.
-Path kernel_path(const Program& program, const Region& region) {
+/// The module path of a kernel: that of its statements, else that of the weights they use.
+ModulePath kernel_path(const Program& program, const Region& region) {
   for (const Statement& s : region.statements) {
-    Path path = module_path(program.tensors[s.result].name);
+    ModulePath path = module_path(program, s);
     if (!path.empty()) return path;
   }
   for (const Statement& s : region.statements) {
-    for (const TensorId tensor : uses(s)) {
-      if (program.tensors[tensor].role != Role::constant) continue;
-      Path path = module_path(program.tensors[tensor].name);
-      if (!path.empty()) return path;
-    }
+    ModulePath path = weight_path(program, s);
+    if (!path.empty()) return path;
   }
   return {};
 }
@@ -153,36 +97,16 @@ std::vector<Group> join_small(const Program& program, std::vector<Group> groups)
 
 }  // namespace
 
-std::vector<std::string> module_path(const std::string& name) {
-  Path path;
-  if (!name.empty() && name.front() == '/') {
-    path = split(name.substr(1), '/');
-  } else {
-    for (std::string& part : split(name, '.')) {
-      if (is_digits(part) && !path.empty())
-        path.back() += "." + part;
-      else
-        path.push_back(std::move(part));
-    }
-  }
-  path.pop_back();  // the operator or the parameter
-  return path;
-}
-
 std::vector<Group> layer_groups(const Program& program) {
   std::vector<Group> kernels = present_groups(program);
-  std::vector<Path> paths;
+  std::vector<ModulePath> paths;
   for (const Region& region : program.regions) {
     if (!region.statements.empty()) paths.push_back(kernel_path(program, region));
   }
-  const size_t shared = shared_prefix(paths);
-  std::vector<std::string> layers;
-  std::set<std::string> distinct;
-  for (const Path& path : paths) {
-    layers.push_back(layer_of(path, shared));
-    if (!layers.back().empty()) distinct.insert(layers.back());
-  }
-  if (!distinct.empty()) return join_small(program, by_names(layers, std::move(kernels)));
+  const std::vector<std::string> layers = layer_names(paths);
+  const bool named = std::any_of(layers.begin(), layers.end(),
+                                 [](const std::string& layer) { return !layer.empty(); });
+  if (named) return join_small(program, by_names(layers, std::move(kernels)));
   for (Group& kernel : kernels) kernel.name.clear();
   std::vector<bool> joins;
   bool contraction_before = false;

@@ -69,9 +69,9 @@ std::string axes(const std::string& x_label, const std::string& y_label) {
 
 std::string point_at(double x, double y, const PlotPoint& point) {
   return fmt::format(
-             "<circle class=\"busy\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
+             "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
              "r=\"4\"><title>{}</title></circle>\n",
-             x, y, html_text(point.hint)) +
+             point.colour, x, y, html_text(point.hint)) +
          (point.label.empty() ? "" : text_at(x + 7, y + 4, "start", shortened(point.label)));
 }
 

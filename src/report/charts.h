@@ -30,6 +30,7 @@ std::string legend(const std::vector<Legend>& entries);
 struct PlotPoint {
   double x = 0, y = 0;
   std::string label, hint;
+  std::string colour = "busy";  ///< class
 };
 
 /// FLOP/cycle over FLOP/byte, both logarithmic. A roof of 0 is not drawn.

@@ -32,14 +32,17 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem; }
 p { max-width: 46rem; color: var(--soft); margin: .2rem 0 .8rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
-th.text, td.text { text-align: left; overflow-wrap: anywhere; }
+th { white-space: nowrap; } td.text, th.text { text-align: left; }
+td.text { overflow-wrap: anywhere; min-width: 5rem; }
 .chart text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 .chart .soft { fill: var(--soft); } .chart .grid { stroke: var(--grid); fill: none; }
 .chart .line { stroke: var(--busy); fill: none; stroke-width: 1.5; }
 .chart .roof { stroke: var(--soft); fill: none; stroke-width: 1.5; }
 .busy { fill: var(--busy); } .starved { fill: var(--starved); } .blocked { fill: var(--blocked); }
 .other { fill: var(--other); }
-.scroll { overflow-x: auto; } .graph { background: #ffffff; padding: .5rem; }
+.scale span { color: #1c2430; padding: .1rem .5rem; border: 1px solid var(--grid); }
+.scroll { overflow-x: auto; } .graph { background: #ffffff; padding: .5rem; border: 1px solid var(--grid); }
+.graph svg { max-width: 100%; height: auto; min-width: min(45rem, 100%); }
 @media print { body { max-width: none; margin: 0; } section { break-inside: avoid-page; } }
 )css";
 

@@ -53,11 +53,10 @@ std::string critical_nodes_text(const PageInput& input) {
 
 std::string report_page(const PageInput& input) {
   require_consistent(input);
-  const Origins origins = input.program ? node_origins(*input.program) : Origins{};
   const RunTable& run = input.runs.back();
   return html_page(fmt::format("{} on {}", run.program, run.machine),
-                   runs_section(input) + regions_section(input) + layers_section(input, origins) +
-                       roofline_section(input) + nodes_section(input, origins) +
+                   setting_section(input) + runs_section(input) + regions_section(input) +
+                       layers_section(input) + roofline_section(input) + nodes_section(input) +
                        streams_section(input) + graph_section(input) + search_section(input) +
                        inputs_section(input));
 }

@@ -18,7 +18,7 @@ namespace fuseflow {
 struct PageInput {
   std::vector<RunTable> runs;      ///< at least one; the first is the baseline
   std::optional<Machine> machine;  ///< of the last run; none: no roofs
-  std::optional<Program> program;  ///< of the last run
+  std::optional<Program> program;  ///< of the last run; what it knows of graphs is drawn
   std::vector<NodeRow> nodes;      ///< of the last run
   std::vector<StreamRow> streams;  ///< of the last run
   std::optional<SearchTable> search;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "ir/attribution.h"
 #include "report/run_diff.h"
 #include "support/error.h"
 
@@ -28,15 +29,68 @@ class Groups {
   std::vector<size_t> parent_;
 };
 
-void join_by_statements(const Program& program, size_t first, Groups& groups,
-                        std::map<std::string, size_t>& region_of) {
-  for (size_t r = 0; r < program.regions.size(); ++r) {
+using Keys = std::vector<std::vector<std::string>>;  ///< by region
+
+Keys statements_of(const Program& program) {
+  Keys keys(program.regions.size());
+  for (size_t r = 0; r < keys.size(); ++r) {
     for (const Statement& statement : program.regions[r].statements) {
-      const std::string& name = program.tensors[static_cast<size_t>(statement.result)].name;
-      const auto [place, added] = region_of.emplace(name, first + r);
-      if (!added) groups.join(place->second, first + r);
+      keys[r].push_back(program.tensors[static_cast<size_t>(statement.result)].name);
     }
   }
+  return keys;
+}
+
+/// Of a region without any layer: the empty one.
+Keys layers_of(const Program& program) {
+  const Attribution attribution(program);
+  Keys keys(program.regions.size());
+  for (size_t r = 0; r < keys.size(); ++r) {
+    for (const Statement& statement : program.regions[r].statements) {
+      const std::string& layer = attribution.layer(statement);
+      if (!layer.empty()) keys[r].push_back(layer);
+    }
+    if (keys[r].empty()) keys[r].emplace_back();
+  }
+  return keys;
+}
+
+/// Regions that share keys, directly or through others, are one pair. `note` is called with the
+/// pair and each key.
+template <typename Note>
+std::vector<RegionPair> pair_by_keys(const Program& a, const Program& b, const Keys& keys_a,
+                                     const Keys& keys_b, const Note& note) {
+  const size_t of_a = a.regions.size();
+  Groups groups(of_a + b.regions.size());
+  std::map<std::string, size_t> region_of;
+  const auto join = [&](const Keys& keys, size_t first) {
+    for (size_t r = 0; r < keys.size(); ++r) {
+      for (const std::string& key : keys[r]) {
+        const auto [place, added] = region_of.emplace(key, first + r);
+        if (!added) groups.join(place->second, first + r);
+      }
+    }
+  };
+  join(keys_a, 0);
+  join(keys_b, of_a);
+  std::vector<RegionPair> pairs;
+  std::map<size_t, size_t> pair_of;
+  const auto pair = [&](size_t number) -> RegionPair& {
+    const auto [place, added] = pair_of.emplace(groups.find(number), pairs.size());
+    if (added) pairs.emplace_back();
+    return pairs[place->second];
+  };
+  const auto add = [&](const Program& program, const Keys& keys, size_t first,
+                       std::vector<std::string> RegionPair::*side) {
+    for (size_t r = 0; r < keys.size(); ++r) {
+      RegionPair& one = pair(first + r);
+      (one.*side).push_back(program.regions[r].name);
+      for (const std::string& key : keys[r]) note(one, key);
+    }
+  };
+  add(a, keys_a, 0, &RegionPair::a);
+  add(b, keys_b, of_a, &RegionPair::b);
+  return pairs;
 }
 
 }  // namespace
@@ -60,21 +114,20 @@ std::vector<RegionPair> pair_by_name(const RunTable& a, const RunTable& b) {
 }
 
 std::vector<RegionPair> pair_by_statements(const Program& a, const Program& b) {
-  const size_t of_a = a.regions.size();
-  Groups groups(of_a + b.regions.size());
-  std::map<std::string, size_t> region_of;
-  join_by_statements(a, 0, groups, region_of);
-  join_by_statements(b, of_a, groups, region_of);
+  return pair_by_keys(a, b, statements_of(a), statements_of(b),
+                      [](RegionPair&, const std::string&) {});
+}
 
-  std::vector<RegionPair> pairs;
-  std::map<size_t, size_t> pair_of;
-  const auto pair = [&](size_t number) -> RegionPair& {
-    const auto [place, added] = pair_of.emplace(groups.find(number), pairs.size());
-    if (added) pairs.emplace_back();
-    return pairs[place->second];
+std::vector<RegionPair> pair_by_layers(const Program& a, const Program& b) {
+  const auto note = [](RegionPair& pair, const std::string& layer) {
+    if (std::find(pair.layers.begin(), pair.layers.end(), layer) == pair.layers.end()) {
+      pair.layers.push_back(layer);
+    }
   };
-  for (size_t r = 0; r < of_a; ++r) pair(r).a.push_back(a.regions[r].name);
-  for (size_t r = 0; r < b.regions.size(); ++r) pair(of_a + r).b.push_back(b.regions[r].name);
+  std::vector<RegionPair> pairs = pair_by_keys(a, b, layers_of(a), layers_of(b), note);
+  const auto named = [](const RegionPair& pair) { return !pair.layers[0].empty(); };
+  std::stable_partition(pairs.begin(), pairs.end(), named);
+  if (pairs.size() < 2) pairs.clear();
   return pairs;
 }
 

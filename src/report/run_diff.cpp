@@ -30,17 +30,17 @@ std::optional<double> sum_of(const Metric& metric, const RunTable& run,
 }
 
 void add_csv_rows(std::string& out, const std::string& a, const std::string& b,
-                  const std::vector<Change>& changes) {
+                  const std::vector<Change>& changes, const std::string& layers) {
   const auto number = [](const std::optional<double>& value) {
     return value ? exact_number(*value) : std::string();
   };
   for (const Change& change : changes) {
     const std::optional<double> ratio = change.ratio();
     const bool both = change.a && change.b;
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(a), csv_field(b),
+    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(a), csv_field(b),
                        change.metric->name, number(change.a), number(change.b),
                        both ? exact_number(*change.b - *change.a) : "",
-                       ratio ? fmt::format("{:.3f}", *ratio * 100) : "");
+                       ratio ? fmt::format("{:.3f}", *ratio * 100) : "", csv_field(layers));
   }
 }
 
@@ -53,30 +53,36 @@ std::optional<double> Change::ratio() const {
   return *b / *a - 1;
 }
 
-RunDiff diff_runs(const RunTable& a, const RunTable& b, const std::vector<RegionPair>& pairs) {
+RunDiff diff_runs(const RunTable& a, const RunTable& b, const std::vector<RegionPair>& pairs,
+                  const std::vector<RegionPair>& layers) {
   RunDiff diff;
   for (const Metric& metric : metrics()) {
     const Change change{&metric, value_of(metric, a.total), value_of(metric, b.total)};
     if (change.a || change.b) diff.total.push_back(change);
   }
-  for (const RegionPair& pair : pairs) {
+  const auto changes_of = [&](const RegionPair& pair) {
     PairChanges one{pair, {}};
     for (const Change& known : diff.total) {
       one.changes.push_back(
           {known.metric, sum_of(*known.metric, a, pair.a), sum_of(*known.metric, b, pair.b)});
     }
-    diff.pairs.push_back(std::move(one));
-  }
+    return one;
+  };
+  for (const RegionPair& pair : pairs) diff.pairs.push_back(changes_of(pair));
+  for (const RegionPair& pair : layers) diff.layers.push_back(changes_of(pair));
   return diff;
 }
 
 std::string diff_csv(const RunDiff& diff) {
-  std::string out = "schema,regions_a,regions_b,metric,a,b,change,change_percent\n";
-  for (const PairChanges& one : diff.pairs) {
-    add_csv_rows(out, fmt::format("{}", fmt::join(one.pair.a, " ")),
-                 fmt::format("{}", fmt::join(one.pair.b, " ")), one.changes);
+  std::string out = "schema,regions_a,regions_b,metric,a,b,change,change_percent,layers\n";
+  for (const auto* pairs : {&diff.pairs, &diff.layers}) {
+    for (const PairChanges& one : *pairs) {
+      add_csv_rows(out, fmt::format("{}", fmt::join(one.pair.a, " ")),
+                   fmt::format("{}", fmt::join(one.pair.b, " ")), one.changes,
+                   fmt::format("{}", fmt::join(one.pair.layers, " ")));
+    }
   }
-  add_csv_rows(out, "total", "total", diff.total);
+  add_csv_rows(out, "total", "total", diff.total, "");
   return out;
 }
 

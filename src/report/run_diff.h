@@ -15,12 +15,17 @@ namespace fuseflow {
 /// regions that share statements, directly or through others, so that both sides compute the same.
 struct RegionPair {
   std::vector<std::string> a, b;  ///< names in program order; empty: the other run alone has it
+  std::vector<std::string> layers = {};  ///< of a pair by layers: those that the regions compute
 };
 
 /// Pairs regions of equal names.
 std::vector<RegionPair> pair_by_name(const RunTable& a, const RunTable& b);
 /// Pairs regions by the statements that they hold.
 std::vector<RegionPair> pair_by_statements(const Program& a, const Program& b);
+/// Pairs regions by the layers of the model that they compute; regions that share layers, directly
+/// or through others, are one pair. Those of no layer are one, the last. Nothing where the programs
+/// have no two pairs to tell apart.
+std::vector<RegionPair> pair_by_layers(const Program& a, const Program& b);
 /// Throws Error(rejected) unless the report has the regions of the program.
 void require_regions_of(const RunTable& run, const Program& program);
 
@@ -40,13 +45,15 @@ struct PairChanges {
 
 struct RunDiff {
   std::vector<PairChanges> pairs;
+  std::vector<PairChanges> layers;  ///< the same regions, added up by layers
   std::vector<Change> total;
 };
 
-RunDiff diff_runs(const RunTable& a, const RunTable& b, const std::vector<RegionPair>& pairs);
+RunDiff diff_runs(const RunTable& a, const RunTable& b, const std::vector<RegionPair>& pairs,
+                  const std::vector<RegionPair>& layers = {});
 
-/// For people: the totals, then the regions, those that changed the cycles most first. `most`
-/// limits the regions (0: all).
+/// For people: the totals, the layers, then the regions, those that changed the cycles most first.
+/// `most` limits the regions and layers (0: all).
 std::string diff_table(const RunTable& a, const RunTable& b, const RunDiff& diff, size_t most);
 /// One row a pair and metric, then those of `total` (ir-spec/csv.md "Differences").
 std::string diff_csv(const RunDiff& diff);

@@ -35,9 +35,19 @@ double cycles_moved(const PairChanges& one) {
   return cycles == nullptr ? 0 : std::abs(cycles->b.value_or(0) - cycles->a.value_or(0));
 }
 
+/// `blocks.0`, `conv1 + conv2`, `blocks.0 .. blocks.11 (12)`.
+std::string layers_text(const std::vector<std::string>& layers) {
+  if (layers[0].empty()) return "(no layer)";
+  if (layers.size() > 3) {
+    return fmt::format("{} .. {} ({})", layers.front(), layers.back(), layers.size());
+  }
+  return fmt::format("{}", fmt::join(layers, " + "));
+}
+
 /// The region's name in `b`. `y (4 regions in a)` where the other run has several for it, `y (only
 /// a)` where the other has none, `y +1 (2 in a)` where both have several.
 std::string name_of(const RegionPair& pair) {
+  if (!pair.layers.empty()) return layers_text(pair.layers);
   if (pair.b.empty()) return pair.a[0] + " (only a)";
   if (pair.a.empty()) return pair.b[0] + " (only b)";
   const bool whole_in_a = pair.a.size() == 1 && pair.b.size() > 1;
@@ -58,9 +68,9 @@ std::string totals(const RunDiff& diff) {
   return table.text();
 }
 
-std::string regions(const std::vector<PairChanges>& pairs) {
+std::string parts(const char* what, const std::vector<PairChanges>& pairs) {
   TextTable table(
-      {"region", "cycles a", "cycles b", "change", "DRAM bytes a", "DRAM bytes b", "change"});
+      {what, "cycles a", "cycles b", "change", "DRAM bytes a", "DRAM bytes b", "change"});
   for (const PairChanges& one : pairs) {
     std::vector<std::string> cells = {name_of(one.pair)};
     for (const std::string_view metric : kRegionMetrics) {
@@ -73,21 +83,27 @@ std::string regions(const std::vector<PairChanges>& pairs) {
   return table.text();
 }
 
-}  // namespace
-
-std::string diff_table(const RunTable& a, const RunTable& b, const RunDiff& diff, size_t most) {
-  std::vector<PairChanges> pairs = diff.pairs;
+/// Those that changed the cycles most, with how many are left out.
+std::string most_changed(const char* what, std::vector<PairChanges> pairs, size_t most) {
   std::stable_sort(pairs.begin(), pairs.end(), [](const PairChanges& x, const PairChanges& y) {
     return cycles_moved(x) > cycles_moved(y);
   });
   const size_t all = pairs.size();
   if (most > 0 && most < all) pairs.resize(most);
+  std::string out = "\n" + parts(what, pairs);
+  if (pairs.size() < all) out += fmt::format("(+{} more {}s)\n", all - pairs.size(), what);
+  return out;
+}
+
+}  // namespace
+
+std::string diff_table(const RunTable& a, const RunTable& b, const RunDiff& diff, size_t most) {
   const auto title = [](const char* side, const RunTable& run) {
     return fmt::format("{}: {}: {} on {}\n", side, run.file, run.program, run.machine);
   };
-  std::string out = title("a", a) + title("b", b) + "\n" + totals(diff) + "\n" + regions(pairs);
-  if (pairs.size() < all) out += fmt::format("(+{} more regions)\n", all - pairs.size());
-  return out;
+  std::string out = title("a", a) + title("b", b) + "\n" + totals(diff);
+  if (!diff.layers.empty()) out += most_changed("layer", diff.layers, most);
+  return out + most_changed("region", diff.pairs, most);
 }
 
 }  // namespace fuseflow

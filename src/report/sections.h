@@ -4,20 +4,17 @@
 
 #include <string>
 
-#include "report/attribution.h"
 #include "report/page.h"
 
 namespace fuseflow {
 
-/// By region and node; empty without a program.
-using Origins = std::vector<std::vector<Origin>>;
-
+std::string setting_section(const PageInput& input);  ///< what ran, on what
 std::string runs_section(const PageInput& input);
 std::string inputs_section(const PageInput& input);
 std::string regions_section(const PageInput& input);
-std::string layers_section(const PageInput& input, const Origins& origins);
+std::string layers_section(const PageInput& input);
 std::string roofline_section(const PageInput& input);
-std::string nodes_section(const PageInput& input, const Origins& origins);
+std::string nodes_section(const PageInput& input);
 std::string streams_section(const PageInput& input);
 std::string graph_section(const PageInput& input);
 std::string search_section(const PageInput& input);

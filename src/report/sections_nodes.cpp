@@ -4,20 +4,23 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
-#include "lower/lower.h"
+#include "graph/collapse.h"
+#include "ir/dot.h"
 #include "report/charts.h"
-#include "report/collapse.h"
 #include "report/html.h"
 #include "report/number_text.h"
 #include "report/sections.h"
+#include "report/waits.h"
 
 namespace fuseflow {
 namespace {
 
 constexpr size_t kMostNodes = 25;
 constexpr size_t kMostStreams = 20;
-constexpr size_t kMostDrawn = 250;  ///< groups; more is no picture
+constexpr size_t kMostDrawn = 250;    ///< groups; more is no picture
+constexpr size_t kMostPictures = 12;  ///< regions
 
 using RegionCycles = std::map<std::string, double>;
 
@@ -25,26 +28,6 @@ RegionCycles cycles_by_region(const PageInput& input) {
   RegionCycles cycles;
   for (const RunRow& row : input.runs.back().regions) cycles[row.region] = row.numbers.at("cycles");
   return cycles;
-}
-
-std::map<std::string, size_t> numbers_of_regions(const PageInput& input) {
-  std::map<std::string, size_t> numbers;
-  if (!input.program) return numbers;
-  for (size_t r = 0; r < input.program->regions.size(); ++r) {
-    numbers[input.program->regions[r].name] = r;
-  }
-  return numbers;
-}
-
-/// What the file of nodes says, else what the program does.
-Origin origin_of(const NodeRow& row, const Origins& origins,
-                 const std::map<std::string, size_t>& regions) {
-  if (!row.statement.empty()) return {row.statement, row.layer};
-  const auto region = regions.find(row.region);
-  if (region == regions.end() || region->second >= origins.size()) return {};
-  const std::vector<Origin>& nodes = origins[region->second];
-  const auto number = static_cast<size_t>(row.number);
-  return number < nodes.size() ? nodes[number] : Origin{};
 }
 
 std::string node_label(const NodeRow& row) {
@@ -92,42 +75,46 @@ std::string busy_colour(double share) {
 }
 
 /// Rows of one region, by the number of the node.
-std::map<size_t, const NodeRow*> rows_of(const PageInput& input, const std::string& region) {
-  std::map<size_t, const NodeRow*> rows;
+RowsByNode rows_of(const PageInput& input, const std::string& region) {
+  RowsByNode rows;
   for (const NodeRow& row : input.nodes) {
     if (row.region == region) rows[static_cast<size_t>(row.number)] = &row;
   }
   return rows;
 }
 
+/// Five steps of the colours of busy shares.
+std::string busy_scale() {
+  std::string out = "<p class=\"scale\">share of the cycles: ";
+  for (const int percent : {0, 25, 50, 75, 100}) {
+    out += fmt::format("<span style=\"background:{}\">{}%</span> ", busy_colour(percent / 100.0),
+                       percent);
+  }
+  return out + "</p>\n";
+}
+
 std::string region_picture(const PageInput& input, size_t r, double cycles) {
   const Region& region = input.program->regions[r];
-  const Graph graph = region.graph ? *region.graph : lower_region(*input.program, r);
-  const std::map<size_t, const NodeRow*> rows = rows_of(input, region.name);
-  const std::vector<NodeGroup> groups = collapse_copies(graph);
-  if (groups.size() > kMostDrawn) {
+  if (!region.graph) return "";
+  const size_t groups = collapse_copies(*region.graph).size();
+  if (groups > kMostDrawn) {
     return fmt::format("<p>@{}: {} nodes are too many to draw.</p>\n", html_text(region.name),
-                       groups.size());
+                       groups);
   }
-  std::vector<std::string> labels;
-  std::vector<std::string> fills;
-  for (const NodeGroup& group : groups) {
+  const RowsByNode rows = rows_of(input, region.name);
+  DotOptions options;
+  options.region = r;
+  options.legend = false;
+  options.tensors = false;  // nodes name them
+  options.look = [&](size_t, const std::vector<size_t>& nodes) {
     double busy = 0;
-    for (const size_t node : group.nodes) {
+    for (const size_t node : nodes) {
       const auto row = rows.find(node);
       if (row != rows.end()) busy = std::max(busy, row->second->busy);
     }
-    const Node& node = graph.nodes[group.nodes[0]];
-    std::string label = fmt::format("{} {}", group.nodes[0], node_kind_name(node.kind));
-    if (node.tensor >= 0) {
-      label += " " + input.program->tensors[static_cast<size_t>(node.tensor)].name;
-      if (node.level >= 0) label += fmt::format(".{}", node.level);
-    }
-    if (group.nodes.size() > 1) label += fmt::format(" x{}", group.nodes.size());
-    labels.push_back(label + "\n" + percent(busy, cycles));
-    fills.push_back(busy_colour(cycles > 0 ? busy / cycles : 0));
-  }
-  const std::string picture = input.layout(groups_dot(groups, labels, fills));
+    return NodeLook{percent(busy, cycles), busy_colour(cycles > 0 ? busy / cycles : 0)};
+  };
+  const std::string picture = input.layout(print_dot(*input.program, options));
   if (picture.empty()) return "";
   return fmt::format("<h3>@{}</h3>\n<div class=\"scroll graph\">{}</div>\n", html_text(region.name),
                      picture);
@@ -135,14 +122,11 @@ std::string region_picture(const PageInput& input, size_t r, double cycles) {
 
 }  // namespace
 
-std::string layers_section(const PageInput& input, const Origins& origins) {
+std::string layers_section(const PageInput& input) {
   if (input.nodes.empty()) return "";
-  const std::map<std::string, size_t> regions = numbers_of_regions(input);
   const double all = input.runs.back().total.numbers.at("cycles");
-  const auto layer = [&](const NodeRow& row) { return origin_of(row, origins, regions).layer; };
-  const auto statement = [&](const NodeRow& row) {
-    return origin_of(row, origins, regions).statement;
-  };
+  const auto layer = [&](const NodeRow& row) { return row.layer; };
+  const auto statement = [&](const NodeRow& row) { return row.statement; };
   const std::map<std::string, double> statements = busiest_by(input, statement);
   if (statements.size() == 1 && statements.begin()->first.empty()) return "";
   return html_section("Layers and statements",
@@ -153,15 +137,43 @@ std::string layers_section(const PageInput& input, const Origins& origins) {
                           "<h3>Statements</h3>\n" + busy_bars(statements, all));
 }
 
-std::string nodes_section(const PageInput& input, const Origins& origins) {
+namespace {
+
+/// The node of another number that a row's node waits for, in words; empty where that is not known.
+std::string wait_text(const PageInput& input, const NodeRow& row) {
+  if (!input.program) return "";
+  for (const Region& region : input.program->regions) {
+    if (region.name != row.region || !region.graph) continue;
+    const RowsByNode rows = rows_of(input, row.region);
+    const auto node = Waits(*region.graph, rows).of(static_cast<size_t>(row.number));
+    if (node) return node_label(*rows.at(*node));
+  }
+  return "";
+}
+
+std::vector<std::string> node_cells(const PageInput& input, const NodeRow& row, double cycles) {
+  const std::string statement = row.statement + (row.layer.empty() ? "" : " (" + row.layer + ")");
+  return {row.region,
+          node_label(row),
+          statement,
+          wait_text(input, row),
+          grouped_number(row.busy),
+          percent(row.busy, cycles),
+          percent(row.starved, cycles),
+          percent(row.blocked, cycles),
+          grouped_number(row.flops),
+          grouped_number(row.bytes)};
+}
+
+}  // namespace
+
+std::string nodes_section(const PageInput& input) {
   if (input.nodes.empty()) return "";
   const RegionCycles cycles = cycles_by_region(input);
-  const std::map<std::string, size_t> regions = numbers_of_regions(input);
-  const std::vector<const NodeRow*> rows = busiest_nodes(input.nodes, kMostNodes);
   std::vector<Bar> bars;
   std::vector<std::vector<std::string>> table;
   double most = 1;
-  for (const NodeRow* row : rows) {
+  for (const NodeRow* row : busiest_nodes(input.nodes, kMostNodes)) {
     const double all = cycles.at(row->region);
     most = std::max(most, all);
     bars.push_back({"@" + row->region + " " + node_label(*row),
@@ -169,21 +181,39 @@ std::string nodes_section(const PageInput& input, const Origins& origins) {
                                 percent(row->starved, all), percent(row->blocked, all)),
                     {{"busy", row->busy}, {"starved", row->starved}, {"blocked", row->blocked}},
                     "busy " + percent(row->busy, all)});
-    table.push_back({row->region, node_label(*row), origin_of(*row, origins, regions).statement,
-                     grouped_number(row->busy), percent(row->busy, all), percent(row->starved, all),
-                     percent(row->blocked, all), grouped_number(row->flops),
-                     grouped_number(row->bytes)});
+    table.push_back(node_cells(input, *row, all));
   }
   return html_section(
       "Critical nodes",
       "The nodes that were in a step for the most cycles, and what they did in the rest of their "
-      "region's time: starved means waiting for tokens, blocked waiting for room only.",
+      "region's time: starved means waiting for tokens, blocked waiting for room only. What a node "
+      "waits for is the busiest of the nodes that its tokens (its room) come from.",
       legend({{"busy", "busy"}, {"starved", "starved"}, {"blocked", "blocked"}}) +
           bar_chart(bars, most) +
-          html_table({"region", "node", "statement", "busy cycles", "busy", "starved", "blocked",
-                      "FLOPs", "bytes"},
-                     table, 3));
+          html_table({"region", "node", "statement", "waits for", "busy cycles", "busy", "starved",
+                      "blocked", "FLOPs", "bytes"},
+                     table, 4));
 }
+
+namespace {
+
+/// Tokens that a stream has room for: as many as its buffer, if it comes from one; 0: not known, or
+/// unbounded.
+double depth_of(const PageInput& input, const StreamRow& row) {
+  const double fifo = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
+  if (!input.program) return fifo;
+  for (const Region& region : input.program->regions) {
+    if (region.name != row.region || !region.graph) continue;
+    for (const Node& node : region.graph->nodes) {
+      if (node.kind != NodeKind::buffer || node.outputs[0] < 0) continue;
+      const Stream& stream = region.graph->streams[static_cast<size_t>(node.outputs[0])];
+      if (stream.name == row.stream) return static_cast<double>(node.capacity);
+    }
+  }
+  return fifo;
+}
+
+}  // namespace
 
 std::string streams_section(const PageInput& input) {
   if (input.streams.empty()) return "";
@@ -193,35 +223,48 @@ std::string streams_section(const PageInput& input) {
     return a->peak_tokens > b->peak_tokens;
   });
   rows.resize(std::min(rows.size(), kMostStreams));
-  const double depth = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
-  double full = std::max(1.0, depth);
-  for (const StreamRow* row : rows) full = std::max(full, row->peak_tokens);
+  double full = 1;
+  for (const StreamRow* row : rows)
+    full = std::max({full, row->peak_tokens, depth_of(input, *row)});
   std::vector<Bar> bars;
   for (const StreamRow* row : rows) {
-    const std::string of = depth > 0 ? fmt::format(" of {:g}", depth) : "";
+    const double depth = depth_of(input, *row);
+    const bool filled = depth > 0 && row->peak_tokens >= depth;
+    const std::string of = depth > 0 ? " of " + grouped_number(depth) : "";
     bars.push_back({"@" + row->region + " $" + row->stream,
                     fmt::format("{} tokens in all", grouped_number(row->tokens)),
-                    {{"busy", row->peak_tokens}},
+                    {{filled ? "blocked" : "busy", row->peak_tokens}},
                     grouped_number(row->peak_tokens) + of});
   }
-  return html_section("Streams",
-                      "The most tokens that were in a stream at a time, the fullest first" +
-                          std::string(depth > 0 ? "; buffers may be deeper than FIFOs." : "."),
-                      bar_chart(bars, full));
+  return html_section(
+      "Streams",
+      "The most tokens that were in a stream at a time, of those that it has room "
+      "for; the most first. A stream that was full may have held up its producer.",
+      legend({{"busy", "room left"}, {"blocked", "was full"}}) + bar_chart(bars, full));
 }
 
 std::string graph_section(const PageInput& input) {
   if (!input.program || input.nodes.empty() || !input.layout) return "";
   const RegionCycles cycles = cycles_by_region(input);
+  const std::vector<Region>& regions = input.program->regions;
+  std::vector<size_t> order(regions.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return cycles.at(regions[a].name) > cycles.at(regions[b].name);
+  });
+  order.resize(std::min(order.size(), kMostPictures));
   std::string body;
-  for (size_t r = 0; r < input.program->regions.size(); ++r) {
-    body += region_picture(input, r, cycles.at(input.program->regions[r].name));
+  for (const size_t r : order) body += region_picture(input, r, cycles.at(regions[r].name));
+  if (body.empty()) return "";
+  if (order.size() < regions.size()) {
+    body += fmt::format("<p>(+{} shorter regions)</p>\n", regions.size() - order.size());
   }
   return html_section(
       "Graphs",
       "Nodes are coloured by the share of the region's cycles in which they were in a "
-      "step. Parallel copies are drawn as one node, with the busiest copy's share.",
-      body);
+      "step. Parallel copies are drawn as one node, with the busiest copy's share. Lines: "
+      "coordinates dashed, references dotted, values solid.",
+      busy_scale() + body);
 }
 
 }  // namespace fuseflow

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "ir/print.h"
 #include "report/charts.h"
 #include "report/html.h"
 #include "report/metric.h"
@@ -22,22 +24,37 @@ std::string change_text(std::optional<double> before, std::optional<double> now)
   return fmt::format("{:.2f}x", *before / *now);
 }
 
-std::string checked_text(const RunTable& run) {
-  const auto found = run.total.texts.find("checked");
+/// A text column of the totals; empty where the report has none.
+std::string text_of(const RunTable& run, const std::string& column) {
+  const auto found = run.total.texts.find(column);
   return found == run.total.texts.end() ? "" : found->second;
 }
 
+/// Simulated time in the unit that suits it; empty where the report has none.
+std::string time_text(const RunTable& run) {
+  const auto found = run.total.numbers.find("seconds");
+  if (found == run.total.numbers.end()) return "";
+  const double seconds = found->second;
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", 1e3 * seconds)
+                         : fmt::format("{:.4g} us", 1e6 * seconds);
+}
+
 std::vector<std::string> run_cells(const RunTable& run, const RunTable& baseline) {
-  std::vector<std::string> cells = {run.file, run.program, run.machine};
+  std::vector<std::string> cells = {run.file, text_of(run, "strategy")};
   for (const std::string_view name : {"cycles", "dram_bytes", "flops"}) {
     const Metric& metric = *find_metric(name);
     const std::optional<double> value = value_of(metric, run.total);
+    const std::optional<double> before = value_of(metric, baseline.total);
     cells.push_back(value ? grouped_number(*value) : "");
     if (name == "cycles") {
-      cells.push_back(change_text(value_of(metric, baseline.total), value));
+      cells.push_back(time_text(run));
+      cells.push_back(change_text(before, value));
+    } else {
+      cells.push_back(value && before && *before > 0 ? percent_change(*value / *before - 1) : "");
     }
   }
-  cells.push_back(checked_text(run));
+  cells.push_back(text_of(run, "checked"));
   return cells;
 }
 
@@ -75,12 +92,69 @@ std::string runs_section(const PageInput& input) {
     bars.push_back(cycle_bar(run.file, cycles_of(run.total), 0));
     most = std::max(most, cycles_of(run.total));
   }
-  std::string body = html_table(
-      {"file", "program", "machine", "cycles", "speed-up", "DRAM bytes", "FLOPs", "checked"}, rows,
-      3);
+  std::string body = html_table({"run", "strategy", "cycles", "time", "speed-up", "DRAM bytes",
+                                 "change", "FLOPs", "change", "checked"},
+                                rows, 2);
   if (input.runs.size() > 1) body += bar_chart(bars, most);
   return html_section("Runs",
-                      "Speed-ups are against the first run. fuseflow " + input.version + ".", body);
+                      "Speed-ups and changes are against the first run, the baseline. Time is what "
+                      "the machine would take by its clock.",
+                      body);
+}
+
+namespace {
+
+using KeyValues = std::vector<std::vector<std::string>>;  ///< name and value
+
+void add_machine(const Machine& machine, KeyValues& facts) {
+  std::string text = fmt::format("{:g} GHz", machine.clock_gigahertz);
+  const double bandwidth = machine.dram_bytes_per_cycle();
+  text += bandwidth > 0 ? fmt::format(", memory {:g} bytes/cycle ({:.4g} GB/s)", bandwidth,
+                                      bandwidth * machine.clock_gigahertz)
+                        : ", memory takes no time";
+  text += machine.fifo_depth > 0 ? fmt::format(", FIFOs of {}", machine.fifo_depth)
+                                 : ", unbounded FIFOs";
+  facts.push_back({"", text});
+}
+
+void add_program(const Program& program, KeyValues& facts) {
+  std::set<std::string> models, data;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.source.kind == Source::Kind::onnx) models.insert(tensor.source.path);
+    if (tensor.role == Role::input && tensor.source.kind != Source::Kind::none) {
+      data.insert(fmt::format("{}: {}", tensor.name, to_string(tensor.source)));
+    }
+  }
+  size_t statements = 0, nodes = 0;
+  for (const Region& region : program.regions) {
+    statements += region.statements.size();
+    nodes += region.graph ? region.graph->nodes.size() : 0;
+  }
+  const auto counted = [](size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  facts.push_back({"", counted(statements, "statement") + " in " +
+                           counted(program.regions.size(), "region") + ", " +
+                           counted(nodes, "node")});
+  for (const std::string& model : models) facts.push_back({"model", model});
+  for (const std::string& one : data) facts.push_back({"data", one});
+}
+
+}  // namespace
+
+std::string setting_section(const PageInput& input) {
+  const RunTable& run = input.runs.back();
+  KeyValues facts = {{"program", run.program}};
+  if (input.program) add_program(*input.program, facts);
+  std::string machine = run.machine;
+  if (input.machine && !input.machine->description.empty()) {
+    machine += ": " + input.machine->description;
+  }
+  facts.push_back({"machine", machine});
+  if (input.machine) add_machine(*input.machine, facts);
+  facts.push_back({"tools", fmt::format("fuseflow {}, language {}", input.version, kTextVersion)});
+  return html_section("What ran", "The last of the runs, " + run.file + ".",
+                      html_table({"", ""}, facts, 2));
 }
 
 std::string inputs_section(const PageInput& input) {
@@ -120,18 +194,43 @@ std::string regions_section(const PageInput& input) {
                       bar_chart(bars, std::max(1.0, cycles_of(*rows[0]))) + more);
 }
 
+namespace {
+
+void add_point(const RunRow& row, const std::string& name, bool labelled, const char* colour,
+               std::vector<PlotPoint>& points) {
+  const double flops = value_of(*find_metric("flops"), row).value_or(0);
+  const double bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+  if (flops <= 0 || bytes <= 0 || cycles_of(row) <= 0) return;
+  const double rate = flops / cycles_of(row);
+  points.push_back(
+      {flops / bytes, rate, labelled ? name : "",
+       fmt::format("{}: {:.3g} FLOP/cycle, {:.3g} FLOP/byte", name, rate, flops / bytes), colour});
+}
+
+/// FLOPs a cycle of the last run's graph if every node that computes were always busy; only where
+/// it has one region, whose nodes are known.
+double compute_roof(const PageInput& input) {
+  double roof = 0;
+  if (input.runs.back().regions.size() != 1) return roof;
+  for (const NodeRow& row : input.nodes) {
+    if (row.busy > 0) roof += row.flops / row.busy;
+  }
+  return roof;
+}
+
+}  // namespace
+
 std::string roofline_section(const PageInput& input) {
+  constexpr size_t kMostLabelled = 12;
   const RunTable& run = input.runs.back();
   Roofline roofline;
   if (input.machine) roofline.bytes_per_cycle = input.machine->dram_bytes_per_cycle();
+  roofline.flops_per_cycle = compute_roof(input);
+  for (const RunTable& other : input.runs) {
+    if (&other != &run) add_point(other.total, other.file, true, "other", roofline.points);
+  }
   for (const RunRow& row : run.regions) {
-    const double flops = value_of(*find_metric("flops"), row).value_or(0);
-    const double bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
-    if (flops <= 0 || bytes <= 0 || cycles_of(row) <= 0) continue;
-    const double rate = flops / cycles_of(row);
-    roofline.points.push_back(
-        {flops / bytes, rate, run.regions.size() <= 12 ? row.region : "",
-         fmt::format("{}: {:.3g} FLOP/cycle, {:.3g} FLOP/byte", row.region, rate, flops / bytes)});
+    add_point(row, row.region, run.regions.size() <= kMostLabelled, "busy", roofline.points);
   }
   const std::string roof = roofline.bytes_per_cycle > 0
                                ? "The line is what the memory of the machine can supply."
@@ -139,7 +238,10 @@ std::string roofline_section(const PageInput& input) {
                                  "or the machine is not known "
                                  "(--machine).";
   return html_section(
-      "Roofline", "Each point is a region: work per byte of memory, and work per cycle. " + roof,
+      "Roofline",
+      "Each blue point is a region of the last run: work per byte of memory, and work per cycle; "
+      "each grey one another run as a whole. " +
+          roof,
       roofline_chart(roofline));
 }
 
@@ -170,7 +272,7 @@ std::string search_section(const PageInput& input) {
     }
   }
   const std::string body =
-      html_table({"program", "cycles"}, totals) +
+      html_table({"program of the search", "cycles"}, totals) +
       step_chart(curve, "simulated points, by number", "cycles of the best program") +
       html_table({"what became of the points", "number"}, statuses);
   return html_section(

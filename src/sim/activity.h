@@ -1,4 +1,5 @@
-// How busy a node is over time, in a bounded number of intervals however long the run (--trace).
+// How busy (or blocked) a node is over time, in a bounded number of intervals however long the run
+// (--trace).
 // Pure data.
 #pragma once
 
@@ -9,7 +10,7 @@ namespace fuseflow {
 
 class Activity {
  public:
-  /// Busy cycles first .. last; calls come in order of time and do not overlap.
+  /// Such cycles first .. last; calls come in order of time and do not overlap.
   void add(int64_t first, int64_t last);
   int64_t interval() const { return interval_; }
   const std::vector<int64_t>& busy() const { return busy_; }  ///< cycles, by interval

@@ -27,8 +27,10 @@ class Run {
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
-    if (options.trace) result_.activity.resize(graph.nodes.size());
     started_ = std::chrono::steady_clock::now();
+    if (!options.trace) return;
+    result_.activity.resize(graph.nodes.size());
+    result_.stalls.resize(graph.nodes.size());
   }
 
   RunResult run() {
@@ -142,6 +144,7 @@ void Run::make_nodes(int first, int last) {
     if (options_.trace) {
       Activity& activity = result_.activity[static_cast<size_t>(id)];
       run->busy_span = [&activity](int64_t a, int64_t b) { activity.add(a, b); };
+      run->stalls = &result_.stalls[static_cast<size_t>(id)];
     }
     nodes_.push_back(std::move(run));
   }

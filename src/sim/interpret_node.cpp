@@ -84,6 +84,7 @@ bool NodeRun::commit(int64_t cost) {
     outputs_[gift.output]->give(gift.token);
   }
   stats_.blocked += time - ready;
+  if (stalls != nullptr && time > ready) stalls->add(ready, time - 1);
   stats_.busy += cost;
   stats_.tokens_in += static_cast<int64_t>(takes_.size());
   stats_.tokens_out += static_cast<int64_t>(gifts_.size());

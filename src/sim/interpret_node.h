@@ -57,6 +57,7 @@ class NodeRun {
 
   /// Called with (first, last) cycle of each maximal busy stretch.
   std::function<void(int64_t, int64_t)> busy_span;
+  Activity* stalls = nullptr;  ///< where to note blocked cycles, if anywhere
   void flush_span();
 
  protected:

@@ -37,4 +37,7 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
 /// Cycles of the regions that were run, with the reconfigurations between them.
 int64_t total_cycles(const ProgramRun& run, const Machine& machine);
 
+/// The counts of all regions that were run together: sums, the largest peak, total_cycles.
+RunResult total_counts(const ProgramRun& run, const Machine& machine);
+
 }  // namespace fuseflow

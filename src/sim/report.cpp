@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/attribution.h"
 #include "sim/result.h"
 #include "support/csv.h"
 
@@ -23,25 +24,15 @@ struct Row {
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
-                     csv_field(program.name), csv_field(machine.name), csv_field(row.region),
-                     c.cycles, c.flops, c.dram_read_bytes, c.dram_write_bytes,
-                     c.scratchpad_read_bytes, c.scratchpad_write_bytes, c.link_bytes, c.tokens,
-                     c.peak_fifo_tokens, !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
-                     row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
-                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks);
-}
-
-void add_counts(RunResult& sum, const RunResult& part) {
-  sum.flops += part.flops;
-  sum.dram_read_bytes += part.dram_read_bytes;
-  sum.dram_write_bytes += part.dram_write_bytes;
-  sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
-  sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
-  sum.link_bytes += part.link_bytes;
-  sum.register_bytes += part.register_bytes;
-  sum.tokens += part.tokens;
-  sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g}\n", kCsvSchema,
+      csv_field(program.name), csv_field(machine.name), csv_field(row.region), c.cycles, c.flops,
+      c.dram_read_bytes, c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
+      c.link_bytes, c.tokens, c.peak_fifo_tokens,
+      !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
+      row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
+      row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
+      csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)));
 }
 
 void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
@@ -129,6 +120,21 @@ void assert_region(const Region& region, const RunResult& result) {
   }
 }
 
+/// operator, statement, layer, model_node, function: what a node stands for in the model.
+std::string attribution_text(const Program& program, const Attribution& attribution, size_t region,
+                             const Node& node) {
+  const NodeKindInfo& info = node_kind_info(node.kind);
+  const std::string_view function = info.op          ? op_info(node.op).name
+                                    : info.reduction ? reduction_name(node.reduction)
+                                                     : std::string_view();
+  const Statement* statement = attribution.statement(region, node);
+  if (statement == nullptr) return fmt::format(",,,,{}", function);
+  const Tensor& result = program.tensors[static_cast<size_t>(statement->result)];
+  return fmt::format("{},{},{},{},{}", csv_field(statement->from.op), csv_field(result.name),
+                     csv_field(attribution.layer(*statement)), csv_field(statement->from.name),
+                     function);
+}
+
 }  // namespace
 
 std::string outputs_of(const Graph& graph, const Node& node) {
@@ -158,13 +164,12 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,register_bytes,max_rel_error,lacks\n";
-  Row total{.region = "total", .counts = {}, .lacks = {}};
+      "max_abs_error,register_bytes,max_rel_error,lacks,strategy,seconds\n";
+  Row total{.region = "total", .counts = total_counts(run, machine), .lacks = {}};
   for (size_t r = 0; r < run.regions.size(); ++r) {
     Row row{.region = program.regions[r].name, .counts = run.regions[r], .lacks = {}};
     row.lacks = lacking_part(*program.regions[r].graph, machine);
     apply_check(row, checked);
-    add_counts(total.counts, row.counts);
     total.checked = total.checked || row.checked;
     total.wrong = total.wrong || row.wrong;
     total.abs_error = std::max(total.abs_error, row.abs_error);
@@ -172,7 +177,6 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
     if (!row.lacks.empty()) total.lacks = row.lacks;
     text += row_text(program, machine, row);
   }
-  total.counts.cycles = total_cycles(run, machine);
   total.checked = total.checked && (all_checked || total.wrong);
   return text + row_text(program, machine, total);
 }
@@ -180,18 +184,20 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
 std::string node_csv(const Program& program, const ProgramRun& run) {
   std::string text =
       "schema,region,node,kind,tensor,outputs,phase,steps,first_step,last_step,busy,starved,"
-      "blocked,tokens_in,tokens_out,flops,read_bytes,write_bytes\n";
+      "blocked,tokens_in,tokens_out,flops,read_bytes,write_bytes,operator,statement,layer,"
+      "model_node,function\n";
+  const Attribution attribution(program);
   for (size_t r = 0; r < run.regions.size(); ++r) {
     const Region& region = program.regions[r];
     for (size_t n = 0; n < run.regions[r].nodes.size(); ++n) {
       const Node& node = region.graph->nodes[n];
       const NodeStats& s = run.regions[r].nodes[n];
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
-                          csv_field(region.name), n, node_kind_name(node.kind),
-                          csv_field(tensor_of(program, node)),
-                          csv_field(outputs_of(*region.graph, node)), node.phase, s.steps,
-                          s.first_step, s.last_step, s.busy, s.starved, s.blocked, s.tokens_in,
-                          s.tokens_out, s.flops, s.read_bytes, s.write_bytes);
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+          csv_field(region.name), n, node_kind_name(node.kind), csv_field(tensor_of(program, node)),
+          csv_field(outputs_of(*region.graph, node)), node.phase, s.steps, s.first_step,
+          s.last_step, s.busy, s.starved, s.blocked, s.tokens_in, s.tokens_out, s.flops,
+          s.read_bytes, s.write_bytes, attribution_text(program, attribution, r, node));
     }
   }
   return text;

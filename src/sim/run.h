@@ -55,7 +55,7 @@ struct RunOptions {
   bool explain_deadlock = true;               ///< search for the depth that would free it
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
-  bool trace = false;  ///< keep RunResult::activity
+  bool trace = false;  ///< keep RunResult::activity and RunResult::stalls
 };
 
 /// busy + starved + blocked = cycles of the region, for every node.
@@ -124,6 +124,7 @@ struct RunResult {
       results;                                     ///< by TensorId, ascending
   std::vector<std::vector<TokenRecord>> recorded;  ///< by StreamId, when asked for
   std::vector<Activity> activity;                  ///< by NodeId, when asked for (--trace)
+  std::vector<Activity> stalls;                    ///< the same: the cycles in which it was blocked
   Deadlock deadlock;                               ///< when finish is deadlock
 };
 

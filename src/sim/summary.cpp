@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "graph/tiles.h"
+#include "ir/attribution.h"
 #include "sim/deadlock.h"
 #include "sim/report.h"
 
@@ -18,7 +20,25 @@ NodeId busiest(const RunResult& result) {
   return most == result.nodes.end() ? -1 : static_cast<NodeId>(most - result.nodes.begin());
 }
 
-std::string critical_node(const Program& program, const Region& region, const RunResult& result) {
+/// " for %t0, MatMul /layers.0/MatMul of layer layers.0", as far as it is known.
+std::string purpose(const Program& program, const Attribution& attribution, size_t region,
+                    const Node& node) {
+  const Statement* statement = attribution.statement(region, node);
+  if (statement == nullptr) return "";
+  const bool obvious = program.regions[region].statements.size() == 1;
+  if (obvious && !statement->from.known()) return "";
+  std::string text =
+      fmt::format(" for %{}", program.tensors[static_cast<size_t>(statement->result)].name);
+  if (statement->from.known()) {
+    text += fmt::format(", {} {}", statement->from.op, statement->from.name);
+  }
+  const std::string& layer = attribution.layer(*statement);
+  return layer.empty() ? text : text + " of layer " + layer;
+}
+
+std::string critical_node(const Program& program, const Attribution& attribution, size_t r,
+                          const RunResult& result) {
+  const Region& region = program.regions[r];
   const NodeId number = busiest(result);
   if (number < 0) return fmt::format("@{}: {} cycles\n", region.name, result.cycles);
   const Node& node = region.graph->nodes[static_cast<size_t>(number)];
@@ -27,12 +47,12 @@ std::string critical_node(const Program& program, const Region& region, const Ru
   const std::string outputs = outputs_of(*region.graph, node);
   const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));
   return fmt::format(
-      "@{}: {} cycles; busiest is node {}, {}{}{}: busy {:.1f}%, starved {:.1f}%, blocked "
+      "@{}: {} cycles; busiest is node {}, {}{}{}{}: busy {:.1f}%, starved {:.1f}%, blocked "
       "{:.1f}%\n",
       region.name, result.cycles, number, node_kind_name(node.kind),
       tensor.empty() ? "" : " " + tensor, outputs.empty() ? "" : " -> " + outputs,
-      share * static_cast<double>(stats.busy), share * static_cast<double>(stats.starved),
-      share * static_cast<double>(stats.blocked));
+      purpose(program, attribution, r, node), share * static_cast<double>(stats.busy),
+      share * static_cast<double>(stats.starved), share * static_cast<double>(stats.blocked));
 }
 
 /// FLOPs a cycle of the region's graph if every node that computes were always busy.
@@ -92,19 +112,57 @@ std::string memory_line(const Machine& machine, const ProgramRun& run) {
   return text + "\n";
 }
 
+/// What the nodes of a layer did, over all regions.
+struct LayerCounts {
+  int64_t busy = 0;  ///< of the busiest node of each region, added up
+  int64_t flops = 0;
+  int64_t bytes = 0;
+};
+
+/// A line a layer, in the order in which they first run; nothing where no layer is known.
+std::string layer_lines(const Program& program, const Attribution& attribution,
+                        const ProgramRun& run) {
+  std::vector<std::string> order;
+  std::map<std::string, LayerCounts> layers;
+  for (size_t r = 0; r < run.regions.size(); ++r) {
+    std::map<std::string, int64_t> busy;
+    const std::vector<NodeStats>& nodes = run.regions[r].nodes;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const Statement* statement = attribution.statement(r, program.regions[r].graph->nodes[n]);
+      const std::string layer = statement == nullptr ? "" : attribution.layer(*statement);
+      if (layer.empty()) continue;
+      const auto [at, is_new] = layers.try_emplace(layer);
+      if (is_new) order.push_back(layer);
+      at->second.flops += nodes[n].flops;
+      at->second.bytes += nodes[n].read_bytes + nodes[n].write_bytes;
+      busy[layer] = std::max(busy[layer], nodes[n].busy);
+    }
+    for (const auto& [layer, cycles] : busy) layers[layer].busy += cycles;
+  }
+  std::string text;
+  for (const std::string& layer : order) {
+    const LayerCounts& counts = layers[layer];
+    text += fmt::format("layer {}: its busiest nodes {} cycles, {} FLOPs, {} bytes of tensors\n",
+                        layer, counts.busy, counts.flops, counts.bytes);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string bottleneck_summary(const Program& program, const Machine& machine,
                                const ProgramRun& run) {
   std::string text;
   int64_t tokens = 0;
+  const Attribution attribution(program);
   for (size_t r = 0; r < run.regions.size(); ++r) {
     const Region& region = program.regions[r];
     const RunResult& result = run.regions[r];
-    text += critical_node(program, region, result);
+    text += critical_node(program, attribution, r, result);
     text += roofline(machine, result, memory_roof(machine, *region.graph));
     tokens += result.tokens;
   }
+  text += layer_lines(program, attribution, run);
   text += memory_line(machine, run);
   text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
                       total_cycles(run, machine), tokens, run.seconds,

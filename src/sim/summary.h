@@ -8,8 +8,8 @@
 
 namespace fuseflow {
 
-/// For each region the busiest node, what held it up, and the position on the roofline; then the
-/// speed of the run.
+/// For each region the busiest node, what held it up, and the position on the roofline; then what
+/// the layers of the model took, and the speed of the run.
 std::string bottleneck_summary(const Program& program, const Machine& machine,
                                const ProgramRun& run);
 

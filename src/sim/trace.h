@@ -1,6 +1,6 @@
-// A timeline of a run for Perfetto or chrome://tracing (JSON trace events): one track a node, one
-// cycle is one microsecond. Sampled, so that a file of any run opens: each node keeps at most a
-// fixed number of intervals, which grow with the run.
+// A timeline of a run for Perfetto or chrome://tracing (JSON trace events): tracks of each node and
+// counters of each region, one cycle is one microsecond. Sampled, so that a file of any run opens:
+// there is a fixed number of intervals at most, which grow with the run.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace fuseflow {
 
-/// JSON of a run with RunOptions::trace. Neighbouring intervals that are equally busy (to a tenth)
-/// are one slice.
+/// JSON of a run with RunOptions::trace. Neighbouring intervals that are equally busy (starved,
+/// blocked), to a tenth, are one slice. Rules: ir-spec/csv.md "Timeline".
 std::string trace_json(const Program& program, const Machine& machine, const ProgramRun& run);
 
 }  // namespace fuseflow

@@ -103,7 +103,7 @@ std::string fused(const std::string& text, const char* strategy) {
   arguments.costs = estimated_costs();
   arguments.add("strategy", strategy);
   PassLog log;
-  return run_pass(find_pass("fuse"), {"<stdin>", text}, arguments, log);
+  return run_pass(find_pass("fuse"), SourceText{"<stdin>", text}, arguments, log);
 }
 
 /// What import found: tensors, statements, facts, levels that are not dense, and every different
@@ -137,22 +137,6 @@ std::string imports_of(const Program& program) {
                      expressions, fmt::join(facts, ","), assumed, stored, fmt::join(literals, " "));
 }
 
-RunResult sum_of(const ProgramRun& run) {
-  RunResult sum;
-  for (const RunResult& part : run.regions) {
-    sum.flops += part.flops;
-    sum.dram_read_bytes += part.dram_read_bytes;
-    sum.dram_write_bytes += part.dram_write_bytes;
-    sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
-    sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
-    sum.link_bytes += part.link_bytes;
-    sum.register_bytes += part.register_bytes;
-    sum.tokens += part.tokens;
-    sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
-  }
-  return sum;
-}
-
 /// status: ok, unfinished, or `refused` (and zeros) when the machine cannot run it.
 std::string simulated(const Program& program, const TensorData& data, const Machine& machine) {
   std::string status = "ok";
@@ -166,11 +150,11 @@ std::string simulated(const Program& program, const TensorData& data, const Mach
     status = "refused";
     run = {};
   }
-  const RunResult sum = sum_of(run);
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", status, total_cycles(run, machine),
-                     sum.flops, sum.dram_read_bytes, sum.dram_write_bytes,
-                     sum.scratchpad_read_bytes, sum.scratchpad_write_bytes, sum.link_bytes,
-                     sum.register_bytes, sum.tokens, sum.peak_fifo_tokens);
+  const RunResult sum = total_counts(run, machine);
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", status, sum.cycles, sum.flops,
+                     sum.dram_read_bytes, sum.dram_write_bytes, sum.scratchpad_read_bytes,
+                     sum.scratchpad_write_bytes, sum.link_bytes, sum.register_bytes, sum.tokens,
+                     sum.peak_fifo_tokens);
 }
 
 /// Units by class over all regions and phases; bytes on chip are the most of any region.

@@ -47,7 +47,8 @@ CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machine
 FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free"}
 ESTIMATED = {"ideal", "banked", "odd"}
 # Columns that are no counts: formats of reports may change without moving one.
-NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|lacks|finite_differences")
+NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|lacks|finite_differences|"
+                        r"operator|statement|layer|model_node|function|strategy|seconds")
 
 
 class Failure(Exception):

@@ -115,6 +115,9 @@ TEST(ParseError, Statements) {
   expect_message(statement_error("%y[i] = sum(j) %a[i, j] + %x[j]"),
                  "index j is used outside of its reduction, expected parentheses");
   expect_message(statement_error("%y[i] = sum(i) %x[i]"), "index i is defined twice");
+  expect_message(statement_error("%y[i] = %x[i] from MatMul"),
+                 "expected '(', e.g. `from MatMul(\"/layers.0/MatMul\")`");
+  expect_message(statement_error("%y[i] = %x[i] from MatMul(name)"), "the name of a node");
   expect_message(statement_error("%y[i] = sum(j) %a[j, i]"),
                  "index i has two extents: dimension 0 of "
                  "%y has extent 4, but dimension 1 of %a "

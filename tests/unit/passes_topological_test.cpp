@@ -1,7 +1,7 @@
 // Counting topological sorts against listing them, and against known numbers.
 #include <gtest/gtest.h>
 
-#include "passes/layers.h"
+#include "ir/attribution.h"
 #include "passes/topological.h"
 
 namespace fuseflow {

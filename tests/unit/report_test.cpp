@@ -1,11 +1,11 @@
 // What people look at: numbers, tables, pairs of regions, collapsed graphs, escaped texts.
 #include <gtest/gtest.h>
 
+#include "graph/collapse.h"
+#include "ir/attribution.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
-#include "report/attribution.h"
 #include "report/charts.h"
-#include "report/collapse.h"
 #include "report/html.h"
 #include "report/number_text.h"
 #include "report/page.h"
@@ -100,16 +100,16 @@ TEST(Report, CopiesAreOneGroup) {
 }
 
 TEST(Report, NodesKnowTheirStatementAndLayer) {
-  EXPECT_EQ(layer_of_name("/blocks.0/attn/MatMul_output_0"), "blocks.0");
-  EXPECT_EQ(layer_of_name("y"), "");
-  const auto origins = node_origins(program_of(kFused));
-  ASSERT_EQ(origins.size(), 2U);
-  const auto has = [&](const std::string& layer) {
-    return std::any_of(origins[0].begin(), origins[0].end(),
-                       [&](const Origin& origin) { return origin.layer == layer; });
-  };
-  EXPECT_TRUE(has("layer1"));
-  EXPECT_TRUE(has("layer2"));
+  Program program = program_of(kFused);
+  program.regions[0].graph = lower_region(program, 0);
+  const Attribution attribution(program);
+  std::set<std::string> layers;
+  for (const Node& node : program.regions[0].graph->nodes) {
+    const Statement* statement = attribution.statement(0, node);
+    ASSERT_NE(statement, nullptr);
+    layers.insert(attribution.layer(*statement));
+  }
+  EXPECT_EQ(layers, (std::set<std::string>{"layer1", "layer2"}));
 }
 
 TEST(Report, HtmlIsEscaped) {

@@ -319,6 +319,7 @@ void sort_tensors(Program& program, DraftProgram& draft) {
 Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions& options) {
   Program program;
   program.name = model.name;
+  program.strategy = "none";
   for (Draft& d : draft.tensors) {
     d.tensor.shape = extents(d.shape);
     if (d.tensor.role == Role::input && d.shape != d.bound_shape) view_source(d);

@@ -192,6 +192,7 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
   DraftStatement made;
   made.group = maximum.group;
   Statement& s = made.statement;
+  s.from = maximum.statement.from;
   s.result = static_cast<TensorId>(draft.tensors.size());
   Expr access;
   access.kind = Expr::Kind::access;

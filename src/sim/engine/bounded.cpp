@@ -38,10 +38,12 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
 }
 
-void Bounded::note_activity(std::vector<Activity>& activity) {
+void Bounded::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
   for (Side& side : sides_) {
     if (side.replay && side.last) {
-      side.replay->activity = &activity[static_cast<size_t>(side.node->id())];
+      const auto node = static_cast<size_t>(side.node->id());
+      side.replay->activity = &activity[node];
+      side.replay->stalls = &stalls[node];
     }
   }
 }

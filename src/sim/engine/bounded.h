@@ -33,7 +33,7 @@ class Bounded {
   /// Nodes of a phase, which start at `start`. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
   /// Of the phase's nodes, by NodeId; before its first step.
-  void note_activity(std::vector<Activity>& activity);
+  void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
   State advance(const std::function<bool()>& go_on);
   /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
   EngineNode* next_to_log(const Schedule& schedule) const;

@@ -36,7 +36,7 @@ void BufferTail::settle(uint32_t n) {
     pace_.last = gives.at(n - 1);
   } else {
     const TimeRef arrivals = arrivals_.front().at(settled_);
-    real = step_times_with_credits(pace_, std::span(&arrivals, 1), credits_, n, blocked_);
+    real = step_times_with_credits(pace_, std::span(&arrivals, 1), credits_, n, {blocked_, stalls});
     for (const Consumer& c : consumers_) {
       if (!never_later(real.later(latency_), c.takes[c.next].at(settled_), n)) too_late_ = true;
     }

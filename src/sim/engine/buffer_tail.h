@@ -40,6 +40,7 @@ class BufferTail {
   void fill(NodeStats& stats) const;
   uint64_t timing_steps() const { return pace_.timing_steps; }
   Activity* activity = nullptr;                ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;                  ///< the same for blocked ones
   std::vector<TokenRecord>* record = nullptr;  ///< of the stream: its times are put right
 
  private:

@@ -96,11 +96,23 @@ int64_t delays(int64_t earliest, int64_t interval, const TimeRef& arrivals, cons
   return sum;
 }
 
+/// The same cycles, one by one.
+void note_delays(Activity& when, int64_t earliest, int64_t interval, const TimeRef& arrivals,
+                 const TimeRef& steps, uint32_t n) {
+  TimeCursor arrival(arrivals);
+  TimeCursor step(steps);
+  for (uint32_t k = 0; k < n; ++k) {
+    const int64_t ready = std::max(earliest, arrival.at(k));
+    const int64_t t = step.at(k);
+    if (t > ready) when.add(ready, t - 1);
+    earliest = t + interval;
+  }
+}
+
 }  // namespace
 
 TimeRef step_times_with_credits(Pace& pace, std::span<const TimeRef> arrivals,
-                                std::span<const CreditPiece> credits, uint32_t n,
-                                int64_t& blocked) {
+                                std::span<const CreditPiece> credits, uint32_t n, Blocked blocked) {
   TimesBuilder times(pace.interval);
   std::vector<TimeRef> needs;
   for (uint32_t k = 0; k < n;) {
@@ -118,7 +130,10 @@ TimeRef step_times_with_credits(Pace& pace, std::span<const TimeRef> arrivals,
     const TimeRef steps = step_times(pace, needs, end - k);
     if (needs.size() > inputs) {
       const TimeRef ready = latest(std::span(needs).first(inputs), end - k);
-      blocked += delays(earliest, pace.interval, ready, steps, end - k);
+      blocked.cycles += delays(earliest, pace.interval, ready, steps, end - k);
+      if (blocked.when != nullptr) {
+        note_delays(*blocked.when, earliest, pace.interval, ready, steps, end - k);
+      }
     }
     if (k == 0 && end == n) return steps;
     append_times(times, steps, end - k);

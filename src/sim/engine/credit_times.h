@@ -19,9 +19,15 @@ struct CreditPiece {
 /// Whether no credit of the pieces delays any of these steps.
 bool never_wait(const TimeRef& steps, std::span<const CreditPiece> credits);
 
-/// Like step_times, with credits. Adds to `blocked` the cycles in which only a credit was missing.
+/// Where the cycles in which only a credit was missing are noted.
+struct Blocked {
+  int64_t& cycles;           ///< added up
+  Activity* when = nullptr;  ///< null: not asked for
+};
+
+/// Like step_times, with credits.
 TimeRef step_times_with_credits(Pace& pace, std::span<const TimeRef> arrivals,
-                                std::span<const CreditPiece> credits, uint32_t n, int64_t& blocked);
+                                std::span<const CreditPiece> credits, uint32_t n, Blocked blocked);
 
 /// Whether a[k] <= b[k] for all k < n.
 bool never_later(const TimeRef& a, const TimeRef& b, uint32_t n);

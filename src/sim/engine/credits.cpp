@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/engine/credit_times.h"
-
 namespace fuseflow::engine {
 
 void Credits::take(size_t consumer, const TimeRef& takes, uint32_t n) {
@@ -22,8 +20,7 @@ int64_t Credits::room() const {
   return room;
 }
 
-TimeRef Credits::steps(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n,
-                       int64_t& blocked) {
+TimeRef Credits::steps(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n, Blocked blocked) {
   const std::lock_guard lock(mutex_);
   std::vector<CreditPiece> pieces;
   for (const Consumer& consumer : consumers_) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/credit_times.h"
 #include "sim/engine/times.h"
 
 namespace fuseflow::engine {
@@ -21,9 +22,8 @@ class Credits {
   /// How many tokens can be given whose credits are known.
   int64_t room() const;
   /// Times of the next n steps, n <= room(): like step_times, but each token k waits also for the
-  /// cycle behind the take of token k - capacity. Adds to `blocked` the cycles for which only that
-  /// was missing.
-  TimeRef steps(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n, int64_t& blocked);
+  /// cycle behind the take of token k - capacity. Notes the cycles for which only that was missing.
+  TimeRef steps(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n, Blocked blocked);
 
  private:
   struct Span {

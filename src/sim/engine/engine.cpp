@@ -45,7 +45,9 @@ class Run {
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
-    if (options.trace) result_.activity.resize(graph.nodes.size());
+    if (!options.trace) return;
+    result_.activity.resize(graph.nodes.size());
+    result_.stalls.resize(graph.nodes.size());
   }
 
   RunResult run() {
@@ -297,7 +299,9 @@ void Run::make_nodes(int first, int last) {
     if (options_.trace && !bounded_) {
       Activity* activity = &result_.activity[n];
       // A bounded buffer's real steps are known later.
+      Activity* stalls = &result_.stalls[n];
       (tails_[n] == nullptr ? made->activity : tails_[n]->activity) = activity;
+      (tails_[n] == nullptr ? made->stalls : tails_[n]->stalls) = stalls;
     }
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
@@ -344,7 +348,7 @@ void Run::allow_folded() {
 /// Times by replay: more steps are worked out only where times wait for them.
 void Run::run_bounded() {
   replay_->start_phase(nodes_, start_);
-  if (options_.trace) replay_->note_activity(result_.activity);
+  if (options_.trace) replay_->note_activity(result_.activity, result_.stalls);
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
     const Bounded::State state = replay_->advance([&] {

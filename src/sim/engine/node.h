@@ -67,6 +67,7 @@ class EngineNode {
   std::vector<StepLog> before;
   BufferTail* tail = nullptr;    ///< of a bounded buffer, where nothing else is bounded
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;    ///< the same for blocked ones
   Credits* credits = nullptr;    ///< the same, where the bound delays consumers
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   RowGate gate;                               ///< a load of what a phase started together writes

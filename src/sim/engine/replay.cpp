@@ -145,6 +145,7 @@ NodeReplay::End NodeReplay::step(const Plan& plan, int64_t horizon) {
     for (int k = 0; k < give.count; ++k) outs_[give.output]->give(t);
   }
   if (activity != nullptr && plan.cost > 0) activity->add(t, t + plan.cost - 1);
+  if (stalls != nullptr && t > ready) stalls->add(ready, t - 1);
   blocked_ += t - ready;
   if (first_ < 0) first_ = t;
   last_ = t;

@@ -27,6 +27,7 @@ class NodeReplay {
   std::vector<Fifo*> inputs;     ///< by input; null: immediate, or like another one
   std::vector<Gives*> outputs;   ///< by output; null: not connected, or like another one
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;    ///< the same for blocked ones
 
   explicit NodeReplay(int64_t start) : free_at_(start) {}
   void fetch(StepLog& log);

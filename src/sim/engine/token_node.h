@@ -34,8 +34,9 @@ class TokenNode : public EngineNode {
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
     count(batches_, elements);
-    const TimeRef steps = credits == nullptr ? step_times(pace_, arrivals_, n)
-                                             : credits->steps(pace_, arrivals_, n, stats_.blocked);
+    const TimeRef steps = credits == nullptr
+                              ? step_times(pace_, arrivals_, n)
+                              : credits->steps(pace_, arrivals_, n, {stats_.blocked, stalls});
     count_steps(n, steps);
     if (log.wanted) log_steps(batches_, n);
     if (tail != nullptr) tail->arrive(arrivals_.front(), steps, n);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "ir/program.h"
 
 namespace fuseflow {
 
@@ -18,9 +17,5 @@ struct NodeGroup {
 
 /// Two nodes are copies if they do the same to the same tensors with inputs from the same groups.
 std::vector<NodeGroup> collapse_copies(const Graph& graph);
-
-/// Graphviz of the groups: `label` and `fill` (a colour, #rrggbb) by group.
-std::string groups_dot(const std::vector<NodeGroup>& groups, const std::vector<std::string>& labels,
-                       const std::vector<std::string>& fills);
 
 }  // namespace fuseflow

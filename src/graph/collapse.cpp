@@ -1,4 +1,4 @@
-#include "report/collapse.h"
+#include "graph/collapse.h"
 
 #include <fmt/format.h>
 
@@ -37,19 +37,6 @@ std::string signature(const Graph& graph, const Node& node, const std::vector<si
   return text;
 }
 
-std::string dot_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<NodeGroup> collapse_copies(const Graph& graph) {
@@ -73,19 +60,6 @@ std::vector<NodeGroup> collapse_copies(const Graph& graph) {
     }
   }
   return groups;
-}
-
-std::string groups_dot(const std::vector<NodeGroup>& groups, const std::vector<std::string>& labels,
-                       const std::vector<std::string>& fills) {
-  std::string out =
-      "digraph g {\n  rankdir=LR; node [shape=box style=filled fontname=\"sans-serif\" fontsize=10 "
-      "margin=\"0.08,0.04\"]; edge [arrowsize=0.6 color=\"#8a95a3\"];\n";
-  for (size_t g = 0; g < groups.size(); ++g) {
-    out +=
-        fmt::format("  n{} [label=\"{}\" fillcolor=\"{}\"];\n", g, dot_text(labels[g]), fills[g]);
-    for (const size_t from : groups[g].inputs) out += fmt::format("  n{} -> n{};\n", from, g);
-  }
-  return out + "}\n";
 }
 
 }  // namespace fuseflow
