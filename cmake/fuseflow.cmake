@@ -38,10 +38,13 @@ endfunction()
 
 add_custom_target(tools COMMENT "All executables of tools/")
 
-# fuseflow_tool(NAME [LIBS library...]): tools/fuseflow-NAME.cpp as an installed executable.
+# fuseflow_tool(NAME [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed executable.
 function(fuseflow_tool name)
-  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
-  add_executable(fuseflow-${name} fuseflow-${name}.cpp)
+  cmake_parse_arguments(ARG "" "MAIN" "LIBS" ${ARGN})
+  if(NOT ARG_MAIN)
+    set(ARG_MAIN fuseflow-${name}.cpp)
+  endif()
+  add_executable(fuseflow-${name} ${ARG_MAIN})
   target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} CLI11::CLI11)
   target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
@@ -49,6 +52,14 @@ function(fuseflow_tool name)
   add_dependencies(tools fuseflow-${name})
   set_property(GLOBAL APPEND PROPERTY FUSEFLOW_TOOLS fuseflow-${name})
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# fuseflow_pass_tool(NAME): the pass NAME of src/passes as a tool; its main is made from tools/pass_main.cpp.in.
+function(fuseflow_pass_tool NAME)
+  set(main ${CMAKE_BINARY_DIR}/generated/tools/fuseflow-${NAME}.cpp)
+  configure_file(pass_main.cpp.in ${main} @ONLY)
+  fuseflow_tool(${NAME} MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
+  target_include_directories(fuseflow-${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 endfunction()
 
 # fuseflow_test(NAME [LIBS library...] [TABLE suite]): tests/unit/NAME_test.cpp (or NAME_*_test.cpp) as one test

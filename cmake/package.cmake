@@ -3,36 +3,43 @@
 set(FUSEFLOW_DOC_DIR ${CMAKE_INSTALL_DATADIR}/doc/fuseflow)
 
 install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseflow FILES_MATCHING PATTERN "*.toml")
-install(DIRECTORY ir-spec DESTINATION ${FUSEFLOW_DOC_DIR})
+install(DIRECTORY ir-spec docs DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES LICENSE DESTINATION ${FUSEFLOW_DOC_DIR} RENAME copyright)
-# The demo's model, graph and PyTorch's own result.
+# The demo's model, graph and PyTorch's own result; what the tutorial's scripts make.
 install(FILES testdata/karate.adj.mtx testdata/models/gcn_karate.onnx
-              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/demo_run
+              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/explore.slurm
         DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+install(PROGRAMS scripts/demo_run DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+install(DIRECTORY testdata/tutorial DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
+
+# bash loads the file that is called like the command.
 install(FILES packaging/fuseflow.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME fuseflow)
+foreach(tool IN LISTS tools)
+  if(NOT tool STREQUAL fuseflow)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)
+    file(CREATE_LINK fuseflow ${CMAKE_BINARY_DIR}/completions/${tool} SYMBOLIC)
+    install(FILES ${CMAKE_BINARY_DIR}/completions/${tool}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  endif()
+endforeach()
 install(FILES packaging/_fuseflow DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 
-# One page a tool where help2man is installed (scripts/package installs it).
-find_program(HELP2MAN help2man)
-if(HELP2MAN)
-  get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
-  set(pages)
-  foreach(tool IN LISTS tools)
-    set(page ${CMAKE_BINARY_DIR}/man/${tool}.1)
-    add_custom_command(
-      OUTPUT ${page}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
-      COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${HELP2MAN} --no-info --no-discard-stderr
-              --source "fuseflow ${PROJECT_VERSION}" --output ${page} $<TARGET_FILE:${tool}>
-      DEPENDS ${tool}
-      COMMENT "Man page of ${tool}")
-    list(APPEND pages ${page})
-  endforeach()
-  add_custom_target(man DEPENDS ${pages})
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
-endif()
+set(pages)
+foreach(tool IN LISTS tools)
+  set(page ${CMAKE_BINARY_DIR}/man/${tool}.1)
+  add_custom_command(
+    OUTPUT ${page}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+    COMMAND ${CMAKE_SOURCE_DIR}/packaging/man_page $<TARGET_FILE:${tool}> ${PROJECT_VERSION} > ${page}
+    DEPENDS ${tool} ${CMAKE_SOURCE_DIR}/packaging/man_page
+    COMMENT "Man page of ${tool}")
+  list(APPEND pages ${page})
+endforeach()
+add_custom_target(man ALL DEPENDS ${pages})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME fuseflow)
@@ -46,5 +53,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "make, python3-torch, python3-onnx")
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_BINARY_DIR}/packages)
 include(CPack)

@@ -1,21 +1,46 @@
-# Completion for bash: options are read from each tool's own --help, so they are never out of date.
-_fuseflow_options() {
-  "$1" --help 2>/dev/null | grep -oE -- '(^|[ ,])--?[A-Za-z][A-Za-z-]*' | tr -d ' ,' | sort -u
-}
+# Completion for bash: tools, options and values are read from the tools' own --help, so they are never out of date.
 
 _fuseflow_tools() {
-  compgen -c fuseflow- | sed 's/^fuseflow-//' | sort -u
+  { compgen -c fuseflow- | sed 's/^fuseflow-//'; echo help; } | sort -u
+}
+
+_fuseflow_options() {
+  "$1" --help 2>/dev/null | grep -oE -- '^ +(-[A-Za-z],)?--?[A-Za-z][A-Za-z-]*' | tr ', ' '\n\n' | grep . | sort -u
+}
+
+# How the help calls the value of option $2 of tool $1: behind one blank, where flags have several.
+_fuseflow_value() {
+  "$1" --help 2>/dev/null | sed -nE "s/^ +(-[A-Za-z],)?(-[A-Za-z],)?$2 ([^ ]+).*/\3/p; s/^ +$2,--[a-z-]+ ([^ ]+).*/\1/p" | head -n 1
+}
+
+# The words that may stand there; nothing where it is a file or a name.
+_fuseflow_values() {
+  local value word
+  value=$(_fuseflow_value "$1" "$2")
+  [[ $2 == --machine || $2 == --print-machine ]] && fuseflow-sim --list-machines 2>/dev/null | cut -d' ' -f1
+  [[ $value == *'|'* ]] || return 0
+  for word in $(tr '|[]' '   ' <<<"$value"); do
+    [[ $word =~ ^[a-z0-9_]+$ ]] && echo "$word"
+  done
+  return 0
 }
 
 _fuseflow() {
-  local tool=$1 word=$2
+  local tool=$1 word=$2 option=$3
   COMPREPLY=()
   if [[ ${tool##*/} == fuseflow ]]; then
-    if ((COMP_CWORD == 1)); then
+    if ((COMP_CWORD == 1)) || [[ ${COMP_WORDS[1]} == help ]]; then
       mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_tools)" -- "$word")
       return
     fi
-    tool=fuseflow-${COMP_WORDS[1]}
+    tool=${tool}-${COMP_WORDS[1]}
+  fi
+  # --option=value comes as three words.
+  [[ $word == = ]] && word=
+  [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
+  if [[ $option == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_values "$tool" "$option")" -- "$word")
+    ((${#COMPREPLY[@]} > 0)) && return
   fi
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_options "$tool")" -- "$word")

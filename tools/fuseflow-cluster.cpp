@@ -361,13 +361,16 @@ void declare(CLI::App& app, Options& o) {
                    "Channels, side, outputs and kernels of two convolutions, as im2col")
       ->option_text("C,S,O1,O2,K1,K2[,F]");
   chain->require_option(0, 1);
-  app.add_option("--rows", o.rows, "Replace M of the chain")->check(CLI::PositiveNumber);
+  app.add_option("--rows", o.rows, "Replace M of the chain")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
   add_machine_options(app, o.machine);
-  app.add_option("--top", o.top, "Plans kept by cost, of linked clusters and of single cores each")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  app.add_option("--top", o.top,
+                 "Plans kept by cost, of linked clusters and of single cores each (default: 11)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 100000));
   app.add_option("--explain", o.explain,
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring")
       ->option_text("FILE");
@@ -380,9 +383,10 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--plans", o.plans, "Write the kept plans (CSV)")->option_text("FILE");
   app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop")
       ->option_text("FILE");
-  app.add_option("--table-up-to", o.table_up_to, "Largest number of rows in the table")
-      ->check(CLI::Range(16, 1 << 20))
-      ->capture_default_str();
+  app.add_option("--table-up-to", o.table_up_to,
+                 "Largest number of rows in the table (default: 4096)")
+      ->option_text("N")
+      ->check(CLI::Range(16, 1 << 20));
   add_filter_options(app, o.filter);
   app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }

@@ -45,7 +45,7 @@ struct Side {
 };
 
 void add_options(CLI::App& app, DiffOptions& o) {
-  app.add_option("a", o.a, "What to compare with: a report or a program")
+  app.add_option("a", o.a, "What to compare with: a report or a program; - is standard input")
       ->option_text("A")
       ->required();
   app.add_option("b", o.b, "What is compared; - is standard input")->option_text("B")->required();

@@ -1,15 +1,18 @@
 // fuseflow-explore: searches regions, placements and orders for the program of least cycles.
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <mutex>
 
 #include "explore/search.h"
 #include "explore/seeds.h"
+#include "explore/summary.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
+#include "lower/density_notes.h"
 #include "machine_options.h"
 #include "program_tool.h"
+#include "progress_line.h"
 #include "support/heap.h"
 #include "support/interrupt.h"
 #include "thread_options.h"
@@ -96,27 +99,49 @@ void parse_shard(const std::string& text, SearchOptions& search) {
   }
 }
 
-/// One line that is redrawn, on a terminal only.
+/// How far the search is, and how long it still takes at most.
 class Progress {
  public:
-  ~Progress() {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  void operator()(size_t done, size_t all, const std::string& what) {
-    if (isatty(STDERR_FILENO) == 0) return;
+  explicit Progress(double budget_seconds) : budget_(budget_seconds) {}
+
+  void operator()(const SearchProgress& at) {
     const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    shown_ = true;
-    std::fprintf(stderr, "\r%s: %zu of %zu\x1b[K", what.c_str(), done, all);
+    if (at.what != what_) {
+      what_ = at.what;
+      began_ = line_.seconds();
+    }
+    if (!line_.due()) return;
+    const std::string best =
+        at.best > 0 ? fmt::format(", best so far {} cycles", at.best) : std::string();
+    line_.draw(fmt::format("{}: {} of {}{}, {:.0f} s{}", what_, at.done, at.all, best,
+                           line_.seconds(), left(at)));
   }
 
  private:
+  /// Of the budget, or of this phase as it went so far: later points are left out more often.
+  std::string left(const SearchProgress& at) const {
+    if (budget_ > 0) {
+      return fmt::format(", at most {:.0f} s left", std::max(0.0, budget_ - line_.seconds()));
+    }
+    const double spent = line_.seconds() - began_;
+    if (at.done == 0 || spent < 1) return "";
+    const double each = spent / static_cast<double>(at.done);
+    return fmt::format(", at most {:.0f} s left of this",
+                       each * static_cast<double>(at.all - std::min(at.done, at.all)));
+  }
+
+  double budget_;
   std::mutex mutex_;
-  std::chrono::steady_clock::time_point last_;
-  bool shown_ = false;
+  ProgressLine line_;
+  std::string what_;
+  double began_ = 0;
 };
+
+std::string why_unvisited(const SearchOptions& search) {
+  if (interrupted()) return "the search was interrupted";
+  if (!search.merge.empty()) return "no shard has simulated them";
+  return "the time of --budget-seconds was up";
+}
 
 ExitCode explore_main(ExploreOptions& o) {
   parse_shard(o.shard, o.search);
@@ -126,6 +151,7 @@ ExitCode explore_main(ExploreOptions& o) {
   const Machine machine = o.machine.load();
   Program kernels = read_program(o.filter);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
+  for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
   warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
@@ -134,13 +160,14 @@ ExitCode explore_main(ExploreOptions& o) {
   const InterruptScope scope;
   SearchResult result;
   {
-    Progress progress;
+    Progress progress(o.search.budget_seconds);
     o.search.progress = std::ref(progress);
     result = search(kernels, machine, o.search);
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
   if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
   for (const std::string& note : result.notes) report(Severity::note, note);
+  say(search_summary(kernels, machine, result, why_unvisited(o.search)));
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
   }

@@ -1,6 +1,8 @@
 // fuseflow-import: ONNX to IR, one region per kernel.
 #include "import/import.h"
 
+#include <algorithm>
+
 #include "import_options.h"
 #include "ir/files.h"
 #include "ir/verify.h"
@@ -25,6 +27,17 @@ int64_t extent(const std::string& text) {
   return value;
 }
 
+/// A program names its weights by the model's file.
+void require_file(const std::string& model, const fuseflow::Program& program) {
+  const bool named =
+      std::any_of(program.tensors.begin(), program.tensors.end(),
+                  [](const fuseflow::Tensor& t) { return t.source.path == "<stdin>"; });
+  if (model != "-" || !named) return;
+  throw Error(ExitCode::usage,
+              "a program names its weights by the file of their model, expected a file instead of "
+              "standard input (-), which is enough for --inspect");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,7 +50,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> binds;
   std::vector<std::string> formats;
   std::vector<std::string> dims;
-  app.add_option("model", model, "ONNX model")->required()->option_text("FILE");
+  app.add_option("model", model, "ONNX model; - is standard input, for --inspect")
+      ->required()
+      ->option_text("FILE");
   app.add_option(
          "--bind", binds,
          "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
@@ -76,6 +91,7 @@ int main(int argc, char** argv) {
       return ExitCode::ok;
     }
     fuseflow::Program program = fuseflow::import_onnx(model, options);
+    require_file(model, program);
     if (!name.empty()) program.name = name;
     fuseflow::verify(program);
     fuseflow::write_program(output, std::move(program));

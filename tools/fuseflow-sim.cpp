@@ -364,7 +364,7 @@ ExitCode run_sim(SimOptions& options) {
   if (!options.printed_machine.empty()) options.machine.name = options.printed_machine;
   const Machine machine = options.machine.load();
   if (options.print_machine->count() > 0) {
-    write_output(options.filter.output, print_machine(machine));
+    write_output(options.filter.output, print_machine(machine, MachineText::explained));
     return ExitCode::ok;
   }
   check_options(options);

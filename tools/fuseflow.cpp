@@ -4,14 +4,14 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "support/error.h"
+#include "support/diagnostics.h"
+#include "support/install.h"
 
 namespace fuseflow {
 namespace {
@@ -46,23 +46,19 @@ std::string usage() {
     text += "  " + std::string(tool.name) + std::string(14 - tool.name.size(), ' ') +
             std::string(tool.does) + "\n";
   }
-  return text + "\nfuseflow TOOL --help says more.\n";
+  return text + "\nfuseflow TOOL --help (or fuseflow help TOOL) says more.\n";
 }
 
-int print(const std::string& text) {
+int fail(ExitCode status, const std::string& message) {
+  print({{Severity::error, Location{"fuseflow"}, message, ""}});
+  return static_cast<int>(status);
+}
+
+int print_text(const std::string& text) {
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   if (written) return static_cast<int>(ExitCode::ok);
-  std::fprintf(stderr, "error: standard output could not be written: %s\n", std::strerror(errno));
-  return static_cast<int>(ExitCode::io);
-}
-
-/// The folder of this program with a slash at its end; empty if the system does not tell.
-std::string own_folder() {
-  std::array<char, PATH_MAX> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0) return "";
-  const std::string_view program(path.data(), static_cast<size_t>(length));
-  return std::string(program.substr(0, program.rfind('/') + 1));
+  return fail(ExitCode::io,
+              std::string("standard output could not be written: ") + std::strerror(errno));
 }
 
 bool is_tool(std::string_view name) {
@@ -76,35 +72,40 @@ int unknown_tool(const std::string& name) {
   std::vector<std::string> names;
   for (const Tool& tool : kTools) names.emplace_back(tool.name);
   const std::string nearest = nearest_name(name, names);
-  std::fprintf(stderr, "fuseflow: error: there is no tool `%s`%s\nRun with --help for the list.\n",
-               name.c_str(), nearest.empty() ? "" : (", did you mean `" + nearest + "`?").c_str());
-  return static_cast<int>(ExitCode::usage);
+  const std::string advice = nearest.empty() ? "" : ", did you mean `" + nearest + "`?";
+  return fail(ExitCode::usage,
+              "there is no tool `" + name + "`" + advice + "\nRun with --help for the list.");
 }
 
-int run(int argc, char** argv) {
-  if (argc < 2) {
+/// Becomes fuseflow-NAME with these arguments; returns only where that cannot be started.
+int start(const std::string& name, std::vector<std::string> arguments) {
+  if (!is_tool(name)) return unknown_tool(name);
+  const std::string program = "fuseflow-" + name;
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const std::string beside = own_folder() + program;
+  execv(beside.c_str(), pointers.data());
+  execvp(program.c_str(), pointers.data());
+  return fail(ExitCode::io, program + " could not be started: " + std::strerror(errno));
+}
+
+int run(const std::vector<std::string>& given) {
+  if (given.empty()) {
     std::fputs(usage().c_str(), stderr);
     return static_cast<int>(ExitCode::usage);
   }
-  const std::string name = argv[1];
-  if (name == "--help" || name == "-h" || name == "help") return print(usage());
-  if (name == "--version" || name == "-V") return print("fuseflow " FUSEFLOW_VERSION "\n");
-  if (!is_tool(name)) return unknown_tool(name);
-  const std::string program = "fuseflow-" + name;
-  std::vector<char*> arguments(argv + 1, argv + argc);
-  arguments[0] = const_cast<char*>(program.c_str());
-  arguments.push_back(nullptr);
-  const std::string beside = own_folder() + program;
-  execv(beside.c_str(), arguments.data());
-  execvp(program.c_str(), arguments.data());
-  std::fprintf(stderr, "fuseflow: error: %s could not be started: %s\n", program.c_str(),
-               std::strerror(errno));
-  return static_cast<int>(ExitCode::io);
+  const std::string& name = given[0];
+  if (name == "--version" || name == "-V") return print_text("fuseflow " FUSEFLOW_VERSION "\n");
+  if (name == "help" && given.size() > 1) return start(given[1], {"--help"});
+  if (name == "--help" || name == "-h" || name == "help") return print_text(usage());
+  return start(name, {given.begin() + 1, given.end()});
 }
 
 }  // namespace
 }  // namespace fuseflow
 
 int main(int argc, char** argv) {
-  return fuseflow::run(argc, argv);
+  return fuseflow::run({argv + 1, argv + argc});
 }

@@ -1,11 +1,11 @@
 // One line on standard error that is redrawn while work goes on, on a terminal only.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <string>
+
+#include "support/terminal.h"
 
 namespace fuseflow {
 
@@ -16,7 +16,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// On a terminal.
+  /// On a terminal, unless -q was given.
   bool on() const { return on_; }
   /// Seconds since the work began.
   double seconds() const {
@@ -29,8 +29,9 @@ class ProgressLine {
     last_ = now;
     return true;
   }
+  /// Cut to the terminal's width: what is wrapped cannot be redrawn.
   void draw(const std::string& text) {
-    std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+    std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, stderr_columns() - 1).c_str());
     drawn_ = true;
   }
   void clear() {
@@ -39,7 +40,7 @@ class ProgressLine {
   }
 
  private:
-  bool on_ = isatty(STDERR_FILENO) != 0;
+  bool on_ = stderr_is_terminal() && !is_quiet();
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = start_;

@@ -13,7 +13,7 @@ namespace fuseflow {
 /// for, where they are not for the whole tool.
 inline void add_threads_option(CLI::App& app, int& threads, const std::string& used_by = "") {
   threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  app.add_option("--threads", threads, used_by + "Host threads; results do not depend on it")
+  app.add_option("-j,--threads", threads, used_by + "Host threads; results do not depend on it")
       ->option_text("N")
       ->check(CLI::Range(1, 1024));
 }

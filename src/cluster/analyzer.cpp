@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::cluster {
 namespace {
 
@@ -124,7 +126,7 @@ Trips trips_of(const Chain& chain, const Plan& plan) {
   for (const Dim dim : kAllDims) {
     const int64_t blocks = dim == Dim::k ? k_blocks(plan) : plan.shape.along(dim);
     const int64_t extent = blocks * plan.tile[dim];
-    const int64_t steps = (chain.size[dim] + extent - 1) / extent;
+    const int64_t steps = ceil_div(chain.size[dim], extent);
     trips.all[dim] = steps;
     if (plan.schedule.temporal(dim)) {
       trips.temporal[dim] = steps;
@@ -404,7 +406,7 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
   const int64_t clusters = analysis.trips.clusters;
-  const int64_t waves = (clusters + at_a_time - 1) / at_a_time;
+  const int64_t waves = ceil_div(clusters, at_a_time);
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
   const double matrix = machine.matrix_rate(analysis.element_bytes);

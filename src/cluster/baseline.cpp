@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cluster/search.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -151,7 +152,7 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t stored =
       tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
   const int64_t blocks = blocks_of(size, p);
-  const auto waves = static_cast<double>((blocks + machine.core.count - 1) / machine.core.count);
+  const auto waves = static_cast<double>(ceil_div(blocks, machine.core.count));
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
   ranked.plan = p;
@@ -256,8 +257,7 @@ Measured best_product(const ProductSize& size, const Machine& machine, int top) 
 }
 
 Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine) {
-  const int64_t share =
-      std::max<int64_t>((elements + machine.core.count - 1) / machine.core.count, 1);
+  const int64_t share = std::max<int64_t>(ceil_div(elements, machine.core.count), 1);
   const int64_t whole = elements / share;
   const TileOps full = map_graph(share, inputs, element_bytes);
   const TileOps rest = map_graph(elements - whole * share, inputs, element_bytes);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -33,7 +34,7 @@ Chain ffn(int64_t n, int64_t k, int64_t l) {
 }
 
 int64_t round_up(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
+  return ceil_div(value, multiple) * multiple;
 }
 
 int64_t padded_extent(int64_t size) {

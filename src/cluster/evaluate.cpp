@@ -32,6 +32,7 @@ int64_t median_random_cycles(const Chain& chain, const Machine& machine, int pla
   std::vector<ScaledMeasure> measures;
   measure_best(chain, random_plans(chain, machine, {plans, 1, holding}), machine, &measures);
   std::vector<int64_t> cycles;
+  cycles.reserve(measures.size());
   for (const ScaledMeasure& measure : measures) {
     cycles.push_back(measure.measured.cycles);
   }

@@ -129,7 +129,7 @@ class Finder {
     const bool gated = built.form.b.size() == 2;
     if (gated && ops.count(Op::mul) == 1) ops.erase(Op::mul);  // the gate, not x * sigmoid(x)
     const std::set<Op> rest(ops.begin(), ops.end());
-    const auto is = [&](std::set<Op> wanted) { return rest == wanted; };
+    const auto is = [&](const std::set<Op>& wanted) { return rest == wanted; };
     if (rest.empty()) {
       const bool maps =
           std::any_of(built.form.first.begin(), built.form.first.end(),

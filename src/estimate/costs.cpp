@@ -105,10 +105,9 @@ class Costing {
         return counts_.node[static_cast<size_t>(id)].met + out.stops + 1;
       }
       case NodeKind::reduce:
-        return input(node, node.inputs.size() - 1).tokens();
       case NodeKind::accumulate:
-        // The stop that flushes is counted with the closing stop; its first entry comes in its
-        // step.
+        // The stop that flushes an accumulator is counted with the closing stop; its first entry
+        // comes in its step.
         return input(node, node.inputs.size() - 1).tokens();
       case NodeKind::drop:
         return input(node, static_cast<size_t>(node.groups[0])).tokens();

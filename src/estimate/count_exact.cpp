@@ -6,6 +6,7 @@
 #include "estimate/counts.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -18,7 +19,6 @@ class ExactCounter {
                const std::vector<bool>& uncertain)
       : program_(program),
         graph_(graph),
-        data_(data),
         uncertain_(uncertain),
         relations_(program, graph, data),
         s_(relations_.structure()) {
@@ -127,7 +127,7 @@ class ExactCounter {
     if (!lists) return;
     const LevelLists& level = relations_.level(node.tensor, node.level);
     if (level.kind == LevelKind::bitvector) {
-      count.words = count.present * static_cast<double>((level.extent + 63) / 64);
+      count.words = count.present * static_cast<double>(ceil_div(level.extent, int64_t{64}));
     }
     count.successors = successors(space, canonical(ref));
     if (node.kind == NodeKind::locate && level.kind == LevelKind::compressed) {
@@ -313,7 +313,6 @@ class ExactCounter {
 
   const Program& program_;
   const Graph& graph_;
-  const TensorData& data_;
   const std::vector<bool>& uncertain_;
   Relations relations_;
   const Structure& s_;

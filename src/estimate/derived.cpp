@@ -24,6 +24,15 @@ void for_chunks(const std::vector<size_t>& size, const Visit& visit) {
   }
 }
 
+/// Coordinates of each row over all groups.
+std::vector<size_t> sums(const std::vector<std::vector<Range>>& groups, size_t rows) {
+  std::vector<size_t> result(rows, 0);
+  for (const std::vector<Range>& fibers : groups) {
+    for (size_t row = 0; row < rows; ++row) result[row] += fibers[row].count;
+  }
+  return result;
+}
+
 }  // namespace
 
 uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent) {
@@ -138,22 +147,21 @@ void Deriver::join(const std::vector<int>& groups) {
   start(keys);
   out_.met.reserve(keys.rows());
   std::vector<std::vector<Range>> fibers;
+  fibers.reserve(groups.size());
   for (const int group : groups) fibers.push_back(r_.ranges(group, keys));
   if (out_.counts_only && groups.size() == 2) {
     for (size_t row = 0; row < keys.rows(); ++row) count_row(fibers[0][row], fibers[1][row]);
     return;
   }
   out_.counts_only = false;
-  std::vector<size_t> sizes(keys.rows(), 0);
-  for (const auto& group : fibers) {
-    for (size_t row = 0; row < sizes.size(); ++row) sizes[row] += group[row].count;
-  }
+  const std::vector<size_t> sizes = sums(fibers, keys.rows());
   for_chunks(sizes, [&](size_t first, size_t last) {
     std::vector<Expansion> elements;
     for (size_t g = 0; g < groups.size(); ++g) {
       elements.push_back(r_.expand(groups[g], keys, sources(g), first, last));
     }
     std::vector<std::vector<Range>> part;
+    part.reserve(fibers.size());
     for (const auto& group : fibers) {
       part.emplace_back(group.begin() + static_cast<ptrdiff_t>(first),
                         group.begin() + static_cast<ptrdiff_t>(last));
@@ -263,6 +271,7 @@ void Deriver::accumulate_one() {
   const int64_t extent = s_.info(loop).extent;
   marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
   std::vector<size_t> sizes;
+  sizes.reserve(outer.size());
   for (const Range& fiber : outer) sizes.push_back(fiber.count);
   for_chunks(sizes, [&](size_t first, size_t last) {
     const Expansion ended = r_.expand(ending, keys, below, first, last);
@@ -428,6 +437,7 @@ void Deriver::keep_some(int from, const Columns& columns,
   out_.counts_only = false;
   const std::vector<Range> fibers = r_.ranges(from, keys);
   std::vector<size_t> sizes;
+  sizes.reserve(fibers.size());
   for (const Range& fiber : fibers) sizes.push_back(fiber.count);
   for_chunks(sizes, [&](size_t first, size_t last) {
     const Expansion elements = r_.expand(from, keys, wanted, first, last);
@@ -458,6 +468,7 @@ void Deriver::filter() {
   const std::vector<Column>& references = rule.references();
   const auto keep_of = [&](const Expansion& elements) -> Keep {
     std::vector<const uint32_t*> refs;
+    refs.reserve(references.size());
     for (const Column c : references) refs.push_back(elements.table.at(c).data());
     return [&rule, refs](uint32_t c, size_t e) {
       uint32_t absent = 0;

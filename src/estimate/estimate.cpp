@@ -23,8 +23,7 @@ double stored_bytes(const Tensor& tensor, const Storage* storage) {
   if (storage == nullptr) {
     auto elements = static_cast<double>(tensor.format.block_volume());
     for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[d];
-      elements *= static_cast<double>((tensor.shape[d].value + block - 1) / block);
+      elements *= static_cast<double>(tensor.format.coordinates(d, tensor.shape[d].value));
     }
     return elements * value;
   }

@@ -33,9 +33,7 @@ std::optional<double> stated_entries(const Tensor& tensor) {
 }
 
 double level_extent(const Tensor& tensor, int level) {
-  const auto d = static_cast<size_t>(tensor.format.mode_order[static_cast<size_t>(level)]);
-  const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[d];
-  return std::ceil(static_cast<double>(tensor.shape[d].value) / static_cast<double>(block));
+  return static_cast<double>(tensor.level_extent(static_cast<size_t>(level)));
 }
 
 }  // namespace

@@ -63,9 +63,7 @@ Relations::Relations(const Program& program, const Graph& graph, const TensorDat
 Relations::~Relations() = default;
 
 int64_t Relations::extent(const Tensor& tensor, int l) {
-  const auto d = static_cast<size_t>(tensor.format.mode_order[static_cast<size_t>(l)]);
-  const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[d];
-  return (tensor.shape[d].value + block - 1) / block;
+  return tensor.level_extent(static_cast<size_t>(l));
 }
 
 const LevelLists& Relations::level(TensorId tensor, int l) {

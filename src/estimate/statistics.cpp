@@ -12,12 +12,7 @@ namespace fuseflow::estimate {
 namespace {
 
 double level_extent(const Tensor& tensor, int l) {
-  const auto d = static_cast<size_t>(tensor.format.mode_order[static_cast<size_t>(l)]);
-  auto extent = static_cast<double>(tensor.shape[d].value);
-  if (!tensor.format.block.empty()) {
-    extent = std::ceil(extent / static_cast<double>(tensor.format.block[d]));
-  }
-  return extent;
+  return static_cast<double>(tensor.level_extent(static_cast<size_t>(l)));
 }
 
 class StatisticalCounter {

@@ -111,11 +111,7 @@ class Analysis {
       const auto l = static_cast<size_t>(node.level);
       dense = tensor.format.levels[l] == LevelKind::dense && node.offset == 0;
       if (dense) {
-        const auto d = static_cast<size_t>(tensor.format.mode_order[l]);
-        extent = tensor.shape[d].value;
-        if (!tensor.format.block.empty()) {
-          extent = (extent + tensor.format.block[d] - 1) / tensor.format.block[d];
-        }
+        extent = tensor.level_extent(l);
         dense = extent <= info.extent;
       }
     }

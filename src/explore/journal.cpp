@@ -62,7 +62,8 @@ void Journal::load(const std::string& path, const std::string& header) {
   std::istringstream lines(text.substr(header.size()));
   for (std::string line; std::getline(lines, line);) {
     const std::vector<std::string> f = csv_fields(line);
-    if (f.size() != 7) throw Error(ExitCode::rejected, path + ": malformed line `" + line + "`");
+    if (f.size() != 7)
+      throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
     found_[static_cast<size_t>(number(f[0], path))] = {
         f[1], number(f[2], path), number(f[3], path), number(f[4], path), number(f[5], path), f[6]};
   }
@@ -107,7 +108,7 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
   while (std::getline(lines, line)) {
     const std::vector<std::string> f = csv_fields(line);
     if (f.size() != names.size()) {
-      throw Error(ExitCode::rejected, path + ": malformed line `" + line + "`");
+      throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
     }
     if (f[schema] != std::to_string(kCsvSchema)) {
       throw Error(ExitCode::rejected,

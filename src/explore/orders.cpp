@@ -109,6 +109,7 @@ std::vector<std::vector<std::string>> candidate_orders(const RegionIndices& indi
   std::vector<std::vector<std::string>> result;
   for (const std::vector<int>& order : OrderSampler(indices).sample(limit)) {
     std::vector<std::string> names;
+    names.reserve(order.size());
     for (const int i : order) names.push_back(indices.indices[static_cast<size_t>(i)].name);
     result.push_back(std::move(names));
   }

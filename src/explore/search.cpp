@@ -105,7 +105,7 @@ class Search {
   using Clock = std::chrono::steady_clock;
 
   void show(size_t done, size_t all, const std::string& what) const {
-    if (options_.progress) options_.progress(done, all, what);
+    if (options_.progress) options_.progress({what, done, all, best_so_far_});
   }
 
   bool out_of_time(double share = 1) const {
@@ -332,18 +332,21 @@ class Search {
       });
       const Partition incumbent(kernels(), known, pause());
       const Partition bounds(kernels(), least, pause());
+      if (std::isfinite(incumbent.total())) best_so_far_ = static_cast<int64_t>(incumbent.total());
       std::vector<size_t> wave;
       std::vector<int64_t> goals;
       for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
         Trial& trial = out_.trials[list[i]];
         const bool alone = trial.point.first == trial.point.last && trial.point.parallel.empty();
-        const double goal =
-            options_.exhaustive ? kNone : goal_of(trial, incumbent, bounds, alone ? plain : known);
-        if (trial.bound >= goal) {
+        const Goal goal =
+            options_.exhaustive ? Goal{} : goal_of(trial, incumbent, bounds, alone ? plain : known);
+        if (trial.bound >= goal.cycles) {
           trial.status = "pruned";
+          trial.note = goal.why;
         } else {
           wave.push_back(list[i]);
-          goals.push_back(std::isfinite(goal) ? static_cast<int64_t>(std::ceil(goal)) : 0);
+          goals.push_back(std::isfinite(goal.cycles) ? static_cast<int64_t>(std::ceil(goal.cycles))
+                                                     : 0);
         }
       }
       run_points(wave, goals, "simulating");
@@ -351,14 +354,21 @@ class Search {
     for (const Seed& seed : seeds_) note_unfinished(seed);
   }
 
+  struct Goal {
+    double cycles = kNone;
+    const char* why = "";
+  };
+
   /// What a point has to beat: the best program so far, and the same kernels as placed before. Of a
   /// kernel alone the best is needed anyway, without copies too: the unfused totals are made of it.
-  double goal_of(const Trial& trial, const Partition& incumbent, const Partition& bounds,
-                 const std::vector<double>& known) const {
-    const double same = known[slot(trial.point.first, trial.point.last)];
+  Goal goal_of(const Trial& trial, const Partition& incumbent, const Partition& bounds,
+               const std::vector<double>& known) const {
+    const Goal same{known[slot(trial.point.first, trial.point.last)],
+                    "bound not below the same kernels otherwise"};
     if (trial.point.first == trial.point.last) return same;
     const double others = bounds.around(trial.point.first, trial.point.last);
-    return std::min(incumbent.total() - others, same);
+    const Goal whole{incumbent.total() - others, "bound not below the best program"};
+    return whole.cycles < same.cycles ? whole : same;
   }
 
   std::vector<double> plain_costs() const {
@@ -415,6 +425,7 @@ class Search {
     }
     std::sort(keys.begin(), keys.end());
     std::vector<size_t> result;
+    result.reserve(keys.size());
     for (const auto& [later, estimate, i] : keys) result.push_back(i);
     return result;
   }
@@ -530,7 +541,35 @@ class Search {
     return std::isfinite(sum) ? static_cast<int64_t>(sum) : 0;
   }
 
+  /// Of a simulated point its cycles, of others what they take at least; kNone: not tried.
+  static double least_of(const Trial& t) {
+    if (t.status == "simulated" || t.status == "cut") return static_cast<double>(t.result.cycles);
+    return t.status == "pruned" ? t.bound : kNone;
+  }
+
+  SeedTotal total_of(const Seed& seed) const {
+    SeedTotal total{seed.name, 0, false};
+    double sum = -pause();
+    for (const Seed::Part& part : seed.parts) {
+      const Trial* least = nullptr;
+      for (const Trial& t : out_.trials) {
+        const bool member = !t.point.seed.empty() && t.point.parallel.empty() &&
+                            t.point.first == part.first && t.point.last == part.last;
+        if (!member || least_of(t) == kNone) continue;
+        if (least == nullptr || least_of(t) < least_of(*least)) least = &t;
+      }
+      if (least == nullptr) return total;
+      sum += least_of(*least) + pause();
+      total.at_least = total.at_least || least->status != "simulated";
+    }
+    total.cycles = static_cast<int64_t>(sum);
+    return total;
+  }
+
   void choose() {
+    for (const Seed& seed : seeds_) {
+      if (seed.name != "none") out_.seeds.push_back(total_of(seed));
+    }
     const std::vector<double> known = known_costs();
     out_.unfused_copies = options_.space.max_copies > 1 ? sum_alone(known) : 0;
     out_.unfused = sum_alone(plain_costs());
@@ -582,6 +621,7 @@ class Search {
   size_t enumerated_ = 0;
   tbb::global_control limit_threads_;
   const Clock::time_point start_ = Clock::now();
+  int64_t best_so_far_ = 0;
   std::map<size_t, PointResult> known_;
   std::map<size_t, std::vector<size_t>> by_run_;  ///< ids by slot of their run of kernels
   SearchResult out_;
@@ -617,6 +657,7 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
   if (side == 1) {
     all.unfused = found.unfused;
     all.unfused_copies = found.unfused_copies;
+    all.seeds = std::move(found.seeds);
   }
   if (better) {
     all.best = found.best;

@@ -14,6 +14,13 @@
 
 namespace fuseflow {
 
+/// How far a search is.
+struct SearchProgress {
+  std::string what;  ///< the phase
+  size_t done = 0, all = 0;
+  int64_t best = 0;  ///< cycles of the best program so far; 0: none is known
+};
+
 struct SearchOptions {
   SearchSpace space;
   std::vector<Seed> seeds;  ///< besides the strategies
@@ -26,7 +33,14 @@ struct SearchOptions {
   size_t shard = 0;           ///< this shard simulates the points id % shards == shard
   size_t shards = 1;
   std::vector<std::string> merge;  ///< CSVs of all shards: nothing is simulated
-  std::function<void(size_t done, size_t all, const std::string& what)> progress;
+  std::function<void(const SearchProgress&)> progress;  ///< called by any thread
+};
+
+/// What a seed's regions take, each in the best way in which it was tried without copies.
+struct SeedTotal {
+  std::string name;
+  int64_t cycles = 0;     ///< 0: some region was refused, or not simulated
+  bool at_least = false;  ///< some region was cut or pruned: no less than these
 };
 
 struct SearchResult {
@@ -34,6 +48,7 @@ struct SearchResult {
   int64_t unfused = 0;        ///< every kernel its own region, each with its best order; 0: unknown
   int64_t unfused_copies = 0;           ///< and each with its best parallel copies
   int64_t best = 0;                     ///< 0: unknown (a shard, or out of time)
+  std::vector<SeedTotal> seeds;         ///< without `none`, which is `unfused`
   std::optional<Program> program;       ///< the best, not lowered
   std::vector<std::string> unfinished;  ///< seeds that time did not suffice for
   std::vector<std::string> notes;       ///< what of the space could not be searched

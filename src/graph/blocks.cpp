@@ -175,6 +175,7 @@ class Checker {
   }
   std::string list(const std::vector<int>& indices) const {
     std::vector<std::string> names;
+    names.reserve(indices.size());
     for (const int i : indices) names.push_back(i < 0 ? "?" : g_.indices[i].name);
     return fmt::format("[{}]", fmt::join(names, ","));
   }

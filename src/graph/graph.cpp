@@ -64,6 +64,7 @@ std::optional<NodeKind> find_node_kind(std::string_view name) {
 
 std::vector<std::string> node_kind_names() {
   std::vector<std::string> names;
+  names.reserve(kInfos.size());
   for (const NodeKindInfo& info : kInfos) names.emplace_back(info.name);
   return names;
 }

@@ -121,6 +121,7 @@ class Typing {
 
   std::string index_list(const std::vector<int>& indices) const {
     std::vector<std::string> names;
+    names.reserve(indices.size());
     for (const int i : indices) names.push_back(g_.indices[i].name);
     return fmt::format("<{}>", fmt::join(names, ","));
   }
@@ -632,9 +633,7 @@ class Typing {
 
 int64_t GraphTensor::level_extent(int l) const {
   const int dimension = format.mode_order[l];
-  const int64_t extent = shape[dimension];
-  if (format.block.empty() || extent < 0) return extent;
-  return (extent + format.block[dimension] - 1) / format.block[dimension];
+  return format.coordinates(static_cast<size_t>(dimension), shape[dimension]);
 }
 
 std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, NodeId id) {

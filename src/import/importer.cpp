@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <set>
 
-#include "import/closed_rows.h"
-#include "import/groups.h"
-#include "import/indices.h"
-#include "import/registry.h"
-#include "import/settle.h"
-#include "import/signature.h"
-#include "import/survey.h"
+#include "import/finish/finalize.h"
+#include "import/finish/fully_masked_rows.h"
+#include "import/onnx/signature.h"
+#include "import/operators/registry.h"
+#include "import/patterns/kernel_patterns.h"
+#include "import/values/constant_stats.h"
+#include "import/values/indices.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -34,7 +34,7 @@ ModelNode origin_of(const OnnxNode& node) {
 /// The number that all elements of a constant equal: a mask's constant, spelt out as a matrix.
 std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants) {
   if (node.kind != Expr::Kind::access) return std::nullopt;
-  const HostTensor* data = constants(node.tensor);
+  const ConstantTensor* data = constants(node.tensor);
   if (data == nullptr || data->size() == 0 || data->sparse()) return std::nullopt;
   for (const Subscript& s : node.subscripts) {
     if (!s.is_plain() && !(s == Subscript{})) return std::nullopt;  // may read out of range
@@ -52,7 +52,7 @@ int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLo
                   std::vector<Expr>& out) {
   Expr copy = nodes[static_cast<size_t>(node)];
   if (copy.kind == Expr::Kind::access) {
-    const HostTensor* data = constants(copy.tensor);
+    const ConstantTensor* data = constants(copy.tensor);
     if (data != nullptr && data->size() == 1) {
       Expr literal;
       literal.constant = data->as_float(0);
@@ -110,8 +110,8 @@ bool Importer::is_constant(const View& value) const {
   return std::all_of(value.nodes.begin(), value.nodes.end(), known) || value.size() == 0;
 }
 
-HostPtr Importer::host(const View& value) const {
-  if (value.size() == 0) return host_values({}, value.shape(), value.type);
+ConstantPtr Importer::constant_of(const View& value) const {
+  if (value.size() == 0) return constant_values({}, value.shape(), value.type);
   if (!is_constant(value) || value.size() > kMaxFoldedElements ||
       evaluation_steps(value) > kMaxFoldedSteps) {
     return nullptr;
@@ -138,7 +138,8 @@ std::string Importer::fresh_name(const std::string& wanted) {
   return name;
 }
 
-View Importer::add_constant(const std::string& name, HostPtr data, const std::string& initializer) {
+View Importer::add_constant(const std::string& name, ConstantPtr data,
+                            const std::string& initializer) {
   if (initializer.empty() && !data->sparse()) folded_elements_ += data->size();
   if (folded_elements_ > kMaxFoldedTotal) {
     throw Error(
@@ -188,14 +189,14 @@ void Importer::set_value(const std::string& name, View value) {
   const bool whole = access != nullptr && constant(access->tensor) != nullptr &&
                      constant(access->tensor)->shape == value.shape() &&
                      constant(access->tensor)->type == value.type;
-  values_[name] = whole ? std::move(value) : add_constant(name, host(value));
+  values_[name] = whole ? std::move(value) : add_constant(name, constant_of(value));
 }
 
 View Importer::define(const std::string& name, View value, int group) {
-  if (value.size() == 0) return add_constant(name, host(value));
+  if (value.size() == 0) return add_constant(name, constant_of(value));
   coalesce(value);
   const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal;
-  HostPtr folded = is_activation(value) || !affordable ? nullptr : host(value);
+  ConstantPtr folded = is_activation(value) || !affordable ? nullptr : constant_of(value);
   if (folded) {
     const bool bound = from_input(value);
     View result = add_constant(name, std::move(folded));
@@ -271,8 +272,8 @@ std::vector<int64_t> Importer::agreed_shape(const OnnxPort& port,
 
 namespace {
 
-/// The entries of a sparse input as a host tensor.
-HostPtr host_entries(const Coo& entries) {
+/// The entries of a sparse input as a constant tensor.
+ConstantPtr host_entries(const Coo& entries) {
   std::vector<std::pair<int64_t, float>> pairs;
   for (size_t e = 0; e < entries.values.size(); ++e) {
     int64_t position = 0;
@@ -281,7 +282,7 @@ HostPtr host_entries(const Coo& entries) {
     }
     pairs.emplace_back(position, entries.values[e]);
   }
-  return host_sparse(std::move(pairs), entries.shape, ElementType::f32);
+  return constant_sparse(std::move(pairs), entries.shape, ElementType::f32);
 }
 
 }  // namespace
@@ -334,27 +335,28 @@ void Importer::bind_input(const OnnxPort& port) {
   draft.shape = agreed_shape(port, raw.shape);
   draft.bound_shape = draft.shape;
   draft.pinned = options_.formats.contains(port.name);
-  const bool integral = HostTensor::is_integral(port.type) && port.type != ElementType::boolean;
+  const bool integral = ConstantTensor::is_integral(port.type) && port.type != ElementType::boolean;
   draft.tensor.format = default_format(raw);
   draft.density = raw.density();
   if (integral) check_integers(port, raw);
   if (element_count(draft.shape) == 0) {
     // Nothing is computed from nothing but constants: no statement reads it.
-    draft.data = host_values({}, draft.shape, port.type);
+    draft.data = constant_values({}, draft.shape, port.type);
   } else if (raw.sparse()) {
     draft.tensor.source.nnz = raw.present();
     draft.values = host_entries(std::get<Coo>(raw.data));
     draft.tensor.facts = facts_of(*draft.values);
   } else {
     const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
-    draft.values = host_floats(floats, draft.shape);
+    draft.values = constant_floats(floats, draft.shape);
     draft.tensor.facts = facts_of(*draft.values);
     // Integers are indices and shapes; a single number is a parameter. Both are constants.
     if (integral) {
-      draft.data = raw.integers.empty() ? host_values(floats.to_vector(), draft.shape, port.type)
-                                        : host_ints(raw.integers, draft.shape, port.type);
+      draft.data = raw.integers.empty()
+                       ? constant_values(floats.to_vector(), draft.shape, port.type)
+                       : constant_ints(raw.integers, draft.shape, port.type);
     } else if (draft.shape.empty() && port.type != ElementType::boolean) {
-      draft.data = host_floats(floats, draft.shape, port.type);
+      draft.data = constant_floats(floats, draft.shape, port.type);
     }
   }
   draft.from_input = draft.data != nullptr;
@@ -464,23 +466,23 @@ void Importer::bind_output(const OnnxPort& port) {
                 fmt::format("output '{}' of the model, which nothing defines", shown(port.name)));
   }
   View value = values_.at(port.name);
-  if (!claim_result(draft_, value, port.name)) {
+  if (!name_result(draft_, value, port.name)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
     value = append(port.name, std::move(value), last_group);
-    if (!claim_result(draft_, value, port.name))
-      throw Error(ExitCode::internal, "a result could not be claimed");
+    if (!name_result(draft_, value, port.name))
+      throw Error(ExitCode::internal, "a result could not be named");
   }
 }
 
 DraftProgram Importer::draft() {
   check_operators();
   bind_inputs();
-  groups_ = group_nodes(model_);
+  groups_ = find_kernels(model_);
   convert_nodes();
   for (const OnnxPort& port : model_.outputs) bind_output(port);
-  settle_structure(draft_);
-  find_closed_rows(draft_);
+  finalize_structure(draft_);
+  find_fully_masked_rows(draft_);
   return std::move(draft_);
 }
 
@@ -489,13 +491,13 @@ Program Importer::run() {
   for (const Draft& d : finished.tensors) {
     if (d.tensor.role == Role::input || d.tensor.role == Role::constant) known_[d.tensor.name] = d;
   }
-  return settle(std::move(finished), model_, options_);
+  return finalize(std::move(finished), model_, options_);
 }
 
 std::optional<double> Importer::density(const std::string& name, float fill) const {
   const auto found = known_.find(name);
   if (found == known_.end()) return std::nullopt;
-  const HostTensor* data = found->second.data.get();
+  const ConstantTensor* data = found->second.data.get();
   if (data == nullptr) return found->second.density;
   if (data->size() == 0) return 1.0;
   int64_t present = 0;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "import/draft.h"
-#include "import/evaluate.h"
 #include "import/import.h"
-#include "import/kernel.h"
-#include "import/model.h"
+#include "import/onnx/model.h"
+#include "import/values/draft.h"
+#include "import/values/evaluate.h"
+#include "import/values/kernel.h"
 
 namespace fuseflow {
 
@@ -20,7 +20,7 @@ class Importer {
  public:
   Importer(OnnxModel model, const ImportOptions& options);
 
-  /// Converts all nodes and settles the program (see settle.h).
+  /// Converts all nodes and finalizes the program (see finalize.h).
   Program run();
   /// All but what is known of values: the constants of the program (see sources.cpp).
   DraftProgram draft();
@@ -34,15 +34,15 @@ class Importer {
   /// A value without elements becomes a constant: no statement is made of it (but to be a result),
   /// and no view of it has extents to divide by.
   void set_value(const std::string& name, View value);
-  const HostTensor* constant(TensorId id) const {
+  const ConstantTensor* constant(TensorId id) const {
     return draft_.tensors[static_cast<size_t>(id)].data.get();
   }
   bool is_constant(const View& value) const;
   /// The values of a constant view; null if it is not constant (or too large to fold).
-  HostPtr host(const View& value) const;
+  ConstantPtr constant_of(const View& value) const;
   /// A constant tensor as a view. `initializer`: the name of the ONNX initializer with these
   /// values.
-  View add_constant(const std::string& name, HostPtr data, const std::string& initializer = {});
+  View add_constant(const std::string& name, ConstantPtr data, const std::string& initializer = {});
   /// Whether the value reads a constant that was computed from a bound integer input.
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
@@ -100,8 +100,8 @@ class NodeImport {
   bool has_output(int i) const;
   const View& input(int i) const;
   /// The values of input i; rejects the model when it is not constant.
-  HostPtr constant_input(int i, const char* role) const;
-  HostPtr try_constant(int i) const;
+  ConstantPtr constant_input(int i, const char* role) const;
+  ConstantPtr try_constant(int i) const;
   std::vector<int64_t> ints_input(int i, const char* role) const;
 
   bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
@@ -124,9 +124,9 @@ class NodeImport {
   void join_output(int i, Parts parts);
   /// `view` with dimension `dim` a single atom.
   View single_axis(const View& view, int dim);
-  void output_constant(int i, HostPtr data);
+  void output_constant(int i, ConstantPtr data);
   /// The same for the value of a Constant node, which the program can refer to by its name.
-  void output_initializer(int i, HostPtr data);
+  void output_initializer(int i, ConstantPtr data);
   /// Defines output i by an expression: a statement (or a folded constant).
   void define(int i, View value);
   /// The same, the result being a reshaped view of it.

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "import/importer.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -28,7 +28,7 @@ struct Inspection {
   std::string incomplete;  ///< why the program could not be made
 };
 
-double density_of(const HostTensor& data, float fill) {
+double density_of(const ConstantTensor& data, float fill) {
   if (data.size() == 0) return 1;
   int64_t present = 0;
   for (int64_t i = 0; i < data.size(); ++i) present += data.as_float(i) != fill;

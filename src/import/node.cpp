@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "import/importer.h"
-#include "import/tensor_proto.h"
+#include "import/onnx/tensor_proto.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -36,12 +36,12 @@ const View& NodeImport::input(int i) const {
   return importer_.value(node_.inputs[static_cast<size_t>(i)]);
 }
 
-HostPtr NodeImport::try_constant(int i) const {
-  return importer_.host(input(i));
+ConstantPtr NodeImport::try_constant(int i) const {
+  return importer_.constant_of(input(i));
 }
 
-HostPtr NodeImport::constant_input(int i, const char* role) const {
-  HostPtr data = try_constant(i);
+ConstantPtr NodeImport::constant_input(int i, const char* role) const {
+  ConstantPtr data = try_constant(i);
   if (!data) {
     reject(fmt::format(
         "{} (input {}) must be constant; it depends on an input of the model: bind that input "
@@ -52,7 +52,7 @@ HostPtr NodeImport::constant_input(int i, const char* role) const {
 }
 
 std::vector<int64_t> NodeImport::ints_input(int i, const char* role) const {
-  const HostPtr data = constant_input(i, role);
+  const ConstantPtr data = constant_input(i, role);
   for (int64_t e = 0; !data->integral() && e < data->size(); ++e) {
     const float v = data->as_float(e);
     if (static_cast<float>(integer_of(v)) == v) continue;
@@ -141,7 +141,7 @@ View NodeImport::single_axis(const View& view, int dim) {
 }
 
 void NodeImport::weight_selection(const View& source, const View& weights) {
-  const HostPtr data = importer_.host(weights);
+  const ConstantPtr data = importer_.constant_of(weights);
   if (!data || importer_.is_constant(source)) return;
   Selection selection = *source.selection;
   // One weight for each selected row: of shape [E, 1, ...], or a single number.
@@ -175,12 +175,12 @@ View NodeImport::whole(const View& view, const std::string& suffix) {
   return helper(suffix, k.result(labels, value, view.type));
 }
 
-void NodeImport::output_constant(int i, HostPtr data) {
+void NodeImport::output_constant(int i, ConstantPtr data) {
   const std::string& name = node_.outputs[static_cast<size_t>(i)];
   importer_.set_value(name, importer_.add_constant(name, std::move(data)));
 }
 
-void NodeImport::output_initializer(int i, HostPtr data) {
+void NodeImport::output_initializer(int i, ConstantPtr data) {
   const std::string& name = node_.outputs[static_cast<size_t>(i)];
   importer_.set_value(name, importer_.add_constant(name, std::move(data), name));
 }
@@ -202,7 +202,7 @@ View NodeImport::helper(const std::string& suffix, View value) {
 namespace {
 
 /// The 0/1 matrix, over `to` and the atoms of `value`, of a row-major regrouping.
-HostPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+ConstantPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t>& from) {
   std::vector<int64_t> shape = to;
   shape.insert(shape.end(), from.begin(), from.end());
   const int64_t size = element_count(to);
@@ -210,7 +210,7 @@ HostPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t>& f
   element_count(shape);
   std::vector<std::pair<int64_t, float>> entries;
   for (int64_t i = 0; i < size; ++i) entries.emplace_back(i * size + i, 1.0F);
-  return host_sparse(std::move(entries), std::move(shape), ElementType::boolean);
+  return constant_sparse(std::move(entries), std::move(shape), ElementType::boolean);
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ View NodeImport::reshaped(const View& value, const std::vector<int64_t>& shape) 
                        fmt::join(value.shape(), ","), fmt::join(shape, ",")));
   }
   if (value.size() != 0 && reshape(view, shape)) return view;
-  if (const HostPtr data = importer_.host(value))
+  if (const ConstantPtr data = importer_.constant_of(value))
     return importer_.add_constant(node_.outputs[0], data->reshaped(shape));
   return regrouped(value, shape, "regrouped");
 }
@@ -239,7 +239,7 @@ View NodeImport::sliced(const View& view, int dim, int64_t start, int64_t step, 
   if (count == 0 || view.size() == 0) {
     std::vector<int64_t> shape = view.shape();
     shape[static_cast<size_t>(dim)] = count;
-    return importer_.add_constant(node_.outputs[0], host_values({}, shape, view.type));
+    return importer_.add_constant(node_.outputs[0], constant_values({}, shape, view.type));
   }
   View result = view;
   if (slice(result, dim, start, step, count)) return result;
@@ -271,7 +271,7 @@ View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
     }
   }
   flat.dims = dims;
-  const HostPtr matrix = regrouping(to, from);
+  const ConstantPtr matrix = regrouping(to, from);
   if (!matrix)
     reject(
         "this reshape is no affine index map, and the tensor is too large to be moved by a matrix");
@@ -288,6 +288,7 @@ View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
   const int32_t sum = k.reduce(Reduction::sum, reduced, picked);
   std::vector<int> labels;
   int next = 0;
+  labels.reserve(shape.size());
   for (const int64_t e : shape) labels.push_back(e > 1 ? next++ : -1);
   return helper(suffix, k.result(labels, sum, value.type));
 }

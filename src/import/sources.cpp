@@ -9,9 +9,9 @@
 #include <memory>
 #include <mutex>
 
+#include "import/finish/finalize.h"
+#include "import/finish/infer.h"
 #include "import/importer.h"
-#include "import/infer.h"
-#include "import/settle.h"
 #include "support/error.h"
 #include "tensor/derived.h"
 
@@ -75,7 +75,7 @@ ImportOptions parse_derivation(std::string_view text, const LoadOptions& load) {
   return options;
 }
 
-RawTensor raw_of(const HostTensor& data, const std::string& origin) {
+RawTensor raw_of(const ConstantTensor& data, const std::string& origin) {
   RawTensor raw;
   raw.shape = data.shape;
   raw.element = data.type;
@@ -113,7 +113,7 @@ Cache& cache() {
   return instance;
 }
 
-HostPtr find_constant(const OnnxModel& model, const std::string& name) {
+ConstantPtr find_constant(const OnnxModel& model, const std::string& name) {
   const auto found = model.initializers.find(name);
   if (found != model.initializers.end()) return found->second;
   for (const OnnxNode& node : model.nodes) {
@@ -127,7 +127,7 @@ HostPtr find_constant(const OnnxModel& model, const std::string& name) {
 
 RawTensor load_constant(const Source& source, const std::string& path, const LoadOptions& load) {
   const std::lock_guard lock(cache().mutex);
-  HostPtr data;
+  ConstantPtr data;
   if (source.params.empty()) {
     auto& model = cache().models[path];
     if (!model) model = std::make_shared<const OnnxModel>(load_onnx(path));
@@ -141,7 +141,7 @@ RawTensor load_constant(const Source& source, const std::string& path, const Loa
     for (const Draft& d : draft->tensors) {
       if (d.tensor.name == source.name) data = d.data;
     }
-    for (const ClosedRows& rows : draft->closed_rows) {
+    for (const FullyMaskedRows& rows : draft->closed_rows) {
       if (rows.vector_name == source.name) data = rows.vector;
       if (rows.matrix_name == source.name) data = rows.matrix;
     }

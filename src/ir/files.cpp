@@ -50,7 +50,7 @@ fs::path tidy(const fs::path& path) {
 fs::path seen_from(const fs::path& path, const fs::path& folder) {
   const fs::path target = rooted(path).lexically_normal();
   const fs::path from = rooted(folder).lexically_normal();
-  const fs::path plain = target.lexically_relative(from);
+  fs::path plain = target.lexically_relative(from);
   const fs::path real = resolved(rooted(path));
   if (!plain.empty() && resolved(from / plain) == real) return plain;
   const fs::path parent = resolved(rooted(path).parent_path());

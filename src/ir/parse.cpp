@@ -7,12 +7,12 @@
 
 #include "ir/cursor.h"
 #include "ir/graph_parser.h"
-#include "ir/input_kind.h"
 #include "ir/names.h"
 #include "ir/print.h"
 #include "ir/statement_parser.h"
 #include "ir/verify.h"
 #include "support/diagnostics.h"
+#include "support/input_kind.h"
 
 namespace fuseflow {
 

@@ -212,6 +212,7 @@ class GraphPrinter {
   /// "[i,k]", nothing for an empty list.
   std::string index_list(const std::vector<int>& indices) const {
     std::vector<std::string> names;
+    names.reserve(indices.size());
     for (const int i : indices) names.push_back(quote_if_needed(g_.indices[i].name));
     return names.empty() ? "" : fmt::format("[{}]", fmt::join(names, ","));
   }

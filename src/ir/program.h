@@ -45,6 +45,11 @@ struct Tensor {
   /// A result's shape in its model, where `shape` has dimensions cut apart: the same elements in
   /// row-major order. Files of results have this shape.
   std::optional<std::vector<int64_t>> model_shape = std::nullopt;
+  /// Coordinates of a storage level: those of its dimension; negative where that is symbolic.
+  int64_t level_extent(size_t level) const {
+    const auto dimension = static_cast<size_t>(format.mode_order[level]);
+    return format.coordinates(dimension, shape[dimension].value);
+  }
 };
 
 using IndexId = int32_t;  ///< position in Statement::indices

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,9 @@ struct Affine {
   }
   /// this += factor * other
   void add(const Affine& other, int64_t factor);
-  auto operator<=>(const Affine&) const = default;
+  bool operator<(const Affine& other) const {
+    return std::tie(terms, offset) < std::tie(other.terms, other.offset);
+  }
   bool operator==(const Affine&) const = default;
 };
 

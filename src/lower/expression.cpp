@@ -141,8 +141,11 @@ class ExpressionBuilder {
   Facts coordinate_facts(const Affine& affine) const {
     const auto [low, high] = range_of(affine, extents_);
     Facts facts{true, true, false, false, true};
-    facts.least = static_cast<float>(low - std::abs(low) / (1 << 20));
-    facts.largest = static_cast<float>(high + std::abs(high) / (1 << 20));
+    // Wider by more than rounding to a float moves an end.
+    const int64_t below = std::abs(low) / (1 << 20);
+    const int64_t above = std::abs(high) / (1 << 20);
+    facts.least = static_cast<float>(low - below);
+    facts.largest = static_cast<float>(high + above);
     return closed(facts);
   }
 

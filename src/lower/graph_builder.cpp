@@ -11,6 +11,7 @@ namespace fuseflow {
 
 std::vector<Input> streams_in(const std::vector<StreamId>& streams) {
   std::vector<Input> inputs;
+  inputs.reserve(streams.size());
   for (const StreamId stream : streams) inputs.push_back({stream, 0});
   return inputs;
 }

@@ -39,7 +39,9 @@ class GraphBuilder {
   bool names_count() const { return names_count_; }
   /// The outputs of the node, made if there is no equal one.
   std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
-  StreamId add_one(Node node, OutputSpec output) { return add(std::move(node), {output})[0]; }
+  StreamId add_one(Node node, const OutputSpec& output) {
+    return add(std::move(node), {output})[0];
+  }
   /// A writer: never shared.
   void add_sink(Node node);
 

@@ -59,9 +59,9 @@ LoopOpener::Formula LoopOpener::make_formula(int n) {
     for (size_t c = 0; c < children.size(); ++c) {
       if (((pattern >> c) & 1U) != 0) members.push_back(children[c]);
     }
-    parts.push_back(join(Formula::Kind::both, std::move(members)));
+    parts.push_back(join(Formula::Kind::both, members));
   }
-  return join(Formula::Kind::either, std::move(parts));
+  return join(Formula::Kind::either, parts);
 }
 
 LoopOpener::Formula LoopOpener::view_formula(int n) {
@@ -135,7 +135,7 @@ void LoopOpener::absorb(Formula& formula) {
 }
 
 /// Flattens and simplifies. `both` of nothing is all, `either` of nothing is never.
-LoopOpener::Formula LoopOpener::join(Formula::Kind kind, std::vector<Formula> parts) {
+LoopOpener::Formula LoopOpener::join(Formula::Kind kind, const std::vector<Formula>& parts) {
   const bool both = kind == Formula::Kind::both;
   const Formula::Kind neutral = both ? Formula::Kind::all : Formula::Kind::never;
   const Formula::Kind absorbing = both ? Formula::Kind::never : Formula::Kind::all;

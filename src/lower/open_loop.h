@@ -53,7 +53,7 @@ class LoopOpener {
   Formula make_formula(int n);
   Formula view_formula(int n);
   Formula stream_formula(int n);
-  static Formula join(Formula::Kind kind, std::vector<Formula> parts);
+  static Formula join(Formula::Kind kind, const std::vector<Formula>& parts);
   static void absorb(Formula& formula);
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);

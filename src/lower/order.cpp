@@ -76,12 +76,14 @@ std::string edge_text(const RegionIndices& indices, const OrderEdge& edge) {
 
 std::string cycle_text(const RegionIndices& indices, const std::vector<OrderEdge>& cycle) {
   std::vector<std::string> parts;
+  parts.reserve(cycle.size());
   for (const OrderEdge& edge : cycle) parts.push_back(edge_text(indices, edge));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> names_of(const RegionIndices& indices, const std::vector<int>& order) {
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const int index : order) names.push_back(indices.indices[index].name);
   return names;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow {
 
 SplitDelays::SplitDelays(const Graph& graph, const Spaces& spaces, const SplitPlan& plan,
@@ -12,7 +14,7 @@ SplitDelays::SplitDelays(const Graph& graph, const Spaces& spaces, const SplitPl
   turn_ = parallel.factor + 2;
   if (parallel.contiguous) {  // a copy's last element ends with the fiber
     turn_ = extent + 2;
-    share_ = (extent + parallel.factor - 1) / parallel.factor + 2;
+    share_ = ceil_div(extent, parallel.factor) + 2;
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];

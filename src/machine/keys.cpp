@@ -1,5 +1,6 @@
 #include "machine/keys.h"
 
+#include <iterator>
 #include <string>
 
 namespace fuseflow {
@@ -8,29 +9,161 @@ namespace {
 // Of memory: sums of its times are picoseconds, a thousand times as many.
 constexpr int64_t kMostOfMemory = 1'000'000'000;
 
-/// The sections `core`, `links` and `global` of a machine of cores.
-void add_core_keys(Machine& m, std::vector<MachineKey>& keys) {
-  keys.push_back({"core.count", &m.core.count});
-  keys.push_back({"core.matrix_flops_per_cycle", &m.core.matrix_flops_per_cycle});
-  keys.push_back({"core.register_bytes", &m.core.register_bytes});
-  keys.push_back({"core.register_bytes_per_cycle", &m.core.register_bytes_per_cycle});
-  keys.push_back({"core.scratchpad_bytes", &m.core.scratchpad_bytes});
-  keys.push_back({"core.scratchpad_bytes_per_cycle", &m.core.scratchpad_bytes_per_cycle});
-  keys.push_back({"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles});
-  keys.push_back({"core.matrix_latency_cycles", &m.core.matrix_latency_cycles});
+std::vector<MachineKey> common_keys(Machine& m) {
+  return {
+      {"name", &m.name, "in reports"},
+      {"description", &m.description, "one line for --list-machines"},
+      {"clock_gigahertz", &m.clock_gigahertz,
+       "converts cycles to time, and rates in gigabytes per second to bytes per cycle", 1e-6},
+      {"fifo_depth", &m.fifo_depth,
+       "tokens that a stream holds for each consumer; 0: unbounded. Below 2 most graphs deadlock"},
+      {"reconfiguration_cycles", &m.reconfiguration_cycles, "between two regions"},
+      {"accumulate_drain_interval_cycles", &m.accumulate_drain_interval_cycles,
+       "between two entries of an accumulator's flush; 0: all in one cycle"},
+      {"phases_hold_units_together", &m.phases_hold_units_together,
+       "whether the phases of a region need their units at the same time, or in turn"},
+  };
+}
+
+std::vector<MachineKey> unit_keys(Machine& m) {
+  std::vector<MachineKey> keys;
+  for (int u = 0; u < kUnitClasses; ++u) {
+    const auto unit = static_cast<UnitClass>(u);
+    const std::string section = "units." + std::string(unit_class_name(unit)) + ".";
+    UnitTiming& timing = m.timing(unit);
+    keys.push_back({section + "latency_cycles", &timing.latency_cycles,
+                    "from a step to the arrival of what it gives", 1});
+    keys.push_back({section + "interval_cycles", &timing.interval_cycles, "between two steps", 1});
+    keys.push_back({section + "count", &timing.count, "units on the machine; 0: no limit"});
+  }
+  return keys;
+}
+
+std::vector<MachineKey> block_keys(Machine& m) {
+  return {
+      {"block.lanes", &m.block.lanes,
+       "elements of a block that a unit works on in a cycle; 0: a whole block"},
+      {"block.product_interval_cycles_per_side", &m.block.product_interval_cycles_per_side,
+       "between two products of blocks in the matrix unit"},
+      {"block.product_latency_cycles_per_side", &m.block.product_latency_cycles_per_side,
+       "of such a product"},
+      {"block.elementwise_latency_cycles_per_element",
+       &m.block.elementwise_latency_cycles_per_element,
+       "of a step of `map` on blocks, but products and functions of one block"},
+      {"block.unary_latency_cycles_per_side", &m.block.unary_latency_cycles_per_side,
+       "of a function of one block"},
+      {"block.load_latency_cycles_per_element", &m.block.load_latency_cycles_per_element,
+       "of a block that `array` reads"},
+      {"block.reduce_latency_cycles_per_element", &m.block.reduce_latency_cycles_per_element,
+       "of a step of `reduce` or `accumulate` on blocks"},
+  };
+}
+
+std::vector<MachineKey> scratchpad_keys(Machine& m) {
+  return {
+      {"scratchpad.bytes", &m.scratchpad.bytes, "capacity, all together; 0: no limit"},
+      {"scratchpad.bytes_per_cycle", &m.scratchpad.bytes_per_cycle,
+       "of all scratchpads together; 0: no limit"},
+      {"scratchpad.tiles", &m.scratchpad.tiles,
+       "linked scratchpads, over which each tensor is spread", 1},
+      {"scratchpad.link_bytes_per_cycle", &m.scratchpad.link_bytes_per_cycle,
+       "of all links together; 0: no limit"},
+      {"scratchpad.latency_cycles", &m.scratchpad.latency_cycles,
+       "of an access, beyond the unit's latency"},
+  };
+}
+
+std::vector<MachineKey> dram_keys(Machine& m) {
+  std::vector<MachineKey> keys = {
+      {"dram.model",
+       &m.dram.model,
+       "none: bytes are counted and cost no time; fixed: channels of one rate; banked: DRAM",
+       0,
+       {"none", "fixed", "banked"}},
+      {"dram.channels", &m.dram.channels, "that work side by side", 1},
+      {"dram.burst_bytes", &m.dram.burst_bytes, "of a request", 1},
+      {"dram.interleave_bytes", &m.dram.interleave_bytes, "consecutive bytes in one channel", 1},
+      {"dram.outstanding", &m.dram.outstanding,
+       "bursts that a port may have requested and not yet used", 1},
+      {"dram.latency_cycles", &m.dram.latency_cycles,
+       "fixed: from start to answer; banked: from the request to the channel's queue", 1},
+      {"dram.interval_cycles", &m.dram.interval_cycles, "fixed: between two bursts of a channel",
+       1},
+      {"dram.queue_depth", &m.dram.queue_depth, "banked: requests among which a channel chooses",
+       1},
+      {"dram.most_bypassed", &m.dram.most_bypassed,
+       "banked: how often the oldest request may be passed over", 1},
+      {"dram.bank_groups", &m.dram.bank_groups, "banked: of a channel", 1},
+      {"dram.banks_per_group", &m.dram.banks_per_group, "banked", 1},
+      {"dram.row_bytes", &m.dram.row_bytes, "banked: of a row of one bank; whole bursts", 1},
+      {"dram.timing.burst_ps", &m.dram.timing.burst_ps, "a burst on the data bus", 1},
+      {"dram.timing.same_group_ps", &m.dram.timing.same_group_ps,
+       "column commands to one bank group [tCCD_L]", 1},
+      {"dram.timing.read_latency_ps", &m.dram.timing.read_latency_ps,
+       "from the command to the data [CL]", 1},
+      {"dram.timing.write_latency_ps", &m.dram.timing.write_latency_ps,
+       "from the command to the data [CWL]", 1},
+      {"dram.timing.row_to_column_ps", &m.dram.timing.row_to_column_ps,
+       "from an activation to a column command [tRCD]", 1},
+      {"dram.timing.precharge_ps", &m.dram.timing.precharge_ps, "closing a row [tRP]", 1},
+      {"dram.timing.row_active_ps", &m.dram.timing.row_active_ps,
+       "from an activation to the precharge [tRAS]", 1},
+      {"dram.timing.read_to_precharge_ps", &m.dram.timing.read_to_precharge_ps, "[tRTP]", 1},
+      {"dram.timing.write_recovery_ps", &m.dram.timing.write_recovery_ps,
+       "from the data to the precharge [tWR]", 1},
+      {"dram.timing.write_to_read_ps", &m.dram.timing.write_to_read_ps,
+       "from the data to the command [tWTR_L]", 1},
+      {"dram.timing.activate_to_activate_ps", &m.dram.timing.activate_to_activate_ps,
+       "of different banks [tRRD_S]", 1},
+      {"dram.timing.four_activations_ps", &m.dram.timing.four_activations_ps,
+       "in which at most four banks are activated [tFAW]", 1},
+      {"dram.timing.refresh_interval_ps", &m.dram.timing.refresh_interval_ps,
+       "of every bank [tREFI]", 1},
+      {"dram.timing.refresh_ps", &m.dram.timing.refresh_ps, "of one bank [tRFCpb]", 1},
+  };
+  for (MachineKey& key : keys) key.most = kMostOfMemory;
+  return keys;
+}
+
+std::vector<MachineKey> core_keys(Machine& m) {
+  return {
+      {"core.count", &m.core.count,
+       "cores; 0: all clusters run at a time, each operation takes a cycle"},
+      {"core.matrix_flops_per_cycle", &m.core.matrix_flops_per_cycle,
+       "of a core's matrix unit on elements of 2 bytes; of 4 bytes half as many"},
+      {"core.register_bytes", &m.core.register_bytes, "of a core"},
+      {"core.register_bytes_per_cycle", &m.core.register_bytes_per_cycle, "of a core"},
+      {"core.scratchpad_bytes", &m.core.scratchpad_bytes, "of a core"},
+      {"core.scratchpad_bytes_per_cycle", &m.core.scratchpad_bytes_per_cycle,
+       "of a core; reads and writes together"},
+      {"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles, "of an access"},
+      {"core.matrix_latency_cycles", &m.core.matrix_latency_cycles, "of a product of tiles"},
+  };
+}
+
+std::vector<MachineKey> link_keys(Machine& m) {
+  std::vector<MachineKey> keys;
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
     keys.push_back({"links.bandwidth_gigabytes_per_second." + std::to_string(kClusterSizes[i]),
-                    &m.links.bandwidth_gigabytes_per_second[i]});
+                    &m.links.bandwidth_gigabytes_per_second[i],
+                    "links of all cores together, in clusters of so many cores"});
   }
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
-    keys.push_back(
-        {"links.latency_cycles." + std::to_string(kClusterSizes[i]), &m.links.latency_cycles[i]});
+    keys.push_back({"links.latency_cycles." + std::to_string(kClusterSizes[i]),
+                    &m.links.latency_cycles[i], "of a message between cores of such a cluster"});
   }
-  keys.push_back(
-      {"global.bandwidth_gigabytes_per_second", &m.global.bandwidth_gigabytes_per_second});
-  keys.push_back({"global.latency_cycles", &m.global.latency_cycles});
-  keys.push_back({"global.channels", &m.global.channels, 1});
-  keys.push_back({"global.core_port_bytes_per_cycle", &m.global.core_port_bytes_per_cycle});
+  return keys;
+}
+
+std::vector<MachineKey> global_keys(Machine& m) {
+  return {
+      {"global.bandwidth_gigabytes_per_second", &m.global.bandwidth_gigabytes_per_second,
+       "of the memory behind all cores"},
+      {"global.latency_cycles", &m.global.latency_cycles, "of that memory"},
+      {"global.channels", &m.global.channels, "of that memory", 1},
+      {"global.core_port_bytes_per_cycle", &m.global.core_port_bytes_per_cycle,
+       "what a core can read and write"},
+  };
 }
 
 }  // namespace
@@ -46,70 +179,12 @@ MachinePart part_of(std::string_view section) {
 }
 
 std::vector<MachineKey> machine_keys(Machine& m) {
-  std::vector<MachineKey> keys = {
-      {"name", &m.name},
-      {"description", &m.description},
-      {"clock_gigahertz", &m.clock_gigahertz, 1e-6},
-      {"fifo_depth", &m.fifo_depth},
-      {"reconfiguration_cycles", &m.reconfiguration_cycles},
-      {"accumulate_drain_interval_cycles", &m.accumulate_drain_interval_cycles},
-      {"phases_hold_units_together", &m.phases_hold_units_together},
-  };
-  for (int u = 0; u < kUnitClasses; ++u) {
-    const auto unit = static_cast<UnitClass>(u);
-    const std::string section = "units." + std::string(unit_class_name(unit)) + ".";
-    UnitTiming& timing = m.timing(unit);
-    keys.push_back({section + "latency_cycles", &timing.latency_cycles, 1});
-    keys.push_back({section + "interval_cycles", &timing.interval_cycles, 1});
-    keys.push_back({section + "count", &timing.count});
+  std::vector<MachineKey> keys;
+  for (const auto& section : {common_keys, unit_keys, block_keys, scratchpad_keys, dram_keys,
+                              core_keys, link_keys, global_keys}) {
+    std::vector<MachineKey> some = section(m);
+    std::move(some.begin(), some.end(), std::back_inserter(keys));
   }
-  BlockTiming& block = m.block;
-  keys.push_back({"block.lanes", &block.lanes});
-  keys.push_back(
-      {"block.product_interval_cycles_per_side", &block.product_interval_cycles_per_side});
-  keys.push_back({"block.product_latency_cycles_per_side", &block.product_latency_cycles_per_side});
-  keys.push_back({"block.elementwise_latency_cycles_per_element",
-                  &block.elementwise_latency_cycles_per_element});
-  keys.push_back({"block.unary_latency_cycles_per_side", &block.unary_latency_cycles_per_side});
-  keys.push_back({"block.load_latency_cycles_per_element", &block.load_latency_cycles_per_element});
-  keys.push_back(
-      {"block.reduce_latency_cycles_per_element", &block.reduce_latency_cycles_per_element});
-  keys.push_back({"scratchpad.bytes", &m.scratchpad.bytes});
-  keys.push_back({"scratchpad.bytes_per_cycle", &m.scratchpad.bytes_per_cycle});
-  keys.push_back({"scratchpad.tiles", &m.scratchpad.tiles, 1});
-  keys.push_back({"scratchpad.link_bytes_per_cycle", &m.scratchpad.link_bytes_per_cycle});
-  keys.push_back({"scratchpad.latency_cycles", &m.scratchpad.latency_cycles});
-  keys.push_back({"dram.model", &m.dram.model, 0, {"none", "fixed", "banked"}});
-  keys.push_back({"dram.channels", &m.dram.channels, 1});
-  keys.push_back({"dram.burst_bytes", &m.dram.burst_bytes, 1});
-  keys.push_back({"dram.interleave_bytes", &m.dram.interleave_bytes, 1});
-  keys.push_back({"dram.outstanding", &m.dram.outstanding, 1});
-  keys.push_back({"dram.latency_cycles", &m.dram.latency_cycles, 1});
-  keys.push_back({"dram.interval_cycles", &m.dram.interval_cycles, 1});
-  keys.push_back({"dram.queue_depth", &m.dram.queue_depth, 1});
-  keys.push_back({"dram.most_bypassed", &m.dram.most_bypassed, 1});
-  keys.push_back({"dram.bank_groups", &m.dram.bank_groups, 1});
-  keys.push_back({"dram.banks_per_group", &m.dram.banks_per_group, 1});
-  keys.push_back({"dram.row_bytes", &m.dram.row_bytes, 1});
-  DramModel::Timing& t = m.dram.timing;
-  keys.push_back({"dram.timing.burst_ps", &t.burst_ps, 1});
-  keys.push_back({"dram.timing.same_group_ps", &t.same_group_ps, 1});
-  keys.push_back({"dram.timing.read_latency_ps", &t.read_latency_ps, 1});
-  keys.push_back({"dram.timing.write_latency_ps", &t.write_latency_ps, 1});
-  keys.push_back({"dram.timing.row_to_column_ps", &t.row_to_column_ps, 1});
-  keys.push_back({"dram.timing.precharge_ps", &t.precharge_ps, 1});
-  keys.push_back({"dram.timing.row_active_ps", &t.row_active_ps, 1});
-  keys.push_back({"dram.timing.read_to_precharge_ps", &t.read_to_precharge_ps, 1});
-  keys.push_back({"dram.timing.write_recovery_ps", &t.write_recovery_ps, 1});
-  keys.push_back({"dram.timing.write_to_read_ps", &t.write_to_read_ps, 1});
-  keys.push_back({"dram.timing.activate_to_activate_ps", &t.activate_to_activate_ps, 1});
-  keys.push_back({"dram.timing.four_activations_ps", &t.four_activations_ps, 1});
-  keys.push_back({"dram.timing.refresh_interval_ps", &t.refresh_interval_ps, 1});
-  keys.push_back({"dram.timing.refresh_ps", &t.refresh_ps, 1});
-  for (MachineKey& key : keys) {
-    if (key.name.starts_with("dram.")) key.most = kMostOfMemory;
-  }
-  add_core_keys(m, keys);
   return keys;
 }
 

@@ -1,5 +1,5 @@
-// The table of machine keys: name, where the value lives, what is allowed, what it means. A new
-// constant of the machine is one line in keys.cpp.
+// The table of machine keys: name, where the value lives, what it means, what is allowed. A new
+// constant of a machine is a field of machine.h, with its default, and a row in keys.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace fuseflow {
 struct MachineKey {
   std::string name;  ///< dotted: `units.scan.latency_cycles`
   std::variant<int64_t*, double*, bool*, std::string*> field;
+  std::string_view meaning;               ///< one line; the unit ends the name
   double least = 0;                       ///< of a number
   std::vector<std::string> choices = {};  ///< of a string; empty: anything
   /// Of a whole number. No machine has a constant near this; it keeps sums of times far from

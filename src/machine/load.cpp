@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -11,6 +12,8 @@
 #include "machine/keys.h"
 #include "machine/presets.h"
 #include "support/error.h"
+#include "support/input_kind.h"
+#include "support/install.h"
 #include "support/io.h"
 
 namespace fuseflow {
@@ -73,6 +76,7 @@ const MachineKey* find_key(const std::vector<MachineKey>& keys, std::string_view
 
 std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(keys.size());
   for (const MachineKey& key : keys) names.push_back(key.name);
   const std::string nearest = nearest_name(name, names);
   return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
@@ -180,17 +184,43 @@ void apply_setting(Machine& machine, const std::string& setting) {
   give_part(machine, name);
 }
 
+Machine read_machine(const std::string& path) {
+  const SourceText source = read_source(path);
+  return parse_machine(source.text, source.name);
+}
+
+/// A name says so, or there is no other way to take it.
+bool is_machine_file(const std::string& name_or_file) {
+  if (name_or_file == "-" || name_or_file.find('/') != std::string::npos) return true;
+  constexpr std::array<std::string_view, 9> kEndings = {".toml", ".ff",  ".onnx", ".mtx", ".npy",
+                                                        ".npz",  ".csv", ".gz",   ".tns"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return name_or_file.ends_with(ending); });
+}
+
+/// What lies beside the presets where the tools are installed; not the presets.
+std::vector<InstalledFile> installed_machines() {
+  std::vector<InstalledFile> found = installed_files("machines", ".toml");
+  std::erase_if(found, [](const InstalledFile& file) {
+    const auto& presets = machine_presets();
+    return std::any_of(presets.begin(), presets.end(),
+                       [&](const MachinePreset& preset) { return preset.name == file.name; });
+  });
+  return found;
+}
+
 Machine base_machine(const std::string& name_or_file) {
-  if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".toml")) {
-    const SourceText source = read_source(name_or_file);
-    return parse_machine(source.text, source.name);
-  }
+  if (is_machine_file(name_or_file)) return read_machine(name_or_file);
   std::vector<std::string> names;
   for (const MachinePreset& preset : machine_presets()) {
     if (preset.name == name_or_file) {
       return parse_machine(std::string(preset.text), std::string(preset.name) + ".toml");
     }
     names.emplace_back(preset.name);
+  }
+  for (const InstalledFile& installed : installed_machines()) {
+    if (installed.name == name_or_file) return read_machine(installed.path);
+    names.push_back(installed.name);
   }
   const std::string nearest = nearest_name(name_or_file, names);
   throw Error(
@@ -247,6 +277,8 @@ Machine parse_machine(const std::string& text, const std::string& file) {
     reader.read(table);
     reader.finish();
   } catch (const toml::parse_error& error) {
+    std::string other = why_no_machine(text);  // said instead of where its bytes are no TOML
+    if (!other.empty()) throw Error(ExitCode::rejected, Location{file}, std::move(other));
     const toml::source_position at = error.source().begin;
     throw Error(ExitCode::rejected,
                 Location{file, static_cast<int>(at.line), static_cast<int>(at.column), 1},
@@ -262,7 +294,7 @@ Machine load_machine(const std::string& name_or_file, const std::vector<std::str
   return machine;
 }
 
-std::string print_machine(const Machine& machine) {
+std::string print_machine(const Machine& machine, MachineText form) {
   Machine copy = machine;
   std::string text;
   std::string section;
@@ -272,8 +304,9 @@ std::string print_machine(const Machine& machine) {
     const char* lacking = has_part(machine, of) ? "" : "# ";
     if (of != section) text += fmt::format("\n{}[{}]\n", lacking, of);
     section = of;
-    text += fmt::format("{}{} = {}\n", lacking, key.name.substr(of.empty() ? 0 : dot + 1),
+    text += fmt::format("{}{} = {}", lacking, key.name.substr(of.empty() ? 0 : dot + 1),
                         value_text(key));
+    text += form == MachineText::explained ? fmt::format("  # {}\n", key.meaning) : "\n";
   }
   return text;
 }
@@ -289,6 +322,9 @@ std::string list_machines() {
   for (const MachinePreset& preset : machine_presets()) {
     text +=
         fmt::format("{:<8}{}\n", preset.name, load_machine(std::string(preset.name)).description);
+  }
+  for (const InstalledFile& installed : installed_machines()) {
+    text += fmt::format("{:<8}{}\n", installed.name, read_machine(installed.path).description);
   }
   return text;
 }

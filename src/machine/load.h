@@ -11,19 +11,23 @@
 
 namespace fuseflow {
 
-/// A preset by name, or a file (anything with a `/` or ending in `.toml`), with `key=value`
-/// settings applied in order. Throws Error(rejected) for a bad file (with its place), Error(usage)
-/// for an unknown name or a bad setting, each with the nearest name; Error(io) for a missing file;
-/// Error(rejected) for constants that do not go together (check.h).
+/// A machine by name (a preset, or NAME.toml in share/fuseflow/machines of where the tools are
+/// installed) or a file (anything with a `/` or ending like a file; `-`: standard input), with
+/// `key=value` settings applied in order. Throws Error(rejected) for a bad file (with its place, or
+/// with what it is), Error(usage) for an unknown name or a bad setting, each with the nearest name;
+/// Error(io) for a missing file; Error(rejected) for constants that do not go together (check.h).
 Machine load_machine(const std::string& name_or_file,
                      const std::vector<std::string>& settings = {});
 
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);
 
+/// explained: what each key means stands behind it, as a comment.
+enum class MachineText : uint8_t { plain, explained };
+
 /// Canonical TOML of every key; parse_machine(print_machine(m)) gives m. Sections of what the
 /// machine lacks are commented out, with their defaults.
-std::string print_machine(const Machine& machine);
+std::string print_machine(const Machine& machine, MachineText form = MachineText::plain);
 
 struct MachinePreset {
   std::string_view name;
@@ -31,7 +35,7 @@ struct MachinePreset {
 };
 const std::vector<MachinePreset>& machine_presets();
 
-/// One line a preset: name and description.
+/// One line a machine that has a name: name and description.
 std::string list_machines();
 
 }  // namespace fuseflow

@@ -94,6 +94,7 @@ std::optional<Op> find_op(std::string_view name) {
 
 std::vector<std::string> op_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kOps));
   for (const OpInfo& info : kOps) names.emplace_back(info.name);
   return names;
 }

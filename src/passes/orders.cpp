@@ -174,6 +174,7 @@ class OrderSearch {
   static std::vector<std::string> names(const RegionIndices& indices,
                                         const std::vector<int>& order) {
     std::vector<std::string> result;
+    result.reserve(order.size());
     for (const int index : order) result.push_back(indices.indices[index].name);
     return result;
   }
@@ -355,6 +356,7 @@ void check_order(const PassArguments& arguments) {
 
 std::string order_text(const RegionIndices& indices, const std::vector<int>& order) {
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const int index : order) names.push_back(indices.indices[index].name);
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow {
 
 namespace {
@@ -103,7 +105,7 @@ struct Counted {
 Counted count_connected(const PartialOrder& order, uint64_t& sets_left) {
   const size_t n = order.size();
   std::unordered_map<Set, Wide, SetHash> layer;
-  layer.emplace(Set((n + 63) / 64, 0), 1);
+  layer.emplace(Set(ceil_div(n, size_t{64}), 0), 1);
   Wide total = 1;
   for (size_t k = 0; k < n; ++k) {
     std::unordered_map<Set, Wide, SetHash> next;

@@ -3,6 +3,7 @@
 
 #include "graph/blocks.h"
 #include "sim/run.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 
@@ -42,10 +43,6 @@ int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
   return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[static_cast<size_t>(value)].block);
 }
 
-int64_t ceil_divide(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Cycles between two slots of a port: all ports of the phases that run together take turns.
 int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& node) {
   const ScratchpadModel& model = machine.scratchpad;
@@ -58,10 +55,10 @@ int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& no
     if (together) bytes += scratchpad_bytes(graph, other);
   }
   int64_t interval = 1;
-  if (model.bytes_per_cycle > 0) interval = ceil_divide(bytes, model.bytes_per_cycle);
+  if (model.bytes_per_cycle > 0) interval = ceil_div(bytes, model.bytes_per_cycle);
   if (model.link_bytes_per_cycle == 0) return interval;
-  const int64_t crossing = ceil_divide(bytes * (model.tiles - 1), model.tiles);
-  return std::max(interval, ceil_divide(crossing, model.link_bytes_per_cycle));
+  const int64_t crossing = ceil_div(bytes * (model.tiles - 1), model.tiles);
+  return std::max(interval, ceil_div(crossing, model.link_bytes_per_cycle));
 }
 
 UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node);
@@ -95,7 +92,7 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
     at_least(block.product_latency_cycles_per_side * work.side - 1);
     return timing;
   }
-  if (block.lanes > 0) timing.interval_cycles *= (work.volume + block.lanes - 1) / block.lanes;
+  if (block.lanes > 0) timing.interval_cycles *= ceil_div(work.volume, block.lanes);
   if (node.kind == NodeKind::array) {
     at_least(block.load_latency_cycles_per_element * work.volume);
   } else if (node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate) {

@@ -20,9 +20,7 @@ class WriteNode final : public NodeRun {
         main_(node_.inputs.size() - 1) {
     const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
     for (size_t l = below - std::min(below, main_); l < below; ++l) {
-      const auto dimension = static_cast<size_t>(tensor_.format.mode_order[l]);
-      const int64_t block = tensor_.format.block.empty() ? 1 : tensor_.format.block[dimension];
-      extents_.push_back((tensor_.shape[dimension].value + block - 1) / block);
+      extents_.push_back(tensor_.level_extent(l));
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     first_dense_ = below - std::min(below, main_);

@@ -22,12 +22,7 @@ LevelView::LevelView(const Program& program, TensorId tensor, int level, const S
   tensor_ = declared.name;
   const auto l = static_cast<size_t>(level);
   kind_ = declared.format.levels[l];
-  const auto dimension = static_cast<size_t>(declared.format.mode_order[l]);
-  extent_ = declared.shape[dimension].value;
-  if (!declared.format.block.empty()) {
-    const int64_t block = declared.format.block[dimension];
-    extent_ = (extent_ + block - 1) / block;
-  }
+  extent_ = declared.level_extent(l);
   if (kind_ == LevelKind::dense) return;
   if (storage == nullptr) missing_data(tensor_);
   if (storage->levels.size() <= l || storage->levels[l].kind != kind_) {

@@ -69,8 +69,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   int64_t positions = 1;
   for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
     const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
-    const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[dimension];
-    const int64_t extent = (storage->shape[dimension] + block - 1) / block;
+    const int64_t extent = tensor.format.coordinates(dimension, storage->shape[dimension]);
     if (tensor.format.levels[l] == LevelKind::dense) {
       storage->levels.push_back(Level{.kind = LevelKind::dense, .extent = extent});
       if (__builtin_mul_overflow(positions, extent, &positions) || positions > kMaxStored) {

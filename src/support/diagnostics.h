@@ -1,4 +1,4 @@
-// Lists of diagnostics, as they are shown.
+// Diagnostics as they are shown.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,18 @@ namespace fuseflow {
 /// Of one list of diagnostics no more errors than these are shown.
 inline constexpr size_t kMaxErrors = 50;
 
+/// Colours of a terminal: of the place, of what kind it is, of the caret.
+enum class Colours { off, on };
+
+std::string format(const Diagnostic& diagnostic, Colours colours);
+
 /// All of them, up to kMaxErrors; a last note says how many are left out.
-std::string format(const std::vector<Diagnostic>& diagnostics);
+std::string format(const std::vector<Diagnostic>& diagnostics, Colours colours = Colours::off);
+
+/// Prints them to standard error, in colours where that is a terminal (support/terminal.h).
+void print(const std::vector<Diagnostic>& diagnostics);
+
+/// Prints lines for people to standard error, unless -q was given.
+void say(const std::string& text);
 
 }  // namespace fuseflow

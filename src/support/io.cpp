@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "support/error.h"
 
@@ -49,6 +50,17 @@ std::string read_all(int fd, const std::string& name) {
   }
 }
 
+std::string read_standard_input() {
+  static bool was_read = false;
+  if (was_read) {
+    throw Error(ExitCode::usage,
+                "standard input (-) is given for more than one input, expected a file for all but "
+                "one of them");
+  }
+  was_read = true;
+  return read_all(STDIN_FILENO, "<stdin>");
+}
+
 void write_all(int fd, std::string_view text, const std::string& name) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
@@ -62,7 +74,7 @@ void write_all(int fd, std::string_view text, const std::string& name) {
 }  // namespace
 
 SourceText read_source(const std::string& path) {
-  if (path.empty() || path == "-") return {"<stdin>", read_all(STDIN_FILENO, "<stdin>")};
+  if (path.empty() || path == "-") return {"<stdin>", read_standard_input()};
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
   return {path, read_all(file.fd, path)};
@@ -95,7 +107,26 @@ void write_output(const std::string& path, std::string_view text) {
   }
 }
 
+namespace {
+
+/// In memory of its own, which is unmapped like a file's.
+const char* copied(const std::string& text) {
+  void* memory =
+      ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  std::memcpy(memory, text.data(), text.size());
+  return static_cast<const char*>(memory);
+}
+
+}  // namespace
+
 MappedFile::MappedFile(const std::string& path) {
+  if (path == "-") {
+    const std::string text = read_standard_input();
+    size_ = text.size();
+    if (size_ > 0) data_ = copied(text);
+    return;
+  }
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
   struct stat info {};

@@ -14,7 +14,7 @@ struct SourceText {
   std::string text;
 };
 
-/// Reads a whole file, or standard input when `path` is empty or "-". Throws Error(io).
+/// A whole file, or standard input ("-" or empty), but that only once. Throws Error(io, usage).
 SourceText read_source(const std::string& path);
 
 /// Writes everything or nothing: to standard output when `path` is empty or "-", else to a
@@ -24,7 +24,7 @@ void write_output(const std::string& path, std::string_view text);
 
 struct ClosedPipe {};
 
-/// A file mapped read-only into memory; empty files give an empty view. Throws Error(io).
+/// A file ("-": standard input) in memory; empty files give an empty view. Throws as read_source().
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);

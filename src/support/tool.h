@@ -13,7 +13,7 @@
 
 #include "support/diagnostics.h"
 #include "support/io.h"
-#include "support/text.h"
+#include "support/terminal.h"
 
 namespace fuseflow {
 
@@ -35,6 +35,23 @@ inline void add_filter_options(CLI::App& app, FilterOptions& options) {
       ->option_text("DIR");
 }
 
+/// What every tool has, whatever it does.
+inline void add_common_options(CLI::App& app, bool& quiet) {
+  app.add_flag("-q,--quiet", quiet, "Print errors only: no notes, warnings, summaries or progress");
+  app.set_version_flag("-V,--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
+  app.get_formatter()->column_width(34);
+}
+
+/// Of an option that is given again the last value counts, so that a script's options can be
+/// changed by adding to them. Lists (--bind, --machine-set) add up.
+inline void let_last_win(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool list = option->get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+    const bool decided = option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw;
+    if (!list && !decided && !option->get_positional()) option->take_last();
+  }
+}
+
 /// The outcome of `body` as an exit status, with a message where it is not ok.
 inline int exit_status_of(const std::string& tool, const std::function<ExitCode()>& body) {
   try {
@@ -42,10 +59,10 @@ inline int exit_status_of(const std::string& tool, const std::function<ExitCode(
   } catch (const ClosedPipe&) {
     return static_cast<int>(ExitCode::ok);
   } catch (const Error& error) {
-    std::fputs(format(error.diagnostics()).c_str(), stderr);
+    print(error.diagnostics());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "error: out of memory\n");
+    report(Severity::error, "out of memory");
     return static_cast<int>(ExitCode::unfinished);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "internal error: %s\nThis is a defect of %s; please report the input.\n",
@@ -59,8 +76,9 @@ inline int exit_status_of(const std::string& tool, const std::function<ExitCode(
 /// with the options is to be found out (Error(usage)) before `body` reads any input.
 inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<ExitCode()>& body) {
   std::signal(SIGPIPE, SIG_IGN);
-  app.set_version_flag("--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
-  app.get_formatter()->column_width(34);
+  bool quiet = false;
+  add_common_options(app, quiet);
+  let_last_win(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
@@ -71,10 +89,11 @@ inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<Ex
       return ExitCode::ok;
     });
   } catch (const CLI::ParseError& wrong) {
-    std::fprintf(stderr, "%s: error: %s\nRun with --help for usage.\n", app.get_name().c_str(),
-                 printable(wrong.what(), "\n").c_str());
+    print({{Severity::error, Location{app.get_name()}, wrong.what(), ""}});
+    std::fputs("Run with --help for usage.\n", stderr);
     return static_cast<int>(ExitCode::usage);
   }
+  if (quiet) be_quiet();
   return exit_status_of(app.get_name(), body);
 }
 

@@ -118,9 +118,8 @@ Keyed keyed(Coo entries, const Format& format) {
   }
   for (const int mode : format.mode_order) {
     const auto d = static_cast<size_t>(mode);
-    const int64_t extent = block.empty() ? 1 : block[d];
     result.keys.push_back(std::move(entries.coords[d]));
-    result.extents.push_back((entries.shape[d] + extent - 1) / extent);
+    result.extents.push_back(format.coordinates(d, entries.shape[d]));
   }
   if (!block.empty()) {
     result.keys.push_back(std::move(entries.coords.back()));

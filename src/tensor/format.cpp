@@ -8,6 +8,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -120,6 +121,10 @@ std::string format_fault(const Format& format) {
 
 std::string_view level_name(LevelKind kind) {
   return kLevelNames.at(static_cast<size_t>(kind));
+}
+
+int64_t Format::coordinates(size_t dimension, int64_t extent) const {
+  return block.empty() || extent < 0 ? extent : ceil_div(extent, block[dimension]);
 }
 
 int64_t Format::block_volume() const {

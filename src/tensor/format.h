@@ -30,6 +30,8 @@ struct Format {
   std::vector<int64_t> block;     ///< empty, or one block extent per tensor dimension
 
   int rank() const { return static_cast<int>(levels.size()); }
+  /// Coordinates of a dimension of `extent` elements: that many, or the blocks that cover them.
+  int64_t coordinates(size_t dimension, int64_t extent) const;
   /// Values per innermost position: the product of the block extents, 1 without blocks.
   int64_t block_volume() const;
   /// True if every level is dense and there are no blocks: all elements are stored.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <span>
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 #include "support/sort_numbers.h"
 #include "tensor/limits.h"
@@ -108,8 +109,8 @@ void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
 /// columns drawn for block row I (which may be kept already): Zaheer et al., Big Bird, 2020.
 void bigbird(const Params& params, Random& random, Matrix& matrix) {
   const int64_t block = params.integer("block", 64, 1, INT32_MAX);
-  const int64_t block_rows = (matrix.rows() + block - 1) / block;
-  const int64_t block_columns = (matrix.columns() + block - 1) / block;
+  const int64_t block_rows = ceil_div(matrix.rows(), block);
+  const int64_t block_columns = ceil_div(matrix.columns(), block);
   const auto drawn =
       static_cast<uint64_t>(params.integer("random", 2, 0, std::max<int64_t>(block_columns, 2)));
   for (int64_t bi = 0; bi < block_rows; ++bi) {

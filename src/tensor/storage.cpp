@@ -240,9 +240,8 @@ void verify(const Storage& storage) {
   for (size_t l = 0; l < storage.levels.size(); ++l) {
     const Level& level = storage.levels[l];
     const auto d = static_cast<size_t>(storage.format.mode_order[l]);
-    const int64_t block = storage.format.block.empty() ? 1 : storage.format.block[d];
     ensure(level.kind == storage.format.levels[l], l, "its kind is not the format's");
-    ensure(level.extent == (storage.shape[d] + block - 1) / block, l,
+    ensure(level.extent == storage.format.coordinates(d, storage.shape[d]), l,
            "its extent is not the shape's");
     if (level.kind == LevelKind::compressed) verify_compressed(storage, l, parents);
     if (level.kind == LevelKind::bitvector) verify_bitvector(level, l, parents);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "support/ceil_div.h"
 #include "tensor/buffer.h"
 #include "tensor/format.h"
 
@@ -27,7 +28,7 @@ struct Level {
   std::vector<uint32_t> crd = {};
   std::vector<uint64_t> words = {};
 
-  int64_t words_per_fiber() const { return (extent + 63) / 64; }
+  int64_t words_per_fiber() const { return ceil_div(extent, int64_t{64}); }
 };
 
 /// A tensor in memory. values has block_volume() entries per innermost position: 1, or a block's

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "import/import.h"
-#include "import/model.h"
+#include "import/onnx/model.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "support/error.h"

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "import/registry.h"
+#include "import/operators/registry.h"
 
 namespace fuseflow {
 

@@ -13,10 +13,19 @@ import concurrent.futures
 import fnmatch
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# How a case that is another export of the same model ends (scripts/README.md).
+VARIANT = re.compile(r"(_(op\d+|nofold|dynamic|functions|initinputs|double|sparse|sparseconst|external|typed|f16|bf16|ir10))+$")
+
+
+def is_variant(name, names):
+    """Whether `name` is another export of a model that is among `names` too."""
+    base = VARIANT.sub("", name)
+    return base != name and base in names
 
 
 def read_options(case_file):
@@ -46,9 +55,9 @@ def known_gap(gaps, strategy, name):
 
 def run_case(arguments, name, strategy):
     """Returns (ok, message). The three tools run as one pipe, in the models' folder."""
-    models = pathlib.Path(arguments.models)
+    models = pathlib.Path(arguments.models).resolve()
     bind, expect = read_options(models / name / "case.txt")
-    tools = pathlib.Path(arguments.tools)
+    tools = pathlib.Path(arguments.tools).resolve()
     middle = [tools / "fuseflow-fuse", f"--strategy={strategy}"]
     machine = []
     if strategy == "cluster":

@@ -122,7 +122,7 @@ def main():
         waiting = [f for f in (switched if waiting is None else waiting) if f in switched]
         entries = [e for e in suites.load_entries(copy.build, prefixes) if e.name.startswith(options.only)]
         say(f"running {len(entries)} entries without a fault")
-        suites.measure(entries, say)
+        entries = suites.measure(entries, say)
         stages.append((targets, entries))
         if len(stages) == 1:
             print("| fault | kind | before | after | outcome | by |\n|---|---|---|---|---|---|", flush=True)

@@ -16,9 +16,11 @@ class Scratch:
         self.build = folder / "build"
         names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, capture_output=True)
         self.names = [name for name in names.stdout.decode().split("\n") if name and (root / name).is_file()]
+        # As it is now: the tree may be edited while faults are shown.
+        self.original = {name: (root / name).read_bytes() for name in self.names}
 
     def source(self, name):
-        return (self.root / name).read_text(encoding="utf-8")
+        return self.original[name].decode()
 
     def write(self, name, data):
         """Only what differs is written, so that little is built again."""
@@ -31,7 +33,7 @@ class Scratch:
 
     def apply(self, switched, applied=None):
         """The copy with all of `switched` and, unswitchably, `applied`."""
-        self.write(f"src/{SWITCH}", (self.root / "tests/mutate/switch.h").read_bytes())
+        self.write(f"src/{SWITCH}", self.original["tests/mutate/switch.h"])
         edits = {}
         for fault in switched:
             edits.setdefault(fault.path, []).append((fault.start, fault.end, fault.switched.format(id=fault.id)))
@@ -39,7 +41,7 @@ class Scratch:
         if applied:
             edits.setdefault(applied.path, []).append((applied.start, applied.end, applied.after))
         for name in self.names:
-            data = (self.root / name).read_bytes()
+            data = self.original[name]
             if name in edits:
                 text = data.decode()
                 for start, end, after in sorted(set(edits[name]), reverse=True):
@@ -77,4 +79,8 @@ class Scratch:
                 if any((pathlib.PurePath(f.path).name, line) in places
                        for line in range(f.line, f.line + f.before.count("\n") + 1))]
         files = {name for name, _ in places}
-        return near or [f for f in switched if pathlib.PurePath(f.path).name in files]
+        here = [f for f in switched if pathlib.PurePath(f.path).name in files]
+        # A constant of a header is missed where a constexpr of another file uses it.
+        headers = [f for f in switched if f.path.endswith(".h")]
+        beside = [f for f in headers if f"{pathlib.PurePath(f.path).parent}/" in errors]
+        return near or here or beside or headers

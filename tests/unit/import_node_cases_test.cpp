@@ -11,9 +11,9 @@
 #include <sstream>
 
 #include "import/import.h"
-#include "import/model.h"
-#include "import/registry.h"
-#include "import/tensor_proto.h"
+#include "import/onnx/model.h"
+#include "import/onnx/tensor_proto.h"
+#include "import/operators/registry.h"
 #include "ir/verify.h"
 #include "reference/reference.h"
 #include "support/io.h"
@@ -40,7 +40,7 @@ constexpr LeftOut kLeftOut[] = {
     {"test_batchnorm_example_training_mode", "training"},
 };
 
-HostPtr read_tensor(const fs::path& path) {
+ConstantPtr read_tensor(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream bytes;
   bytes << file.rdbuf();
@@ -54,7 +54,7 @@ HostPtr read_tensor(const fs::path& path) {
 void bind_inputs(const OnnxModel& model, const fs::path& data, const fs::path& scratch,
                  ImportOptions& options) {
   for (size_t i = 0; i < model.inputs.size(); ++i) {
-    const HostPtr tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
+    const ConstantPtr tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
     std::vector<float> values;
     for (int64_t e = 0; e < tensor->size(); ++e) values.push_back(tensor->as_float(e));
     const std::string file = (scratch / ("input_" + std::to_string(i) + ".npy")).string();
@@ -63,7 +63,7 @@ void bind_inputs(const OnnxModel& model, const fs::path& data, const fs::path& s
   }
 }
 
-Value host_value(const HostTensor& tensor) {
+Value host_value(const ConstantTensor& tensor) {
   std::vector<float> values;
   for (int64_t e = 0; e < tensor.size(); ++e) values.push_back(tensor.as_float(e));
   return {tensor.shape, std::make_shared<const std::vector<float>>(std::move(values)), nullptr};

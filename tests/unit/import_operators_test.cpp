@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "support/io.h"
 
 namespace fuseflow {

@@ -37,7 +37,7 @@ View reduced_view(const NodeImport& node, Reduction reduction, const View& x,
   return k.result(labels, root, x.type);
 }
 
-View derived_constant(NodeImport& node, const std::string& suffix, HostPtr data) {
+View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr data) {
   return node.importer().add_constant(node.onnx().outputs[0] + "." + suffix, std::move(data));
 }
 

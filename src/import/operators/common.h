@@ -19,7 +19,7 @@ View reduced_view(const NodeImport& node, Reduction reduction, const View& x,
                   const std::vector<int>& axes);
 
 /// Data of a 0/1 matrix or other derived constant as a view.
-View derived_constant(NodeImport& node, const std::string& suffix, HostPtr data);
+View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr data);
 
 /// Elements `indices` (in range) of dimension `axis`, in that order, repeats allowed.
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,

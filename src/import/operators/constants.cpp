@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "import/importer.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -23,20 +23,20 @@ void constant(NodeImport& node) {
   if ((a.kind == K::tensor || a.kind == K::sparse) && a.tensor) {
     node.output_initializer(0, a.tensor);
   } else if (a.kind == K::integer) {
-    node.output_constant(0, host_ints({a.i}, {}));
+    node.output_constant(0, constant_ints({a.i}, {}));
   } else if (a.kind == K::integers) {
-    node.output_constant(0, host_ints(a.ints, length(a.ints)));
+    node.output_constant(0, constant_ints(a.ints, length(a.ints)));
   } else if (a.kind == K::real) {
-    node.output_constant(0, host_floats(std::vector<float>{a.f}, {}));
+    node.output_constant(0, constant_floats(std::vector<float>{a.f}, {}));
   } else if (a.kind == K::reals) {
-    node.output_constant(0, host_floats(a.floats, length(a.floats)));
+    node.output_constant(0, constant_floats(a.floats, length(a.floats)));
   } else {
     node.reject(fmt::format("a value of this kind ('{}') is not a numeric tensor", name));
   }
 }
 
 /// A constant tensor of one element, as a view of shape [].
-View one_element(NodeImport& node, const HostPtr& data, const std::string& suffix) {
+View one_element(NodeImport& node, const ConstantPtr& data, const std::string& suffix) {
   return node.importer().add_constant(node.onnx().outputs[0] + suffix, data->reshaped({}));
 }
 
@@ -47,7 +47,7 @@ void constant_of_shape(NodeImport& node) {
   }
   element_count(shape);
   const OnnxAttribute* value = node.attribute("value");
-  HostPtr data = host_floats(std::vector<float>{0}, {});
+  ConstantPtr data = constant_floats(std::vector<float>{0}, {});
   if (value != nullptr) {
     if (!value->tensor || value->tensor->size() != 1)
       node.reject("attribute 'value' is not a tensor of one element");
@@ -67,17 +67,17 @@ void shape(NodeImport& node) {
   std::vector<int64_t> extents;
   for (int64_t d = start; d < end; ++d) extents.push_back(input.extent(static_cast<int>(d)));
   const auto count = static_cast<int64_t>(extents.size());
-  node.output_constant(0, host_ints(std::move(extents), {count}));
+  node.output_constant(0, constant_ints(std::move(extents), {count}));
 }
 
 void size(NodeImport& node) {
-  node.output_constant(0, host_ints({node.input(0).size()}, {}));
+  node.output_constant(0, constant_ints({node.input(0).size()}, {}));
 }
 
 void range(NodeImport& node) {
-  const HostPtr start = node.constant_input(0, "start");
-  const HostPtr limit = node.constant_input(1, "limit");
-  const HostPtr delta = node.constant_input(2, "delta");
+  const ConstantPtr start = node.constant_input(0, "start");
+  const ConstantPtr limit = node.constant_input(1, "limit");
+  const ConstantPtr delta = node.constant_input(2, "delta");
   if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
     node.reject("expected scalars");
   if (delta->as_float(0) == 0) node.reject("delta is 0");
@@ -92,7 +92,7 @@ void range(NodeImport& node) {
       values.push_back(static_cast<int64_t>(static_cast<uint64_t>(a) + offset));
     }
     const auto count = static_cast<int64_t>(values.size());
-    return node.output_constant(0, host_ints(std::move(values), {count}, start->type));
+    return node.output_constant(0, constant_ints(std::move(values), {count}, start->type));
   }
   const float a = start->as_float(0), b = limit->as_float(0), step = delta->as_float(0);
   const double exact = std::ceil((static_cast<double>(b) - a) / step);
@@ -100,12 +100,12 @@ void range(NodeImport& node) {
   std::vector<float> values;
   for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<float>(k) * step);
   const auto count = static_cast<int64_t>(values.size());
-  node.output_constant(0, host_floats(std::move(values), {count}, start->type));
+  node.output_constant(0, constant_floats(std::move(values), {count}, start->type));
 }
 
 /// Coordinates of the non-zero elements, one column each; only of a constant.
 void non_zero(NodeImport& node) {
-  const HostPtr data = node.constant_input(0, "the tensor");
+  const ConstantPtr data = node.constant_input(0, "the tensor");
   const auto rank = data->shape.size();
   std::vector<std::vector<int64_t>> rows(rank);
   for (int64_t i = 0; i < data->size(); ++i) {
@@ -119,7 +119,7 @@ void non_zero(NodeImport& node) {
   std::vector<int64_t> values;
   const auto count = rank == 0 ? int64_t{0} : static_cast<int64_t>(rows[0].size());
   for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
-  node.output_constant(0, host_ints(std::move(values), {static_cast<int64_t>(rank), count}));
+  node.output_constant(0, constant_ints(std::move(values), {static_cast<int64_t>(rank), count}));
 }
 
 constexpr OperatorRow kRows[] = {

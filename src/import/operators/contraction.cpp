@@ -7,7 +7,7 @@
 #include <map>
 
 #include "import/importer.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 
 namespace fuseflow {
 
@@ -22,6 +22,7 @@ constexpr int kColumn = 1002;
 std::vector<int> matmul_labels(int rank, int batch, bool left) {
   if (rank == 1) return {kInner};
   std::vector<int> labels;
+  labels.reserve(rank - 2);
   for (int d = 0; d < rank - 2; ++d) labels.push_back(batch - (rank - 2) + d);
   labels.push_back(left ? kRow : kInner);
   labels.push_back(left ? kInner : kColumn);
@@ -84,6 +85,7 @@ void matmul(NodeImport& node) {
                                    matmul_labels(b.rank(), batch, false));
   const int32_t sum = product(node, k, pairs);
   std::vector<int> labels;
+  labels.reserve(batch);
   for (int d = 0; d < batch; ++d) labels.push_back(d);
   if (a.rank() > 1) labels.push_back(kRow);
   if (b.rank() > 1) labels.push_back(kColumn);
@@ -217,6 +219,7 @@ void einsum(NodeImport& node) {
   };
   Kernel k = node.kernel();
   std::vector<int> operands;
+  operands.reserve(node.input_count());
   for (int i = 0; i < node.input_count(); ++i)
     operands.push_back(k.operand(node.input(i), positive(terms[static_cast<size_t>(i)])));
   int32_t root = -1;

@@ -6,7 +6,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -24,10 +24,12 @@ struct Broadcast {
 Broadcast broadcast_inputs(const NodeImport& node, int count) {
   Broadcast b{node.kernel(), {}, {}};
   std::vector<std::vector<int64_t>> shapes;
+  shapes.reserve(count);
   for (int i = 0; i < count; ++i) shapes.push_back(node.input(i).shape());
   const std::vector<int64_t> shape = broadcast_shape(shapes, node.onnx().op);
   const auto rank = static_cast<int>(shape.size());
   std::vector<int> handles;
+  handles.reserve(count);
   for (int i = 0; i < count; ++i) handles.push_back(b.kernel.broadcast(node.input(i), rank));
   for (const int h : handles) b.operands.push_back(b.kernel.use(h));
   for (int d = 0; d < rank; ++d) b.labels.push_back(shape[static_cast<size_t>(d)] == 1 ? -1 : d);
@@ -69,7 +71,8 @@ void divide(NodeImport& node) {
   const ElementType type = node.input(0).type;
   const bool constant =
       node.importer().is_constant(node.input(0)) && node.importer().is_constant(node.input(1));
-  if (HostTensor::is_integral(type) && !constant) {  // integers truncate; folding does so by itself
+  if (ConstantTensor::is_integral(type) &&
+      !constant) {  // integers truncate; folding does so by itself
     const int32_t negative = k.apply(Op::lt, {root, k.constant(0)});
     const int32_t up = k.apply(Op::ceil, {root});
     const int32_t down = k.apply(Op::floor, {root});
@@ -228,7 +231,7 @@ void trilu(NodeImport& node) {
     }
   }
   const View kept = derived_constant(
-      node, "kept", host_ints(std::move(mask), {rows, columns}, ElementType::boolean));
+      node, "kept", constant_ints(std::move(mask), {rows, columns}, ElementType::boolean));
   Kernel k = node.kernel();
   const int a = k.broadcast(kept, x.rank());
   const int b = k.broadcast(x, x.rank());

@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "import/importer.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -22,8 +23,8 @@ void identity(NodeImport& node) {
 /// Dropout at inference: the input, and a mask that keeps everything.
 void dropout(NodeImport& node) {
   if (node.has_input(2)) {
-    const HostPtr training = node.constant_input(2, "training_mode");
-    const HostPtr ratio = node.has_input(1) ? node.constant_input(1, "ratio") : nullptr;
+    const ConstantPtr training = node.constant_input(2, "training_mode");
+    const ConstantPtr ratio = node.has_input(1) ? node.constant_input(1, "ratio") : nullptr;
     const bool drops = training->size() == 1 && training->as_float(0) != 0;
     if (drops && (!ratio || ratio->as_float(0) != 0)) {
       node.reject("training mode drops at random; export the model with model.eval()");
@@ -162,6 +163,7 @@ void unsqueeze(NodeImport& node) {
   }
   std::vector<std::vector<IndexId>> dims;
   size_t at = 0;
+  dims.reserve(fresh.size());
   for (const bool f : fresh) dims.push_back(f ? std::vector<IndexId>{} : view.dims[at++]);
   view.dims = std::move(dims);
   node.output(0, std::move(view));
@@ -250,7 +252,7 @@ void split(NodeImport& node) {
     const int64_t parts = node.integer("num_outputs", node.output_count());
     if (parts < 1 || parts != node.output_count())
       node.reject("the number of parts differs from the number of outputs");
-    const int64_t each = (extent + parts - 1) / parts;
+    const int64_t each = ceil_div(extent, parts);
     for (int64_t p = 0; p < parts; ++p)
       sizes.push_back(std::min(each, std::max<int64_t>(0, extent - p * each)));
   }
@@ -270,8 +272,8 @@ void split(NodeImport& node) {
 /// Float to integer truncates, anything to bool asks for non-zero; the rest changes the type only.
 void cast_to(NodeImport& node, ElementType type) {
   View view = node.input(0);
-  const bool from_integer = HostTensor::is_integral(view.type);
-  const bool to_integer = HostTensor::is_integral(type);
+  const bool from_integer = ConstantTensor::is_integral(view.type);
+  const bool to_integer = ConstantTensor::is_integral(type);
   if (type == ElementType::boolean ? view.type == type : (from_integer || !to_integer)) {
     view.type = type;
     node.output(0, std::move(view));

@@ -5,7 +5,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 
 namespace fuseflow {
 

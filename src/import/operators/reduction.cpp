@@ -4,7 +4,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 
 namespace fuseflow {
 
@@ -112,7 +112,7 @@ void cum_sum(NodeImport& node) {
   }
   const View triangle =
       node.importer().add_constant(node.onnx().outputs[0] + ".triangle",
-                                   host_ints(std::move(matrix), {n, n}, ElementType::boolean));
+                                   constant_ints(std::move(matrix), {n, n}, ElementType::boolean));
   Kernel k = node.kernel();
   constexpr int kSummed = 1000;
   std::vector<int> labels = all_labels(x.rank());

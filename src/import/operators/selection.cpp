@@ -10,7 +10,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -36,30 +36,31 @@ int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, 
   return k.apply(Op::where, {k.apply(Op::logical_and, {from, to}), value, zero});
 }
 
-/// All parts constant: copied on the host.
-HostPtr concatenated(const std::vector<HostPtr>& parts, int axis) {
+/// All parts constant: copied at import.
+ConstantPtr concatenated(const std::vector<ConstantPtr>& parts, int axis) {
   const ElementType type = parts[0]->type;
   std::vector<int64_t> shape = parts[0]->shape;
   int64_t extent = 0;
-  for (const HostPtr& p : parts) extent += p->shape[static_cast<size_t>(axis)];
+  for (const ConstantPtr& p : parts) extent += p->shape[static_cast<size_t>(axis)];
   shape[static_cast<size_t>(axis)] = extent;
   int64_t outer = 1;
   for (int d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
   std::vector<int64_t> ints;
   std::vector<float> floats;
   for (int64_t o = 0; o < outer; ++o) {
-    for (const HostPtr& p : parts) {
+    for (const ConstantPtr& p : parts) {
       const int64_t block = p->size() / outer;
       for (int64_t i = o * block; i < (o + 1) * block; ++i) {
-        if (HostTensor::is_integral(type))
+        if (ConstantTensor::is_integral(type))
           ints.push_back(p->as_int(i));
         else
           floats.push_back(p->as_float(i));
       }
     }
   }
-  return HostTensor::is_integral(type) ? host_ints(std::move(ints), std::move(shape), type)
-                                       : host_floats(std::move(floats), std::move(shape), type);
+  return ConstantTensor::is_integral(type)
+             ? constant_ints(std::move(ints), std::move(shape), type)
+             : constant_floats(std::move(floats), std::move(shape), type);
 }
 
 void check_parts(const NodeImport& node, int axis) {
@@ -67,7 +68,7 @@ void check_parts(const NodeImport& node, int axis) {
   for (int i = 1; i < node.input_count(); ++i) {
     const View& part = node.input(i);
     bool same = part.rank() == first.rank() &&
-                HostTensor::is_integral(part.type) == HostTensor::is_integral(first.type);
+                ConstantTensor::is_integral(part.type) == ConstantTensor::is_integral(first.type);
     for (int d = 0; same && d < first.rank(); ++d)
       same = d == axis || part.extent(d) == first.extent(d);
     if (!same) {
@@ -80,12 +81,12 @@ void check_parts(const NodeImport& node, int axis) {
 void concat(NodeImport& node) {
   const int axis = node.axis(node.integer("axis", 0), node.input(0).rank());
   check_parts(node, axis);
-  std::vector<HostPtr> constants;
+  std::vector<ConstantPtr> constants;
   std::vector<View> parts;
   int64_t extent = 0;
   for (int i = 0; i < node.input_count(); ++i) {
     const View& part = node.input(i);
-    if (HostPtr data = node.try_constant(i)) constants.push_back(std::move(data));
+    if (ConstantPtr data = node.try_constant(i)) constants.push_back(std::move(data));
     if (part.extent(axis) == 0) continue;
     parts.push_back(part);
     extent += part.extent(axis);
@@ -141,19 +142,19 @@ std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t
 }
 
 /// rows x extent, 1 where row e selects indices[e].
-HostPtr selection_matrix(const std::vector<int64_t>& indices, std::vector<int64_t> shape,
-                         int64_t extent) {
+ConstantPtr selection_matrix(const std::vector<int64_t>& indices, std::vector<int64_t> shape,
+                             int64_t extent) {
   std::vector<std::pair<int64_t, float>> entries;
   for (size_t e = 0; e < indices.size(); ++e) {
     entries.emplace_back(static_cast<int64_t>(e) * extent + indices[e], 1.0F);
   }
   shape.push_back(extent);
   element_count(shape);
-  return host_sparse(std::move(entries), std::move(shape), ElementType::boolean);
+  return constant_sparse(std::move(entries), std::move(shape), ElementType::boolean);
 }
 
 /// Rows of a constant, copied.
-HostPtr gathered(const HostTensor& data, const std::vector<int64_t>& indices, int axis) {
+ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& indices, int axis) {
   int64_t outer = 1;
   int64_t inner = 1;
   for (int d = 0; d < axis; ++d) outer *= data.shape[static_cast<size_t>(d)];
@@ -172,11 +173,11 @@ HostPtr gathered(const HostTensor& data, const std::vector<int64_t>& indices, in
   if (data.integral()) {
     std::vector<int64_t> ints;
     copy(data.ints(), ints);
-    return host_ints(std::move(ints), std::move(shape), data.type);
+    return constant_ints(std::move(ints), std::move(shape), data.type);
   }
   std::vector<float> floats;
   copy(data.floats(), floats);
-  return host_floats(std::move(floats), std::move(shape), data.type);
+  return constant_floats(std::move(floats), std::move(shape), data.type);
 }
 
 /// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
@@ -200,7 +201,7 @@ void gather(NodeImport& node) {
   const View& data = node.input(0);
   if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
   const int axis = node.axis(node.integer("axis", 0), data.rank());
-  const HostPtr index_data = node.constant_input(1, "the indices");
+  const ConstantPtr index_data = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   std::vector<int64_t> shape = data.shape();
   shape.erase(shape.begin() + axis);
@@ -208,15 +209,17 @@ void gather(NodeImport& node) {
   const uint64_t size = saturating_product(
       static_cast<uint64_t>(indices.size()),
       static_cast<uint64_t>(data.size() / std::max<int64_t>(1, data.extent(axis))));
-  if (element_count(shape) == 0) return node.output_constant(0, host_values({}, shape, data.type));
+  if (element_count(shape) == 0)
+    return node.output_constant(0, constant_values({}, shape, data.type));
   View result;
-  HostPtr host;
+  ConstantPtr constant;
   const auto affine = progression(indices);
-  if (affine && !HostTensor::is_integral(data.type)) {
+  if (affine && !ConstantTensor::is_integral(data.type)) {
     result = node.sliced(data, axis, affine->first, affine->second,
                          static_cast<int64_t>(indices.size()));
-  } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) && (host = node.try_constant(0))) {
-    const HostPtr rows = gathered(*host, indices, axis)->reshaped(shape);
+  } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) &&
+             (constant = node.try_constant(0))) {
+    const ConstantPtr rows = gathered(*constant, indices, axis)->reshaped(shape);
     node.output_constant(0, rows);
     const bool weights = !rows->integral() && data.rank() >= 2;
     if (weights && node.importer().from_input(node.input(1))) {
@@ -238,13 +241,13 @@ void gather(NodeImport& node) {
 void gather_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
-  const HostPtr index_data = node.constant_input(1, "the indices");
+  const ConstantPtr index_data = node.constant_input(1, "the indices");
   const int64_t extent = data.extent(axis);
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
   const int rank = data.rank();
   if (static_cast<int>(index_data->shape.size()) != rank)
     node.reject("indices and data differ in rank");
-  HostPtr matrix = selection_matrix(indices, index_data->shape, extent);
+  ConstantPtr matrix = selection_matrix(indices, index_data->shape, extent);
   View source = data;
   for (int d = 0; d < rank; ++d) {
     const int64_t wanted = index_data->shape[static_cast<size_t>(d)];
@@ -304,9 +307,9 @@ void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positio
   }
 }
 
-/// All constant: done on the host. position[u] is the element that update u goes to.
-HostPtr scattered(const HostTensor& data, const HostTensor& updates,
-                  const std::vector<int64_t>& positions, bool add) {
+/// All constant: done at import. position[u] is the element that update u goes to.
+ConstantPtr scattered(const ConstantTensor& data, const ConstantTensor& updates,
+                      const std::vector<int64_t>& positions, bool add) {
   if (data.integral()) {
     std::vector<int64_t> ints = data.ints();
     for (size_t u = 0; u < positions.size(); ++u) {
@@ -315,18 +318,18 @@ HostPtr scattered(const HostTensor& data, const HostTensor& updates,
       const auto update = static_cast<uint64_t>(updates.as_int(static_cast<int64_t>(u)));
       element = narrowed(static_cast<int64_t>(old + update), data.type);
     }
-    return host_ints(std::move(ints), data.shape, data.type);
+    return constant_ints(std::move(ints), data.shape, data.type);
   }
   std::vector<float> floats = data.floats().to_vector();
   for (size_t u = 0; u < positions.size(); ++u) {
     float& element = floats[static_cast<size_t>(positions[u])];
     element = (add ? element : 0) + updates.as_float(static_cast<int64_t>(u));
   }
-  return host_floats(std::move(floats), data.shape, data.type);
+  return constant_floats(std::move(floats), data.shape, data.type);
 }
 
 bool all_zero(const NodeImport& node, int input) {
-  const HostPtr data = node.try_constant(input);
+  const ConstantPtr data = node.try_constant(input);
   if (!data) return false;
   for (int64_t i = 0; i < data->size(); ++i) {
     if (data->as_float(i) != 0) return false;
@@ -335,7 +338,8 @@ bool all_zero(const NodeImport& node, int input) {
 }
 
 /// The linear position of every update of a ScatterElements.
-std::vector<int64_t> element_positions(const HostTensor& index, const std::vector<int64_t>& indices,
+std::vector<int64_t> element_positions(const ConstantTensor& index,
+                                       const std::vector<int64_t>& indices,
                                        const std::vector<int64_t>& shape, int axis) {
   std::vector<int64_t> positions;
   std::vector<int64_t> at(shape.size(), 0);
@@ -354,7 +358,7 @@ std::vector<int64_t> element_positions(const HostTensor& index, const std::vecto
 }
 
 /// Whether the target depends on the coordinate along `axis` alone; gives it by that coordinate.
-std::optional<std::vector<int64_t>> targets_by_row(const HostTensor& index,
+std::optional<std::vector<int64_t>> targets_by_row(const ConstantTensor& index,
                                                    const std::vector<int64_t>& indices, int axis) {
   int64_t inner = 1;
   for (size_t d = static_cast<size_t>(axis) + 1; d < index.shape.size(); ++d)
@@ -380,7 +384,7 @@ void scatter_selection(NodeImport& node, const View& data, const Selection& s,
   }
   const View adjacency = derived_constant(
       node, "adjacency",
-      host_sparse(std::move(entries), {scatter.extent, columns}, ElementType::f32));
+      constant_sparse(std::move(entries), {scatter.extent, columns}, ElementType::f32));
   Kernel k = node.kernel();
   std::vector<int> labels = all_labels(x.rank());
   labels[0] = kSource;
@@ -453,9 +457,10 @@ void scatter_rows(NodeImport& node, int axis, const Scatter& scatter, const View
     hit[static_cast<size_t>(target)] = 1;
   }
   const View chosen = derived_constant(
-      node, "place", host_sparse(std::move(matrix), {scatter.extent, rows}, ElementType::boolean));
+      node, "place",
+      constant_sparse(std::move(matrix), {scatter.extent, rows}, ElementType::boolean));
   const View here = derived_constant(
-      node, "hit", host_ints(std::move(hit), {scatter.extent}, ElementType::boolean));
+      node, "hit", constant_ints(std::move(hit), {scatter.extent}, ElementType::boolean));
   std::vector<int> update_labels = all_labels(data.rank());
   update_labels[static_cast<size_t>(axis)] = kSource;
   scatter_product(node, data, updates, chosen, {axis, kSource}, update_labels, {kSource}, scatter,
@@ -481,12 +486,13 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool 
   std::vector<int64_t> shape = data.shape();
   const std::vector<int64_t> update_shape = updates.shape();
   shape.insert(shape.end(), update_shape.begin(), update_shape.end());
-  const View chosen =
-      derived_constant(node, "place", host_sparse(std::move(matrix), shape, ElementType::boolean));
-  const View here =
-      derived_constant(node, "hit", host_ints(std::move(hit), data.shape(), ElementType::boolean));
+  const View chosen = derived_constant(
+      node, "place", constant_sparse(std::move(matrix), shape, ElementType::boolean));
+  const View here = derived_constant(
+      node, "hit", constant_ints(std::move(hit), data.shape(), ElementType::boolean));
   std::vector<int> summed;
   std::vector<int> labels = all_labels(data.rank());
+  summed.reserve(updates.rank());
   for (int d = 0; d < updates.rank(); ++d) summed.push_back(kSource + d);
   labels.insert(labels.end(), summed.begin(), summed.end());
   scatter_product(node, data, updates, chosen, labels, summed, summed, scatter, all_zero(node, 0),
@@ -497,7 +503,7 @@ void scatter_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   const bool add = adds(node);
-  const HostPtr index = node.constant_input(1, "the indices");
+  const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
   if (index->shape != updates.shape() || updates.rank() != data.rank())
@@ -508,8 +514,8 @@ void scatter_elements(NodeImport& node) {
   if (updates.size() == 0) return node.output(0, data);
   const auto positions = element_positions(*index, indices, data.shape(), axis);
   if (!add) warn_of_repeats(node, positions);
-  const HostPtr old = node.try_constant(0);
-  const HostPtr fresh = node.try_constant(2);
+  const ConstantPtr old = node.try_constant(0);
+  const ConstantPtr fresh = node.try_constant(2);
   if (old && fresh) return node.output_constant(0, scattered(*old, *fresh, positions, add));
   bool full = true;
   for (int d = 0; d < data.rank(); ++d)
@@ -538,7 +544,7 @@ std::vector<int64_t> tuple_positions(const NodeImport& node, const std::vector<i
 void scatter_nd(NodeImport& node) {
   const View& data = node.input(0);
   const bool add = adds(node);
-  const HostPtr index = node.constant_input(1, "the indices");
+  const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
   const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
   if (depth < 1 || depth > data.rank()) node.reject("the indices do not fit the data");
@@ -553,8 +559,8 @@ void scatter_nd(NodeImport& node) {
   const auto count = static_cast<int64_t>(tuples.size());
   if (node.input(2).size() != count * inner) node.reject("the updates do not fit the indices");
   if (node.input(2).size() == 0) return node.output(0, data);
-  const HostPtr old = node.try_constant(0);
-  const HostPtr fresh = node.try_constant(2);
+  const ConstantPtr old = node.try_constant(0);
+  const ConstantPtr fresh = node.try_constant(2);
   if (old && fresh) {
     std::vector<int64_t> positions;
     for (const int64_t t : tuples) {

@@ -8,7 +8,8 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
-#include "import/registry.h"
+#include "import/operators/registry.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -62,7 +63,7 @@ Window window_of(const NodeImport& node, const View& x, std::vector<int64_t> ker
     const int64_t extent = x.extent(static_cast<int>(d) + 2);
     const int64_t reach = (w.kernel[d] - 1) * w.dilations[d] + 1;
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-      const int64_t out = (extent + w.strides[d] - 1) / w.strides[d];
+      const int64_t out = ceil_div(extent, w.strides[d]);
       const int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[d] + reach - extent);
       w.begin[d] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
       w.end[d] = total - w.begin[d];
@@ -198,8 +199,8 @@ void conv(NodeImport& node) {
 int64_t steps_inside(const Window& w, size_t d, int64_t o, int64_t low, int64_t high) {
   const int64_t first = o * w.strides[d] - w.begin[d];
   const int64_t step = w.dilations[d];
-  const int64_t before = low > first ? (low - first + step - 1) / step : 0;
-  const int64_t until = high > first ? (high - first + step - 1) / step : 0;
+  const int64_t before = low > first ? ceil_div(low - first, step) : 0;
+  const int64_t until = high > first ? ceil_div(high - first, step) : 0;
   return std::max<int64_t>(0, std::min(until, w.kernel[d]) - before);
 }
 
@@ -219,7 +220,7 @@ View window_counts(NodeImport& node, const View& x, const Window& w, bool includ
     }
     counts = std::move(next);
   }
-  return derived_constant(node, "counts", host_floats(std::move(counts), w.output));
+  return derived_constant(node, "counts", constant_floats(std::move(counts), w.output));
 }
 
 enum class Pool { maximum, average };
@@ -280,7 +281,7 @@ void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool e
   const int rank = x.rank();
   for (int d = 0; d < rank; ++d) {
     const int64_t low = pads[static_cast<size_t>(d)];
-    const int64_t high = pads[static_cast<size_t>(rank + d)];
+    const int64_t high = pads[static_cast<size_t>(rank) + static_cast<size_t>(d)];
     const int64_t n = x.extent(d);
     if (low < 0 || high < 0 || low > kMaxWindow || high > kMaxWindow)
       node.reject("a pad is out of range");
@@ -311,12 +312,13 @@ void pad(NodeImport& node) {
   }
   float value = node.real("value", 0);
   if (node.has_input(2)) {
-    const HostPtr data = node.constant_input(2, "the value");
+    const ConstantPtr data = node.constant_input(2, "the value");
     if (data->size() == 1) value = data->as_float(0);
   }
   for (int d = 0; d < rank; ++d) {  // negative pads cut
     int64_t low = std::min<int64_t>(0, (*given)[static_cast<size_t>(d)]);
-    int64_t high = std::min<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    int64_t high =
+        std::min<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
       node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
                               high, x.extent(d), d));
@@ -327,7 +329,8 @@ void pad(NodeImport& node) {
   std::vector<int> padded;
   for (int d = 0; d < rank; ++d) {
     const int64_t low = std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]);
-    const int64_t high = std::max<int64_t>(0, (*given)[static_cast<size_t>(rank + d)]);
+    const int64_t high =
+        std::max<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low > (int64_t{1} << 40) || high > (int64_t{1} << 40)) node.reject("a pad is too large");
     if (low == 0 && high == 0) continue;
     padded.push_back(d);

@@ -67,10 +67,7 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     std::vector<uint64_t> starts;
     uint64_t parents = 1;
     for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-      const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
-      const int64_t block = tensor.format.block.empty() ? 1 : tensor.format.block[dimension];
-      const auto extent = static_cast<uint64_t>(
-          std::max<int64_t>(0, (tensor.shape[dimension].value + block - 1) / block));
+      const auto extent = static_cast<uint64_t>(std::max<int64_t>(0, tensor.level_extent(l)));
       const LevelKind kind = tensor.format.levels[l];
       const Room room =
           room_of(stored == nullptr ? nullptr : &stored->levels[l], kind, extent, parents);

@@ -10,9 +10,6 @@
 
 namespace fuseflow::engine {
 
-/// Coordinates of level `level` of a tensor (with blocks: of blocks).
-int64_t level_extent(const Tensor& tensor, size_t level);
-
 /// How large the array of a level's coordinates or of the values will be: by the number of
 /// positions where all levels are dense, else by how many fibers are there of those that will be,
 /// if that is known. Fibers hold as much as there happens to be.

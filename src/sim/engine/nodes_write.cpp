@@ -24,7 +24,7 @@ class WriteNode final : public EngineNode {
         growth_(tensor_, below_) {
     first_dense_ = below_ - std::min(below_, main_);
     for (size_t l = first_dense_; l < below_; ++l) {
-      extents_.push_back(level_extent(tensor_, l));
+      extents_.push_back(tensor_.level_extent(l));
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     coordinates_.resize(main_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/memory/divisor.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 
@@ -226,9 +227,7 @@ class BankedMemory final : public Memory {
 
  private:
   int64_t to_picoseconds(int64_t cycles) const { return cycles * picoseconds_; }
-  int64_t to_cycles(int64_t picoseconds) const {
-    return (picoseconds + picoseconds_ - 1) / picoseconds_;
-  }
+  int64_t to_cycles(int64_t picoseconds) const { return ceil_div(picoseconds, picoseconds_); }
 
   /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts
   /// go round the bank groups, then along the row, then to the next bank, then to the next row.

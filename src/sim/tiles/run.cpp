@@ -7,6 +7,7 @@
 
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -38,7 +39,7 @@ Need need_of(const Graph& graph) {
   need.registers =
       kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
   need.scratchpad = node(roles.a).capacity * element * (m * k + k * n + n * l) +
-                    kReceiveSlots * slot + c[1] + e[1] + (c[2] + peers - 1) / peers;
+                    kReceiveSlots * slot + c[1] + e[1] + ceil_div(c[2], peers);
   return need;
 }
 
@@ -113,7 +114,7 @@ class Counts {
     const TileNodeTime& time = times_[n];
     int64_t busy = 0;
     for (const auto& [first, end] : time.busy) busy += end - first;
-    stats.busy = std::min(result_.cycles, (busy + kTicks - 1) / kTicks);
+    stats.busy = std::min(result_.cycles, ceil_div(busy, kTicks));
     stats.starved = result_.cycles - stats.busy;
     stats.steps = time.operations;
     if (!time.busy.empty()) {

@@ -7,6 +7,7 @@
 #include <queue>
 #include <tuple>
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -115,7 +116,7 @@ class Launch {
       events_.pop();
       advance(event);
     }
-    result_.cycles = (end_ + kTicks - 1) / kTicks;
+    result_.cycles = ceil_div(end_, kTicks);
     result_.matrix_busy_cycles = matrix_busy_ / kTicks;
     return result_;
   }
@@ -225,8 +226,7 @@ class Launch {
     core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
                                                   machine_.global.core_port_bytes_per_cycle));
     const auto channels = static_cast<int64_t>(channels_.size());
-    const int64_t pieces =
-        std::clamp<int64_t>((bytes + kChannelPieceBytes - 1) / kChannelPieceBytes, 1, channels);
+    const int64_t pieces = std::clamp<int64_t>(ceil_div(bytes, kChannelPieceBytes), 1, channels);
     const int64_t service =
         ticks_for(static_cast<double>(bytes) / static_cast<double>(pieces),
                   machine_.global_bytes_per_cycle() / static_cast<double>(channels));

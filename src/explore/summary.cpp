@@ -1,0 +1,125 @@
+#include "explore/summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "support/text.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr size_t kMostReasons = 3;
+constexpr size_t kMostRegions = 12;
+
+/// The statuses of points in the order in which they are told, and what they mean.
+struct StatusInfo {
+  const char* name;
+  const char* means;
+};
+constexpr std::array<StatusInfo, 8> kStatuses = {{
+    {"simulated", "to the end"},
+    {"cut", "ended when they could not win any more"},
+    {"pruned", "not simulated, by their bounds"},
+    {"same", "the graph of another point"},
+    {"refused", "not possible"},
+    {"failed", "did not finish"},
+    {"elsewhere", "of other shards"},
+    {"unvisited", "not visited"},
+}};
+
+std::string against(const std::string& name, int64_t cycles, int64_t best, bool at_least = false) {
+  if (cycles <= 0) return fmt::format("  {:<24} not known\n", printable(name));
+  const double ratio =
+      static_cast<double>(cycles) / static_cast<double>(std::max<int64_t>(1, best));
+  const std::string times = best > 0 ? fmt::format(", {:.2f} times the best", ratio) : "";
+  return fmt::format("  {:<24} {:>2} {:>12} cycles{}\n", printable(name), at_least ? ">=" : "",
+                     cycles, times);
+}
+
+std::string copies_text(const Point& point) {
+  std::vector<std::string> parts;
+  for (const Parallel& p : point.parallel) parts.push_back(fmt::format("{}={}", p.index, p.factor));
+  return parts.empty() ? "" : fmt::format("; copies {}", fmt::join(parts, " "));
+}
+
+std::string best_region(const Trial& t) {
+  const std::string order =
+      t.point.order.empty() ? "" : fmt::format("; order {}", fmt::join(t.point.order, " "));
+  const std::string kernels = t.point.first == t.point.last
+                                  ? fmt::format("kernel {}", t.point.first)
+                                  : fmt::format("kernels {} to {}", t.point.first, t.point.last);
+  return printable(fmt::format("  @{}: {} cycles; {}; {}{}{}", t.region, t.result.cycles, kernels,
+                               t.point.recipe.name, order, copies_text(t.point))) +
+         "\n";
+}
+
+std::string best_regions(const SearchResult& result) {
+  std::string text;
+  size_t count = 0;
+  for (const Trial& t : result.trials) {
+    if (!t.best) continue;
+    if (count++ < kMostRegions) text += best_region(t);
+  }
+  if (count > kMostRegions) text += fmt::format("  and {} more regions\n", count - kMostRegions);
+  return text;
+}
+
+/// The commonest reasons why points have this status.
+std::string reasons(const SearchResult& result, const std::string& status) {
+  std::map<std::string, size_t> counts;
+  for (const Trial& t : result.trials) {
+    if (t.status == status && !t.note.empty()) ++counts[t.note];
+  }
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [note, count] : counts) sorted.emplace_back(count, note);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (size_t i = 0; i < std::min(sorted.size(), kMostReasons); ++i) {
+    text += fmt::format("    {:>6}  {}\n", sorted[i].first, printable(sorted[i].second));
+  }
+  if (sorted.size() > kMostReasons) {
+    text += fmt::format("            and {} more reasons\n", sorted.size() - kMostReasons);
+  }
+  return text;
+}
+
+std::string points_text(const SearchResult& result, const std::string& why_unvisited) {
+  std::map<std::string, size_t> counts;
+  for (const Trial& t : result.trials) ++counts[t.status];
+  std::string text = fmt::format("  {} points:\n", result.trials.size());
+  for (const StatusInfo& status : kStatuses) {
+    if (counts[status.name] == 0) continue;
+    const std::string name = status.name;
+    const std::string why = name == "unvisited" ? ": " + why_unvisited : "";
+    text += fmt::format("  {:>6}  {}, {}{}\n", counts[name], name, status.means, why);
+    // The note of a graph that is another's names that one: no reason, and each is different.
+    if (name != "same") text += reasons(result, name);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string search_summary(const Program& kernels, const Machine& machine,
+                           const SearchResult& result, const std::string& why_unvisited) {
+  const std::string name = kernels.name.empty() ? "the program" : kernels.name;
+  std::string text = printable(fmt::format("search: {} on {}: ", name, machine.name));
+  text += result.best > 0 ? fmt::format("{} cycles at best\n", result.best)
+                          : "no complete program is known\n";
+  text += against("unfused", result.unfused, result.best);
+  if (result.unfused_copies > 0) {
+    text += against("unfused, with copies", result.unfused_copies, result.best);
+  }
+  for (const SeedTotal& seed : result.seeds) {
+    text += against(seed.name, seed.cycles, result.best, seed.at_least);
+  }
+  text += best_regions(result);
+  return text + points_text(result, why_unvisited);
+}
+
+}  // namespace fuseflow

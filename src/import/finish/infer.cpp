@@ -1,0 +1,393 @@
+// Facts: proved by ops/' calculus, or assumed up to overflow. Formats from fills.
+#include "import/finish/infer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "import/finish/masks.h"
+#include "import/values/constant_stats.h"
+#include "ir/sparsity.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Operators whose result is finite for finite operands, except by overflow.
+bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
+  switch (op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::exp:
+    case Op::softplus:
+    case Op::elu:
+    case Op::leaky_relu:
+      return true;
+    case Op::div:
+      return x[1].nonzero;
+    case Op::reciprocal:
+    case Op::rsqrt:
+      return x[0].nonzero;
+    case Op::log:
+      return x[0].nonzero && x[0].nonnegative;
+    default:
+      return false;
+  }
+}
+
+/// Whether the trees below two nodes are equal.
+bool same_tree(const Statement& s, int32_t a, int32_t b) {
+  const Expr& x = s.nodes[static_cast<size_t>(a)];
+  const Expr& y = s.nodes[static_cast<size_t>(b)];
+  Expr x_alone = x;
+  Expr y_alone = y;
+  x_alone.children.clear();
+  y_alone.children.clear();
+  if (!(x_alone == y_alone) || x.children.size() != y.children.size()) return false;
+  for (size_t c = 0; c < x.children.size(); ++c) {
+    if (!same_tree(s, x.children[c], y.children[c])) return false;
+  }
+  return true;
+}
+
+/// What operands imply beyond ops/' calculus, up to overflow: squares, even powers, masked scores.
+void refine_facts(const Statement& s, const Expr& node, const std::vector<Facts>& x, Facts& f) {
+  if (node.op == Op::mul && same_tree(s, node.children[0], node.children[1]) && x[0].no_nan)
+    f.nonnegative = true;
+  // Masked scores: -inf or finite, which stays so under what stands between a mask and a softmax.
+  const bool below = x[0].no_nan && x[0].below_inf;
+  const bool other = x.size() > 1 && x[1].no_nan && x[1].below_inf;
+  const bool shift =
+      (node.op == Op::add && other) || (node.op == Op::sub && x.size() > 1 && x[1].finite);
+  if (below && shift) f.no_nan = f.below_inf = true;
+  if (below && node.op == Op::exp) f.finite = f.no_nan = f.below_inf = true;
+  const bool scale =
+      (node.op == Op::mul || node.op == Op::div) && x[1].finite && x[1].nonnegative && x[1].nonzero;
+  if (below && scale) f.no_nan = f.below_inf = true;
+  if (node.op != Op::pow) return;
+  const Expr& exponent = s.nodes[static_cast<size_t>(node.children[1])];
+  if (exponent.kind != Expr::Kind::constant || !x[0].finite) return;
+  const bool square = exponent.constant == 2;
+  const bool positive = x[0].nonnegative && (exponent.constant >= 0 || x[0].nonzero);
+  if (square || positive) f.nonnegative = f.finite = f.no_nan = f.below_inf = true;
+}
+
+bool all_finite(const std::vector<Facts>& facts) {
+  return std::all_of(facts.begin(), facts.end(), [](const Facts& f) { return f.finite; });
+}
+
+/// Facts of an access, the fill included where it may be read.
+Facts access_facts(const Program& program, const Facts& expected, const Expr& access) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(access.tensor)];
+  const bool plain = std::all_of(access.subscripts.begin(), access.subscripts.end(),
+                                 [](const Subscript& s) { return s.is_plain(); });
+  return plain && tensor.format.all_dense() ? expected
+                                            : both(expected, facts_of_constant(tensor.fill));
+}
+
+/// Facts of a statement's value, taking for granted that finite numbers do not overflow.
+Facts expected_facts(const Program& program, const DraftProgram& draft,
+                     const Statement& statement) {
+  const std::vector<Facts>& expected = draft.expected;
+  const std::vector<NodeSparsity> proved = analyse(program, statement);
+  std::vector<Facts> facts;
+  for (size_t n = 0; n < statement.nodes.size(); ++n) {
+    const Expr& node = statement.nodes[n];
+    Facts f = proved[n].facts;
+    if (node.kind == Expr::Kind::access) {
+      f = access_facts(program, expected[static_cast<size_t>(node.tensor)], node);
+    }
+    if (node.kind == Expr::Kind::apply) {
+      std::vector<Operand> operands;
+      std::vector<Facts> x;
+      for (const int32_t c : node.children) {
+        const Expr& child = statement.nodes[static_cast<size_t>(c)];
+        x.push_back(facts[static_cast<size_t>(c)]);
+        operands.push_back({std::nullopt, x.back()});
+        if (child.kind == Expr::Kind::constant) operands.back().constant = child.constant;
+      }
+      f = result_facts(node.op, operands);
+      if (all_finite(x) && finite_up_to_overflow(node.op, x))
+        f.finite = f.no_nan = f.below_inf = true;
+      refine_facts(statement, node, x, f);
+    }
+    if (node.kind == Expr::Kind::reduce) {
+      const Facts& body = facts[static_cast<size_t>(node.children[0])];
+      const bool averaged = node.reduction == Reduction::sum || node.reduction == Reduction::mean;
+      if (body.finite) f.finite = f.no_nan = f.below_inf = true;
+      if (averaged && body.nonnegative) f.nonnegative = true;
+      const Expr& read = statement.nodes[static_cast<size_t>(node.children[0])];
+      if (node.reduction == Reduction::max && read.kind == Expr::Kind::access &&
+          draft.tensors[static_cast<size_t>(read.tensor)].rows_finite) {
+        f.finite = f.no_nan = f.below_inf = true;
+      } else if (node.reduction == Reduction::max && body.no_nan && body.below_inf &&
+                 !body.finite) {
+        const auto open = finite_where(program, draft, statement, node.children[0]);
+        if (open && every_row_open(draft, statement, node.over, *open))
+          f.finite = f.no_nan = f.below_inf = true;
+      }
+    }
+    facts.push_back(f);
+  }
+  return facts.back();
+}
+
+/// Whether a value with these facts is never `fill`.
+bool excluded(float fill, const Facts& facts) {
+  return (facts.finite && !std::isfinite(fill)) || (facts.nonzero && fill == 0) ||
+         (facts.nonnegative && !(fill >= 0)) || (facts.no_nan && std::isnan(fill)) ||
+         (facts.below_inf && fill == std::numeric_limits<float>::infinity());
+}
+
+/// The same, and what the importer knows of this tensor by its role (a softmax's denominator).
+Facts expected_result_facts(const Program& program, const DraftProgram& draft,
+                            const Statement& statement) {
+  Facts expected = expected_facts(program, draft, statement);
+  const Draft& d = draft.tensors[static_cast<size_t>(statement.result)];
+  if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
+    expected.nonzero = true;
+  return expected;
+}
+
+bool same_analysis(const std::vector<NodeSparsity>& a, const std::vector<NodeSparsity>& b) {
+  if (a.back().fill.has_value() != b.back().fill.has_value()) return false;
+  for (size_t n = 0; n < a.size(); ++n) {
+    if (!(a[n].presence == b[n].presence)) return false;
+  }
+  return true;
+}
+
+/// Assumes what is expected of operands, where the analysis of this statement depends on it.
+void assume_where_needed(Program& program, const DraftProgram& draft, const Statement& statement) {
+  std::vector<std::pair<TensorId, Facts>> tried;
+  const std::vector<NodeSparsity> without = analyse(program, statement);
+  for (const Expr& node : statement.nodes) {
+    if (node.kind != Expr::Kind::access) continue;
+    Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+    const Facts expected = draft.expected[static_cast<size_t>(node.tensor)];
+    const bool more =
+        (expected.finite && !tensor.facts.finite) || (expected.nonzero && !tensor.facts.nonzero);
+    const bool open = tensor.role == Role::temporary || tensor.role == Role::result;
+    if (!more || !open || tensor.assumed == expected) continue;
+    tried.emplace_back(node.tensor, tensor.assumed);
+    const bool whole = tensor.format.all_dense();
+    tensor.assumed.finite =
+        expected.finite && !tensor.facts.finite && (whole || std::isfinite(tensor.fill));
+    tensor.assumed.nonzero = expected.nonzero && !tensor.facts.nonzero && whole;
+  }
+  // Take back, one at a time, what makes no difference.
+  const std::vector<NodeSparsity> with = analyse(program, statement);
+  if (same_analysis(without, with)) {
+    for (auto it = tried.rbegin(); it != tried.rend(); ++it) {
+      program.tensors[static_cast<size_t>(it->first)].assumed = it->second;
+    }
+    return;
+  }
+  for (auto it = tried.rbegin(); it != tried.rend(); ++it) {
+    Tensor& tensor = program.tensors[static_cast<size_t>(it->first)];
+    const Facts assumed = tensor.assumed;
+    tensor.assumed = it->second;
+    if (!same_analysis(analyse(program, statement), with)) tensor.assumed = assumed;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// The value of an elementwise statement that reads only `tensor`, where that tensor is 0.
+std::optional<float> value_at_zero(const Statement& s, TensorId tensor) {
+  std::vector<float> values;
+  bool reads = false;
+  for (const Expr& node : s.nodes) {
+    std::vector<float> operands;
+    for (const int32_t c : node.children) operands.push_back(values[static_cast<size_t>(c)]);
+    switch (node.kind) {
+      case Expr::Kind::constant:
+        values.push_back(node.constant);
+        break;
+      case Expr::Kind::access:
+        if (node.tensor != tensor) return std::nullopt;
+        reads = true;
+        values.push_back(0);
+        break;
+      case Expr::Kind::apply:
+        values.push_back(evaluate(node.op, operands));
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return reads ? std::optional<float>(values.back()) : std::nullopt;
+}
+
+/// The mask value at which some `where` gives a constant: what an absent entry should mean. 0 also
+/// if a mask is computed from the tensor (mask == 0) that masks there.
+std::optional<float> masking_value(const DraftProgram& draft, TensorId tensor) {
+  for (const DraftStatement& made : draft.statements) {
+    const auto& nodes = made.statement.nodes;
+    for (const Expr& node : nodes) {
+      if (node.kind != Expr::Kind::apply || node.op != Op::where) continue;
+      const Expr& mask = nodes[static_cast<size_t>(node.children[0])];
+      if (mask.kind != Expr::Kind::access || mask.tensor != tensor) continue;
+      if (nodes[static_cast<size_t>(node.children[1])].kind == Expr::Kind::constant) return 1.0F;
+      if (nodes[static_cast<size_t>(node.children[2])].kind == Expr::Kind::constant) return 0.0F;
+    }
+    const auto computed = value_at_zero(made.statement, tensor);
+    if (computed && made.statement.result > tensor &&
+        masking_value(draft, made.statement.result) == computed)
+      return 0.0F;
+  }
+  return std::nullopt;
+}
+
+/// Bytes of a matrix of f32 (of higher rank: its last two dimensions, many times) with so many
+/// entries, stored as sparse_format(rank): coordinates and values of 4 bytes, and where rows begin.
+double compressed_bytes(const std::vector<int64_t>& shape, int64_t present) {
+  double bytes = 8.0 * static_cast<double>(present);
+  double fibers = 1;
+  for (size_t d = 0; d + 1 < shape.size(); ++d) {
+    fibers *= static_cast<double>(shape[d]);
+    // A row that is there has a beginning; a compressed level above it a coordinate too.
+    const double rows = d == 0 ? fibers : std::min(fibers, static_cast<double>(present));
+    bytes += 4 * (rows + 1) + (d == 0 ? 0 : 4 * rows);
+  }
+  return bytes;
+}
+
+/// A bound dense array that is a mask: its absent entries are worth more than its own format. One
+/// that is mostly zeros takes fewer bytes without them.
+void settle_input(Program& program, const DraftProgram& draft, size_t at) {
+  const Draft& d = draft.tensors[at];
+  Tensor& tensor = program.tensors[at];
+  const auto rank = static_cast<int>(d.shape.size());
+  if (d.pinned || d.data || !d.values || d.values->sparse() || rank < 2) return;
+  const FillChoice choice =
+      choose_fill(*d.values, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+  const bool mask = choice.mask && choice.density <= kMaskDensity;
+  const double dense = 4.0 * static_cast<double>(d.values->size());
+  const double compressed = compressed_bytes(d.shape, choice.present);
+  const bool smaller = tensor.source.kind == Source::Kind::file && !choice.mask &&
+                       choice.fill == 0 && compressed < dense;
+  if (!mask && !smaller) return;
+  tensor.format = sparse_format(rank);
+  tensor.fill = choice.fill;
+  tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
+  if (mask) return;
+  tensor.source.nnz = choice.present;
+  report(Severity::note,
+         fmt::format("import: %{} is stored compressed: {:.3g} % of its entries are not 0 ({:.0f} "
+                     "bytes instead of {:.0f}); --format {}={} keeps it dense",
+                     tensor.name, 100 * choice.density, compressed, dense, tensor.name,
+                     to_string(dense_format(rank))));
+}
+
+}  // namespace
+
+void finalize_constant(Program& program, const DraftProgram& draft, size_t at,
+                       const OnnxModel& model, const ImportOptions& options) {
+  const Draft& d = draft.tensors[at];
+  Tensor& tensor = program.tensors[at];
+  tensor.facts = facts_of(*d.data);
+  const auto rank = static_cast<int>(d.shape.size());
+  const FillChoice choice =
+      choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+  const bool sparse = rank >= 2 && choice.density <= (choice.mask ? kMaskDensity : kSparseDensity);
+  tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
+  tensor.fill = sparse ? choice.fill : 0;
+  if (sparse) tensor.facts = both(tensor.facts, facts_of_constant(choice.fill));
+  if (tensor.source.kind == Source::Kind::none) {
+    tensor.source = constant_source(d, tensor.name, draft, model, options);
+    if (sparse && choice.fill == 0) tensor.source.nnz = choice.present;
+  }
+}
+
+void finalize_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
+                        const ImportOptions& options) {
+  for (size_t t = 0; t < draft.tensors.size(); ++t) {
+    if (draft.tensors[t].data) finalize_constant(program, draft, t, model, options);
+    if (draft.tensors[t].tensor.role == Role::input) settle_input(program, draft, t);
+  }
+}
+
+void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& options) {
+  for (const auto& [name, text] : options.formats) {
+    const TensorId id = find_tensor(program, name);
+    std::vector<std::string> names;
+    for (const Tensor& t : program.tensors) names.push_back(t.name);
+    if (id < 0) {
+      const std::string near = nearest_name(name, names);
+      throw Error(ExitCode::rejected,
+                  fmt::format("--format {}: the program has no such tensor{}", name,
+                              near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+    try {
+      tensor.format = parse_format(text);
+      check_format(tensor.format, static_cast<int>(tensor.shape.size()));
+    } catch (const Error& error) {
+      throw Error(ExitCode::rejected, fmt::format("--format {}: {}", name, error.what()));
+    }
+    const Draft& d = draft.tensors[static_cast<size_t>(id)];
+    if (tensor.format.all_dense()) continue;
+    if (d.data) {
+      tensor.fill = choose_fill(*d.data, masking_value(draft, id), kMaskDensity).fill;
+    }
+    tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
+  }
+}
+
+void expect_given_facts(const Program& program, DraftProgram& draft) {
+  draft.expected.clear();
+  for (const Tensor& t : program.tensors) draft.expected.push_back(t.facts);
+}
+
+void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
+                     const ImportOptions& options) {
+  assume_where_needed(program, draft, statement);
+  const auto id = static_cast<size_t>(statement.result);
+  Tensor& tensor = program.tensors[id];
+  const ResultSparsity inferred = infer_result(program, statement);
+  const auto rank = static_cast<int>(tensor.shape.size());
+  Format format = dense_format(rank);
+  bool sparse = false;
+  for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
+    if (!inferred.absent_along[d]) continue;
+    format.levels[d] = LevelKind::compressed;
+    sparse = true;
+  }
+  const auto wanted = options.formats.find(tensor.name);
+  if (wanted != options.formats.end()) {
+    format = tensor.format;
+    sparse = !format.all_dense();
+    if (sparse && !inferred.fill) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("--format {}: its entries are never absent, expected dense levels",
+                              tensor.name));
+    }
+  }
+  const Facts expected = expected_result_facts(program, draft, statement);
+  // The maximum of masked scores, for one, where each row has an open entry.
+  const bool never_absent =
+      wanted == options.formats.end() && sparse && excluded(*inferred.fill, expected);
+  // What is read out of range must read 0 there.
+  if (never_absent || (sparse && *inferred.fill != 0 && draft.tensors[id].read_outside)) {
+    sparse = false;
+    format = dense_format(rank);
+  }
+  tensor.format = format;
+  tensor.fill = sparse ? *inferred.fill : 0;
+  tensor.facts = sparse ? both(inferred.facts, facts_of_constant(tensor.fill)) : inferred.facts;
+  draft.expected[id] = expected;
+  if (!expected.finite) {
+    const auto open =
+        finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
+    if (open) draft.tensors[id].finite_where = over_result(statement, *open);
+  }
+}
+
+}  // namespace fuseflow

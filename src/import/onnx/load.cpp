@@ -1,0 +1,353 @@
+// From the bytes of an .onnx file to an OnnxModel: protobuf, model-local functions, sorting.
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "import/onnx/model.h"
+#include "import/onnx/tensor_proto.h"
+#include "support/error.h"
+#include "support/input_kind.h"
+#include "support/io.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr int kNewestOpset = 17;  ///< of the operators' definitions that the importer follows
+constexpr int64_t kNewestIr = 8;
+constexpr int kMaxFunctionDepth = 32;
+constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of inlined names
+
+std::string shown(const std::string& name) {
+  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
+}
+
+/// Builds the plain model out of the protobuf.
+class Loader {
+ public:
+  Loader(std::shared_ptr<const onnx::ModelProto> proto, std::string path)
+      : proto_(std::move(proto)), tensors_{path, proto_} {
+    model_.path = std::move(path);
+  }
+
+  OnnxModel load() {
+    versions();
+    for (const auto& function : proto_->functions()) {
+      functions_[{domain_of(function.domain()), function.name()}] = &function;
+    }
+    const onnx::GraphProto& graph = proto_->graph();
+    model_.name = graph.name();
+    initializers(graph);
+    for (const auto& input : graph.input()) {
+      if (!model_.initializers.contains(input.name())) model_.inputs.push_back(port(input));
+    }
+    for (const auto& output : graph.output()) model_.outputs.push_back(port(output));
+    for (const auto& node : graph.node()) add_node(node, {}, model_.opset, 0);
+    if (model_.outputs.empty()) fail("the model has no outputs");
+    sort();
+    return std::move(model_);
+  }
+
+ private:
+  using Renames = std::unordered_map<std::string, std::string>;
+  using Attributes = std::map<std::string, const onnx::AttributeProto*>;
+  /// What a call of a function binds: names of its values, and attributes given at the call.
+  struct Scope {
+    Renames names;
+    Attributes attributes;
+    std::string prefix;
+  };
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw Error(ExitCode::rejected, Location{model_.path}, message);
+  }
+
+  static std::string domain_of(const std::string& domain) {
+    return domain == "ai.onnx" ? "" : domain;
+  }
+
+  void versions() {
+    if (proto_->ir_version() > kNewestIr) {
+      report(Severity::warning,
+             fmt::format("{}: IR version {} is newer than the newest known ({}); "
+                         "read as that",
+                         model_.path, proto_->ir_version(), kNewestIr));
+    }
+    for (const auto& set : proto_->opset_import()) {
+      if (!domain_of(set.domain()).empty()) continue;
+      if (set.version() < 1 || set.version() > 1000)
+        fail("the opset version of the model is out of range");
+      model_.opset = static_cast<int>(set.version());
+    }
+    if (model_.opset == 0) model_.opset = 1;
+    if (model_.opset > kNewestOpset) {
+      report(Severity::warning,
+             fmt::format("{}: opset {} is newer than the newest known ({}); operators "
+                         "are read as of that",
+                         model_.path, model_.opset, kNewestOpset));
+    }
+  }
+
+  void initializers(const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) {
+      const bool fresh =
+          model_.initializers.emplace(tensor.name(), convert_tensor(tensor, tensors_)).second;
+      if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(tensor.name())));
+    }
+    for (const auto& tensor : graph.sparse_initializer()) {
+      const std::string& name = tensor.values().name();
+      const bool fresh = model_.initializers.emplace(name, convert_sparse(tensor, tensors_)).second;
+      if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
+    }
+  }
+
+  OnnxPort port(const onnx::ValueInfoProto& info) const {
+    OnnxPort result;
+    result.name = info.name();
+    if (!info.type().has_tensor_type()) {
+      if (info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
+        fail(fmt::format("'{}' is not a tensor; sequences, maps and optionals are not supported",
+                         shown(info.name())));
+      }
+      return result;
+    }
+    const auto& type = info.type().tensor_type();
+    result.type = element_type_of(type.elem_type(), "'" + shown(info.name()) + "'");
+    if (!type.has_shape()) return result;
+    result.shape.emplace();
+    for (const auto& d : type.shape().dim()) {
+      OnnxDim dim;
+      if (d.has_dim_value()) dim.value = d.dim_value() < 0 ? -1 : d.dim_value();
+      dim.symbol = d.dim_param();
+      result.shape->push_back(dim);
+    }
+    return result;
+  }
+
+  OnnxAttribute attribute(const onnx::AttributeProto& proto) const {
+    OnnxAttribute a;
+    using P = onnx::AttributeProto;
+    using K = OnnxAttribute::Kind;
+    switch (proto.type()) {
+      case P::INT:
+        a.kind = K::integer;
+        a.i = proto.i();
+        break;
+      case P::FLOAT:
+        a.kind = K::real;
+        a.f = proto.f();
+        break;
+      case P::STRING:
+        a.kind = K::string;
+        a.s = proto.s();
+        break;
+      case P::INTS:
+        a.kind = K::integers;
+        a.ints.assign(proto.ints().begin(), proto.ints().end());
+        break;
+      case P::FLOATS:
+        a.kind = K::reals;
+        a.floats.assign(proto.floats().begin(), proto.floats().end());
+        break;
+      case P::STRINGS:
+        a.kind = K::strings;
+        a.strings.assign(proto.strings().begin(), proto.strings().end());
+        break;
+      case P::TENSOR:
+        a.kind = proto.t().data_type() == onnx::TensorProto::STRING ? K::other : K::tensor;
+        if (a.kind == K::tensor) a.tensor = convert_tensor(proto.t(), tensors_);
+        break;
+      case P::SPARSE_TENSOR:
+        a.kind = K::sparse;
+        a.tensor = convert_sparse(proto.sparse_tensor(), tensors_);
+        break;
+      default:
+        break;
+    }
+    return a;
+  }
+
+  static std::string renamed(const std::string& name, const Scope& scope) {
+    if (name.empty()) return name;
+    const auto found = scope.names.find(name);
+    return found != scope.names.end() ? found->second : scope.prefix + name;
+  }
+
+  /// The attribute, converted once however often its function is inlined.
+  const OnnxAttribute& converted(const onnx::AttributeProto& proto) {
+    const auto found = attributes_.find(&proto);
+    if (found != attributes_.end()) return found->second;
+    return attributes_.emplace(&proto, attribute(proto)).first->second;
+  }
+
+  /// Bounds what functions that call functions may expand to.
+  void count(const onnx::NodeProto& proto, const Scope& scope) {
+    if (++nodes_ > kMaxNodes) fail(fmt::format("the model has more than {} nodes", kMaxNodes));
+    names_ += scope.prefix.size() * static_cast<size_t>(1 + proto.output_size());
+    if (names_ > kMaxNames) fail("names of inlined functions are too long");
+  }
+
+  void add_node(const onnx::NodeProto& proto, const Scope& scope, int opset, int depth) {
+    count(proto, scope);
+    const auto function = functions_.find({domain_of(proto.domain()), proto.op_type()});
+    if (function != functions_.end())
+      return inline_call(*function->second, proto, scope, opset, depth + 1);
+    OnnxNode node;
+    node.op = proto.op_type();
+    node.domain = domain_of(proto.domain());
+    node.opset = opset;
+    for (const auto& name : proto.input()) node.inputs.push_back(renamed(name, scope));
+    for (const auto& name : proto.output()) node.outputs.push_back(renamed(name, scope));
+    const std::string first = node.outputs.empty() ? "" : node.outputs[0];
+    node.name =
+        proto.name().empty() ? fmt::format("{}({})", node.op, first) : scope.prefix + proto.name();
+    for (const auto& a : proto.attribute()) {
+      const onnx::AttributeProto* source = &a;
+      if (!a.ref_attr_name().empty()) {
+        const auto given = scope.attributes.find(a.ref_attr_name());
+        if (given == scope.attributes.end()) continue;
+        source = given->second;
+      }
+      node.attributes[a.name()] = converted(*source);
+    }
+    model_.nodes.push_back(std::move(node));
+  }
+
+  void inline_call(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                   const Scope& outer, int opset, int depth) {
+    if (depth > kMaxFunctionDepth) {
+      fail(fmt::format("function '{}' calls itself, or functions are nested more than {} deep",
+                       shown(function.name()), kMaxFunctionDepth));
+    }
+    Scope scope;
+    const std::string first = call.output_size() > 0 ? call.output(0) : "";
+    scope.prefix = outer.prefix +
+                   (call.name().empty() ? function.name() + "(" + first + ")" : call.name()) + "/";
+    for (int i = 0; i < function.input_size(); ++i) {
+      scope.names[function.input(i)] = i < call.input_size() ? renamed(call.input(i), outer) : "";
+    }
+    for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
+      if (!call.output(i).empty()) scope.names[function.output(i)] = renamed(call.output(i), outer);
+    }
+    for (const auto& a : call.attribute()) {
+      const onnx::AttributeProto* given = &a;
+      if (!a.ref_attr_name().empty()) {
+        const auto found = outer.attributes.find(a.ref_attr_name());
+        if (found == outer.attributes.end()) continue;
+        given = found->second;
+      }
+      scope.attributes[a.name()] = given;
+    }
+    for (const auto& set : function.opset_import()) {
+      const bool sane = set.version() >= 1 && set.version() <= 1000;
+      if (domain_of(set.domain()).empty() && sane) opset = static_cast<int>(set.version());
+    }
+    for (const auto& node : function.node()) add_node(node, scope, opset, depth);
+  }
+
+  /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions.
+  void sort() {
+    std::unordered_map<std::string, size_t> producer;
+    std::set<std::string> known = {""};
+    for (const auto& input : model_.inputs) known.insert(input.name);
+    for (const auto& [name, tensor] : model_.initializers) known.insert(name);
+    for (size_t n = 0; n < model_.nodes.size(); ++n) {
+      if (model_.nodes[n].outputs.empty())
+        fail(fmt::format("node '{}' has no outputs", shown(model_.nodes[n].name)));
+      for (const auto& name : model_.nodes[n].outputs) {
+        if (name.empty()) continue;
+        if (known.contains(name) || !producer.emplace(name, n).second) {
+          fail(fmt::format("value '{}' is defined twice (node '{}')", shown(name),
+                           shown(model_.nodes[n].name)));
+        }
+      }
+    }
+    std::vector<std::vector<size_t>> users(model_.nodes.size());
+    std::vector<size_t> missing(model_.nodes.size(), 0);
+    for (size_t n = 0; n < model_.nodes.size(); ++n) {
+      for (const auto& name : model_.nodes[n].inputs) {
+        if (known.contains(name)) continue;
+        const auto found = producer.find(name);
+        if (found == producer.end()) {
+          fail(fmt::format("node '{}' uses '{}', which nothing defines",
+                           shown(model_.nodes[n].name), shown(name)));
+        }
+        users[found->second].push_back(n);
+        ++missing[n];
+      }
+    }
+    for (const auto& output : model_.outputs) {
+      if (!known.contains(output.name) && !producer.contains(output.name)) {
+        fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
+      }
+    }
+    reorder(users, missing);
+  }
+
+  void reorder(const std::vector<std::vector<size_t>>& users, std::vector<size_t>& missing) {
+    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+    for (size_t n = 0; n < missing.size(); ++n) {
+      if (missing[n] == 0) ready.push(n);
+    }
+    std::vector<OnnxNode> sorted;
+    while (!ready.empty()) {
+      const size_t n = ready.top();
+      ready.pop();
+      for (const size_t user : users[n]) {
+        if (--missing[user] == 0) ready.push(user);
+      }
+      sorted.push_back(std::move(model_.nodes[n]));
+    }
+    if (sorted.size() != model_.nodes.size()) {
+      const auto n = static_cast<size_t>(
+          std::find_if(missing.begin(), missing.end(), [](size_t m) { return m > 0; }) -
+          missing.begin());
+      fail(fmt::format("the graph has a cycle through node '{}'", shown(model_.nodes[n].name)));
+    }
+    model_.nodes = std::move(sorted);
+  }
+
+  std::shared_ptr<const onnx::ModelProto> proto_;
+  TensorContext tensors_;
+  OnnxModel model_;
+  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
+  size_t nodes_ = 0;  ///< calls of functions included
+  size_t names_ = 0;
+};
+
+}  // namespace
+
+OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
+  auto proto = std::make_shared<onnx::ModelProto>();
+  bool good =
+      bytes.size() <= static_cast<size_t>(std::numeric_limits<int>::max()) && !bytes.empty();
+  if (good) {
+    google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+    google::protobuf::io::CodedInputStream coded(&stream);
+    coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+    good = proto->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  }
+  if (!good || !proto->has_graph()) {
+    std::string why = why_no_model(bytes);
+    if (why.empty() && good) why = "not an ONNX model: it has no graph";
+    if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
+    throw Error(ExitCode::rejected, Location{path}, std::move(why));
+  }
+  return Loader(std::move(proto), path).load();
+}
+
+OnnxModel load_onnx(const std::string& path) {
+  const MappedFile file(path);
+  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path);
+}
+
+}  // namespace fuseflow

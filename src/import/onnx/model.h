@@ -1,0 +1,70 @@
+// An ONNX model as plain data: what the rest of the importer sees. Only load.cpp knows protobuf.
+// Model-local functions are inlined, initializers converted to the compute types, nodes sorted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/values/constant_tensor.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+
+struct OnnxAttribute {
+  enum class Kind { integer, real, string, integers, reals, strings, tensor, sparse, other };
+  Kind kind = Kind::other;
+  int64_t i = 0;
+  float f = 0;
+  std::string s;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  ConstantPtr tensor;
+};
+
+struct OnnxNode {
+  std::string name;  ///< never empty: the node's own, or "OP(first output)"
+  std::string op;
+  std::string domain;               ///< "" is the ONNX domain
+  std::vector<std::string> inputs;  ///< "" where an optional input is absent
+  std::vector<std::string> outputs;
+  std::map<std::string, OnnxAttribute> attributes;
+  int opset = 0;  ///< version of the ONNX domain that the node was written for
+};
+
+/// A dimension: a size, or a symbol (or nothing known: -1 and "").
+struct OnnxDim {
+  int64_t value = -1;
+  std::string symbol;
+};
+
+struct OnnxPort {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::optional<std::vector<OnnxDim>> shape;  ///< absent: unknown rank
+};
+
+struct OnnxModel {
+  std::string path;
+  std::string name;
+  int opset = 0;
+  std::vector<OnnxNode> nodes;   ///< producers before consumers
+  std::vector<OnnxPort> inputs;  ///< without those that have an initializer
+  std::vector<OnnxPort> outputs;
+  std::map<std::string, ConstantPtr> initializers;  ///< dense and sparse ones
+};
+
+/// Reads a model. Throws Error(io) for files, Error(rejected) for everything wrong in them:
+/// truncated or malformed protobuf, cycles, duplicate definitions, sizes that lie, external data
+/// whose path escapes the model's folder, unknown element types. Warns (report()) of a newer IR
+/// version and of constants that lose precision.
+OnnxModel load_onnx(const std::string& path);
+
+/// The same from bytes; `path` names the model in messages and is where external data is looked
+/// for.
+OnnxModel parse_onnx(std::string_view bytes, const std::string& path);
+
+}  // namespace fuseflow

@@ -1,0 +1,399 @@
+// Conversion of ONNX tensors: sizes that lie are refused before memory is asked for.
+#include "import/onnx/tensor_proto.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "support/error.h"
+#include "support/io.h"
+#include "tensor/limits.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+
+namespace {
+
+namespace fs = std::filesystem;
+using onnx::TensorProto;
+
+[[noreturn]] void reject(const TensorContext& context, const std::string& message) {
+  throw Error(ExitCode::rejected, Location{context.model_path}, message);
+}
+
+std::string shown(const std::string& name) {
+  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
+}
+
+/// Bytes of one element as ONNX stores it; 0 for what is not supported.
+int64_t stored_bytes(int code) {
+  switch (code) {
+    case TensorProto::FLOAT:
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+      return 4;
+    case TensorProto::UINT8:
+    case TensorProto::INT8:
+    case TensorProto::BOOL:
+      return 1;
+    case TensorProto::UINT16:
+    case TensorProto::INT16:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return 2;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+    case TensorProto::DOUBLE:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+float half_to_float(uint16_t h) {
+  const int exponent = (h >> 10) & 31;
+  const int mantissa = h & 1023;
+  float value = 0;
+  if (exponent == 31)
+    value = mantissa ? NAN : INFINITY;
+  else if (exponent == 0)
+    value = std::ldexp(static_cast<float>(mantissa), -24);
+  else
+    value = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  return h & 0x8000 ? -value : value;
+}
+
+float bf16_to_float(uint16_t b) {
+  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+}
+
+/// The bytes of a tensor and what keeps them alive.
+struct Bytes {
+  std::string_view view;
+  std::shared_ptr<const void> owner;
+};
+
+int64_t decimal(const std::string& text, const TensorContext& context) {
+  int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > (int64_t{1} << 58)) {
+      reject(context, fmt::format("external data: '{}' is not a byte count", shown(text)));
+    }
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+Bytes external_bytes(const TensorProto& proto, const TensorContext& context) {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = -1;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = decimal(entry.value(), context);
+    if (entry.key() == "length") length = decimal(entry.value(), context);
+  }
+  fs::path folder = fs::path(context.model_path).parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code failure;
+  const fs::path base = fs::weakly_canonical(folder, failure);
+  const fs::path target = fs::weakly_canonical(folder / location, failure);
+  const fs::path relative = target.lexically_relative(base);
+  const bool escapes =
+      relative.empty() || *relative.begin() == ".." || fs::path(location).is_absolute();
+  if (location.empty() || failure || escapes) {
+    reject(context,
+           fmt::format("tensor '{}' has external data at '{}', which is not a file below the "
+                       "model's folder; such paths are refused",
+                       shown(proto.name()), shown(location)));
+  }
+  auto file = std::make_shared<MappedFile>(target.string());
+  const auto size = static_cast<int64_t>(file->bytes().size());
+  if (offset > size || (length >= 0 && length > size - offset)) {
+    reject(context,
+           fmt::format("tensor '{}': external data of {} bytes at {} exceeds {} ({} bytes)",
+                       shown(proto.name()), length, offset, target.string(), size));
+  }
+  const auto begin = static_cast<size_t>(offset);
+  const size_t count = length < 0 ? std::string_view::npos : static_cast<size_t>(length);
+  return {file->bytes().substr(begin, count), file};
+}
+
+template <typename T>
+T element_at(std::string_view bytes, int64_t i) {
+  T value;
+  std::memcpy(&value, bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Element i as stored in raw bytes, as an integer.
+int64_t raw_integer(int code, std::string_view bytes, int64_t i) {
+  switch (code) {
+    case TensorProto::INT64:
+      return element_at<int64_t>(bytes, i);
+    case TensorProto::UINT64:
+      return static_cast<int64_t>(element_at<uint64_t>(bytes, i));
+    case TensorProto::INT32:
+      return element_at<int32_t>(bytes, i);
+    case TensorProto::UINT32:
+      return element_at<uint32_t>(bytes, i);
+    case TensorProto::INT16:
+      return element_at<int16_t>(bytes, i);
+    case TensorProto::UINT16:
+      return element_at<uint16_t>(bytes, i);
+    case TensorProto::INT8:
+      return element_at<int8_t>(bytes, i);
+    case TensorProto::BOOL:
+      return element_at<uint8_t>(bytes, i) != 0;
+    default:
+      return element_at<uint8_t>(bytes, i);
+  }
+}
+
+float raw_float(int code, std::string_view bytes, int64_t i) {
+  switch (code) {
+    case TensorProto::DOUBLE:
+      return static_cast<float>(element_at<double>(bytes, i));
+    case TensorProto::FLOAT16:
+      return half_to_float(element_at<uint16_t>(bytes, i));
+    case TensorProto::BFLOAT16:
+      return bf16_to_float(element_at<uint16_t>(bytes, i));
+    default:
+      return element_at<float>(bytes, i);
+  }
+}
+
+// The type says which field holds the elements (typed_count() of them); others may be there, too.
+
+int64_t typed_integer(const TensorProto& proto, int i) {
+  switch (proto.data_type()) {
+    case TensorProto::INT64:
+      return proto.int64_data(i);
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      return static_cast<int64_t>(proto.uint64_data(i));
+    case TensorProto::BOOL:
+      return proto.int32_data(i) != 0 ? 1 : 0;
+    default:
+      return proto.int32_data(i);
+  }
+}
+
+float typed_float(const TensorProto& proto, int i) {
+  switch (proto.data_type()) {
+    case TensorProto::DOUBLE:
+      return static_cast<float>(proto.double_data(i));
+    case TensorProto::FLOAT16:
+      return half_to_float(static_cast<uint16_t>(proto.int32_data(i)));
+    case TensorProto::BFLOAT16:
+      return bf16_to_float(static_cast<uint16_t>(proto.int32_data(i)));
+    default:
+      return proto.float_data(i);
+  }
+}
+
+int64_t typed_count(const TensorProto& proto) {
+  switch (proto.data_type()) {
+    case TensorProto::FLOAT:
+      return proto.float_data_size();
+    case TensorProto::DOUBLE:
+      return proto.double_data_size();
+    case TensorProto::INT64:
+      return proto.int64_data_size();
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+      return proto.uint64_data_size();
+    default:
+      return proto.int32_data_size();
+  }
+}
+
+int64_t checked_count(const TensorProto& proto, const TensorContext& context) {
+  uint64_t count = 1;
+  for (const int64_t d : proto.dims()) {
+    if (d < 0)
+      reject(context, fmt::format("tensor '{}' has a negative extent", shown(proto.name())));
+    count = saturating_product(count, static_cast<uint64_t>(d));
+  }
+  for (const int64_t d : proto.dims()) {
+    if (d == 0) return 0;
+  }
+  if (count > static_cast<uint64_t>(kMaxStored)) {
+    reject(context,
+           fmt::format("tensor '{}' claims {} elements, more than the {} that can be stored",
+                       shown(proto.name()), count, kMaxStored));
+  }
+  return static_cast<int64_t>(count);
+}
+
+void note_rounding(const TensorProto& proto, const Buffer<float>& values, const Bytes& bytes) {
+  if (proto.data_type() != TensorProto::DOUBLE) return;
+  const bool raw = !bytes.view.empty();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double exact = raw ? element_at<double>(bytes.view, static_cast<int64_t>(i))
+                             : proto.double_data(static_cast<int>(i));
+    if (exact == exact && static_cast<double>(values[i]) != exact) {
+      report(Severity::note,
+             fmt::format("tensor '{}' is f64 and loses precision in the compute type f32",
+                         shown(proto.name())));
+      return;
+    }
+  }
+}
+
+Buffer<float> convert_floats(const TensorProto& proto, const Bytes& bytes, bool raw,
+                             int64_t count) {
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.view.data()) % alignof(float) == 0;
+  if (raw && proto.data_type() == TensorProto::FLOAT && aligned && bytes.owner) {
+    const auto* data = reinterpret_cast<const float*>(bytes.view.data());
+    return {std::span<const float>(data, static_cast<size_t>(count)), bytes.owner};
+  }
+  std::vector<float> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    values[static_cast<size_t>(i)] =
+        raw ? raw_float(proto.data_type(), bytes.view, i) : typed_float(proto, static_cast<int>(i));
+  }
+  return values;
+}
+
+}  // namespace
+
+ElementType element_type_of(int code, const std::string& what) {
+  switch (code) {
+    case TensorProto::FLOAT:
+      return ElementType::f32;
+    case TensorProto::DOUBLE:
+      return ElementType::f64;
+    case TensorProto::FLOAT16:
+      return ElementType::f16;
+    case TensorProto::BFLOAT16:
+      return ElementType::bf16;
+    case TensorProto::BOOL:
+      return ElementType::boolean;
+    case TensorProto::UINT8:
+      return ElementType::u8;
+    case TensorProto::INT8:
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+    case TensorProto::INT32:
+      return ElementType::i32;
+    case TensorProto::UINT32:
+    case TensorProto::UINT64:
+    case TensorProto::INT64:
+      return ElementType::i64;
+    default:
+      break;
+  }
+  const bool named = TensorProto::DataType_IsValid(code);
+  throw Error(
+      ExitCode::rejected,
+      fmt::format("{} has element type {}, expected a float, an integer or bool", what,
+                  named ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(code))
+                        : std::to_string(code)));
+}
+
+ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
+  const ElementType type =
+      element_type_of(proto.data_type(), "tensor '" + shown(proto.name()) + "'");
+  std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  const int64_t count = checked_count(proto, context);
+  const bool external = proto.data_location() == TensorProto::EXTERNAL;
+  Bytes bytes;
+  if (external)
+    bytes = external_bytes(proto, context);
+  else if (proto.has_raw_data())
+    bytes = {proto.raw_data(), context.keep_alive};
+  const bool raw = external || proto.has_raw_data();
+  const int64_t width = stored_bytes(proto.data_type());
+  const int64_t held = raw ? static_cast<int64_t>(bytes.view.size()) / width : typed_count(proto);
+  const bool exact = !raw || static_cast<int64_t>(bytes.view.size()) % width == 0;
+  if (held != count || !exact) {
+    reject(context, fmt::format("tensor '{}' claims {} elements, but holds {}", shown(proto.name()),
+                                count, held));
+  }
+  if (!ConstantTensor::is_integral(type)) {
+    Buffer<float> values = convert_floats(proto, bytes, raw, count);
+    note_rounding(proto, values, bytes);
+    return constant_floats(std::move(values), std::move(shape), type);
+  }
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    values[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
+                                         : typed_integer(proto, static_cast<int>(i));
+  }
+  return constant_ints(std::move(values), std::move(shape), type);
+}
+
+/// Sparse constants of up to this size are as good dense: folding is faster, and the threshold of
+/// density decides how they are stored. Larger ones stay sparse.
+constexpr int64_t kMaxDensified = int64_t{1} << 22;
+
+namespace {
+
+/// Coordinates have 32 bits.
+bool too_large(int64_t extent) {
+  return extent > int64_t{std::numeric_limits<uint32_t>::max()};
+}
+
+}  // namespace
+
+ConstantPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext& context) {
+  const ConstantPtr values = convert_tensor(proto.values(), context);
+  const ConstantPtr indices = convert_tensor(proto.indices(), context);
+  const std::string name = shown(proto.values().name());
+  const std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  const int64_t size = element_count(shape);
+  const int64_t entries = values->size();
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (size == kManyElements || std::any_of(shape.begin(), shape.end(), too_large)) {
+    reject(context, fmt::format("sparse tensor '{}' of shape [{}] has too many elements to count",
+                                name, fmt::join(shape, ",")));
+  }
+  const bool linear = indices->shape.size() == 1;
+  if (!indices->integral() || indices->size() != (linear ? entries : entries * rank)) {
+    reject(context, fmt::format("sparse tensor '{}' has {} values but {} indices", name, entries,
+                                indices->size()));
+  }
+  const bool keep = !values->integral() && size > kMaxDensified;
+  if (!keep && size > kMaxFoldedElements) {
+    reject(context,
+           fmt::format("sparse tensor '{}' has {} elements, more than {}; bind it from a file "
+                       "as an input instead",
+                       name, size, kMaxFoldedElements));
+  }
+  std::vector<std::pair<int64_t, float>> kept;
+  std::vector<float> floats(values->integral() || keep ? 0 : static_cast<size_t>(size));
+  std::vector<int64_t> ints(values->integral() ? static_cast<size_t>(size) : 0);
+  for (int64_t e = 0; e < entries; ++e) {
+    int64_t at = linear ? indices->as_int(e) : 0;
+    for (int64_t d = 0; !linear && d < rank; ++d) {
+      const int64_t c = indices->as_int(e * rank + d);
+      const int64_t extent = shape[static_cast<size_t>(d)];
+      at = c < 0 || c >= extent || at < 0 ? -1 : at * extent + c;
+    }
+    if (at < 0 || at >= size) {
+      reject(context, fmt::format("sparse tensor '{}': the index of entry {} is outside its shape",
+                                  name, e));
+    }
+    if (values->integral())
+      ints[static_cast<size_t>(at)] = values->as_int(e);
+    else if (keep)
+      kept.emplace_back(at, values->as_float(e));
+    else
+      floats[static_cast<size_t>(at)] = values->as_float(e);
+  }
+  if (values->integral()) return constant_ints(std::move(ints), shape, values->type);
+  if (!keep) return constant_floats(std::move(floats), shape, values->type);
+  ConstantPtr sparse = constant_sparse(std::move(kept), shape, values->type);
+  if (static_cast<int64_t>(sparse->entries().positions.size()) == entries) return sparse;
+  reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,69 @@
+// The cached surveys of constant tensors, and the choice of a fill.
+#include "import/values/constant_stats.h"
+
+#include <algorithm>
+
+namespace fuseflow {
+
+namespace {
+
+constexpr float kLarge =
+    1000;  ///< a number of this size that most entries share is a mask, not a weight
+
+Survey survey_ints(const std::vector<int64_t>& values) {
+  Survey result;
+  for (const int64_t v : values) {
+    result.least = std::min(result.least, static_cast<float>(v));
+    result.largest = std::max(result.largest, static_cast<float>(v));
+    result.zeros += v == 0 ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+const Survey& constant_stats(const ConstantTensor& tensor) {
+  if (tensor.surveyed) return *tensor.surveyed;
+  if (tensor.integral() && !tensor.sparse())
+    return tensor.surveyed.emplace(survey_ints(tensor.ints()));
+  const Buffer<float>& values = tensor.sparse() ? tensor.entries().values : tensor.floats();
+  return tensor.surveyed.emplace(survey_values(values.span()));
+}
+
+Facts facts_of(const ConstantTensor& tensor) {
+  const Facts facts = facts_of(constant_stats(tensor));
+  return tensor.sparse() ? both(facts, facts_of_constant(0)) : facts;
+}
+
+FillChoice choose_fill(const ConstantTensor& tensor, std::optional<float> wanted,
+                       double threshold) {
+  const int64_t size = tensor.size();
+  if (size == 0) return {};
+  const auto choice = [size](float fill, int64_t absent) {
+    const auto share = static_cast<double>(absent) / static_cast<double>(size);
+    return FillChoice{fill, 1.0 - share, size - absent, false};
+  };
+  if (tensor.sparse())
+    return choice(0, size - static_cast<int64_t>(tensor.entries().positions.size()));
+  const Survey& found = constant_stats(tensor);
+  const auto mask_of = [&](float fill) {
+    int64_t equal = fill == 0 ? found.zeros : 0;
+    for (int64_t i = 0; fill != 0 && i < size; ++i) equal += tensor.as_float(i) == fill;
+    FillChoice made = choice(fill, equal);
+    made.mask = true;
+    return made;
+  };
+  std::vector<float> masks;
+  if (wanted) masks.push_back(*wanted);
+  if (found.least <= -kLarge) masks.push_back(found.least);
+  if (found.largest >= kLarge) masks.push_back(found.largest);  // a mask that is subtracted
+  for (const float fill : masks) {
+    const FillChoice made = mask_of(fill);
+    if (made.density <= threshold) return made;
+  }
+  const FillChoice zero = choice(0, found.zeros);
+  if (tensor.type != ElementType::boolean || zero.density <= 0.5) return zero;
+  return choice(1, size - found.zeros);
+}
+
+}  // namespace fuseflow

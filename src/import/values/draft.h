@@ -1,0 +1,87 @@
+// The program in the making: tensors with what the importer knows of them, and statements in order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/values/constant_tensor.h"
+#include "ir/program.h"
+
+namespace fuseflow {
+
+/// "The mask is ... at these coordinates": a condition under which a value is finite.
+struct MaskCondition {
+  enum class Kind { nonzero, zero, finite, above, below };
+  TensorId mask = -1;
+  Kind kind = Kind::nonzero;
+  std::vector<IndexId>
+      indices;          ///< by dimension of the mask: index of a statement, or result dimension
+  float threshold = 0;  ///< above, below
+};
+
+/// A tensor of the program in the making.
+struct Draft {
+  Tensor tensor;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> bound_shape;  ///< inputs: the shape of the bound data
+  ConstantPtr data;                  ///< constants: the values
+  ConstantPtr values;                ///< inputs: the bound data, as far as it is kept
+  std::optional<std::vector<MaskCondition>> finite_where;  ///< over the tensor's dimensions
+  std::string base_name;          ///< parts of a split intermediate: its name
+  std::string initializer;        ///< constants that are an initializer as it stands: its name
+  bool from_input = false;        ///< constants: computed from a bound integer input
+  bool activation = false;        ///< constants: rows of weights that such an input selects
+  bool pinned = false;            ///< the dimensions must not be cut (--format names the levels)
+  bool read_outside = false;      ///< some access has subscripts out of range
+  bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
+  TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)
+  std::optional<double> density;  ///< of inputs and constants
+};
+
+/// A statement and the node (for its region) that it came from.
+struct DraftStatement {
+  Statement statement;
+  int group = -1;  ///< statements of one group form one region
+};
+
+/// An input as it was bound: what a repeated import needs to arrive at the same constants.
+struct InputUse {
+  std::string name;
+  Source source;
+  std::vector<int64_t> shape;
+  bool constant = false;  ///< its values were used as a constant
+};
+
+/// Rows of a softmax that its mask closes entirely (closed_rows.h): constants that the program may
+/// use. Dimensions are those of the scores.
+struct FullyMaskedRows {
+  TensorId maximum = -1;  ///< the result of the softmax's first statement
+  ConstantPtr vector;     ///< one bit a row
+  ConstantPtr matrix;     ///< one bit an entry: those of the fully masked rows
+  std::vector<int> vector_dims;
+  std::vector<int> matrix_dims;
+  std::string vector_name;
+  std::string matrix_name;
+};
+
+/// A statement in front of a softmax that masks with a large finite number (finite_masks.h).
+struct FiniteMask {
+  TensorId value = -1;    ///< what the statement makes
+  TensorId maximum = -1;  ///< the result of the softmax's first statement
+  float masked = 0;       ///< the number as the softmax sees it
+  MaskCondition open;     ///< over the statement's indices
+  std::vector<int> dims;  ///< the scores' dimension of each dimension of `value`
+};
+
+struct DraftProgram {
+  std::vector<Draft> tensors;
+  std::vector<DraftStatement> statements;  ///< in order of definition
+  int64_t kept_values = 0;                 ///< elements of computed masks whose values are kept
+  std::vector<InputUse> inputs;
+  std::vector<FullyMaskedRows> closed_rows;
+  std::vector<FiniteMask> finite_masks;
+  std::vector<Facts> expected;  ///< by tensor: facts that hold unless a finite number overflows
+};
+
+}  // namespace fuseflow

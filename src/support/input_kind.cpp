@@ -1,0 +1,214 @@
+#include "support/input_kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+
+#include "support/text.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr size_t kLooked = 4096;  ///< bytes from which text is told apart
+
+/// Up to the line's end.
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, std::min(text.find('\n'), text.size()));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  text.remove_prefix(begin);
+  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
+/// Behind blanks and lines that begin with `comment`.
+std::string_view behind_comments(std::string_view text, char comment) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (text.empty() || text[0] != comment) return text;
+    text.remove_prefix(first_line(text).size());
+  }
+}
+
+// --- ONNX: the outermost message of the protobuf
+
+/// Reads a varint; false at the end of the bytes.
+bool take_varint(std::string_view& bytes, uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes[0]);
+    bytes.remove_prefix(1);
+    value |= uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+/// A ModelProto has a graph (field 7) among fields 1 to 25 that are numbers or have a length. A
+/// file that was cut off behind the head of its graph still counts.
+bool is_onnx(std::string_view bytes) {
+  constexpr uint64_t kGraph = 7;
+  constexpr uint64_t kMostFields = 25;
+  while (!bytes.empty()) {
+    uint64_t key = 0;
+    uint64_t value = 0;
+    if (!take_varint(bytes, key) || key >> 3 == 0 || key >> 3 > kMostFields) return false;
+    const uint64_t wire = key & 7;
+    if ((wire != 0 && wire != 2) || !take_varint(bytes, value)) return false;
+    if (wire == 0) continue;
+    if (key >> 3 == kGraph) return value >= 2;
+    if (value > bytes.size()) return false;
+    bytes.remove_prefix(value);
+  }
+  return false;
+}
+
+// --- text
+
+bool is_text(std::string_view bytes) {
+  bytes = bytes.substr(0, kLooked);
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t length = utf8_length(bytes, at);
+    const bool cut = bytes.size() == kLooked && at + 4 > kLooked;
+    if (length == 0) return cut;
+    if (is_control(bytes, at, length) && std::isspace(static_cast<unsigned char>(bytes[at])) == 0) {
+      return false;
+    }
+    at += length;
+  }
+  return true;
+}
+
+/// Nothing but numbers, and so many of them; `separator` between them besides blanks.
+bool has_numbers(std::string_view line, char separator, size_t least, size_t most) {
+  size_t count = 0;
+  bool inside = false;
+  for (const char c : line) {
+    if (c == ' ' || c == '\t' || c == '\r' || c == separator) {
+      inside = false;
+      continue;
+    }
+    if (std::string_view("0123456789+-.eE").find(c) == std::string_view::npos) return false;
+    if (!inside) ++count;
+    inside = true;
+  }
+  return count >= least && count <= most;
+}
+
+bool is_tensor_text(std::string_view text) {
+  if (text.starts_with("%%MatrixMarket")) return true;
+  const std::string_view line = first_line(behind_comments(text, '#'));
+  return has_numbers(line, ',', 3, 3) || has_numbers(line, ' ', 2, 9);
+}
+
+bool is_report(std::string_view text) {
+  const std::string_view line = first_line(text);
+  if (line.find(',') == std::string_view::npos) return false;
+  constexpr std::array<std::string_view, 4> kFirst = {"schema,", "region,", "rule,", "rank,"};
+  return std::any_of(kFirst.begin(), kFirst.end(),
+                     [&](std::string_view first) { return line.starts_with(first); });
+}
+
+bool is_machine(std::string_view text) {
+  const std::string_view line = trimmed(first_line(behind_comments(text, '#')));
+  if (line.starts_with("name = \"")) return true;
+  return line.size() > 2 && line.front() == '[' && line.back() == ']';
+}
+
+InputKind kind_of_text(std::string_view text) {
+  const std::string_view begin = behind_comments(text, '#');
+  if (is_report(begin)) return InputKind::report;
+  if (is_machine(text)) return InputKind::machine;
+  if (is_tensor_text(text)) return InputKind::tensor;
+  if (begin.starts_with("digraph")) return InputKind::drawing;
+  if (begin.starts_with("{")) return InputKind::trace;
+  return InputKind::text;
+}
+
+/// A zip archive, by the name of its first file.
+InputKind kind_of_zip(std::string_view bytes) {
+  constexpr size_t kNameAt = 30;
+  if (bytes.size() < kNameAt) return InputKind::archive;
+  const size_t length =
+      static_cast<unsigned char>(bytes[26]) + size_t{256} * static_cast<unsigned char>(bytes[27]);
+  const std::string_view name = bytes.substr(kNameAt, length);
+  if (name.ends_with(".npy")) return InputKind::tensor;
+  return name.ends_with("/data.pkl") ? InputKind::pytorch : InputKind::archive;
+}
+
+// --- messages
+
+struct KindInfo {
+  InputKind kind;
+  std::string_view what;
+  std::string_view taken_by;  ///< behind "this is WHAT"
+};
+
+constexpr std::array<KindInfo, 10> kKinds = {{
+    {InputKind::program, "a fuseflow program",
+     "fuseflow-fuse, fuseflow-sim and the other tools take it"},
+    {InputKind::onnx, "an ONNX model", "fuseflow-import makes a program of it"},
+    {InputKind::tensor, "a tensor file",
+     "`fuseflow-import MODEL --bind NAME=FILE` binds it, or a program names it: "
+     "`input %x: .. = file(\"FILE\")`"},
+    {InputKind::report, "a CSV report of a fuseflow tool", "tools take the program it is about"},
+    {InputKind::machine, "a machine description", "`--machine FILE` takes it"},
+    {InputKind::trace, "JSON, such as a trace", "ui.perfetto.dev shows traces"},
+    {InputKind::drawing, "a drawing of fuseflow-dot", "`dot -Tsvg` takes it"},
+    {InputKind::pytorch, "a PyTorch file", "export the model with torch.onnx.export first"},
+    {InputKind::archive, "a compressed file or an archive",
+     "unpack it first, or bind it as data where it is .mtx.gz or .npz (fuseflow-import --bind, "
+     "file(..))"},
+    {InputKind::binary, "binary data of no known kind", ""},
+}};
+
+/// "this is an ONNX model: fuseflow-import makes a program of it; expected .."
+std::string message(InputKind kind, std::string_view expected) {
+  const auto* const found = std::find_if(kKinds.begin(), kKinds.end(),
+                                         [&](const KindInfo& info) { return info.kind == kind; });
+  if (found == kKinds.end()) return {};
+  const std::string by = found->taken_by.empty() ? "" : fmt::format(": {}", found->taken_by);
+  return fmt::format("this is {}{}; expected {}", found->what, by, expected);
+}
+
+}  // namespace
+
+InputKind kind_of(std::string_view bytes) {
+  if (trimmed(bytes.substr(0, kLooked)).empty() && bytes.size() <= kLooked) return InputKind::empty;
+  if (behind_comments(bytes, '#').starts_with("fuseflow")) return InputKind::program;
+  if (bytes.starts_with("\x93NUMPY")) return InputKind::tensor;
+  if (bytes.starts_with("PK\x03\x04")) return kind_of_zip(bytes);
+  if (bytes.starts_with("\x1f\x8b")) return InputKind::archive;
+  if (is_onnx(bytes)) return InputKind::onnx;
+  return is_text(bytes) ? kind_of_text(bytes) : InputKind::binary;
+}
+
+std::string why_no_program(const SourceText& source) {
+  const InputKind kind = kind_of(source.text);
+  if (kind == InputKind::program || kind == InputKind::text) return {};
+  if (kind != InputKind::empty) return message(kind, "a program, which begins with `fuseflow 1`");
+  if (source.name == "<stdin>") {
+    return "standard input is empty, expected a program: did the tool before it fail?";
+  }
+  return "the file is empty, expected a program, which begins with `fuseflow 1`";
+}
+
+std::string why_no_model(std::string_view bytes) {
+  const InputKind kind = kind_of(bytes);
+  if (kind == InputKind::onnx || kind == InputKind::binary) return {};
+  if (kind == InputKind::empty) return "the file is empty, expected an ONNX model";
+  if (kind == InputKind::text) return "this is some text, expected an ONNX model";
+  return message(kind, "an ONNX model");
+}
+
+std::string why_no_machine(std::string_view bytes) {
+  const InputKind kind = kind_of(bytes);
+  if (kind == InputKind::machine || kind == InputKind::text || kind == InputKind::empty) return {};
+  return message(kind, "a machine description (TOML; `fuseflow-sim --print-machine` prints one)");
+}
+
+}  // namespace fuseflow

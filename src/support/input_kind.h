@@ -1,0 +1,40 @@
+// What a file is that was given to the wrong tool: told by its first bytes, so that the message can
+// say what it is and which tool or option takes it, instead of where its text is no program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/io.h"
+
+namespace fuseflow {
+
+enum class InputKind {
+  empty,
+  program,
+  onnx,
+  tensor,   ///< .npy, .npz, .mtx, .tns, .smtx, each perhaps compressed
+  report,   ///< CSV of our tools
+  machine,  ///< TOML
+  trace,    ///< JSON
+  drawing,  ///< DOT
+  pytorch,
+  archive,
+  binary,  ///< something else that is no text
+  text,    ///< something else
+};
+
+InputKind kind_of(std::string_view bytes);
+
+/// Why `source` is no program, in one message: "this is an ONNX model, .." Empty if it begins like
+/// a program, or is some text that the parser is to complain about.
+std::string why_no_program(const SourceText& source);
+
+/// The same for bytes that are no ONNX model; empty if it can only be said that they are none.
+std::string why_no_model(std::string_view bytes);
+
+/// The same for bytes that are no TOML, so no machine description; empty if it can only be said
+/// where they are not.
+std::string why_no_machine(std::string_view bytes);
+
+}  // namespace fuseflow

@@ -1,8 +1,0 @@
-#include "estimate/pass_costs.h"
-#include "import/import.h"
-#include "pass_tool.h"
-
-int main(int argc, char** argv) {
-  fuseflow::register_onnx_sources();  // estimates read patterns
-  return fuseflow::run_pass_tool("fuse", argc, argv, fuseflow::estimated_costs());
-}
