@@ -19,9 +19,6 @@
 namespace fuseflow {
 namespace {
 
-/// The status of a run that is worse than the one it is compared with; of this tool alone.
-constexpr auto kWorse = static_cast<ExitCode>(5);
-
 /// A metric and by how many per cent of its total it may grow.
 struct Guard {
   const Metric* metric = nullptr;
@@ -158,7 +155,7 @@ ExitCode judge(const std::vector<Guard>& guards, const RunDiff& diff) {
       report(Severity::error,
              fmt::format("{} grew from {} to {}, by more than {:g}%", guard.metric->name,
                          exact_number(*change.a), exact_number(*change.b), guard.percent));
-      status = kWorse;
+      status = ExitCode::worse;
     }
   }
   return status;

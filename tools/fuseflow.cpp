@@ -70,6 +70,7 @@ bool is_tool(std::string_view name) {
 
 int unknown_tool(const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(kTools.size());
   for (const Tool& tool : kTools) names.emplace_back(tool.name);
   const std::string nearest = nearest_name(name, names);
   const std::string advice = nearest.empty() ? "" : ", did you mean `" + nearest + "`?";
@@ -83,6 +84,7 @@ int start(const std::string& name, std::vector<std::string> arguments) {
   const std::string program = "fuseflow-" + name;
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const std::string beside = own_folder() + program;

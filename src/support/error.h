@@ -16,6 +16,7 @@ enum class ExitCode : int {
   usage = 2,       ///< wrong usage
   io = 3,          ///< a file could not be read or written
   unfinished = 4,  ///< deadlock, limit, or a check found a wrong result
+  worse = 5,       ///< what was compared is worse than it may be (fuseflow-diff)
   internal = 70,
 };
 
