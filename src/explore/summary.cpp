@@ -28,7 +28,7 @@ constexpr std::array<StatusInfo, 8> kStatuses = {{
     {"refused", "not possible"},
     {"failed", "did not finish"},
     {"elsewhere", "of other shards"},
-    {"unvisited", "not visited"},
+    {"unvisited", ""},
 }};
 
 std::string against(const std::string& name, int64_t cycles, int64_t best, bool at_least = false) {
@@ -57,14 +57,19 @@ std::string best_region(const Trial& t) {
          "\n";
 }
 
+/// In the order in which they run.
 std::string best_regions(const SearchResult& result) {
-  std::string text;
-  size_t count = 0;
+  std::vector<const Trial*> best;
   for (const Trial& t : result.trials) {
-    if (!t.best) continue;
-    if (count++ < kMostRegions) text += best_region(t);
+    if (t.best) best.push_back(&t);
   }
-  if (count > kMostRegions) text += fmt::format("  and {} more regions\n", count - kMostRegions);
+  std::sort(best.begin(), best.end(),
+            [](const Trial* a, const Trial* b) { return a->point.first < b->point.first; });
+  std::string text;
+  for (size_t i = 0; i < std::min(best.size(), kMostRegions); ++i) text += best_region(*best[i]);
+  if (best.size() > kMostRegions) {
+    text += fmt::format("  and {} more regions\n", best.size() - kMostRegions);
+  }
   return text;
 }
 
@@ -95,8 +100,8 @@ std::string points_text(const SearchResult& result, const std::string& why_unvis
   for (const StatusInfo& status : kStatuses) {
     if (counts[status.name] == 0) continue;
     const std::string name = status.name;
-    const std::string why = name == "unvisited" ? ": " + why_unvisited : "";
-    text += fmt::format("  {:>6}  {}, {}{}\n", counts[name], name, status.means, why);
+    const std::string means = name == "unvisited" ? why_unvisited : status.means;
+    text += fmt::format("  {:>6}  {}: {}\n", counts[name], name, means);
     // The note of a graph that is another's names that one: no reason, and each is different.
     if (name != "same") text += reasons(result, name);
   }

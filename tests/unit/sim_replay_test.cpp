@@ -157,26 +157,26 @@ TEST(Replay, LinesOfStepsAreThoseOfTheRecurrence) {
     }
     Waits waits;
     for (uint32_t ports = random() % 3; ports > 0; --ports) {
-      Waits::Adder port(waits);
+      const size_t others = waits.size();
       for (int64_t k = random() % 20; k < n; k += 1 + random() % 20) {
         const int64_t time = random() % 200;
-        port.put(k, time);
+        waits.put(k, time);
         bound(k, time);
       }
-      port.finish();
+      waits.merge(others);
     }
     if (!good || !lines.solve(waits, n)) continue;
     ++solved;
     std::vector<int64_t> times;
-    std::vector<uint16_t> places;
+    std::vector<uint32_t> places;
     for (int64_t k = 0; k < n; ++k) {
       const int64_t earliest = k == 0 ? free_at : times.back() + cost;
       times.push_back(std::max(earliest, bounds[static_cast<size_t>(k)]));
-      places.push_back(static_cast<uint16_t>(k));
+      places.push_back(static_cast<uint32_t>(7 + k));
       ASSERT_EQ(lines.at(k), times.back()) << "seed " << seed << ", step " << k;
     }
     std::vector<int64_t> at(times.size());
-    lines.at_each(places.data(), n, at.data());
+    lines.at_each(places.data(), n, 7, at.data());
     ASSERT_EQ(at, times) << "seed " << seed;
     const int64_t time = times.front() + random() % (times.back() - times.front() + 1);
     const auto found = std::lower_bound(times.begin(), times.end(), time);
@@ -190,43 +190,57 @@ TEST(Replay, LinesOfStepsAreThoseOfTheRecurrence) {
   EXPECT_GT(solved, 5000);
 }
 
+/// What the steps of a node with two inputs and an output do.
+struct DrawnStep {
+  uint32_t need[2] = {0, 0};
+  uint32_t take[2] = {0, 0};
+  uint32_t give = 0;
+  int64_t cost = 1;
+};
+
 /// A node with two inputs and an output to one consumer, whose steps are drawn.
 struct Drawn {
-  std::vector<StepType> types;
+  std::vector<DrawnStep> types;
   std::vector<uint32_t> steps;  // by step: type
   std::vector<int64_t> arrivals[2];
   std::vector<int64_t> delays;  // by token given: of the consumer
   int64_t depth;
-  StepLog log;
+  StepSource source;
 
   /// What a type needs and takes at a port.
-  static void draw_need(Random& random, size_t port, uint32_t shape, int t, StepType& type) {
+  static void draw_need(Random& random, size_t port, uint32_t shape, int t, DrawnStep& type) {
     const uint32_t same = 1 + shape / 4 % 3;
-    switch (shape % 4) {
+    const auto set = [&](uint32_t need, uint32_t take) {
+      type.need[port] = need;
+      type.take[port] = std::min(need, take);
+    };
+    switch (shape % 5) {
       case 0:
-        return type.need(port, same, 1);
+        return set(1, 1);
       case 1:
-        return type.need(port, random() % 5 == 0 ? 0 : same, random() % 2);
+        return set(same, 1);
       case 2:
-        return type.need(port, t % 2, t % 2);
+        return set(random() % 5 == 0 ? 0 : same, random() % 2);
+      case 3:
+        return set(t % 2, t % 2);
       default:
         const uint32_t need = random() % (t == 0 ? 7 : 3);
-        type.need(port, need, std::min<int64_t>(need, random() % (t < 2 ? 3 : 2)));
+        return set(need, random() % (t < 2 ? 3 : 2));
     }
   }
 
   explicit Drawn(Random& random) : depth(random() % 3 == 0 ? 0 : 1 + random() % 70) {
     std::array<uint32_t, 2> shapes = {random(), random()};
     for (uint32_t& shape : shapes) {
-      if (random() % 3 == 0) shape -= shape % 4;  // every step takes a token
+      if (random() % 3 == 0) shape -= shape % 5;  // every step takes a token
     }
     const bool even = random() % 2 == 0;  // all cost the same, and most give
     for (int t = 0; t < 6; ++t) {
-      StepType type;
+      DrawnStep type;
       for (size_t port = 0; port < 2; ++port) draw_need(random, port, shapes[port], t, type);
-      type.give(0, even && t != 1 ? 1 : random() % (t == 1 ? 3 : 2));
+      type.give = even && t != 1 ? 1 : random() % (t == 1 ? 3 : 2);
       type.cost = even ? 1 : random() % 8 == 0 ? 0 : 1 + random() % 2;
-      if (depth > 0 && !type.gives.empty() && type.gives[0].count > depth) type.gives[0].count = 1;
+      if (depth > 0 && type.give > depth) type.give = 1;
       types.push_back(type);
     }
     size_t wanted[2] = {8, 8};
@@ -234,15 +248,62 @@ struct Drawn {
     for (uint32_t left = 1 + random() % 600; left > 0; --left) {
       const uint32_t t = random() % 6;
       const uint32_t count = random() % 4 == 0 ? 1 + random() % 90 : 1;
-      log.add(t, count, [&](StepType& type) { type = types[t]; });
       for (uint32_t k = 0; k < count; ++k) {
         steps.push_back(t);
-        for (const auto& need : types[t].needs) wanted[need.port] += need.take;
-        for (const auto& give : types[t].gives) given += give.count;
+        for (size_t port = 0; port < 2; ++port) wanted[port] += types[t].take[port];
+        given += types[t].give;
       }
     }
     for (size_t port = 0; port < 2; ++port) arrivals[port] = random_times(random, wanted[port], 3);
     for (size_t k = 0; k < given; ++k) delays.push_back(random() % 12 == 0 ? random() % 40 : 1);
+    source.own_lanes(2, 1);
+    for (size_t k = 0; k < steps.size();) {
+      const size_t end = std::min(steps.size(), k + 1 + random() % (random() % 2 == 0 ? 20 : 3000));
+      add_batch(random, k, end);
+      k = end;
+    }
+  }
+
+  void add_batch(Random& random, size_t first, size_t end) {
+    source.now.clear();
+    for (size_t port = 0; port < 2; ++port) add_takes(random, port, first, end);
+    const auto give = [this](size_t k) { return types[steps[k]].give; };
+    add_lane(random, source.now.out[0], first, end, give, give);
+    for (size_t k = first; k < end; ++k) source.now.add(1, types[steps[k]].cost);
+    source.keep();
+  }
+  void add_takes(Random& random, size_t port, size_t first, size_t end) {
+    add_lane(
+        random, source.now.in[port], first, end,
+        [&](size_t k) { return types[steps[k]].need[port]; },
+        [&](size_t k) { return types[steps[k]].take[port]; });
+  }
+  /// As every step, as ranges, or as a list, whatever is possible.
+  template <typename Need, typename Take>
+  static void add_lane(Random& random, Lane& lane, size_t first, size_t end, Need&& need,
+                       Take&& take) {
+    bool each = true;
+    bool ranges = true;
+    bool same = true;
+    for (size_t k = first; k < end; ++k) {
+      same = same && need(k) == take(k);
+      ranges = ranges && same && take(k) <= 1;
+      each = each && ranges && take(k) == 1;
+    }
+    if (each && random() % 4 > 0) return;
+    if (ranges && random() % 2 == 0) {
+      lane.kind = Lane::Kind::ranges;
+      for (size_t k = first; k < end; ++k) {
+        lane.add_range(static_cast<uint32_t>(k - first), take(k));
+      }
+      return;
+    }
+    lane.list();
+    for (size_t k = first; k < end; ++k) {
+      const auto step = static_cast<uint32_t>(k - first);
+      for (uint32_t t = 0; !same && t < need(k); ++t) lane.needs(step, t);
+      lane.at.insert(lane.at.end(), take(k), step);
+    }
   }
 
   /// When the consumer takes token k, after the tokens before it.
@@ -258,22 +319,22 @@ std::array<std::vector<int64_t>, 3> expected(const Drawn& node) {
   std::vector<int64_t> consumed;
   int64_t free_at = 0;
   for (const uint32_t step : node.steps) {
-    const StepType& type = node.types[step];
+    const DrawnStep& type = node.types[step];
     int64_t t = free_at;
-    for (const auto& need : type.needs) {
-      t = std::max(t, node.arrivals[need.port][times[need.port].size() + need.need - 1]);
+    for (size_t port = 0; port < 2; ++port) {
+      if (type.need[port] == 0) continue;
+      t = std::max(t, node.arrivals[port][times[port].size() + type.need[port] - 1]);
     }
-    for (const auto& give : type.gives) {
-      const int64_t index = static_cast<int64_t>(times[2].size()) + give.count - 1 - node.depth;
-      if (node.depth > 0 && index >= 0) t = std::max(t, consumed[static_cast<size_t>(index)] + 1);
+    const int64_t index = static_cast<int64_t>(times[2].size()) + type.give - 1 - node.depth;
+    if (type.give > 0 && node.depth > 0 && index >= 0) {
+      t = std::max(t, consumed[static_cast<size_t>(index)] + 1);
     }
-    for (const auto& need : type.needs)
-      times[need.port].insert(times[need.port].end(), need.take, t);
-    for (const auto& give : type.gives) {
-      for (int k = 0; k < give.count; ++k) {
-        times[2].push_back(t);
-        node.take_next(consumed, t);
-      }
+    for (size_t port = 0; port < 2; ++port) {
+      times[port].insert(times[port].end(), type.take[port], t);
+    }
+    for (uint32_t k = 0; k < type.give; ++k) {
+      times[2].push_back(t);
+      node.take_next(consumed, t);
     }
     free_at = t + type.cost;
   }
@@ -291,10 +352,11 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     Gives output;
     Fifo consumer(output, node.depth);
     NodeReplay replay(0);
+    StepSolver solver;
     for (Fifo& input : inputs) input.latency = 0;
     replay.inputs = {&inputs[0], &inputs[1]};
     replay.outputs = {&output};
-    replay.fetch(node.log);
+    replay.fetch(node.source);
     std::vector<int64_t> taken[3];  // of the inputs, and by the consumer
     int64_t horizon = 0;
     for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
@@ -308,7 +370,7 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
       }
       const int64_t before = output.given;
       horizon += random() % 50;
-      if (replay.advance(random() % 2 == 0 ? INT64_MAX : horizon)) idle = 0;
+      if (replay.advance(solver, random() % 2 == 0 ? INT64_MAX : horizon)) idle = 0;
       for (size_t port = 0; port < 2; ++port) {
         for (auto k = static_cast<int64_t>(taken[port].size()); k < inputs[port].taken(); ++k) {
           taken[port].push_back(inputs[port].takes.at(k, {}));
@@ -342,16 +404,19 @@ TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
   Fifo fifo(bursts, 8);
   NodeReplay takes(0);
   takes.inputs = {&fifo};
-  StepLog log;
-  log.add(0, 1, [](StepType& type) { type.need(0, 2, 2); });
-  log.add(1, 1, [](StepType& type) { type.need(0, 1, 1); });
-  takes.fetch(log);
+  StepSource source;
+  source.own_lanes(1, 0);
+  source.now.add(2, 1);
+  source.now.in.front().list().at = {0, 0, 1};
+  source.keep();
+  takes.fetch(source);
+  StepSolver solver;
   for (int k = 0; k < 3; ++k) bursts.give(k);
   bursts.answer(1, 90);
   bursts.answer(2, 95);
-  EXPECT_FALSE(takes.advance());
+  EXPECT_FALSE(takes.advance(solver));
   bursts.answer(0, 100);
-  EXPECT_TRUE(takes.advance());
+  EXPECT_TRUE(takes.advance(solver));
   EXPECT_EQ(fifo.takes.at(0, {}), 100);
   EXPECT_EQ(fifo.takes.at(1, {}), 100);
   EXPECT_EQ(fifo.takes.at(2, {}), 101);

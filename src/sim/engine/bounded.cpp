@@ -59,21 +59,25 @@ int64_t Bounded::load(const std::vector<int64_t>& bytes) {
     NodeReplay store(0);
     request.outputs = {fifo->source};
     store.inputs = {fifo};
-    StepLog requests;
-    StepLog stores;
+    StepSource requests;
+    StepSource stores;
+    requests.one_lane(0, 1);
+    stores.one_lane(1, 0);
     const auto count = static_cast<uint32_t>((total + size - 1) / size);
     for (uint32_t k = 0; k < count; ++k, address += static_cast<uint64_t>(size)) {
       fifo->source->memory->addresses.push_back(address);
     }
-    requests.add(0, count, [](StepType& type) { type.give(0); });
-    stores.add(0, count, [](StepType& type) { type.need(0, 1, 1); });
+    for (StepSource* source : {&requests, &stores}) {
+      source->now.add(count, 1);
+      source->keep();
+    }
     request.fetch(requests);
     store.fetch(stores);
     while (!store.idle()) {
       bool any = true;
       while (any) {
-        any = request.advance(horizon_);
-        any = store.advance(horizon_) || any;
+        any = request.advance(solver_, horizon_);
+        any = store.advance(solver_, horizon_) || any;
       }
       if (!store.idle()) next_window(0);
     }
@@ -93,7 +97,7 @@ void Bounded::fetch(size_t s) {
     side.bursts->clear();
   }
   if (!side.replay) return;
-  side.replay->fetch(*side.log);
+  side.replay->fetch(*side.steps);
   if (put_off_[s] != 0) return;
   if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_[s] = 1;
   if (side.replay->idle()) note(s);
@@ -127,7 +131,7 @@ bool Bounded::sweep() {
   for (size_t s = next(0); s < sides_.size(); s = next(s + 1)) {
     told_[s] = 0;
     Side& side = sides_[s];
-    const bool advanced = side.replay->advance(horizon_of(side));
+    const bool advanced = side.replay->advance(solver_, horizon_of(side));
     note(s);
     if (!advanced) continue;
     any = true;
@@ -166,7 +170,7 @@ EngineNode* Bounded::next_to_log(const Schedule& schedule) const {
   for (size_t s = sides_.size(); s-- > 0;) {
     const Side& side = sides_[s];
     if (!side.replay || !side.last || side.node->ended() || schedule.stuck(*side.node)) continue;
-    size_t backlog = side.replay->backlog() + side.log->bytes();
+    size_t backlog = side.replay->backlog();
     if (schedule.far_ahead(*side.node)) {
       backlog += kMostLogged + kBytesOfToken * static_cast<size_t>(side.node->backlog());
     }

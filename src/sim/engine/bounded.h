@@ -45,10 +45,10 @@ class Bounded {
   MemoryStats memory_stats() const { return memory_ ? memory_->stats() : MemoryStats{}; }
 
  private:
-  /// A node's replay, or one side of a node that reads memory (EngineNode::before).
+  /// A node's replay, or one side of a node that reads memory (EngineNode::sides).
   struct Side {
     EngineNode* node = nullptr;
-    StepLog* log = nullptr;
+    StepSource* steps = nullptr;
     std::vector<uint64_t>* bursts = nullptr;  // requested by this side
     MemoryPort* port = nullptr;
     std::unique_ptr<NodeReplay> replay;
@@ -121,6 +121,7 @@ class Bounded {
   std::vector<Gives*> outputs_of_;  // by stream; null: not connected
   std::vector<std::vector<Fifo*>> consumers_;  // by stream
   std::vector<Side> sides_;
+  StepSolver solver_;
   // By side: whether something has come that it may go on with, and the time from which on it has
   // something to do (its next step; or unknown ones), INT64_MAX if it waits for others.
   std::vector<uint8_t> told_;

@@ -82,16 +82,14 @@ void Bounded::connect_outputs(const EngineNode& node, NodeReplay& replay) {
 }
 
 void Bounded::add_sides(EngineNode& node, int64_t start) {
-  node.log.wanted = true;
   const bool writer = node.written() != nullptr;
-  const size_t count = node.before.size() + 1;
+  const size_t count = node.sides.size();
   std::vector<Fifo*> between;  // tokens and bursts from the side before
   for (size_t s = 0; s < count; ++s) {
     Side side;
     side.node = &node;
     side.last = s + 1 == count;
-    side.log = side.last ? &node.log : &node.before[s];
-    side.log->wanted = true;
+    side.steps = &node.sides[s];
     side.replay = std::make_unique<NodeReplay>(start);
     side.replay->inputs = s == 0 ? inputs_[static_cast<size_t>(node.id())] : between;
     if (!side.last) {

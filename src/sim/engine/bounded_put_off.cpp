@@ -16,13 +16,12 @@ constexpr int kDeepest = 8;            // sides one behind the other
 /// that need others. Looks at so many sides one behind the other.
 int64_t Bounded::step_from(size_t s, int64_t n, int depth) const {
   const NodeReplay& replay = *sides_[s].replay;
-  int64_t from = replay.free_at() + n * replay.least_cost();
-  const int64_t type = replay.type_of(n);
-  if (type < 0) return from;
-  const std::vector<Fifo*>& inputs = replay.connected_inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Fifo& fifo = *inputs[i];
-    const int64_t token = replay.token_for(i, n, static_cast<uint32_t>(type));
+  int64_t from = replay.free_at() + replay.queue().cost_of(n);
+  if (!replay.queue().knows(n)) return from;
+  for (const StepPorts::In& in : replay.connected_inputs()) {
+    const Fifo& fifo = *in.fifo;
+    const int64_t ahead = replay.queue().needed_by(in.lane, n);
+    const int64_t token = ahead < 0 ? -1 : fifo.taken() + ahead;
     if (token < 0) continue;
     if (token < fifo.source->known()) {
       from = std::max(from, fifo.arrival(token - fifo.taken()));
@@ -60,7 +59,7 @@ void Bounded::put_off() {
     const bool soon = side.asks ? asks_soon(s)
                                 : std::any_of(side.takers.begin(), side.takers.end(),
                                               [&](size_t taker) { return put_off_[taker] == 0; }) &&
-                                      side.replay->gives_at() < horizon_;
+                                      side.replay->gives_from(side.replay->free_at()) < horizon_;
     const bool needed = soon || horizon_ - settled_[s] > kMostPutOff;
     if (needed) {
       if (put_off_[s] != 0) put_off_no_more(s);

@@ -33,7 +33,7 @@ void BufferTail::settle(uint32_t n) {
   const bool as_given = pace_.next() <= gives.at(0) && never_wait(gives, credits_);
   TimeRef real = gives;
   if (as_given) {
-    pace_.last = gives.at(n - 1);
+    pace_.stepped_at(gives.at(n - 1));
   } else {
     const TimeRef arrivals = arrivals_.front().at(settled_);
     real = step_times_with_credits(pace_, std::span(&arrivals, 1), credits_, n, {blocked_, stalls});

@@ -164,7 +164,6 @@ void Run::connect() {
     outputs_[s].stream = static_cast<StreamId>(s);
     outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
     set_blocks(s, producer);
-    outputs_[s].timeless = bounded_;
     if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
   }
   ports_.resize(graph_.nodes.size());
@@ -307,7 +306,7 @@ void Run::make_nodes(int first, int last) {
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
     }
-    made->start_at(start_);
+    if (!bounded_) made->clock = std::make_unique<BatchClock>(made->interval(), start_);
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
@@ -435,7 +434,9 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    result_.timing_operations += static_cast<int64_t>(node->pace().timing_steps);
+    if (node->clock) {
+      result_.timing_operations += static_cast<int64_t>(node->clock->timing_steps());
+    }
     if (const auto& tail = tails_[static_cast<size_t>(node->id())]) {
       tail->fill(stats);
       result_.timing_operations += static_cast<int64_t>(tail->timing_steps());

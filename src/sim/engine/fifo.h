@@ -42,9 +42,17 @@ class Gives {
   void give(int64_t time) {
     if (memory != nullptr) return request(time);
     reserve(1);
-    for (auto* record : records) (*record)[static_cast<size_t>(given)].time = time;
     times.append(time);
-    ++given;
+    note_given();
+  }
+  /// Tokens were added to `times`.
+  void note_given() {
+    for (auto* record : records) {
+      for (int64_t k = given; k < times.end(); ++k) {
+        (*record)[static_cast<size_t>(k)].time = times.at(k, {});
+      }
+    }
+    given = times.end();
   }
   void answer(int64_t number, int64_t time);
   /// When a burst that is not known yet was requested.

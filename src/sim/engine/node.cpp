@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/engine/credit_times.h"
-
 namespace fuseflow::engine {
 
 EngineNode::EngineNode(const Context& context, NodeId id)
-    : context_(context), id_(id), node_(context.graph.nodes[static_cast<size_t>(id)]) {
-  pace_.interval = node_timing(context.machine, context.graph, node_).interval_cycles;
+    : context_(context),
+      id_(id),
+      node_(context.graph.nodes[static_cast<size_t>(id)]),
+      interval_(node_timing(context.machine, context.graph, node_).interval_cycles),
+      latency_(node_timing(context.machine, context.graph, node_).latency_cycles) {
+  sides.resize(1);
+  sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
   const bool loads = node_.kind == NodeKind::scan || node_.kind == NodeKind::locate ||
                      node_.kind == NodeKind::array;
   if (!loads || context.rows == nullptr) return;
@@ -19,7 +22,30 @@ EngineNode::EngineNode(const Context& context, NodeId id)
       context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
   if (rows == context.rows->end()) return;
   gate = RowGate(rows->second);
-  log.gate_port = node_.inputs.size();
+}
+
+bool EngineNode::work() {
+  given_.clear();
+  for (StepSource& side : sides) side.now.clear();
+  if (!compute()) return false;
+  if (clock != nullptr) {
+    clock->solve(*this);
+  } else {
+    keep_steps();
+  }
+  return true;
+}
+
+/// For a solver that goes through them later.
+void EngineNode::keep_steps() {
+  const StepSource& first = sides.front();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i] == nullptr || first.in_lane[i] < 0) continue;
+    const Lane& lane = first.now.in[static_cast<size_t>(first.in_lane[i])];
+    if (const uint32_t n = lane.tokens(first.now.count); n > 0) ports[i]->take(n, long_ago());
+  }
+  for (Given& given : given_) outputs[given.output]->give(std::move(given.segment), long_ago());
+  for (StepSource& side : sides) side.keep();
 }
 
 namespace {
@@ -73,12 +99,6 @@ uint32_t EngineNode::ready(size_t first, size_t count) {
   return n == UINT32_MAX ? 0 : n;
 }
 
-void EngineNode::take(size_t first, size_t count, uint32_t n, const TimeRef& times) {
-  for (size_t i = first; i < first + count; ++i) {
-    if (ports[i]) ports[i]->take(n, times);
-  }
-}
-
 Payload EngineNode::keeping(Payload payload, const Port& from, uint32_t tokens) const {
   if (!from.blocks || payload.data == nullptr) return payload;
   std::vector<std::shared_ptr<const void>> keepers;
@@ -99,17 +119,52 @@ uint32_t EngineNode::constant_block(float value, int64_t volume) {
   return context_.blocks->name(constants_.back().get(), 1, volume);
 }
 
-void EngineNode::count_steps(int64_t n, int64_t first, int64_t busy) {
-  if (n == 0) return;
+void EngineNode::count_steps(const Steps& steps, int64_t first, int64_t last) {
   if (stats_.steps == 0) stats_.first_step = first;
-  stats_.steps += n;
-  stats_.last_step = pace_.last;
-  stats_.busy += busy;
+  stats_.steps += steps.count;
+  stats_.last_step = last;
+  steps.for_stages([this](const Stage& stage) {
+    if (stage.count > 0) stats_.busy += (stage.count - 1) * stage.cost + stage.last_cost;
+  });
 }
 
-void EngineNode::count_steps(uint32_t n, const TimeRef& steps) {
-  count_steps(n, steps.at(0));
-  if (activity != nullptr) note_busy(*activity, steps, n, pace_.interval);
+// --- sides of a node that reads memory ---
+
+void EngineNode::make_sides(size_t count) {
+  sides.resize(count);
+  sides.back().out_lane = sides.front().out_lane;
+  for (size_t s = 0; s < count; ++s) {
+    StepSource& side = sides[s];
+    if (s > 0) {
+      side.in_lane = {0, 1};
+      side.now.in.resize(2);
+      side.now.in[1].always_listed = true;
+    }
+    side.now.out.resize(s + 1 < count ? 2 : 1);
+    if (s + 1 < count) {
+      side.out_lane = {0, 1};
+      side.now.out[1].always_listed = true;
+    }
+  }
+  bursts.resize(count - 1);
+  last_burst_.assign(count - 1, kNoBurst);
+  most_bursts_ = static_cast<uint32_t>(
+      std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
+}
+
+void EngineNode::log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+  if (count == 0) return;
+  if (too_many_bursts(taken, given)) {
+    log_parts(side, taken, given);
+    return;
+  }
+  Steps& target = sides[side].now;
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind == Lane::Kind::ranges) lane->add_range(target.count, count);
+  }
+  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
+  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
+  target.add(count, interval_);
 }
 
 uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
@@ -124,71 +179,42 @@ uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes)
   return count;
 }
 
-uint32_t EngineNode::side_type(size_t side, uint32_t taken, uint32_t given) {
-  const bool last = side == before.size();
-  StepLog& target = last ? log : before[side];
-  return target.type_of((taken << 16) | given, [&](StepType& type) {
-    type = type_of({side, {1, 1}, taken, given, true, pace_.interval});
-  });
+void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
+  Steps& target = sides[side].now;
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind != Lane::Kind::each) continue;
+    lane->kind = Lane::Kind::ranges;
+    lane->add_range(0, target.count);
+  }
+  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
+  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
+  target.add(1, cost);
 }
 
-StepType EngineNode::type_of(const Part& part) const {
-  StepType type;
-  if (part.side > 0) {
-    type.need(0, part.tokens.need, part.tokens.take);
-    type.need(1, part.taken, part.taken);
-  }
-  for (size_t i = 0; part.side == 0 && i < ports.size(); ++i) {
-    if (ports[i] != nullptr) type.need(i, part.tokens.need, part.tokens.take);
-  }
-  if (part.side == before.size()) {
-    for (size_t o = 0; part.proper && o < outputs.size(); ++o) type.give(o);
-  } else {
-    if (part.proper) type.give(0);
-    type.give(1, part.given);
-  }
-  type.cost = part.cost;
-  return type;
-}
-
-void EngineNode::log_part(const Part& part) {
-  StepLog& target = part.side == before.size() ? log : before[part.side];
-  const std::array<int64_t, 7> key{static_cast<int64_t>(part.side),
-                                   part.tokens.need,
-                                   part.tokens.take,
-                                   part.taken,
-                                   part.given,
-                                   part.proper ? 1 : 0,
-                                   part.cost};
-  const auto [known, fresh] =
-      part_types_.try_emplace(key, static_cast<uint32_t>(target.types.size()));
-  if (fresh) target.types.push_back(type_of(part));
-  target.put(known->second, 1);
-}
-
-void EngineNode::log_parts(size_t side, Tokens tokens, uint32_t taken, uint32_t given) {
+uint32_t EngineNode::log_parts(size_t side, uint32_t taken, uint32_t given) {
   const auto steps_of = [this](uint32_t n) {
     return n > most_bursts_ ? (n - 1) / most_bursts_ : 0;  // beside the step proper
   };
   const int64_t more = steps_of(taken) + steps_of(given);
   int64_t left = more;
-  const auto add = [&](Part part) {
-    part.cost = left-- > 0 ? 1 : std::max<int64_t>(1, pace_.interval - more);
-    log_part(part);
-  };
-  for (; taken > most_bursts_; taken -= most_bursts_) add({side, {}, most_bursts_, 0, false});
-  add({side, tokens, taken, std::min(given, most_bursts_), true});
+  const auto cost = [&] { return left-- > 0 ? 1 : std::max<int64_t>(1, interval_ - more); };
+  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, cost());
+  Steps& target = sides[side].now;
+  const uint32_t proper = target.count;
+  add_part(side, taken, std::min(given, most_bursts_), cost());
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind == Lane::Kind::ranges) lane->add_range(proper, 1);
+  }
   while (given > most_bursts_) {
     given -= most_bursts_;
-    add({side, {}, 0, std::min(given, most_bursts_), false});
+    add_part(side, 0, std::min(given, most_bursts_), cost());
   }
+  return proper;
 }
 
 void EngineNode::log_uses(size_t side, uint32_t taken) {
-  for (; taken > most_bursts_; taken -= most_bursts_) {
-    log_part({side, {}, most_bursts_, 0, false, 1});
-  }
-  log_part({side, {}, taken, 0, false, 1});
+  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, 1);
+  add_part(side, taken, 0, 1);
 }
 
 std::string EngineNode::described(const std::string& what) const {
@@ -228,7 +254,10 @@ std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
   for (const Maker maker :
        {&make_source_node, &make_block_node, &make_token_node, &make_join_node, &make_reduce_node,
         &make_select_node, &make_split_node, &make_write_node}) {
-    if (auto node = maker(context, id)) return node;
+    auto node = maker(context, id);
+    if (node == nullptr) continue;
+    if (node->gate.writer() >= 0) node->add_rows_lane();
+    return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];
   throw Error(ExitCode::rejected,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/engine/addresses.h"
+#include "sim/engine/batch_clock.h"
 #include "sim/engine/port.h"
 #include "sim/engine/rows.h"
 #include "sim/engine/steps.h"
@@ -44,7 +45,7 @@ class EngineNode {
   EngineNode& operator=(const EngineNode&) = delete;
 
   /// Does the next batch. False: nothing could be done with the tokens that are here.
-  virtual bool work() = 0;
+  bool work();
   /// Whether the node reads the payloads of `input`.
   virtual bool reads(size_t input) const = 0;
   /// Whether it works on folded payloads (folded.h) of `input` as they are.
@@ -55,23 +56,44 @@ class EngineNode {
   NodeId id() const { return id_; }
   const Node& node() const { return node_; }
   bool ended() const { return ended_; }
-  const Pace& pace() const { return pace_; }
-  void start_at(int64_t time) { pace_.floor = time; }
   const NodeStats& stats() const { return stats_; }
+  int64_t interval() const { return interval_; }
+  int64_t latency() const { return latency_; }
+  /// Whether it notes when the rows that it writes are complete.
+  bool collects_rows() { return context_.collects_rows && written() != nullptr; }
+
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
-  StepLog log;                   ///< filled where FIFOs are bounded
-  /// A node that reads memory is a chain of sides: each but the last gives one token for each token
-  /// (output 0) and requests bursts (output 1); the next needs both (inputs 0 and 1). `log` is the
-  /// last side's. A writer has one side, whose outputs are its bursts.
-  std::vector<StepLog> before;
-  BufferTail* tail = nullptr;    ///< of a bounded buffer, where nothing else is bounded
-  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;    ///< the same for blocked ones
-  Credits* credits = nullptr;    ///< the same, where the bound delays consumers
+  /// What its steps take and give. A node that reads memory is a chain of sides: each but the last
+  /// gives one token for each token (output 0) and requests bursts (output 1); the next needs both
+  /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts.
+  std::vector<StepSource> sides;
+  std::unique_ptr<BatchClock> clock;  ///< null: its steps are kept for a solver
+  BufferTail* tail = nullptr;         ///< of a bounded buffer, where nothing else is bounded
+  Credits* credits = nullptr;         ///< the same, where the bound delays consumers
+  Activity* activity = nullptr;       ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;         ///< the same for blocked ones
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   RowGate gate;                               ///< a load of what a phase started together writes
+  int rows_lane = StepSource::kNone;          ///< of the load: its lane of events
   WrittenRows events;                         ///< of a writer, where they are collected
+
+  /// Tokens that the node gives in the batch at hand.
+  struct Given {
+    size_t output = 0;
+    Segment segment;
+  };
+  std::vector<Given>& given() { return given_; }
+  /// One input more: the events that its loads wait for.
+  void add_rows_lane() {
+    rows_lane = static_cast<int>(steps().in.size());
+    sides.back().in_lane.push_back(rows_lane);
+    sides.back().add_in_lane().always_listed = true;
+  }
+  /// n steps, of which the first and the last were at these times.
+  void count_steps(const Steps& steps, int64_t first, int64_t last);
+  int64_t& blocked_cycles() { return stats_.blocked; }
+
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;
   /// Tokens so far, of the stream that had most.
@@ -81,22 +103,36 @@ class EngineNode {
   double expected() const;
 
  protected:
+  /// The steps of the batch at hand (of the last side).
+  Steps& steps() { return sides.back().now; }
+  /// The payloads and the steps of the next batch. False: none.
+  virtual bool compute() = 0;
   /// Tokens that are ready at every one of the ports first .. first+count-1 (0: all others).
   uint32_t ready(size_t first, size_t count);
-  /// Takes the next n tokens of those ports.
-  void take(size_t first, size_t count, uint32_t n, const TimeRef& times);
+  /// n steps, each of which takes a token of every input and gives one to every output, unless
+  /// their lanes say otherwise.
+  void step(uint32_t n) { steps().add(n, interval_); }
+  Lane& in_lane(size_t input) {
+    return steps().in[static_cast<size_t>(sides.back().in_lane[input])];
+  }
+  Lane& out_lane(size_t output) {
+    return steps().out[static_cast<size_t>(sides.back().out_lane[output])];
+  }
+  /// In the step the load of a reference waits for its row.
+  void wait_for_row(uint32_t step, int64_t reference) {
+    Lane& rows = steps().in[static_cast<size_t>(rows_lane)];
+    rows.at.insert(rows.at.end(), gate.wait_for(reference), step);
+  }
   /// Gives tokens to an output, if it has a stream.
-  void give(size_t output, const StructureRef& structure, Payload payload, const TimeRef& times) {
-    if (output < outputs.size() && outputs[output] != nullptr) {
-      outputs[output]->give(structure, std::move(payload), times);
-    }
+  void give(size_t output, const StructureRef& structure, Payload payload) {
+    if (output >= outputs.size() || outputs[output] == nullptr) return;
+    given_.push_back({output, {structure, 0, structure->count, 0, std::move(payload), {}}});
   }
   /// The same for the first n tokens of a batch, whose structure they keep.
-  void give_like(size_t output, const Batch& like, uint32_t n, Payload payload,
-                 const TimeRef& times) {
+  void give_like(size_t output, const Batch& like, uint32_t n, Payload payload) {
     if (output >= outputs.size() || outputs[output] == nullptr) return;
-    outputs[output]->give(like.structure, like.begin, n, like.first_stop, std::move(payload),
-                          times);
+    given_.push_back(
+        {output, {like.structure, like.begin, n, like.first_stop, std::move(payload), {}}});
   }
   bool connected(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->connected();
@@ -110,11 +146,6 @@ class EngineNode {
   bool blocked(StreamId stream) const {
     return stream >= 0 && !context_.graph.streams[static_cast<size_t>(stream)].block.empty();
   }
-  /// Counts `n` steps, the last at pace_.last, the first at `first`, that cost `busy` in all.
-  void count_steps(int64_t n, int64_t first, int64_t busy);
-  void count_steps(int64_t n, int64_t first) { count_steps(n, first, n * pace_.interval); }
-  /// The same where the steps' times are known; each costs the interval.
-  void count_steps(uint32_t n, const TimeRef& steps);
   /// Whether payloads of so many tokens with so many stops are given folded (folded.h).
   bool worth_folding(size_t tokens, size_t stops) const {
     return tokens >= context_.folded * stops;
@@ -126,14 +157,7 @@ class EngineNode {
   bool timed_memory() const {
     return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
   }
-  void make_sides(size_t count) {
-    before.resize(count - 1);
-    bursts.resize(count - 1);
-    last_burst_.assign(count - 1, kNoBurst);
-    side_types_.assign(4 * count, kNoType);
-    most_bursts_ = static_cast<uint32_t>(
-        std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
-  }
+  void make_sides(size_t count);
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
     const uint64_t inside = address - last_burst_[side];
@@ -164,30 +188,21 @@ class EngineNode {
       }
     }
   }
-  /// A step of side `side` that takes one token and `taken` bursts of the side before (the first
-  /// side: a token of every input), and gives one token and `given` bursts (the last side: to all
-  /// outputs).
-  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
-    if (count == 0) return;
-    StepLog& target = side == before.size() ? log : before[side];
-    if (too_many_bursts(taken, given)) return log_parts(side, {1, 1}, taken, given);
-    if (taken > 1 || given > 1) return target.put(side_type(side, taken, given), count);
-    uint32_t& known = side_types_[4 * side + 2 * taken + given];
-    if (known == kNoType) known = side_type(side, taken, given);
-    target.put(known, count);
-  }
-  /// Tokens that a step needs and takes of its input.
-  struct Tokens {
-    uint32_t need = 0;
-    uint32_t take = 0;
-  };
+  /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
+  /// (the first side: a token of every input), and give one token and `given` bursts (the last
+  /// side: to all outputs).
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   /// Whether a step needs or requests more bursts than a port may have outstanding.
   bool too_many_bursts(uint32_t taken, uint32_t given) const {
     return taken > most_bursts_ || given > most_bursts_;
   }
   /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
   /// as may be outstanding. The one that uses the last and requests the first is the step proper.
-  void log_parts(size_t side, Tokens tokens, uint32_t taken, uint32_t given);
+  /// Returns the latter's number.
+  uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
+  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless the
+  /// ranges of its lanes are told so.
+  void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
   /// Steps of side `side` that use so many bursts, and nothing else.
   void log_uses(size_t side, uint32_t taken);
   /// Whether the first bursts that a step requests can be outstanding beside the last that the step
@@ -208,34 +223,21 @@ class EngineNode {
   const Context& context_;
   const NodeId id_;
   const Node& node_;
-  Pace pace_;
+  const int64_t interval_;
+  const int64_t latency_;
   NodeStats stats_;
   bool ended_ = false;
   static constexpr uint64_t kNoBurst = uint64_t{1} << 63;
   std::vector<uint64_t> last_burst_;  ///< by side: where it starts
 
  private:
-  static constexpr uint32_t kNoType = UINT32_MAX;
-  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;  // that a StepType can say
+  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
 
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
-  uint32_t side_type(size_t side, uint32_t taken, uint32_t given);
-  /// One of the steps that a step is done in.
-  struct Part {
-    size_t side = 0;
-    Tokens tokens;        ///< of every input (first side) or of the side before
-    uint32_t taken = 0;   ///< bursts
-    uint32_t given = 0;   ///< the same
-    bool proper = false;  ///< takes and gives tokens
-    int64_t cost = 1;
-  };
-  void log_part(const Part& part);
-  StepType type_of(const Part& part) const;
+  void keep_steps();
 
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
-  std::map<std::array<int64_t, 7>, uint32_t> part_types_;
-  std::vector<uint32_t> side_types_;  // by side, one or no burst taken, one or none given
-
+  std::vector<Given> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };
 

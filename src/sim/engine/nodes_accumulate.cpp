@@ -6,7 +6,6 @@
 
 #include "sim/engine/along.h"
 #include "sim/engine/block_entries.h"
-#include "sim/engine/credit_times.h"
 #include "sim/engine/entries.h"
 #include "sim/engine/folded.h"
 #include "sim/engine/node.h"
@@ -15,34 +14,35 @@ namespace fuseflow::engine {
 namespace {
 
 /// The tokens that one output gives during a batch.
-struct Given {
+struct OutputTokens {
   std::shared_ptr<Structure> structure;
   std::vector<uint32_t, PoolAllocator<uint32_t>> words;
-  TimesBuilder times;
   bool payloads = false;
+  Lane* lane = nullptr;
 
-  void restart(int64_t gap, bool reads) {
+  void restart(Lane& steps, bool reads) {
     structure = new_structure();
     words.clear();
-    times = TimesBuilder(gap);
     payloads = reads;
+    lane = &steps;
+    lane->kind = Lane::Kind::ranges;
   }
-  void payload(uint32_t word, int64_t time) {
+  void payload(uint32_t word, uint32_t step) {
     if (payloads) words.push_back(word);
-    times.append(1, time, 0);
+    lane->add_range(step, 1);
     ++structure->count;
   }
-  /// Room for n payloads, given `step` apart; null if they are not read.
-  uint32_t* run(uint32_t n, int64_t time, int64_t step) {
-    times.append(n, time, n == 1 ? 0 : step);
+  /// Room for n payloads, given in as many steps; null if they are not read.
+  uint32_t* run(uint32_t n, uint32_t step) {
+    lane->add_range(step, n);
     structure->count += n;
     if (!payloads) return nullptr;
     words.resize(words.size() + n);
     return words.data() + (words.size() - n);
   }
-  void stop(uint16_t level, uint32_t bits, int64_t time) {
+  void stop(uint16_t level, uint32_t bits, uint32_t step) {
     structure->stops.push_back({structure->count, level, bits});
-    payload(0, time);
+    payload(0, step);
   }
 };
 
@@ -58,6 +58,10 @@ class AccumulateNode final : public EngineNode {
         entries_(node_.reduction, start_value(), key_space()),
         blocks_(context, node_, start_value()) {
     given_.resize(order_ + 1);
+    sides.back().own_lanes(node_.inputs.size(), order_ + 1);
+    for (size_t i = 0; i < value_; ++i) {
+      if (depth(i) == depth(value_)) sides.back().in_lane[i] = static_cast<int>(value_);
+    }
   }
 
   bool reads(size_t input) const override {
@@ -68,12 +72,11 @@ class AccumulateNode final : public EngineNode {
     return input >= value_ - order_ && depth(input) == depth(value_) && !blocks_.blocked();
   }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     if (!load()) return false;
-    for (size_t j = 0; j <= order_; ++j) {
-      given_[j].restart(std::min(drain_, pace_.interval), reads_output(j));
-    }
+    for (size_t j = 0; j <= order_; ++j) given_[j].restart(out_lane(j), reads_output(j));
     blocks_.start_batch();
     run();
     give_all();
@@ -112,16 +115,14 @@ class AccumulateNode final : public EngineNode {
       if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
     }
     if (n_ == 0) return false;
-    along_.clear();
-    arrivals_.clear();
     const Batch whole = ports[value_]->batch(n_);
     fibers_.clear();
     uint32_t served = n_;
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) continue;
-      along_.emplace_back(*ports[i], depth(value_) - depth(i));
       try {
-        served = std::min(served, walk(along_.back(), i, whole));
+        Along along(*ports[i], depth(value_) - depth(i), in_lane(i));
+        served = std::min(served, walk(along, i, whole));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
@@ -129,11 +130,9 @@ class AccumulateNode final : public EngineNode {
     n_ = served;
     if (n_ == 0) return false;
     batch_ = ports[value_]->batch(n_);
-    arrivals_.push_back(batch_.arrivals);
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) load_like(i);
     }
-    for (const Along& along : along_) along.add_arrivals(n_, pace_.next(), arrivals_);
     return true;
   }
 
@@ -167,7 +166,6 @@ class AccumulateNode final : public EngineNode {
   void load_like(size_t input) {
     const Batch batch = ports[input]->batch(n_);
     check_like(batch_, batch);
-    arrivals_.push_back(batch.arrivals);
     if (input < value_ - order_) return;
     coordinates_ = batch;
     if (batch.payload.folded != nullptr) {
@@ -182,53 +180,47 @@ class AccumulateNode final : public EngineNode {
 
   void run() {
     fiber_ = 0;
-    // Steps between flushes follow the inputs; a flush takes steps of its own.
-    TimesBuilder all(std::min<int64_t>(drain_, pace_.interval));
-    TimeRef steps;
+    Lane& taken = in_lane(value_);
+    taken.kind = Lane::Kind::ranges;
+    shifts_.clear();
     uint32_t from = 0;
     uint32_t k = 0;
-    bool flushed = false;
     for (size_t s = 0; s < batch_.stops.size(); ++s) {
       const Stop& stop = batch_.stops[s];
       const uint32_t at = batch_.at(stop);
       add(s, k, at);
       k = at + 1;
-      stop_code_ = StepCodes::stop(along_, s);
-      if (!stop.done() && stop.level < order_) {
-        log_step(0, 1);
-        continue;
-      }
-      steps = follow(from, k);
-      append_times(all, steps, k - from);
-      flush(stop);
-      flushed = true;
+      if (!stop.done() && stop.level < order_) continue;
+      taken.add_range(steps().count, k - from);
+      flush(stop, k - from);
       from = k;
+      shifts_.push_back({k, steps().count - k});
     }
     add(batch_.stops.size(), k, n_);
-    if (from < n_) {
-      steps = follow(from, n_);
-      if (flushed) append_times(all, steps, n_ - from);
-    }
-    if (flushed) steps = {all.finish(), 0, 0};
-    for (Along& along : along_) along.take(steps, n_);
-    for (size_t i = 0; i <= value_; ++i) {
-      if (depth(i) == depth(value_)) ports[i]->take(n_, steps);
+    taken.add_range(steps().count, n_ - from);
+    step(n_ - from);
+    if (shifts_.empty()) taken.reset();
+    for (size_t i = 0; i < value_; ++i) {
+      if (depth(i) != depth(value_)) shift(in_lane(i));
     }
   }
 
-  TimeRef follow(uint32_t from, uint32_t to) {
-    refs_.clear();
-    for (const TimeRef& arrival : arrivals_) refs_.push_back(arrival.from(from));
-    const TimeRef steps = step_times(pace_, refs_, to - from);
-    count_steps(to - from, steps);
-    return steps;
+  /// The outer lanes count tokens of the batch: the steps of flushes lie between these.
+  void shift(Lane& lane) const {
+    lane.cut(n_);
+    for (Places* places : {&lane.at, &lane.need}) {
+      size_t s = 0;
+      uint32_t shift = 0;
+      for (uint32_t& step : *places) {
+        while (s < shifts_.size() && shifts_[s].first <= step) shift = shifts_[s++].second;
+        step += shift;
+      }
+    }
   }
 
   /// Tokens first .. last-1 of the fiber up to the s-th stop.
   void add(size_t s, uint32_t first, uint32_t last) {
     if (first >= last) return;
-    stop_code_ = StepCodes::elements();
-    log_step(0, last - first);
     uint64_t base = 0;
     if (order_ > 1) {
       while (fibers_[fiber_].last <= first) ++fiber_;
@@ -263,55 +255,29 @@ class AccumulateNode final : public EngineNode {
     return reinterpret_cast<const float*>(words.first);
   }
 
-  /// Logs steps that take what stop_code_ says (the first of a flush) and give by kind: 0 nothing;
-  /// 1 + j an entry from coordinate j on; 1 + n + j the stops behind coordinate j; 1 + 2n all
-  /// stops.
-  void log_step(size_t kind, uint32_t count) {
-    if (!log.wanted) return;
-    const uint32_t code = stop_code_ | (static_cast<uint32_t>(kind) << StepCodes::kOwnShift);
-    log.add(code, count, [&](StepType& type) {
-      std::vector<size_t> like;
-      std::vector<size_t> outer;
-      for (size_t i = 0; i <= value_; ++i) {
-        (depth(i) == depth(value_) ? like : outer).push_back(i);
-      }
-      StepCodes(like, outer).needs(code, type);
-      const bool all = kind == 1 + 2 * order_;
-      type.cost = kind == 0 || all ? pace_.interval : drain_;
-      if (kind == 0) return;
-      const size_t from = all ? 0 : kind <= order_ ? kind - 1 : kind - order_;
-      for (size_t j = from; j <= order_; ++j) type.give(j);
-    });
-    stop_code_ = StepCodes::kNothingTaken;
-  }
-
-  /// The steps of a flush, the first of which is the one just done, at pace_.last.
-  void flush(const Stop& stop) {
-    int64_t t = pace_.last;
+  /// n steps, the last of which takes a stop and is the first of a flush.
+  void flush(const Stop& stop, uint32_t n) {
+    uint32_t t = steps().count + n - 1;
     if (stop.done()) {
-      for (Given& given : given_) given.stop(kDoneLevel, 0, t);
-      log_step(1 + 2 * order_, 1);
+      step(n);
+      for (OutputTokens& given : given_) given.stop(kDoneLevel, 0, t);
       ended_ = true;
       return;
     }
     int64_t entries = 0;
-    int64_t extra = 0;  // steps behind the first
+    uint32_t extra = 0;  // steps behind the first
     uint64_t previous = 0;
-    drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t n) {
-      for (uint32_t k = 0; k < n;) {
+    drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t count_all) {
+      for (uint32_t k = 0; k < count_all;) {
         size_t old = 0;
         if (entries > 0 && order_ > 1) {
           old = shared(previous, key + k);
-          if (old + 1 < order_) {
-            end_inner(old, t);
-            t += drain_;
-            ++extra;
-          }
+          if (old + 1 < order_) end_inner(old, t + extra++);
         }
         const uint64_t to_end = extents_.back() - (key + k) % extents_.back();
-        const auto count = static_cast<uint32_t>(std::min<uint64_t>(n - k, to_end));
-        give_entries(key + k, old, values + k, counts == nullptr ? nullptr : counts + k, count, t);
-        t += drain_ * static_cast<int64_t>(count);
+        const auto count = static_cast<uint32_t>(std::min<uint64_t>(count_all - k, to_end));
+        give_entries(key + k, old, values + k, counts == nullptr ? nullptr : counts + k, count,
+                     t + extra);
         extra += count;
         entries += count;
         k += count;
@@ -321,17 +287,9 @@ class AccumulateNode final : public EngineNode {
     if (node_.capacity > 0 && entries > node_.capacity) {
       refuse(fmt::format("more than its capacity of {} entries", node_.capacity));
     }
-    close(stop, entries > 0, t);
-    if (extra == 0) return;
-    if (activity != nullptr && t > pace_.last) {
-      activity->add(pace_.last + pace_.interval, t + pace_.interval - 1);
-    }
-    // The step that took the stop was counted with the interval's cost; it costs the drain's.
-    pace_.last = t;
-    pace_.run_step = kExplicit;
-    stats_.steps += extra;
-    stats_.busy += extra * drain_;
-    stats_.last_step = t;
+    close(stop, entries > 0, t + extra);
+    steps().add(n, interval_, extra > 0 ? drain_ : interval_);
+    steps().add(extra, drain_, interval_);
   }
 
   /// The number of leading coordinates that two keys share.
@@ -352,20 +310,18 @@ class AccumulateNode final : public EngineNode {
 
   /// n entries of one inner fiber; the first `old` coordinates are those of the entry before.
   void give_entries(uint64_t key, size_t old, const float* values, const int64_t* counts,
-                    uint32_t n, int64_t t) {
-    log_step(1 + old, 1);
-    log_step(order_, n - 1);
+                    uint32_t n, uint32_t t) {
     uint64_t rest = key / extents_.back();
     for (size_t j = order_ - 1; j-- > old;) {
       given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
       rest /= extents_[j];
     }
     const auto inner = static_cast<uint32_t>(key % extents_.back());
-    if (uint32_t* out = given_[order_ - 1].run(n, t, drain_)) {
+    if (uint32_t* out = given_[order_ - 1].run(n, t)) {
       for (uint32_t k = 0; k < n; ++k) out[k] = inner + k;
     }
     if (counts != nullptr) stats_.flops += n;
-    uint32_t* out = given_[order_].run(n, t, drain_);
+    uint32_t* out = given_[order_].run(n, t);
     if (out == nullptr) return;
     std::memcpy(out, values, n * sizeof(float));
     for (uint32_t k = 0; counts != nullptr && k < n; ++k) {
@@ -374,8 +330,7 @@ class AccumulateNode final : public EngineNode {
     }
   }
 
-  void end_inner(size_t same, int64_t t) {
-    log_step(1 + order_ + same, 1);
+  void end_inner(size_t same, uint32_t t) {
     for (size_t j = same + 1; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const size_t level = loop - same - 1;
@@ -383,8 +338,7 @@ class AccumulateNode final : public EngineNode {
     }
   }
 
-  void close(const Stop& stop, bool any, int64_t t) {
-    log_step(1 + 2 * order_, 1);
+  void close(const Stop& stop, bool any, uint32_t t) {
     const size_t outer = stop.level - order_;
     const uint32_t parent_bits = stop.bits >> order_;
     for (size_t j = 0; j <= order_; ++j) {
@@ -396,12 +350,12 @@ class AccumulateNode final : public EngineNode {
 
   void give_all() {
     for (size_t j = 0; j <= order_; ++j) {
-      Given& given = given_[j];
+      OutputTokens& given = given_[j];
       if (given.structure->count == 0) continue;
       auto words = make_pooled<decltype(given.words)>(std::move(given.words));
       Payload payload{words, given.payloads ? words->data() : nullptr};
       if (j == order_ && !blocks_.keepers().empty()) payload = keeping(payload, blocks_.keepers());
-      give(j, StructureRef(std::move(given.structure)), payload, {given.times.finish(), 0, 0});
+      give(j, StructureRef(std::move(given.structure)), payload);
     }
   }
 
@@ -411,10 +365,9 @@ class AccumulateNode final : public EngineNode {
   std::vector<uint64_t> extents_;  // of the kept coordinates
   Entries entries_;
   BlockEntries blocks_;  // of values that are blocks
-  std::vector<Given> given_;
+  std::vector<OutputTokens> given_;
   // the batch at hand
   uint32_t n_ = 0;
-  uint32_t stop_code_ = 0;  // what the next logged step takes
   Batch batch_;
   Batch coordinates_;  // innermost
   std::vector<uint32_t> scratch_;
@@ -426,9 +379,8 @@ class AccumulateNode final : public EngineNode {
   std::vector<Fiber> fibers_;  // the innermost ones, where order > 1
   std::vector<Fiber> outer_;   // of the loop around
   size_t fiber_ = 0;           // the one at hand
-  std::vector<Along> along_;
-  std::vector<TimeRef> arrivals_;
-  std::vector<TimeRef> refs_;
+  std::vector<std::pair<uint32_t, uint32_t>>
+      shifts_;  // from token on: steps before it, beyond tokens
 };
 
 }  // namespace

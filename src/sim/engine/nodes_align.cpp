@@ -1,7 +1,6 @@
 // Engine: align, token by token (it is rare, and its inner streams are short).
 #include <algorithm>
 
-#include "sim/engine/along.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -12,18 +11,24 @@ namespace {
 class AlignNode final : public EngineNode {
  public:
   AlignNode(const Context& context, NodeId id)
-      : EngineNode(context, id), loops_(depth(2) - depth(1)) {}
+      : EngineNode(context, id), loops_(depth(2) - depth(1)) {
+    sides.back().own_lanes(3, 1);
+    for (Lane& lane : steps().in) lane.always_listed = true;
+    steps().out.front().always_listed = true;
+  }
   bool reads(size_t input) const override { return input < 2 || reads_output(0); }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     PortCursor to(*ports[0]);
     PortCursor from(*ports[1]);
     PortCursor x(*ports[2]);
-    start();
+    structure_ = new_structure();
+    payload_.clear();
     while (!ended_ && structure_->count < context_.chunk && step(to, from, x)) {
     }
-    if (steps_ == 0) return false;
+    if (steps().count == 0) return false;
     finish();
     return true;
   }
@@ -42,15 +47,6 @@ class AlignNode final : public EngineNode {
     return static_cast<int>(context_.graph.streams[stream].indices.size());
   }
 
-  void start() {
-    structure_ = new_structure();
-    payload_.clear();
-    times_ = TimesBuilder(pace_.interval);
-    for (auto& takes : takes_) takes = TimesBuilder(0);
-    for (uint32_t& count : taken_) count = 0;
-    steps_ = 0;
-  }
-
   /// Reads the token at a cursor into the step being made; false if it is not here.
   bool need(size_t input, PortCursor& cursor, Token& token) {
     if (!cursor.here()) return false;
@@ -61,7 +57,6 @@ class AlignNode final : public EngineNode {
     } else {
       token.stop = cursor.stop();
     }
-    arrival_ = std::max(arrival_, cursor.arrival());
     return true;
   }
 
@@ -71,7 +66,6 @@ class AlignNode final : public EngineNode {
   }
 
   bool step(PortCursor& to_port, PortCursor& from_port, PortCursor& x_port) {
-    arrival_ = INT64_MIN;
     give_ = false;
     for (size_t i = 0; i < 3; ++i) pending_[i] = needed_[i] = 0;
     PortCursor to = to_port;  // a step that cannot be done leaves the cursors where they were
@@ -192,49 +186,29 @@ class AlignNode final : public EngineNode {
   }
 
   void commit() {
-    const int64_t t = std::max(pace_.next(), arrival_);
-    if (steps_++ == 0) first_ = t;
-    if (activity != nullptr) activity->add(t, t + pace_.interval - 1);
-    pace_.last = t;
+    const uint32_t number = steps().count;
     for (size_t i = 0; i < 3; ++i) {
-      for (uint32_t k = 0; k < pending_[i]; ++k) takes_[i].append(1, t, 0);
-      taken_[i] += pending_[i];
+      Lane& lane = in_lane(i);
+      for (uint32_t k = 0; k < needed_[i]; ++k) lane.needs(number, k);
+      lane.at.insert(lane.at.end(), pending_[i], number);
     }
-    log_step();
+    EngineNode::step(1);
     if (!give_) return;
     if (!out_.payload) {
       structure_->stops.push_back({structure_->count, out_.stop.level, out_.stop.bits});
     }
     payload_.push_back(out_.payload ? out_.word : 0);
-    times_.append(1, t, 0);
+    out_lane(0).at.push_back(number);
     ++structure_->count;
   }
 
-  void log_step() {
-    if (!log.wanted) return;
-    uint32_t code = give_ ? 1 : 0;
-    for (size_t i = 0; i < 3; ++i) code |= (needed_[i] | (pending_[i] << 2)) << (1 + 4 * i);
-    log.add(code, 1, [&](StepType& type) {
-      for (size_t i = 0; i < 3; ++i) {
-        type.need(i, static_cast<int>(needed_[i]), static_cast<int>(pending_[i]));
-      }
-      if (give_) type.give(0);
-      type.cost = pace_.interval;
-    });
-  }
-
   void finish() {
-    pace_.timing_steps += steps_;
-    count_steps(steps_, first_);
     auto words = std::make_shared<std::vector<uint32_t>>(std::move(payload_));
     payload_ = {};
+    const auto taken = static_cast<uint32_t>(in_lane(2).at.size());
     const Payload payload =
-        keeping({words, reads_output(0) ? words->data() : nullptr}, *ports[2], taken_[2]);
-    for (size_t i = 0; i < 3; ++i) {
-      if (taken_[i] > 0) ports[i]->take(taken_[i], {takes_[i].finish(), 0, 0});
-    }
-    if (structure_->count == 0) return;
-    give(0, StructureRef(std::move(structure_)), payload, {times_.finish(), 0, 0});
+        keeping({words, reads_output(0) ? words->data() : nullptr}, *ports[2], taken);
+    if (structure_->count > 0) give(0, StructureRef(std::move(structure_)), payload);
   }
 
   uint32_t low_bits() const { return (1U << loops_) - 1; }
@@ -249,7 +223,6 @@ class AlignNode final : public EngineNode {
   const int loops_;
   State state_;
   // the step being made
-  int64_t arrival_ = 0;
   uint32_t pending_[3] = {0, 0, 0};  // tokens taken of each input
   uint32_t needed_[3] = {0, 0, 0};
   bool give_ = false;
@@ -257,11 +230,6 @@ class AlignNode final : public EngineNode {
   // the chunk being made
   std::shared_ptr<Structure> structure_;
   std::vector<uint32_t> payload_;
-  TimesBuilder times_;
-  TimesBuilder takes_[3];
-  uint32_t taken_[3] = {0, 0, 0};
-  int64_t steps_ = 0;
-  int64_t first_ = 0;
 };
 
 }  // namespace

@@ -122,7 +122,7 @@ class BlockArrayNode final : public TokenNode {
   }
 
  protected:
-  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
     for (uint32_t k = 0; k < n; ++k) out[k] = refs[k] == kAbsent ? fill_ : first_ + refs[k];
   }
@@ -137,9 +137,7 @@ class BlockArrayNode final : public TokenNode {
   }
 
   /// Memory: a block is requested and taken burst by burst, a step each (ir-spec/memory.md).
-  void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) return log_gated(inputs, n);
-    if (before.empty()) return log_plain(n);
+  void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);
     const auto size = static_cast<uint64_t>(bytes());
@@ -160,35 +158,23 @@ class BlockArrayNode final : public TokenNode {
       log_side(1, 1, burst_count, 0);
       return;
     }
-    const int64_t last = std::max<int64_t>(1, pace_.interval - (burst_count - 1));
-    log_burst(0, kFirst, 1, 1);
-    log_burst(0, 0, burst_count - 2, 1);
-    log_burst(0, kLast, 1, last);
-    log_burst(1, 0, burst_count - 1, 1);
-    log_burst(1, kLast, 1, last);
+    const int64_t last = std::max<int64_t>(1, interval_ - (burst_count - 1));
+    for (uint32_t side = 0; side < 2; ++side) {
+      for (uint32_t k = 0; k < burst_count; ++k) log_burst(side, k, burst_count, last);
+    }
   }
 
-  /// Steps of a side that request (side 0) or take a burst each. The first takes the reference; the
-  /// last passes the token on.
-  void log_burst(size_t side, uint32_t what, uint32_t count, int64_t cost) {
-    StepLog& target = side == 0 ? before[0] : log;
-    const uint32_t code = 1U << 31 | static_cast<uint32_t>(cost) << 2 | what;
-    target.add(code, count, [&](StepType& type) {
-      type.cost = cost;
-      if (side == 0) {
-        if ((what & kFirst) != 0) type.need(0, 1, 1);
-        if ((what & kLast) != 0) type.give(0);
-        type.give(1);
-      } else {
-        if ((what & kLast) != 0) type.need(0, 1, 1);
-        type.need(1, 1, 1);
-        if ((what & kLast) != 0) type.give(0);
-      }
-    });
+  /// The k-th step of a block: it requests (side 0) or takes a burst. The first takes the
+  /// reference; the last passes the token on.
+  void log_burst(uint32_t side, uint32_t k, uint32_t count, int64_t last_cost) {
+    Steps& target = sides[side].now;
+    const uint32_t step = target.count;
+    const bool last = k + 1 == count;
+    add_part(side, side, 1 - side, last ? last_cost : 1);
+    if (side == 0 ? k == 0 : last) target.in.front().add_range(step, 1);
+    if (last) target.out.front().add_range(step, 1);
   }
 
-  static constexpr uint32_t kFirst = 1;
-  static constexpr uint32_t kLast = 2;
   const Tensor& tensor_;
   const Storage* storage_;
   const int64_t volume_;
@@ -232,6 +218,7 @@ class BlockCoordinateNode final : public TokenNode {
 class PadNode final : public EngineNode {
  public:
   PadNode(const Context& context, NodeId id) : EngineNode(context, id), pad_(context.graph, node_) {
+    sides.back().own_lanes(node_.inputs.size(), 1);
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       (i == 0 || depth(i) == depth(0) ? like_ : outer_).push_back(i);
       loops_.push_back(i == 0 ? SIZE_MAX : loop_of(i));
@@ -240,20 +227,16 @@ class PadNode final : public EngineNode {
   }
   bool reads(size_t) const override { return reads_output(0); }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     uint32_t n = BlockPool::blocks_of(pad_.out().volume);
     for (const size_t i : like_) n = std::min(n, ports[i]->ready());
     if (n == 0 || !load(n)) return false;
     const Payload payload = reads_output(0) ? padded() : Payload{};
-    for (const Along& along : along_) along.add_arrivals(batch_.count, pace_.next(), arrivals_);
-    const TimeRef steps = step_times(pace_, arrivals_, batch_.count);
-    count_steps(batch_.count, steps);
-    if (log.wanted) log_steps();
-    for (Along& along : along_) along.take(steps, batch_.count);
-    for (const size_t i : like_) ports[i]->take(batch_.count, steps);
+    step(batch_.count);
     ended_ = !batch_.stops.empty() && batch_.stops.back().done();
-    give_like(0, batch_, batch_.count, payload, steps);
+    give_like(0, batch_, batch_.count, payload);
     return true;
   }
 
@@ -274,27 +257,24 @@ class PadNode final : public EngineNode {
 
   /// The next batch: at most n tokens, fewer where outer ones are missing.
   bool load(uint32_t n) {
-    along_.clear();
-    arrivals_.clear();
     const Batch whole = ports[0]->batch(n);
     for (const size_t i : outer_) {
       coordinates_[i].assign(n, 0);
-      along_.emplace_back(*ports[i], depth(0) - depth(i));
+      Along along(*ports[i], depth(0) - depth(i), in_lane(i));
       try {
-        n = std::min(
-            n, along_.back().walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
-              std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
-            }));
+        n = std::min(n, along.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+          std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
+        }));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
     }
     if (n == 0) return false;
+    for (const size_t i : outer_) in_lane(i).cut(n);
     batch_ = ports[0]->batch(n);
     for (const size_t i : like_) {
       const Batch batch = ports[i]->batch(n);
       check_like(batch_, batch);
-      arrivals_.push_back(batch.arrivals);
       const uint32_t* words = batch.payload.words();
       if (i > 0 && words != nullptr) coordinates_[i].assign(words, words + n);
     }
@@ -336,33 +316,13 @@ class PadNode final : public EngineNode {
     }
   }
 
-  void log_steps() {
-    const auto add = [this](uint32_t code, uint32_t count) {
-      log.add(code, count, [&](StepType& type) {
-        StepCodes(like_, outer_).needs(code, type);
-        type.give(0);
-        type.cost = pace_.interval;
-      });
-    };
-    uint32_t k = 0;
-    for (size_t s = 0; s < batch_.stops.size(); ++s) {
-      const uint32_t at = batch_.at(batch_.stops[s]);
-      add(StepCodes::elements(), at - k);
-      add(StepCodes::stop(along_, s), 1);
-      k = at + 1;
-    }
-    add(StepCodes::elements(), batch_.count - k);
-  }
-
   const BlockPad pad_;
   std::vector<size_t> like_;   // inputs of the value's space
   std::vector<size_t> outer_;  // the others
   std::vector<size_t> loops_;  // by input: the loop of the result that it counts
   // the batch at hand
   Batch batch_;
-  std::vector<Along> along_;
   std::vector<std::vector<uint32_t>> coordinates_;  // by input
-  std::vector<TimeRef> arrivals_;
 };
 
 bool any_blocks(const Context& context, const Node& node) {

@@ -27,40 +27,33 @@ class ReduceNode final : public EngineNode {
  public:
   ReduceNode(const Context& context, NodeId id)
       : EngineNode(context, id), value_(node_.inputs.size() - 1), blocks_(context.graph, node_) {
+    sides.back().own_lanes(node_.inputs.size(), 1);
     running_ = start_value();
     sums_.assign(static_cast<size_t>(blocks_.out_volume()), running_);
   }
   bool reads(size_t input) const override { return input == value_ && reads_output(0); }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     const uint32_t ready = ports[value_]->ready();
     if (ready == 0 || ended_) return false;
     const Batch batch = ports[value_]->batch(ready);
-    std::optional<Along> parent;
     uint32_t n = ready;
     if (value_ > 0) {
-      parent.emplace(*ports[0], 1);
       try {
-        n = parent->walk(batch);
+        n = Along(*ports[0], 1, in_lane(0)).walk(batch);
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
     }
     if (n == 0) return false;
+    step(n);
+    given_at_ = &out_lane(0).list().at;
     reduce(batch, n);
-    arrivals_.assign(1, batch.arrivals);
-    if (parent) parent->add_arrivals(n, pace_.next(), arrivals_);
-    const TimeRef steps = step_times(pace_, arrivals_, n);
-    count_steps(n, steps);
-    if (log.wanted) log_steps(batch, parent ? std::span(&*parent, 1) : std::span<Along>(), n);
-    if (parent) parent->take(steps, n);
-    ports[value_]->take(n, steps);
-    if (structure_->count > 0) {
-      Payload payload{payload_, payload_.get()};
-      if (!slabs_.empty()) payload = keeping(payload, slabs_);
-      const TimeRef times = sample(steps, given_at_, n, pace_.interval);
-      give(0, StructureRef(std::move(structure_)), payload, times);
-    }
+    if (structure_->count == 0) return true;
+    Payload payload{payload_, payload_.get()};
+    if (!slabs_.empty()) payload = keeping(payload, slabs_);
+    give(0, StructureRef(std::move(structure_)), payload);
     return true;
   }
 
@@ -69,31 +62,8 @@ class ReduceNode final : public EngineNode {
     return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
   }
 
-  void log_steps(const Batch& batch, std::span<const Along> parent, uint32_t n) {
-    const auto add = [&](uint32_t code, uint32_t given, uint32_t count) {
-      code |= given << StepCodes::kOwnShift;
-      log.add(code, count, [&](StepType& type) {
-        StepCodes({value_}, value_ > 0 ? std::vector<size_t>{0} : std::vector<size_t>{})
-            .needs(code, type);
-        type.give(0, static_cast<int>(given));
-        type.cost = pace_.interval;
-      });
-    };
-    uint32_t k = 0;
-    for (size_t s = 0; s < batch.stops.size() && batch.at(batch.stops[s]) < n; ++s) {
-      const Stop& stop = batch.stops[s];
-      add(StepCodes::elements(), 0, batch.at(stop) - k);
-      const uint32_t given =
-          stop.done() ? 1 : (stop.closes() ? 1U : 0U) + (stop.level >= 1 ? 1U : 0U);
-      add(StepCodes::stop(parent, s), given, 1);
-      k = batch.at(stop) + 1;
-    }
-    add(StepCodes::elements(), 0, n - k);
-  }
-
   void reduce(const Batch& batch, uint32_t n) {
     structure_ = new_structure();
-    given_at_.clear();
     slabs_.clear();
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();
@@ -193,13 +163,13 @@ class ReduceNode final : public EngineNode {
     if (closes && blocks_.blocked()) {
       if (payload_) payload_[structure_->count] = block_result();
       ++structure_->count;
-      given_at_.push_back(at);
+      given_at_->push_back(at);
     } else if (closes) {
       float result = number_ == 0 ? node_.init : running_;
       if (node_.reduction == Reduction::mean && number_ > 0) result /= static_cast<float>(number_);
       if (payload_) reinterpret_cast<float*>(payload_.get())[structure_->count] = result;
       ++structure_->count;
-      given_at_.push_back(at);
+      given_at_->push_back(at);
     }
     if (node_.reduction == Reduction::mean && number_ > 0) ++stats_.flops;
     if (stop.level >= 1) {
@@ -213,7 +183,7 @@ class ReduceNode final : public EngineNode {
     structure_->stops.push_back({structure_->count, level, bits});
     if (payload_) payload_[structure_->count] = 0;
     ++structure_->count;
-    given_at_.push_back(at);
+    given_at_->push_back(at);
   }
 
   const size_t value_;  // the input of values; an input before it is the parent
@@ -226,8 +196,7 @@ class ReduceNode final : public EngineNode {
   std::vector<std::shared_ptr<const void>> slabs_;  // those of the batch at hand
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> payload_;
-  std::vector<uint32_t> given_at_;  // by output token: the step that gives it
-  std::vector<TimeRef> arrivals_;
+  Places* given_at_ = nullptr;  // by output token: the step that gives it
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sim/engine/along.h"
 #include "sim/engine/folded.h"
 #include "sim/engine/level_reader.h"
 #include "sim/engine/node.h"
@@ -16,22 +15,16 @@ class RootNode final : public EngineNode {
   using EngineNode::EngineNode;
   bool reads(size_t) const override { return false; }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     auto structure = new_structure();
     structure->count = 2;
     structure->stops.push_back({1, kDoneLevel, 0});
     auto zeros = allocate_payload(2);
     zeros[0] = zeros[1] = 0;
-    const TimeRef steps = step_times(pace_, {}, 2);
-    if (log.wanted) {
-      log.add(0, 2, [this](StepType& type) {
-        type.give(0);
-        type.cost = pace_.interval;
-      });
-    }
-    give(0, structure, {zeros, zeros.get()}, steps);
-    count_steps(2, steps);
+    step(2);
+    give(0, structure, {zeros, zeros.get()});
     ended_ = true;
     return true;
   }
@@ -64,7 +57,8 @@ class ScanNode final : public EngineNode {
 
   bool reads(size_t) const override { return true; }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     start_chunk();
     PortCursor in(*ports[0]);
@@ -76,12 +70,12 @@ class ScanNode final : public EngineNode {
   }
 
  private:
+  bool memory() const { return sides.size() > 1; }
   void start_chunk() {
     structure_ = new_structure();
     structure_->stops.reserve(std::min<size_t>(chunk_, last_stops_ + last_stops_ / 4 + 8));
     count_ = 0;
-    gates_.clear();
-    takes_.clear();
+    lane_ = &(memory() ? sides[1].now.in : steps().in).front().list();
     const bool folds = worth_folding(last_count_, last_stops_);
     const bool dense = view_.kind() == LevelKind::dense;
     crd_runs_ = folds && reads_output(0) && dense ? new_runs() : nullptr;
@@ -108,29 +102,24 @@ class ScanNode final : public EngineNode {
       PortCursor ahead = in;
       ahead.advance();
       if (!ahead.here()) return false;
-      takes_.push_back(count_);
       in = ahead;
       count_reads();
-      wait_for_row();
+      wait_for_fiber();
       give_stop(in, true);
       return true;
     }
-    add_gate(gates_, count_, in.arrival());
-    takes_.push_back(count_);
     in.advance();
     open_ = true;
     count_reads();
-    wait_for_row();
-    if (before.empty()) log_steps(1, 1, 1);
-    give_elements(before.empty() ? 1 : 0);
+    wait_for_fiber();
+    if (!memory()) take(1);
+    give_elements();
     return true;
   }
 
   /// The step of the fiber's first token waits until the fiber is stored.
-  void wait_for_row() {
-    if (gate.writer() < 0 || reference_ == kAbsent) return;
-    if (log.wanted) return log.gate(gate.wait_for(reference_));
-    add_gate(gates_, count_, gate.arrival(reference_));
+  void wait_for_fiber() {
+    if (gate.writer() >= 0 && reference_ != kAbsent) wait_for_row(count_, reference_);
   }
 
   void enter(uint32_t reference) {
@@ -151,7 +140,7 @@ class ScanNode final : public EngineNode {
   }
 
   void count_reads() {
-    if (!before.empty()) {
+    if (memory()) {
       entered_ = 0;
       if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
       log_side(0, 1, 0, entered_);
@@ -170,8 +159,7 @@ class ScanNode final : public EngineNode {
     });
   }
 
-  /// `logged` of the elements have been logged already.
-  void give_elements(uint32_t logged = 0) {
+  void give_elements() {
     const auto n = static_cast<uint32_t>(std::min<int64_t>(chunk_ - count_, end_ - at_));
     if (level_ != nullptr) {
       give_compressed(n);
@@ -180,11 +168,7 @@ class ScanNode final : public EngineNode {
     } else {
       give_viewed(n);
     }
-    if (before.empty()) {
-      log_steps(n - logged, 0, 0);
-    } else {
-      log_elements(n);
-    }
+    if (memory()) log_elements(n);
     at_ += n;
     count_ += n;
   }
@@ -227,15 +211,14 @@ class ScanNode final : public EngineNode {
     if (count == 0) return;
     const uint32_t entered = fresh_ ? entered_ : 0;
     fresh_ = false;
-    if (too_many_bursts(entered, fetched)) return log_parts(1, {need, take}, entered, fetched);
-    const uint32_t code = (entered << 16) | (need << 12) | (take << 8) | fetched;
-    before[1].add(code, count, [&](StepType& type) {
-      type.need(0, need, take);
-      type.need(1, entered, entered);
-      type.give(0);
-      type.give(1, fetched);
-      type.cost = pace_.interval;
-    });
+    uint32_t number = sides[1].now.count;
+    if (too_many_bursts(entered, fetched)) {
+      number = log_parts(1, entered, fetched);
+    } else {
+      log_side(1, count, entered, fetched);
+    }
+    for (uint32_t k = 0; k < need; ++k) lane_->needs(number, k);
+    lane_->at.insert(lane_->at.end(), take, number);
   }
 
   /// The step of an empty fiber uses its positions and needs the next token, which comes with those
@@ -252,24 +235,25 @@ class ScanNode final : public EngineNode {
     entered_ = 0;
   }
 
-  /// The step of a stop; `stop_taken`: the last token taken is a stop or done.
-  void log_stop(uint32_t need, uint32_t take, bool stop_taken) {
-    if (!log.wanted) return;
-    if (before.empty()) return log_steps(1, static_cast<int>(need), static_cast<int>(take));
-    if (stop_taken) log_side(0, 1, 0, 0);
-    log_middle(need, take, 0);
-    log_side(2, 1, 0, 0);
+  /// The step at hand takes input tokens.
+  void take(uint32_t tokens) {
+    for (uint32_t k = 0; k < tokens; ++k) {
+      lane_->needs(count_);
+      lane_->at.push_back(count_);
+    }
   }
-
-  /// n steps that each need and take so many input tokens.
-  void log_steps(uint32_t n, int need, int take) {
-    if (!log.wanted) return;
-    log.add(static_cast<uint32_t>(need * 4 + take), n, [&](StepType& type) {
-      type.need(0, need, take);
-      type.give(0);
-      if (outputs.size() > 1) type.give(1);
-      type.cost = pace_.interval;
-    });
+  /// The step of a stop needs one input token more than those that it takes, or takes that too
+  /// (`stop_taken`: it is a stop or done).
+  void log_stop(uint32_t taken, bool stop_taken) {
+    const uint32_t needed = taken + (stop_taken ? 0 : 1);
+    if (!memory()) {
+      take(taken);
+      if (!stop_taken) lane_->needs(count_);
+      return;
+    }
+    if (stop_taken) log_side(0, 1, 0, 0);
+    log_middle(needed, taken, 0);
+    log_side(2, 1, 0, 0);
   }
 
   void give_compressed(uint32_t n) {
@@ -328,26 +312,22 @@ class ScanNode final : public EngineNode {
     open_ = false;
     const uint32_t reference = empty ? 1 : 0;
     if (empty && fresh_) use_positions_first(in);
-    add_gate(gates_, count_, in.arrival());
     if (in.is_payload() || in.stop().done()) {
-      log_stop(1 + reference, reference, false);
+      log_stop(reference, false);
       put_stop(0, 1);
       return;
     }
     const Stop stop = in.stop();
-    takes_.push_back(count_);
     in.advance();
-    log_stop(1 + reference, 1 + reference, true);
+    log_stop(1 + reference, true);
     put_stop(stop.level + 1, (stop.bits << 1) | 1U);
   }
 
   void pass_stop(PortCursor& in) {
     const Stop stop = in.stop();
-    add_gate(gates_, count_, in.arrival());
-    takes_.push_back(count_);
     in.advance();
     ended_ = stop.done();
-    log_stop(1, 1, true);
+    log_stop(1, true);
     put_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
 
@@ -377,19 +357,10 @@ class ScanNode final : public EngineNode {
     structure_->count = count_;
     last_stops_ = structure_->stops.size();
     last_count_ = count_;
-    const int64_t earliest = pace_.next();
-    TimeRef gates;
-    const bool gated = gate_arrivals(gates_, count_, earliest, {}, gates);
-    const TimeRef steps =
-        step_times(pace_, gated ? std::span(&gates, 1) : std::span<const TimeRef>(), count_);
-    count_steps(count_, steps);
-    if (!takes_.empty()) {
-      ports[0]->take(static_cast<uint32_t>(takes_.size()),
-                     sample(steps, takes_, count_, pace_.interval));
-    }
+    if (!memory()) step(count_);
     const StructureRef structure = std::move(structure_);
-    give(0, structure, payload(crd_, std::move(crd_runs_)), steps);
-    give(1, structure, payload(ref_, std::move(ref_runs_)), steps);
+    give(0, structure, payload(crd_, std::move(crd_runs_)));
+    give(1, structure, payload(ref_, std::move(ref_runs_)));
     crd_.reset();
     ref_.reset();
   }
@@ -419,8 +390,7 @@ class ScanNode final : public EngineNode {
   // Into runs instead, the last of which is the current fiber's:
   std::shared_ptr<Runs> crd_runs_;
   std::shared_ptr<Runs> ref_runs_;
-  std::vector<Gate> gates_;
-  std::vector<uint32_t> takes_;  // by input token: the output token whose step takes it
+  Lane* lane_ = nullptr;  // of the input (memory: of the second side)
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Engine: parallelize and serialize.
 #include <algorithm>
-#include <map>
 
-#include "sim/engine/along.h"
 #include "sim/engine/node.h"
 
 namespace fuseflow::engine {
@@ -17,6 +15,8 @@ class ParallelizeNode final : public EngineNode {
     extent_ = context.graph.indices[static_cast<size_t>(stream.indices.back())].extent;
     next_ = first_copy(0, copies_);
     parts_.resize(static_cast<size_t>(copies_));
+    sides.back().own_lanes(node_.inputs.size(), parts_.size());
+    std::fill(sides.back().in_lane.begin(), sides.back().in_lane.end(), 0);
   }
   bool reads(size_t input) const override {
     if (input == 1) return true;
@@ -26,52 +26,47 @@ class ParallelizeNode final : public EngineNode {
     return false;
   }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     const uint32_t n = ready(0, ports.size());
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
-    std::vector<TimeRef> arrivals;
     for (const auto& port : ports) {
       batches.push_back(port->batch(n));
-      arrivals.push_back(batches.back().arrivals);
       check_like(batches.front(), batches.back());
     }
+    step(n);
     deal(batches, n);
-    const TimeRef steps = step_times(pace_, arrivals, n);
-    count_steps(n, steps);
-    for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], steps, n);
-    take(0, ports.size(), n, steps);
+    for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], n);
     return true;
   }
 
  private:
   struct Part {
-    std::vector<uint32_t> at;  ///< tokens of the batch
+    Places* at = nullptr;  ///< tokens of the batch
     Stops stops;
   };
 
   void deal(const std::vector<Batch>& batches, uint32_t n) {
-    for (Part& part : parts_) {
-      part.at.clear();
-      part.stops.clear();
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      parts_[p].at = &out_lane(p).list().at;
+      parts_[p].stops.clear();
     }
     uint32_t k = 0;
     const uint32_t* crd = node_.contiguous ? batches[1].payload.words() : nullptr;
     const auto elements = [&](uint32_t last) {
       for (; k < last; ++k) {
         const int64_t copy = crd != nullptr ? owning_copy(crd[k], extent_, copies_) : next_;
-        parts_[static_cast<size_t>(copy)].at.push_back(k);
-        log_step(static_cast<uint32_t>(copy) + 1);
+        parts_[static_cast<size_t>(copy)].at->push_back(k);
         next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
       }
     };
     for (const Stop& stop : batches[0].stops) {
       elements(batches[0].at(stop));
       for (Part& part : parts_) {
-        part.stops.push_back({static_cast<uint32_t>(part.at.size()), stop.level, stop.bits});
-        part.at.push_back(k);
+        part.stops.push_back({static_cast<uint32_t>(part.at->size()), stop.level, stop.bits});
+        part.at->push_back(k);
       }
-      log_step(0);
       ++k;
       next_ = first_copy(++fiber_, copies_);
       ended_ = stop.done();
@@ -79,33 +74,21 @@ class ParallelizeNode final : public EngineNode {
     elements(n);
   }
 
-  /// A step that gives to copy `code` - 1, or to all (0).
-  void log_step(uint32_t code) {
-    if (!log.wanted) return;
-    log.add(code, 1, [&](StepType& type) {
-      for (size_t i = 0; i < ports.size(); ++i) type.need(i, 1, 1);
-      for (size_t o = 0; o < outputs.size(); ++o) {
-        if (code == 0 || o + 1 == code) type.give(o);
-      }
-      type.cost = pace_.interval;
-    });
-  }
-
-  void give_part(size_t p, const Batch& batch, const TimeRef& steps, uint32_t n) {
+  void give_part(size_t p, const Batch& batch, uint32_t n) {
     Part& part = parts_[p];
-    if (part.at.empty() || !connected(p)) return;
+    if (part.at->empty() || !connected(p)) return;
     auto structure = new_structure();
     structure->stops = part.stops;
-    structure->count = static_cast<uint32_t>(part.at.size());
+    structure->count = static_cast<uint32_t>(part.at->size());
     Payload payload;
     if (reads_output(p)) {
       const uint32_t* words = batch.payload.words();
-      auto out = allocate_payload(part.at.size());
-      for (size_t k = 0; k < part.at.size(); ++k) out[k] = words[part.at[k]];
+      auto out = allocate_payload(part.at->size());
+      for (size_t k = 0; k < part.at->size(); ++k) out[k] = words[(*part.at)[k]];
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
       payload = keeping({out, out.get()}, *ports[0], n);
     }
-    give(p, structure, payload, sample(steps, part.at, n, pace_.interval));
+    give(p, structure, payload);
   }
 
   const int64_t copies_;
@@ -124,28 +107,21 @@ class SerializeNode final : public EngineNode {
         copies_(node_.inputs.size()),
         inside_(node_.order),
         over_(copies_, false) {
-    marks_.resize(copies_);
+    sides.back().own_lanes(copies_, 1);
+    for (Lane& lane : steps().in) lane.always_listed = true;
     begin_fiber();
   }
   bool reads(size_t) const override { return reads_output(0); }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_) return false;
     cursors_.clear();
-    takes_.clear();
-    for (Port* port : ports) {
-      cursors_.emplace_back(*port);
-      takes_.emplace_back(0);
-    }
+    for (Port* port : ports) cursors_.emplace_back(*port);
     structure_ = new_structure();
     words_.clear();
-    times_ = TimesBuilder(pace_.interval);
-    next_ = pace_.next();
     const uint32_t most = context_.chunk;
-    while (!ended_ && words_.size() < most) {
-      std::fill(marks_.begin(), marks_.end(), 0);
-      if (!step()) break;
-      log_step();
+    while (!ended_ && words_.size() < most && try_step()) {
     }
     if (words_.empty()) return false;
     finish();
@@ -156,8 +132,7 @@ class SerializeNode final : public EngineNode {
   static constexpr size_t kNone = SIZE_MAX;
 
   /// The next step, or the payloads of a fiber: false if a token is not here yet.
-  bool step() {
-    arrivals_ = INT64_MIN;
+  bool try_step() {
     size_t copy = turn_;
     if (!in_element_) {
       if (!search(turn_, &copy)) return false;
@@ -188,8 +163,6 @@ class SerializeNode final : public EngineNode {
   void pass_payloads() {
     PortCursor& cursor = cursors_[turn_];
     while (cursor.here() && cursor.is_payload()) {
-      log_step();
-      arrivals_ = INT64_MIN;
       need_head(turn_);
       give_token(cursor.word());
       take_head(turn_);
@@ -295,54 +268,28 @@ class SerializeNode final : public EngineNode {
                 : static_cast<size_t>(first_copy(fiber_, static_cast<int64_t>(copies_)));
   }
 
-  // --- one step's effects: the token given fixes its time
+  // --- one step's effects: each gives one token, so that is the number of the step
 
-  void give_token(uint32_t word) {
-    now_ = std::max(next_, arrivals_);
-    times_.append(1, now_, 0);
-    words_.push_back(word);
-    next_ = now_ + pace_.interval;
-  }
+  void give_token(uint32_t word) { words_.push_back(word); }
   void give_stop(const Stop& stop) {
     structure_->stops.push_back({static_cast<uint32_t>(words_.size()), stop.level, stop.bits});
     give_token(0);
   }
-  void need_head(size_t copy) {
-    marks_[copy] = marks_[copy] | kNeeded;
-    arrivals_ = std::max(arrivals_, cursors_[copy].arrival());
-  }
+  void need_head(size_t copy) { in_lane(copy).needs(static_cast<uint32_t>(words_.size())); }
+  /// In the step that has just given a token.
   void take_head(size_t copy) {
-    marks_[copy] = kNeeded | kTaken;
-    takes_[copy].append(1, now_, 0);
+    in_lane(copy).at.push_back(static_cast<uint32_t>(words_.size()) - 1);
     cursors_[copy].advance();
-  }
-
-  /// Logs the step just done, by the heads that it needed and took.
-  void log_step() {
-    if (!log.wanted) return;
-    const auto code =
-        codes_.try_emplace(marks_, static_cast<uint32_t>(codes_.size())).first->second;
-    log.add(code, 1, [&](StepType& type) {
-      for (size_t copy = 0; copy < copies_; ++copy) {
-        type.need(copy, marks_[copy] != 0 ? 1 : 0, (marks_[copy] & kTaken) != 0 ? 1 : 0);
-      }
-      type.give(0);
-      type.cost = pace_.interval;
-    });
-    std::fill(marks_.begin(), marks_.end(), 0);
   }
 
   void finish() {
     const auto n = static_cast<uint32_t>(words_.size());
-    pace_.last = now_;
-    pace_.timing_steps += n;
-    const TimeRef steps{times_.finish(), 0, 0};
-    count_steps(n, steps);
+    for (size_t copy = 0; copy < copies_; ++copy) in_lane(copy).cut(n);
+    step(n);
     std::vector<std::shared_ptr<const void>> keepers;
     for (size_t copy = 0; copy < copies_; ++copy) {
-      const uint32_t taken = takes_[copy].size();
+      const auto taken = static_cast<uint32_t>(in_lane(copy).at.size());
       if (ports[copy]->blocks) ports[copy]->keepers(taken, keepers);
-      if (taken > 0) ports[copy]->take(taken, {takes_[copy].finish(), 0, 0});
     }
     structure_->count = n;
     Payload payload;
@@ -352,29 +299,19 @@ class SerializeNode final : public EngineNode {
       payload = {out, out.get()};
       if (!keepers.empty()) payload = keeping(payload, std::move(keepers));
     }
-    give(0, structure_, payload, steps);
+    give(0, structure_, payload);
   }
-
-  static constexpr uint16_t kNeeded = 1;
-  static constexpr uint16_t kTaken = 2;
 
   const size_t copies_;
   const int inside_;
-  std::vector<uint16_t> marks_;  // by copy: what the step at hand does with its head
-  std::map<std::vector<uint16_t>, uint32_t> codes_;
   std::vector<bool> over_;
   size_t turn_ = 0;          // the copy that gives the current or next element
   bool in_element_ = false;  // the current element's fiber has begun (inside_ > 0)
   uint64_t fiber_ = 0;
   // the batch at hand
   std::vector<PortCursor> cursors_;
-  std::vector<TimesBuilder> takes_;
   std::shared_ptr<Structure> structure_;
   std::vector<uint32_t> words_;
-  TimesBuilder times_;
-  int64_t arrivals_ = 0;
-  int64_t next_ = 0;  // the earliest time of the next step
-  int64_t now_ = 0;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class MapNode final : public TokenNode {
   bool takes_folded(size_t) const override { return true; }
 
  protected:
-  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const bool folded = std::any_of(inputs.begin(), inputs.end(), [](const Batch& input) {
       return input.payload.folded != nullptr;
     });
@@ -88,7 +88,7 @@ class ArrayNode final : public TokenNode {
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
     return {nullptr, nullptr, std::move(values)};
   }
-  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     found_ = {};
     uint32_t from = 0;  // not loaded yet
     uint32_t k = 0;
@@ -115,9 +115,7 @@ class ArrayNode final : public TokenNode {
     stats_.read_bytes += (elements - found.absent) * element_bytes(tensor_.type);
   }
 
-  void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) return log_gated(inputs, n);
-    if (before.empty()) return log_plain(n);
+  void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
     uint32_t k = 0;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       quiet_ += first - k;  // stops
@@ -247,9 +245,7 @@ class LocateNode final : public TokenNode {
     return TokenNode::make_payload(
         {with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
   }
-  void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (gate.writer() >= 0) return log_gated(inputs, n);
-    if (before.empty()) return log_plain(n);
+  void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
     size_t stop = 0;
     for (uint32_t k = 0; k < n; ++k) {
@@ -270,7 +266,7 @@ class LocateNode final : public TokenNode {
     }
   }
 
-  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     find(inputs, n, out);
   }
   void count(const std::vector<Batch>& inputs, int64_t) override {
@@ -358,7 +354,7 @@ class PassNode final : public TokenNode {
     if (node_.kind == NodeKind::buffer) return inputs[0].payload;
     return TokenNode::make_payload(inputs, n);
   }
-  void compute(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
+  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     const uint32_t* in = inputs[0].payload.words();
     auto* numbers = reinterpret_cast<float*>(out);
     for (uint32_t k = 0; k < n; ++k) numbers[k] = static_cast<float>(in[k]);
@@ -368,28 +364,23 @@ class PassNode final : public TokenNode {
 
 class RepeatNode final : public EngineNode {
  public:
-  using EngineNode::EngineNode;
+  RepeatNode(const Context& context, NodeId id) : EngineNode(context, id) {
+    sides.back().own_lanes(node_.inputs.size(), node_.outputs.size());
+  }
   bool reads(size_t input) const override { return input == 0 && reads_output(0); }
 
-  bool work() override {
-    Port& signal = *ports[1];
-    const uint32_t ready = signal.ready();
+ protected:
+  bool compute() override {
+    const uint32_t ready = ports[1]->ready();
     if (ready == 0 || ended_) return false;
-    const Batch batch = signal.batch(ready);
-    Along along(*ports[0], 1);
+    const Batch batch = ports[1]->batch(ready);
+    Along along(*ports[0], 1, in_lane(0));
     Payload payload;
     const uint32_t n = repeat(along, batch, payload);
     if (n == 0) return false;
-    arrivals_.assign(1, batch.arrivals);
-    along.add_arrivals(n, pace_.next(), arrivals_);
-    const TimeRef steps = step_times(pace_, arrivals_, n);
-    count_steps(n, steps);
-    if (log.wanted) log_steps(batch, along, n);
-    const Payload kept = keeping(payload, *ports[0], along.tokens());
-    along.take(steps, n);
+    step(n);
     for (const Stop& stop : batch.stops) ended_ = ended_ || (batch.at(stop) < n && stop.done());
-    signal.take(n, steps);
-    give_like(0, batch, n, kept, steps);
+    give_like(0, batch, n, keeping(payload, *ports[0], along.tokens()));
     return true;
   }
 
@@ -425,26 +416,6 @@ class RepeatNode final : public EngineNode {
     payload.folded = folded_like(batch, std::move(runs));
     return n;
   }
-
-  void log_steps(const Batch& batch, const Along& along, uint32_t n) {
-    const auto add = [this](uint32_t code, uint32_t count) {
-      log.add(code, count, [&](StepType& type) {
-        StepCodes({1}, {0}).needs(code, type);
-        type.give(0);
-        type.cost = pace_.interval;
-      });
-    };
-    uint32_t k = 0;
-    for (size_t s = 0; s < batch.stops.size() && batch.at(batch.stops[s]) < n; ++s) {
-      const uint32_t at = batch.at(batch.stops[s]);
-      add(StepCodes::elements(), at - k);
-      add(StepCodes::stop({&along, 1}, s), 1);
-      k = at + 1;
-    }
-    add(StepCodes::elements(), n - k);
-  }
-
-  std::vector<TimeRef> arrivals_;
 };
 
 }  // namespace

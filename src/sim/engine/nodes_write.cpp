@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "sim/engine/along.h"
-#include "sim/engine/credit_times.h"
 #include "sim/engine/growth.h"
 #include "sim/engine/node.h"
 
@@ -28,14 +26,15 @@ class WriteNode final : public EngineNode {
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     coordinates_.resize(main_);
+    make_lanes();
     if (level_) written_.pos.push_back(0);
     const auto key = std::pair(node_.tensor, level_ ? node_.level : -1);
     signals_ = context_.rows != nullptr && context_.rows->count(key) > 0;
-    if (signals_) given_.resize(1);
+    if (signals_ || context.collects_rows) give_lists(1);
     timed_ = timed_memory();
     if (!timed_ || signals_) return;
     bursts.resize(2);
-    given_.resize(2);
+    give_lists(2);
     last_burst_.assign(2, kNoBurst);
     if (level_)
       put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
@@ -44,20 +43,32 @@ class WriteNode final : public EngineNode {
   bool reads(size_t) const override { return true; }
   Written* written() override { return &written_; }
 
-  bool work() override {
+ protected:
+  bool compute() override {
     if (ended_ || !load()) return false;
-    for (auto& given : given_) given.clear();
-    row_tokens_.clear();
     store();
-    const TimeRef steps = follow();
-    note_rows(steps);
-    if (log.wanted) log_steps();
-    for (Along& along : along_) along.take(steps, n_);
-    for (const size_t i : like_) ports[i]->take(n_, steps);
+    add_steps();
     return true;
   }
 
  private:
+  /// Inputs of the main input's space share its lane.
+  void make_lanes() {
+    StepSource& source = sides.back();
+    source.own_lanes(main_ + 1, 0);
+    for (size_t i = 0; i < main_; ++i) {
+      if (depth(i) == depth(main_)) source.in_lane[i] = static_cast<int>(main_);
+    }
+  }
+  void give_lists(size_t count) {
+    sides.back().now.out.resize(count);
+    sides.back().out_lane.resize(count);
+    for (size_t g = 0; g < count; ++g) {
+      sides.back().now.out[g].always_listed = true;
+      sides.back().out_lane[g] = static_cast<int>(g);
+    }
+  }
+
   int depth(size_t input) const {
     const auto stream = static_cast<size_t>(node_.inputs[input].stream);
     return static_cast<int>(context_.graph.streams[stream].indices.size());
@@ -73,14 +84,13 @@ class WriteNode final : public EngineNode {
     }
     if (n_ == 0) return false;
     const Batch whole = ports[main_]->batch(n_);
-    along_.clear();
     outer_.resize(main_);
     for (size_t i = 0; i < main_; ++i) {
       outer_[i].clear();
       if (depth(i) == depth(main_)) continue;
-      along_.emplace_back(*ports[i], depth(main_) - depth(i));
+      Along along(*ports[i], depth(main_) - depth(i), in_lane(i));
       try {
-        n_ = std::min(n_, along_.back().walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+        n_ = std::min(n_, along.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
           outer_[i].push_back({first, word});
         }));
       } catch (const Disagreement& problem) {
@@ -89,86 +99,98 @@ class WriteNode final : public EngineNode {
     }
     if (n_ == 0) return false;
     batch_ = ports[main_]->batch(n_);
-    arrivals_.assign(1, batch_.arrivals);
     words_.assign(main_, nullptr);
     for (const size_t i : like_) {
       if (i == main_) continue;
       const Batch batch = ports[i]->batch(n_);
       check_like(batch_, batch);
-      arrivals_.push_back(batch.arrivals);
       words_[i] = batch.payload.words();
     }
-    for (const Along& along : along_) along.add_arrivals(n_, pace_.next(), arrivals_);
+    for (size_t i = 0; i < main_; ++i) {
+      if (depth(i) != depth(main_)) in_lane(i).cut(n_);
+    }
     return true;
   }
 
-  // --- times ---
+  // --- steps ---
 
-  void log_steps() {
-    outer_ports_.clear();
-    for (size_t i = 0; i < main_; ++i) {
-      if (depth(i) != depth(main_)) outer_ports_.push_back(i);
-    }
-    next_given_.assign(given_.size(), 0);
+  /// A step for each token; those of stops cost nothing.
+  void add_steps() {
+    find_splits();
+    if (!splits_.empty()) return add_split_steps();
     uint32_t k = 0;
-    for (size_t s = 0; s < batch_.stops.size(); ++s) {
-      const uint32_t at = batch_.at(batch_.stops[s]);
-      log_elements(k, at);
-      log_step(StepCodes::stop(along_, s), 1, at);
-      k = at + 1;
+    for (const Stop& stop : batch_.stops) {
+      const uint32_t end = batch_.at(stop) + 1;
+      steps().add(end - k, interval_, 0);
+      k = end;
     }
-    log_elements(k, n_);
+    step(n_ - k);
   }
 
-  void log_elements(uint32_t first, uint32_t last) {
-    while (first < last) {
-      uint32_t end = last;  // behind the next element that ends a burst
-      for (size_t g = 0; g < given_.size(); ++g) {
-        if (next_given_[g] < given_[g].size()) end = std::min(end, given_[g][next_given_[g]] + 1);
-      }
-      if (end - 1 > first) log_step(StepCodes::elements(), end - 1 - first, end - 2);
-      log_step(StepCodes::elements(), 1, end - 1);
-      first = end;
-    }
-  }
-
-  /// Steps of one kind, the last of which is that of token `at`; it gives the bursts ended there.
-  void log_step(uint32_t code, uint32_t count, uint32_t at) {
-    uint32_t counts[2] = {0, 0};
-    for (size_t g = 0; g < given_.size(); ++g) {
-      while (next_given_[g] < given_[g].size() && given_[g][next_given_[g]] == at) {
-        ++counts[g];
-        ++next_given_[g];
+  /// A token of which several bursts of an output are requested: in a step each.
+  struct Split {
+    uint32_t token;
+    uint32_t bursts;
+  };
+  /// Finds them. Requests of positions are together in a step as long as they can be outstanding.
+  void find_splits() {
+    splits_.clear();
+    for (size_t g = 0; timed_ && g < steps().out.size(); ++g) {
+      const Places& at = steps().out[g].at;
+      const int64_t most = g == 0 ? 1 : context_.machine.dram.outstanding;
+      for (size_t j = 0; j < at.size();) {
+        const auto end = static_cast<size_t>(
+            std::upper_bound(at.begin() + static_cast<int64_t>(j), at.end(), at[j]) - at.begin());
+        if (static_cast<int64_t>(end - j) > most) {
+          splits_.push_back({at[j], static_cast<uint32_t>(end - j)});
+        }
+        j = end;
       }
     }
-    if (timed_ && counts[0] > 1) return log_bursts(code, 0, counts[0]);
-    if (timed_ && counts[1] > context_.machine.dram.outstanding) {
-      return log_bursts(code, 1, counts[1]);
-    }
-    code |= (counts[0] | (counts[1] << 4)) << StepCodes::kOwnShift;
-    log.add(code, count, [&](StepType& type) {
-      StepCodes(like_, outer_ports_).needs(code, type);
-      for (size_t g = 0; g < given_.size(); ++g) type.give(g, counts[g]);
-      type.cost = (code & 1U) != 0 ? 0 : pace_.interval;
-    });
+    std::sort(splits_.begin(), splits_.end(),
+              [](const Split& a, const Split& b) { return a.token < b.token; });
   }
 
-  /// A step that requests several bursts of an output: a step for each.
-  void log_bursts(uint32_t code, size_t output, uint32_t count) {
-    const bool stop = (code & 1U) != 0;
-    const auto add = [&](uint32_t taken, uint32_t steps, int64_t cost) {
-      const auto known = block_costs_.try_emplace({output, cost}, block_costs_.size() << 8).first;
-      const uint32_t own = kBlockSteps << StepCodes::kOwnShift;
-      log.add(taken | static_cast<uint32_t>(known->second) | own, steps, [&](StepType& type) {
-        StepCodes(like_, outer_ports_).needs(taken, type);
-        type.give(output);
-        type.cost = cost;
-      });
-    };
-    const int64_t last = std::max<int64_t>(1, pace_.interval - (count - 1));
-    add(code, 1, stop ? 0 : 1);
-    add(StepCodes::kNothingTaken, count - 2, stop ? 0 : 1);
-    add(StepCodes::kNothingTaken, 1, stop ? 0 : last);
+  void add_split_steps() {
+    Lane& taken = in_lane(main_);
+    taken.kind = Lane::Kind::ranges;
+    step_of_.resize(n_);
+    size_t split = 0;
+    auto stop = batch_.stops.begin();
+    for (uint32_t k = 0; k < n_; ++k) {
+      const bool is_stop = stop != batch_.stops.end() && batch_.at(*stop) == k;
+      stop += is_stop ? 1 : 0;
+      const bool splits = split < splits_.size() && splits_[split].token == k;
+      const uint32_t more = splits ? splits_[split++].bursts - 1 : 0;
+      step_of_[k] = steps().count;
+      taken.add_range(steps().count, 1);
+      const int64_t last = std::max<int64_t>(1, interval_ - more);
+      if (is_stop) {
+        steps().add(more + 1, 0);
+      } else {
+        steps().add(more + 1, more > 0 ? 1 : interval_, more > 0 ? last : interval_);
+      }
+    }
+    for (Lane& lane : steps().out) split_bursts(lane);
+    for (size_t i = 0; i < main_; ++i) {
+      if (depth(i) == depth(main_)) continue;
+      for (Places* places : {&in_lane(i).at, &in_lane(i).need}) {
+        for (uint32_t& place : *places) place = step_of_[place];
+      }
+    }
+  }
+  /// From tokens to their steps: those of a token that is split, one after the other.
+  void split_bursts(Lane& lane) const {
+    auto split = splits_.begin();
+    uint32_t before = UINT32_MAX;  // the token before
+    uint32_t same = 0;
+    for (uint32_t& place : lane.at) {
+      const uint32_t token = place;
+      while (split != splits_.end() && split->token < token) ++split;
+      same = token == before ? same + 1 : 0;
+      before = token;
+      place = step_of_[token] + (split != splits_.end() && split->token == token ? same : 0);
+    }
   }
 
   /// Memory: bytes written in the step of token `at`. A burst is requested when the next one
@@ -200,73 +222,8 @@ class WriteNode final : public EngineNode {
   void end_burst(size_t output, uint32_t at) {
     if (last_burst_[output] == kNoBurst) return;
     bursts[output].push_back(last_burst_[output]);
-    given_[output].push_back(at);
+    steps().out[output].at.push_back(at);
     last_burst_[output] = kNoBurst;
-  }
-
-  TimeRef follow() {
-    const auto stops = static_cast<int64_t>(batch_.stops.size());
-    const int64_t busy = (n_ - stops) * pace_.interval;
-    const bool shared = arrivals_.size() == 1 && arrivals_[0].times->gap >= pace_.interval &&
-                        arrivals_[0].at(0) >= pace_.next();
-    TimeRef steps;
-    if (shared) {
-      steps = arrivals_[0];
-      pace_.last = steps.at(n_ - 1);
-      pace_.run_step = kExplicit;
-    } else if (stops == 0) {
-      steps = step_times(pace_, arrivals_, n_);
-    } else {
-      steps = follow_fibers();
-    }
-    count_steps(n_, steps.at(0), busy);
-    if (activity != nullptr) note_elements(steps);
-    if (!batch_.stops.empty() && batch_.at(batch_.stops.back()) == n_ - 1) {
-      pace_.last -= pace_.interval;  // the next step may happen in the same cycle
-    }
-    return steps;
-  }
-
-  void note_elements(const TimeRef& steps) {
-    uint32_t k = 0;
-    const auto note = [&](uint32_t end) {
-      if (k < end) note_busy(*activity, steps.from(k), end - k, pace_.interval);
-      k = end + 1;
-    };
-    for (const Stop& stop : batch_.stops) note(batch_.at(stop));
-    note(n_);
-  }
-
-  /// Fiber by fiber: the step behind a stop may happen in the same cycle.
-  TimeRef follow_fibers() {
-    TimesBuilder all(0);
-    uint32_t k = 0;
-    for (const Stop& stop : batch_.stops) {
-      const uint32_t end = batch_.at(stop) + 1;
-      stretch(all, k, end);
-      if (end < n_) pace_.last -= pace_.interval;
-      k = end;
-    }
-    if (k < n_) stretch(all, k, n_);
-    pace_.timing_steps += all.explicit_tokens();
-    return {all.finish(), 0, 0};
-  }
-
-  void stretch(TimesBuilder& all, uint32_t first, uint32_t last) {
-    refs_.clear();
-    for (const TimeRef& arrival : arrivals_) refs_.push_back(arrival.from(first));
-    const TimeRef steps = step_times(pace_, refs_, last - first);
-    TimeCursor cursor(steps);
-    for (uint32_t k = 0; k < last - first;) {
-      const int64_t start = cursor.at(k);
-      const uint32_t count = std::min(last - first, cursor.piece_end()) - k;
-      if (cursor.step() != kExplicit) {
-        all.append(count, start, cursor.step());
-      } else {
-        for (uint32_t i = 0; i < count; ++i) all.append(1, cursor.at(k + i), 0);
-      }
-      k += count;
-    }
   }
 
   // --- what is stored ---
@@ -281,7 +238,7 @@ class WriteNode final : public EngineNode {
       k = at + 1;
       if (stop.done()) {
         ended_ = true;
-        for (size_t g = 0; timed_ && g < given_.size(); ++g) end_burst(g, at);
+        for (size_t g = 0; timed_ && g < steps().out.size(); ++g) end_burst(g, at);
         row_event(at, INT64_MAX);
       } else {
         advance_outer(at);
@@ -428,17 +385,8 @@ class WriteNode final : public EngineNode {
   void row_event(uint32_t at, int64_t count) {
     if (count <= complete_ || (!signals_ && !context_.collects_rows)) return;
     complete_ = count;
-    if (signals_) {
-      given_[0].push_back(at);
-    } else {
-      events.complete.push_back(count);
-      row_tokens_.push_back(at);
-    }
-  }
-  void note_rows(const TimeRef& steps) {
-    const int64_t latency = node_timing(context_.machine, context_.graph, node_).latency_cycles;
-    TimeCursor cursor(steps);
-    for (const uint32_t at : row_tokens_) events.arrives.push_back(cursor.at(at) + latency);
+    steps().out.front().at.push_back(at);
+    if (!signals_) events.complete.push_back(count);
   }
 
   const Tensor& tensor_;
@@ -456,23 +404,14 @@ class WriteNode final : public EngineNode {
   uint32_t n_ = 0;
   Batch batch_;
   std::vector<size_t> like_;  // inputs of the main input's space
-  std::vector<Along> along_;
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> outer_;  // (inner token, coordinate)
   std::vector<size_t> next_outer_;
   std::vector<const uint32_t*> words_;
-  std::vector<TimeRef> arrivals_;
-  std::vector<TimeRef> refs_;
-  // where memory takes time, by output: the tokens of the batch at which a burst is requested
-  std::vector<std::vector<uint32_t>> given_;
-  std::vector<size_t> next_given_;
-  std::vector<size_t> outer_ports_;
-  std::vector<uint32_t> row_tokens_;  // of the batch, at which rows become complete
-  bool timed_ = false;                // memory takes time
-  bool signals_ = false;              // its rows are waited for: output 0 of its steps
-  int64_t complete_ = 0;              // as of the last event
-  static constexpr uint32_t kBlockSteps = 0xC0;
-  // Of steps that request bursts of one token: codes, by output and cost.
-  std::map<std::pair<size_t, int64_t>, size_t> block_costs_;
+  std::vector<Split> splits_;
+  std::vector<uint32_t> step_of_;  // by token, where some are split
+  bool timed_ = false;             // memory takes time
+  bool signals_ = false;           // its rows are waited for: output 0 of its steps
+  int64_t complete_ = 0;           // as of the last event
 };
 
 }  // namespace

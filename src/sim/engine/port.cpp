@@ -145,7 +145,6 @@ bool PortCursor::next_segment() {
   words_ = s.payload.words();
   stops_end_ = s.structure->stops.data() + s.structure->stops.size();
   find_stop(s.structure->stops.data() + (next == 0 ? port_->next_stop_ : s.first_stop));
-  times_ = TimeCursor(s.arrivals);
   return true;
 }
 
@@ -159,18 +158,27 @@ const TimeRef& long_ago() {
   return times;
 }
 
-void Output::give(const StructureRef& structure, uint32_t begin, uint32_t count,
-                  uint32_t first_stop, Payload payload, const TimeRef& times) {
-  if (count == 0 || ports.empty()) return;
-  tokens.store(tokens.load(std::memory_order_relaxed) + count,
+int64_t Port::arrival(uint32_t k) const {
+  k += used_;
+  size_t s = 0;
+  for (; k >= segments_[s].count; ++s) k -= segments_[s].count;
+  return segments_[s].arrivals.at(k);
+}
+
+void ArrivalCursor::next_segment() {
+  const Segment& s = port_->segments_[segment_];
+  k_ = segment_ == 0 ? port_->used_ : 0;
+  end_ = s.count;
+  times_ = TimeCursor(s.arrivals);
+  ++segment_;
+}
+
+void Output::give(Segment segment, const TimeRef& times) {
+  if (segment.count == 0 || ports.empty()) return;
+  tokens.store(tokens.load(std::memory_order_relaxed) + segment.count,
                std::memory_order_relaxed);  // the only writer
-  folds = payload.folded != nullptr;
-  const Segment segment{structure,
-                        begin,
-                        count,
-                        first_stop,
-                        std::move(payload),
-                        timeless ? long_ago() : times.later(latency)};
+  folds = segment.payload.folded != nullptr;
+  segment.arrivals = times.later(latency);
   if (record != nullptr) keep(segment, times);
   if (carrier == nullptr) {
     for (Port* port : ports) port->push(segment);

@@ -69,6 +69,10 @@ class alignas(kCacheLine) Port {
   /// Drops the next n tokens (of one or more segments), which were taken at these times.
   void take(uint32_t n, TimeRef times);
 
+  // Of the tokens that are here (if ready() was asked):
+  TimeRef arrivals() const { return segments_.front().arrivals.from(used_); }
+  int64_t arrival(uint32_t k) const;  ///< of the k-th
+
   int64_t waiting() const {
     // In this order: never less than what really waits.
     const int64_t taken = taken_.load(std::memory_order_relaxed);
@@ -82,6 +86,7 @@ class alignas(kCacheLine) Port {
 
  private:
   friend class PortCursor;
+  friend class ArrivalCursor;
   void take_from_first(uint32_t n);
 
   void append(Segment&& segment);
@@ -115,7 +120,6 @@ class PortCursor {
   bool is_payload() const { return k_ < stop_at_; }
   const Stop& stop() const { return *stop_; }
   uint32_t word() const { return words_ == nullptr ? 0 : words_[k_]; }
-  int64_t arrival() { return times_.at(k_); }
   void advance() {
     if (k_ == stop_at_) find_stop(stop_ + 1);
     ++k_;
@@ -139,8 +143,26 @@ class PortCursor {
   const Stop* stop_ = nullptr;
   const Stop* stops_end_ = nullptr;
   const uint32_t* words_ = nullptr;
-  TimeCursor times_;
   uint32_t passed_ = 0;
+};
+
+/// Reads the arrivals of a port's tokens one by one, over all segments that are here.
+class ArrivalCursor {
+ public:
+  explicit ArrivalCursor(const Port& port) : port_(&port) {}
+  int64_t next() {
+    if (k_ == end_) next_segment();
+    return times_.at(k_++);
+  }
+
+ private:
+  void next_segment();
+
+  const Port* port_;
+  size_t segment_ = 0;  // the next one
+  uint32_t k_ = 0;
+  uint32_t end_ = 0;
+  TimeCursor times_;
 };
 
 /// A node's end of a stream.
@@ -155,17 +177,12 @@ class alignas(kCacheLine) Output {
   int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
-  bool timeless = false;  ///< times are worked out elsewhere: tokens are there from the beginning
-  bool folds = false;     ///< the latest payload is folded
+  bool folds = false;          ///< the latest payload is folded
   Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }
-  /// Gives `count` tokens of the structure from `begin` on, at these times.
-  void give(const StructureRef& structure, uint32_t begin, uint32_t count, uint32_t first_stop,
-            Payload payload, const TimeRef& times);
-  void give(const StructureRef& structure, Payload payload, const TimeRef& times) {
-    give(structure, 0, structure->count, 0, std::move(payload), times);
-  }
+  /// Gives tokens at these times.
+  void give(Segment segment, const TimeRef& times);
 
  private:
   void keep(Segment segment, const TimeRef& times);

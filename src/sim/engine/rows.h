@@ -42,11 +42,8 @@ class RowGate {
     complete_ = *at;
     return events;
   }
-  /// The earliest step that may use a fiber (value); INT64_MIN if it had been waited for already.
-  int64_t arrival(int64_t reference) {
-    if (wait_for(reference) == 0) return INT64_MIN;
-    return rows_->arrives[static_cast<size_t>(passed_) - 1];
-  }
+  /// The earliest step that may use what event number k completes, where that is known.
+  int64_t arrival_of(int64_t k) const { return rows_->arrives[static_cast<size_t>(k)]; }
   NodeId writer() const { return rows_ == nullptr ? -1 : rows_->writer; }
 
  private:

@@ -1,7 +1,6 @@
 #include "sim/engine/step_kernels.h"
 
 #include <algorithm>
-#include <array>
 
 #include "support/avx2.h"
 
@@ -50,27 +49,6 @@ namespace {
   return differences < 0;
 }
 
-/// The same as places_of, for the k from `first` on, behind `count` places.
-int64_t more_places(const TypeSet& set, const uint8_t* types, int64_t first, int64_t n,
-                    uint16_t* places, int64_t count) {
-  for (int64_t k = first; k < n; ++k) {
-    places[count] = static_cast<uint16_t>(k);
-    count += set[types[k]];
-  }
-  return count;
-}
-
-/// The same as find_place, for the k from `first` on.
-int64_t find_place_from(const TypeSet& set, const uint8_t* types, int64_t first, int64_t n,
-                        int64_t& count) {
-  for (int64_t k = first; k < n; ++k) {
-    if (set[types[k]] == 0) continue;
-    if (count == 1) return k;
-    --count;
-  }
-  return n;
-}
-
 #ifdef FUSEFLOW_AVX2
 FUSEFLOW_AVX2 void raise_avx2(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
   raise_any(to, from, plus, n);
@@ -88,82 +66,9 @@ FUSEFLOW_AVX2 bool all_before_avx2(const int64_t* a, const int64_t* b, int64_t n
   return all_before_any(a, b, n);
 }
 
-/// The places of the bits that are set in each byte, a byte each.
-constexpr std::array<uint64_t, 256> kBits = [] {
-  std::array<uint64_t, 256> bits{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    int count = 0;
-    for (uint64_t bit = 0; bit < 8; ++bit) {
-      if ((byte >> bit & 1U) != 0) bits[byte] |= bit << (8 * count++);
-    }
-  }
-  return bits;
-}();
-
-/// 32 types at a time are looked up in the set, which has 16.
-FUSEFLOW_AVX2 int64_t places_avx2(const TypeSet& set, const uint8_t* types, int64_t n,
-                                  uint16_t* places) {
-  constexpr int64_t kTogether = 32;
-  constexpr int kFewBits = 4;  // are looked for one by one
-  const __m256i in =
-      _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set.data())));
-  int64_t count = 0;
-  int64_t k = 0;
-  for (; k + kTogether <= n; k += kTogether) {
-    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(types + k));
-    const __m256i found = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(in, some), _mm256_setzero_si256());
-    auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(found));
-    if (__builtin_popcount(bits) <= kFewBits) {
-      for (; bits != 0; bits &= bits - 1) {
-        places[count++] = static_cast<uint16_t>(k + __builtin_ctz(bits));
-      }
-      continue;
-    }
-    for (int64_t first = k; bits != 0; bits >>= 8, first += 8) {
-      const __m128i of_byte = _mm_cvtsi64_si128(static_cast<int64_t>(kBits[bits & 0xFFU]));
-      const __m128i at =
-          _mm_add_epi16(_mm_cvtepu8_epi16(of_byte), _mm_set1_epi16(static_cast<int16_t>(first)));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(places + count), at);
-      count += __builtin_popcount(bits & 0xFFU);
-    }
-  }
-  return more_places(set, types, k, n, places, count);
-}
-
-/// Passes over 32 types at a time, as long as the place is not among them.
-FUSEFLOW_AVX2 int64_t find_place_avx2(const TypeSet& set, const uint8_t* types, int64_t n,
-                                      int64_t& count) {
-  constexpr int64_t kTogether = 32;
-  const __m256i in =
-      _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set.data())));
-  int64_t k = 0;
-  for (; k + kTogether <= n; k += kTogether) {
-    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(types + k));
-    const __m256i found = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(in, some), _mm256_setzero_si256());
-    const int members = __builtin_popcount(static_cast<uint32_t>(_mm256_movemask_epi8(found)));
-    if (members >= count) break;
-    count -= members;
-  }
-  return find_place_from(set, types, k, n, count);
-}
-
 #endif
 
 }  // namespace
-
-int64_t places_of(const TypeSet& set, const uint8_t* types, int64_t n, uint16_t* places) {
-#ifdef FUSEFLOW_AVX2
-  if (set.few() && have_avx2()) return places_avx2(set, types, n, places);
-#endif
-  return more_places(set, types, 0, n, places, 0);
-}
-
-int64_t find_place(const TypeSet& set, const uint8_t* types, int64_t n, int64_t& count) {
-#ifdef FUSEFLOW_AVX2
-  if (set.few() && have_avx2()) return find_place_avx2(set, types, n, count);
-#endif
-  return find_place_from(set, types, 0, n, count);
-}
 
 void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
 #ifdef FUSEFLOW_AVX2

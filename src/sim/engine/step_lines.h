@@ -1,5 +1,5 @@
 // Times of a batch of steps where they are few lines: the recurrence solved from wait to wait
-// instead of step by step. Of mixed_steps.cpp only.
+// instead of step by step. Of step_solver.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -81,13 +81,13 @@ class StepLines {
     if (step_ == 0) return end;
     return std::min(end, line(l).first + (time - line(l).start + step_ - 1) / step_);
   }
-  /// Those at some places, in order.
-  void at_each(const uint16_t* places, int64_t count, int64_t* times) const {
+  /// Those of some steps, in order; step 0 has the number `first`.
+  void at_each(const uint32_t* steps, int64_t count, int64_t first, int64_t* times) const {
     int64_t j = 0;
     for (int l = 0; l < count_; ++l) {
-      const int64_t base = line(l).start - step_ * line(l).first;
-      const int64_t end = l + 1 == count_ ? kMostMixedSteps : line(l + 1).first;
-      for (; j < count && places[j] < end; ++j) times[j] = base + step_ * places[j];
+      const int64_t base = line(l).start - step_ * (line(l).first + first);
+      const int64_t end = l + 1 == count_ ? INT64_MAX : line(l + 1).first + first;
+      for (; j < count && steps[j] < end; ++j) times[j] = base + step_ * steps[j];
     }
   }
   /// The first n.

@@ -1,36 +1,21 @@
-// What a batch of steps waits for: at which of its steps something happens at a port, and the
-// earliest times that ports set. Of mixed_steps.cpp only.
+// What steps wait for: single ones of them, and the earliest times that ports set for all. Of
+// step_solver.h only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
-#include "sim/engine/mixed_steps.h"
 #include "sim/engine/step_kernels.h"
 #include "sim/engine/time_lines.h"
 
 namespace fuseflow::engine {
 
+constexpr int64_t kMostSteps = 1024;  ///< done at once
+
 // A cache line more, so that several of them do not fall on the same lines of the cache.
-using Steps = std::array<int64_t, kMostMixedSteps + 8>;
-
-/// Steps at which something happens at a port, one after the other.
-struct Places {
-  // Nothing is set before find(): most ports need no places.
-  std::array<uint16_t, kMostMixedSteps + kernels::kPlacesSlack> at;
-  int64_t count;
-
-  void find(const kernels::TypeSet& set, const uint8_t* types, int64_t n) {
-    count = kernels::places_of(set, types, n, at.data());
-  }
-  int64_t operator[](int64_t j) const { return at[static_cast<size_t>(j)]; }
-  /// Of those before step `end`.
-  int64_t before(int64_t end) const {
-    if (count == 0 || (*this)[count - 1] < end) return count;
-    return std::lower_bound(at.begin(), at.begin() + count, end) - at.begin();
-  }
-};
+using Steps64 = std::array<int64_t, kMostSteps + 8>;
 
 /// Single steps that can't be before some time, in order; a step may be there for several ports.
 class Waits {
@@ -39,46 +24,29 @@ class Waits {
     int64_t step;
     int64_t time;
   };
-  /// Adds those of a port, in order, to those that are there.
-  class Adder {
-   public:
-    explicit Adder(Waits& waits)
-        : waits_(waits), old_(waits.begin()), old_end_(waits.end()), to_(waits.other()) {}
-    void put(int64_t step, int64_t time) {
-      while (old_ < old_end_ && old_->step <= step) *to_++ = *old_++;
-      *to_++ = {step, time};
-    }
-    void finish() {
-      to_ = std::copy(old_, old_end_, to_);
-      waits_.count_ = to_ - waits_.other();
-      waits_.now_ = 1 - waits_.now_;
-    }
-
-   private:
-    Waits& waits_;
-    const Wait* old_;
-    const Wait* old_end_;
-    Wait* to_;
-  };
-
-  bool any() const { return count_ > 0; }
-  int64_t count() const { return count_; }
-  const Wait* begin() const { return lists_[now_].data(); }
-  const Wait* end() const { return begin() + count_; }
+  void clear() { list_.clear(); }
+  void put(int64_t step, int64_t time) { list_.push_back({step, time}); }
+  /// Those from `first` on are of another port.
+  void merge(size_t first) {
+    if (first == 0 || first == list_.size()) return;
+    std::inplace_merge(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(first),
+                       list_.end(), [](const Wait& a, const Wait& b) { return a.step < b.step; });
+  }
+  bool any() const { return !list_.empty(); }
+  size_t size() const { return list_.size(); }
+  int64_t count() const { return static_cast<int64_t>(list_.size()); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
 
  private:
-  Wait* other() { return lists_[1 - now_].data(); }
-
-  static constexpr size_t kMost = MixedLanes::kMost * kMostMixedSteps;
-  std::array<std::array<Wait, kMost>, 2> lists_;  // nothing is set before it is put
-  size_t now_ = 0;
-  int64_t count_ = 0;
+  std::vector<Wait> list_;
 };
 
 /// Earliest times of all steps, as far as some port sets them.
 class Bounds {
  public:
   bool any() const { return any_; }
+  void clear() { any_ = false; }
   const int64_t* at() const { return at_.data(); }
   int64_t* room() { return at_.data(); }  ///< for something else, when they are not needed any more
 
@@ -113,7 +81,7 @@ class Bounds {
   }
 
  private:
-  Steps at_;
+  Steps64 at_;
   bool any_ = false;
 };
 

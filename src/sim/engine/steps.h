@@ -1,139 +1,204 @@
-// What a node's steps need, take and give, as data: left behind by the functional pass where FIFOs
-// are bounded or memory takes time, and solved with credits by replay.h.
+// What a node's steps take and give, port by port: made by the node along with its tokens, and
+// given times by a solver (batch_clock.h, replay.h). No times here.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <utility>
 #include <vector>
 
-#include "sim/engine/type_bytes.h"
+#include "sim/engine/pool.h"
 
 namespace fuseflow::engine {
 
-/// One kind of step of a node.
-struct StepType {
-  struct Need {
-    uint16_t port = 0;
-    uint32_t need = 1;  ///< tokens that must have arrived
-    uint32_t take = 1;  ///< tokens taken
-  };
-  struct Give {
-    uint16_t output = 0;
-    uint16_t count = 1;
-  };
-  std::vector<Need> needs;
-  std::vector<Give> gives;
-  int64_t cost = 1;
+/// Steps of a batch by number, ascending.
+using Places = std::vector<uint32_t, PoolAllocator<uint32_t>>;
 
-  /// Adds what a port needs and takes; nothing if it needs nothing.
-  void need(size_t port, int64_t count, int64_t take) {
-    if (count > 0) {
-      needs.push_back(
-          {static_cast<uint16_t>(port), static_cast<uint32_t>(count), static_cast<uint32_t>(take)});
-    }
-  }
-  void give(size_t output, int64_t count = 1) {
-    if (count > 0) {
-      gives.push_back({static_cast<uint16_t>(output), static_cast<uint16_t>(count)});
-    }
-  }
-};
-
-/// `count` steps of one type; or of kMixed, whose types are bytes of their own.
-struct StepRun {
-  static constexpr uint32_t kMixed = UINT32_MAX;
-  uint32_t type = 0;
+/// Steps one after the other.
+struct StepRange {
+  uint32_t first = 0;
   uint32_t count = 0;
 };
 
-/// The steps of a node in order. Types are made when first met, by a code that the node chooses.
-class StepLog {
- public:
-  bool wanted = false;
-  std::vector<StepType> types;
-  std::vector<StepRun> runs;  ///< not fetched yet
-  TypeBytes mixed;            ///< types of the steps of mixed runs
-  size_t gate_port = 0;       ///< the input from which gate() takes
-
-  /// The next step also needs and takes so many tokens of the port `gate_port`.
-  void gate(uint32_t tokens) { gate_ += tokens; }
-  template <typename Make>
-  void add(uint32_t code, uint32_t count, Make&& make) {
-    if (count == 0) return;
-    if (gate_ > 0) {
-      add_gated(code, make);
-      if (--count == 0) return;
-    }
-    put(type_of(code, make), count);
-  }
-  /// The type of a code, for steps put one by one.
-  template <typename Make>
-  uint32_t type_of(uint32_t code, Make&& make) {
-    Known& known = known_[code * kSpread >> (32 - kKnownBits)];
-    if (known.type != kNone && known.code == code) return known.type;
-    auto [it, fresh] = by_code_.try_emplace(code, static_cast<uint32_t>(types.size()));
-    if (fresh) make(types.emplace_back());
-    known = {code, it->second};
-    return it->second;
-  }
-  /// `count` steps of a type.
-  void put(uint32_t type, uint32_t count) {
-    const bool follows = !runs.empty() && runs.back().count < UINT32_MAX / 2;
-    if (follows && runs.back().type == type) {
-      runs.back().count += count;
-    } else if (count < TypeBytes::kShort && type < kMostMixed) {
-      if (!follows || runs.back().type != StepRun::kMixed) runs.push_back({StepRun::kMixed, 0});
-      runs.back().count += count;
-      mixed.put(static_cast<uint8_t>(type), count);
-    } else {
-      runs.push_back({type, count});
-    }
-  }
-  /// Room for `count` single steps whose types the caller writes; all are below kMostMixed.
-  uint8_t* put_mixed(uint32_t count) {
-    const bool follows =
-        !runs.empty() && runs.back().type == StepRun::kMixed && runs.back().count < UINT32_MAX / 2;
-    if (!follows) runs.push_back({StepRun::kMixed, 0});
-    runs.back().count += count;
-    return mixed.extend(count);
-  }
-  /// Fewer were written: the last `count` are no steps.
-  void take_back_mixed(uint32_t count) {
-    runs.back().count -= count;
-    mixed.drop_back(count);
-  }
-  /// What the steps take of the host's memory.
-  size_t bytes() const { return runs.size() * sizeof(StepRun) + mixed.size(); }
-
-  static constexpr uint32_t kMostMixed = 256;
-
- private:
-  static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr int kKnownBits = 6;
-  static constexpr uint32_t kSpread = 2654435769U;
-  struct Known {
-    uint32_t code = 0;
-    uint32_t type = kNone;
+/// The steps that take (or give) the tokens of a port. Several ports can share one.
+struct Lane {
+  enum class Kind : uint8_t {
+    each,    ///< every step takes a token
+    ranges,  ///< every step of some ranges does
+    listed   ///< each token has its step in `at`
   };
+  Kind kind = Kind::each;
+  bool always_listed = false;  ///< in every batch
+  /// Listed: each token is needed from the step behind the one that takes the token before it.
+  bool heads = false;
+  std::vector<StepRange> ranges;
+  Places at;
+  /// Listed: by token, the first step that needs it; more tokens than are taken may be needed.
+  /// Empty: the step that takes it.
+  Places need;
 
-  template <typename Make>
-  void add_gated(uint32_t code, Make&& make) {
-    auto [gated, made] = gated_.try_emplace({code, gate_}, static_cast<uint32_t>(types.size()));
-    if (made) {
-      make(types.emplace_back());
-      types.back().need(gate_port, gate_, gate_);
-    }
-    runs.push_back({gated->second, 1});
-    gate_ = 0;
+  void reset() {
+    kind = always_listed ? Kind::listed : Kind::each;
+    ranges.clear();
+    at.clear();
+    need.clear();
   }
+  Lane empty_like() const {
+    Lane lane;
+    lane.always_listed = always_listed;
+    lane.heads = heads;
+    lane.reset();
+    return lane;
+  }
+  /// From here on by token.
+  Lane& list() {
+    kind = Kind::listed;
+    return *this;
+  }
+  /// The batch has only n steps.
+  void cut(uint32_t n) {
+    for (Places* places : {&at, &need}) {
+      while (!places->empty() && places->back() >= n) places->pop_back();
+    }
+  }
+  /// The `ahead`-th token behind those taken so far is needed in a step.
+  void needs(uint32_t step, uint32_t ahead = 0) {
+    if (need.size() <= at.size() + ahead) need.push_back(step);
+  }
+  void add_range(uint32_t first, uint32_t count) {
+    if (count == 0) return;
+    if (!ranges.empty() && ranges.back().first + ranges.back().count == first) {
+      ranges.back().count += count;
+    } else {
+      ranges.push_back({first, count});
+    }
+  }
+  /// Tokens taken, or given, in a batch of `steps` steps.
+  uint32_t tokens(uint32_t steps) const {
+    if (kind == Kind::each) return steps;
+    if (kind == Kind::listed) return static_cast<uint32_t>(at.size());
+    uint32_t sum = 0;
+    for (const StepRange& range : ranges) sum += range.count;
+    return sum;
+  }
+  /// Listed: the tokens needed.
+  uint32_t needed(uint32_t steps) const {
+    if (heads) {
+      const bool next = at.empty() ? steps > 0 : at.back() + 1 < steps;
+      return static_cast<uint32_t>(at.size()) + (next ? 1 : 0);
+    }
+    return static_cast<uint32_t>(need.empty() ? at.size() : need.size());
+  }
+  /// Listed: the first step that needs token j.
+  uint32_t need_at(uint32_t j) const {
+    if (heads) return j == 0 ? 0 : at[j - 1] + 1;
+    return need.empty() ? at[j] : need[j];
+  }
+  /// Listed: of the `most` tokens from `first` on, those that steps before `step` need.
+  uint32_t needed_before(uint32_t first, uint32_t most, uint32_t step) const {
+    if (!heads) {
+      const Places& places = need.empty() ? at : need;
+      const auto from = places.begin() + first;
+      return static_cast<uint32_t>(std::lower_bound(from, from + most, step) - from);
+    }
+    if (most == 0 || step == 0) return 0;
+    // Token j is needed behind the step of token j - 1.
+    const uint32_t known = first == 0 ? 1 : 0;  // needed from step 0 on
+    const auto from = at.begin() + (first == 0 ? 0 : first - 1);
+    const auto end = from + (most - known);
+    return known + static_cast<uint32_t>(std::lower_bound(from, end, step - 1) - from);
+  }
+  size_t bytes() const {
+    return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);
+  }
+};
 
-  uint32_t gate_ = 0;
-  std::array<Known, 1U << kKnownBits> known_{};  // of by_code_: those asked for last
-  std::map<uint32_t, uint32_t> by_code_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> gated_;
+/// Steps that cost the same, but for the last one.
+struct Stage {
+  uint32_t count = 0;
+  int64_t cost = 1;
+  int64_t last_cost = 1;
+};
+
+/// The steps of a batch.
+struct Steps {
+  uint32_t count = 0;
+  int64_t cost = 1;           ///< of each, if there are no stages
+  std::vector<Stage> stages;  ///< or these, one behind the other
+  std::vector<Lane> in;
+  std::vector<Lane> out;
+
+  void clear() {
+    count = 0;
+    stages.clear();
+    for (Lane& lane : in) lane.reset();
+    for (Lane& lane : out) lane.reset();
+  }
+  /// n steps, the last of which may cost something else.
+  void add(uint32_t n, int64_t each, int64_t last) {
+    if (n == 0) return;
+    if (stages.empty() && last == each && (count == 0 || each == cost)) {
+      cost = each;
+    } else if (!stages.empty() && stages.back().cost == each && stages.back().last_cost == each) {
+      stages.back().count += n;
+      stages.back().last_cost = last;
+    } else {
+      if (stages.empty() && count > 0) stages.push_back({count, cost, cost});
+      stages.push_back({n, each, last});
+    }
+    count += n;
+  }
+  void add(uint32_t n, int64_t each) { add(n, each, each); }
+  size_t bytes() const {
+    size_t sum = stages.size() * sizeof(Stage);
+    for (const auto* lanes : {&in, &out}) {
+      for (const Lane& lane : *lanes) sum += lane.bytes();
+    }
+    return sum;
+  }
+  template <typename Each>
+  void for_stages(Each&& each) const {
+    if (stages.empty()) return each(Stage{count, cost, cost});
+    for (const Stage& stage : stages) each(stage);
+  }
+};
+
+/// The steps of a node, or of one side of a node that reads memory.
+struct StepSource {
+  static constexpr int kNone = -1;
+  std::vector<int> in_lane;   ///< by input: its lane, or kNone
+  std::vector<int> out_lane;  ///< the same of outputs
+  Steps now;                  ///< of the batch at hand
+  std::deque<Steps> log;      ///< batches that no solver has fetched yet
+
+  Lane& add_in_lane() { return now.in.emplace_back(); }
+  /// Every input in lane 0, every output in lane 0.
+  void one_lane(size_t inputs, size_t outputs) {
+    in_lane.assign(inputs, 0);
+    out_lane.assign(outputs, 0);
+    now.in.resize(1);
+    now.out.resize(1);
+  }
+  /// Every input, every output in a lane of its own.
+  void own_lanes(size_t inputs, size_t outputs) {
+    in_lane.resize(inputs);
+    out_lane.resize(outputs);
+    for (size_t i = 0; i < inputs; ++i) in_lane[i] = static_cast<int>(i);
+    for (size_t o = 0; o < outputs; ++o) out_lane[o] = static_cast<int>(o);
+    now.in.resize(inputs);
+    now.out.resize(outputs);
+  }
+  /// The batch is complete.
+  void keep() {
+    if (now.count == 0) return;
+    Steps next;
+    for (const Lane& lane : now.in) next.in.push_back(lane.empty_like());
+    for (const Lane& lane : now.out) next.out.push_back(lane.empty_like());
+    log.push_back(std::move(now));
+    now = std::move(next);
+  }
 };
 
 }  // namespace fuseflow::engine

@@ -70,16 +70,16 @@ void follow_line(Pace& pace, const Line& line, uint32_t n, TimesBuilder& out) {
     }
   } else if (line.step < pace.interval) {
     out.append(n, line.start, pace.interval);
-    pace.last = line.start + pace.interval * static_cast<int64_t>(n - 1);
+    pace.stepped_at(line.start + pace.interval * static_cast<int64_t>(n - 1));
     return;
   }
   if (behind > 0) {
     out.append(behind, earliest, pace.interval);
-    pace.last = earliest + pace.interval * static_cast<int64_t>(behind - 1);
+    pace.stepped_at(earliest + pace.interval * static_cast<int64_t>(behind - 1));
   }
   if (behind < n) {
     out.append(n - behind, line.at(behind), line.step);
-    pace.last = line.at(n - 1);
+    pace.stepped_at(line.at(n - 1));
   }
 }
 
@@ -92,7 +92,7 @@ void follow_values(Pace& pace, int64_t* values, uint32_t n) {
     values[k] = t;
     t += interval;
   }
-  pace.last = t - interval;
+  pace.stepped_at(t - interval);
 }
 
 void max_into(int64_t* out, TimeCursor& cursor, uint32_t k, uint32_t n, bool first) {
@@ -250,16 +250,16 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
   }
   if (active.count == 1 && active.refs[0].times->gap >= pace.interval &&
       active.refs[0].at(0) >= earliest) {
-    pace.last = active.refs[0].at(n - 1);
+    pace.stepped_at(active.refs[0].at(n - 1));
     pace.run_step = kExplicit;
     return active.refs[0];
   }
   TimesBuilder out(pace.interval);
   if (active.count == 0) {
-    const bool continued = pace.run_step == pace.interval && earliest == pace.last + pace.interval;
+    const bool continued = pace.run_step == pace.interval && earliest == pace.free;
     if (!continued) pace.run_step = kExplicit;
     out.append(n, earliest, pace.interval);
-    pace.last = earliest + pace.interval * static_cast<int64_t>(n - 1);
+    pace.stepped_at(earliest + pace.interval * static_cast<int64_t>(n - 1));
     return finish(out, pace);
   }
   pace.run_step = kExplicit;

@@ -134,13 +134,18 @@ class TimesBuilder {
 /// The last step of a node and how far apart its steps are.
 struct Pace {
   int64_t last = INT64_MIN / 2;  ///< time of the last step; none yet: far in the past
+  int64_t free = INT64_MIN / 2;  ///< when the last step has ended
   int64_t interval = 1;
   int64_t floor = 0;          ///< no step is earlier (start of the phase)
   uint64_t timing_steps = 0;  ///< runs and explicit times computed; continued runs are not counted
   int64_t run_step =
       kExplicit;  ///< step of the run that `last` ends, to recognise its continuation
 
-  int64_t next() const { return last + interval > floor ? last + interval : floor; }
+  int64_t next() const { return free > floor ? free : floor; }
+  void stepped_at(int64_t time) {
+    last = time;
+    free = time + interval;
+  }
 };
 
 /// Times of n steps, each of which needs token k of every input: t[k] = max(t[k-1] + interval,

@@ -1,0 +1,79 @@
+// The steps of a node that are known and not done yet, batch by batch, and where each lane is in
+// them. No times.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/engine/steps.h"
+
+namespace fuseflow::engine {
+
+/// A lane of the batch at hand, and how many of its tokens are behind.
+struct LaneView {
+  const Lane* lane = nullptr;
+  uint32_t next = 0;  ///< token of the batch
+  size_t range = 0;   ///< the first that has not ended
+
+  /// Whether steps from `first` on take a token each, and up to which step that holds.
+  bool takes_each(uint32_t first, uint32_t& end) const {
+    if (lane->kind == Lane::Kind::each) return true;
+    if (range == lane->ranges.size()) return false;
+    const StepRange& r = lane->ranges[range];
+    const bool inside = first >= r.first;
+    end = std::min(end, inside ? r.first + r.count : r.first);
+    return inside;
+  }
+  /// Listed: tokens taken before the step, of those not taken yet.
+  uint32_t before(uint32_t step) const;
+  /// Tokens taken in the steps from `first`, the next one, to before `step`.
+  uint32_t taken_before(uint32_t first, uint32_t step) const;
+  /// The last token, counted from the next one, that step `step` waits for; below 0: none.
+  int64_t needed_by(uint32_t first, uint32_t step) const;
+  /// Behind the steps before `step`.
+  void move_to(uint32_t step);
+};
+
+class StepQueue {
+ public:
+  void fetch(std::deque<Steps>& log);
+  bool empty() const { return batches_.empty(); }
+  size_t bytes() const;
+  const Steps& batch() const { return batches_.front(); }
+  uint32_t step() const { return step_; }  ///< the next one of the batch
+  LaneView& in(size_t lane) { return in_[lane]; }
+  LaneView& out(size_t lane) { return out_[lane]; }
+  size_t in_lanes() const { return in_.size(); }
+  size_t out_lanes() const { return out_.size(); }
+  /// n steps of the batch are done.
+  void drop(uint32_t n);
+  /// Writes the costs of the next n steps, or returns the cost if it is the same for all.
+  int64_t costs(uint32_t n, int64_t* each);
+
+  // Of the steps to come, from 0 on:
+  bool knows(int64_t n) const;
+  /// How many steps, `most` or a little more at most, are before the one that gives the `count`-th
+  /// next token of an output lane; all that are known if there is none.
+  int64_t before_give(size_t lane, int64_t count, int64_t most) const;
+  /// The token, counted from the next one to be taken, that step n needs; below 0: none.
+  int64_t needed_by(size_t lane, int64_t n) const;
+  /// Tokens of an output lane that the next step gives.
+  int64_t given_next(size_t lane) const;
+  /// What the next n steps cost.
+  int64_t cost_of(int64_t n) const;
+
+ private:
+  void open();
+
+  std::deque<Steps> batches_;
+  uint32_t step_ = 0;
+  std::vector<LaneView> in_;
+  std::vector<LaneView> out_;
+  size_t stage_ = 0;        // of the batch: that of the next step
+  uint32_t stage_end_ = 0;  // the step behind it
+};
+
+}  // namespace fuseflow::engine
