@@ -16,8 +16,10 @@ int run(int argc, char** argv) {
   app.add_flag("--statements", options.statements, "Draw statements also where there are graphs");
   app.add_flag("--labels", options.labels, "Name every stream");
   app.add_flag("--expand", options.expand, "Draw every parallel copy (else one stands for all)");
-  app.add_flag("!--no-legend", options.legend, "Leave the legend out");
+  bool bare = false;
+  app.add_flag("--no-legend", bare, "Leave the legend out");
   return run_tool(argc, argv, app, [&] {
+    options.legend = !bare;
     write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;
   });

@@ -105,6 +105,7 @@ ModulePath weight_path(const Program& program, const Statement& statement) {
 std::vector<std::string> layer_names(const std::vector<ModulePath>& paths) {
   const size_t shared = shared_prefix(paths);
   std::vector<std::string> layers;
+  layers.reserve(paths.size());
   for (const ModulePath& path : paths) layers.push_back(layer_of(path, shared));
   return layers;
 }
