@@ -32,7 +32,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   settled_.assign(sides_.size(), 0);
   lacks_.assign(sides_.size(), kNobody);
   gives_from_.assign(sides_.size(), 0);
-  asks_from_.assign(sides_.size(), {});
+  asks_from_.assign(sides_.size(), 0);
   find_neighbours();
   find_free();
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());

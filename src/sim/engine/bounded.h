@@ -11,7 +11,6 @@
 #include "sim/engine/node.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/schedule.h"
-#include "sim/engine/vain_looks.h"
 
 namespace fuseflow::engine {
 
@@ -133,12 +132,8 @@ class Bounded {
   std::vector<int64_t> settled_;
   bool any_put_off_ = false;
   std::vector<size_t> patient_;  // sides that can be put off, the last first
-  /// When a writer requests its next burst at the earliest, as far as it was looked up.
-  struct NextAsk {
-    int64_t from = 0;
-    VainLooks looks;
-  };
-  std::vector<NextAsk> asks_from_;   // by side
+  // By side: when a writer requests its next burst at the earliest, as far as it was looked up.
+  std::vector<int64_t> asks_from_;
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
@@ -147,7 +142,6 @@ class Bounded {
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
   int64_t horizon_ = INT64_MAX;
-  VainLooks request_looks_;  // for the next request of all, window by window
   int64_t last_answer_ = -1;
 };
 

@@ -40,14 +40,12 @@ int64_t Bounded::step_from(size_t s, int64_t n, int depth) const {
 
 /// Whether a writer may request a burst before the horizon.
 bool Bounded::asks_soon(size_t s) {
-  NextAsk& ask = asks_from_[s];
-  if (ask.from >= horizon_) return false;
-  if (!ask.looks.due()) return true;
+  int64_t& from = asks_from_[s];
+  if (from >= horizon_) return false;
   const NodeReplay& replay = *sides_[s].replay;
-  ask.from = replay.idle() ? replay.free_at()
-                           : step_from(s, replay.steps_before_request(kMostLooked), kDeepest);
-  ask.looks.looked(ask.from < horizon_ + memory_->least_latency());
-  return ask.from < horizon_;
+  from = replay.idle() ? replay.free_at()
+                       : step_from(s, replay.steps_before_request(kMostLooked), kDeepest);
+  return from < horizon_;
 }
 
 /// Requests have to be known window by window; what is not needed for that can be done many windows

@@ -55,12 +55,10 @@ int64_t Bounded::steps_from(size_t s) const {
   return std::max(lacking_from(fifo, credit, first + replay.blocker_count() - 1), replay.free_at());
 }
 
-/// The horizon as far as no burst is requested before. It is not always looked for: where memory is
-/// asked all the time that is in vain.
+/// The horizon as far as no burst is requested before.
 void Bounded::reach_next_request() {
-  if (!may_put_off_ || !request_looks_.due()) return;
+  if (!may_put_off_) return;
   const int64_t next = next_request();
-  request_looks_.looked(next <= horizon_);
   if (next != kNever) horizon_ = next;
 }
 
@@ -72,7 +70,7 @@ int64_t Bounded::next_request() {
     if (!sides_[s].replay) continue;
     const int64_t from = steps_from(s);
     gives_from_[s] = from == kNever ? kNever : sides_[s].replay->gives_from(from);
-    if (sides_[s].asks) next = std::min(next, std::max(gives_from_[s], asks_from_[s].from));
+    if (sides_[s].asks) next = std::min(next, std::max(gives_from_[s], asks_from_[s]));
   }
   return std::max(next, horizon_);
 }

@@ -26,6 +26,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
 
 bool EngineNode::work() {
   given_.clear();
+  split_ = false;
   for (StepSource& side : sides) side.now.clear();
   if (!compute()) return false;
   if (clock != nullptr) {
@@ -152,7 +153,7 @@ void EngineNode::make_sides(size_t count) {
       std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
 }
 
-void EngineNode::log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+void EngineNode::log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
   if (count == 0) return;
   if (too_many_bursts(taken, given)) {
     log_parts(side, taken, given);
@@ -180,6 +181,7 @@ uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes)
 }
 
 void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
+  split_ = true;
   Steps& target = sides[side].now;
   for (Lane* lane : {&target.in.front(), &target.out.front()}) {
     if (lane->kind != Lane::Kind::each) continue;

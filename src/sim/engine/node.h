@@ -191,7 +191,15 @@ class EngineNode {
   /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
   /// (the first side: a token of every input), and give one token and `given` bursts (the last
   /// side: to all outputs).
-  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given);
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+    Steps& target = sides[side].now;
+    if (split_ || target.count == 0 || taken > 1 || given > 1) {
+      return log_any(side, count, taken, given);
+    }
+    if (taken > 0) target.in[1].at.push_back(target.count);
+    if (given > 0) target.out[1].at.push_back(target.count);
+    target.count += count;
+  }
   /// Whether a step needs or requests more bursts than a port may have outstanding.
   bool too_many_bursts(uint32_t taken, uint32_t given) const {
     return taken > most_bursts_ || given > most_bursts_;
@@ -233,10 +241,12 @@ class EngineNode {
  private:
   static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
 
+  void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
   void keep_steps();
 
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
+  bool split_ = false;                 // in the batch at hand: some step is done in parts
   std::vector<Given> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };

@@ -4,7 +4,7 @@ namespace fuseflow::engine {
 
 namespace {
 constexpr int64_t kFewSteps = 8;      // are tried, however near the horizon is
-constexpr int64_t kSomeSteps = 32;    // are tried, however few could be done last time
+constexpr int64_t kSomeSteps = 128;   // are tried, however few could be done last time
 constexpr int64_t kMostLooked = 256;  // steps, for the next that gives
 }  // namespace
 
@@ -31,7 +31,7 @@ void NodeReplay::connect(const StepSource& source) {
 
 /// No more are worth a look.
 int64_t NodeReplay::most_steps(int64_t horizon) const {
-  const int64_t n = std::min(kMostSteps, 2 * done_last_ + kSomeSteps);
+  const int64_t n = std::min(kMostSteps, 4 * done_last_ + kSomeSteps);
   return horizon - free_at() < n ? std::max(kFewSteps, horizon - free_at() + 1) : n;
 }
 

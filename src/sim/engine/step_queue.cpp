@@ -4,11 +4,6 @@
 
 namespace fuseflow::engine {
 
-uint32_t LaneView::before(uint32_t step) const {
-  const auto from = lane->at.begin() + next;
-  return static_cast<uint32_t>(std::lower_bound(from, lane->at.end(), step) - from);
-}
-
 uint32_t LaneView::taken_before(uint32_t first, uint32_t step) const {
   if (lane->kind == Lane::Kind::each) return step - first;
   if (lane->kind == Lane::Kind::listed) return before(step);
@@ -22,8 +17,7 @@ uint32_t LaneView::taken_before(uint32_t first, uint32_t step) const {
 
 int64_t LaneView::needed_by(uint32_t first, uint32_t step) const {
   if (lane->kind == Lane::Kind::listed) {
-    const uint32_t most = lane->needed(step + 1) - next;
-    return static_cast<int64_t>(lane->needed_before(next, most, step + 1)) - 1;
+    return static_cast<int64_t>(lane->needed_before(next, step + 1)) - 1;
   }
   const int64_t before_it = taken_before(first, step);
   return taken_before(first, step + 1) > before_it ? before_it : -1;
@@ -35,7 +29,7 @@ void LaneView::move_to(uint32_t step) {
       next = step;
       return;
     case Lane::Kind::listed:
-      next += before(step);
+      next += count;
       return;
     case Lane::Kind::ranges:
       for (; range < lane->ranges.size(); ++range) {
@@ -58,10 +52,30 @@ void StepQueue::open() {
   stage_ = 0;
   const Steps& steps = batches_.front();
   stage_end_ = steps.stages.empty() ? steps.count : steps.stages.front().count;
-  in_.resize(steps.in.size());
-  out_.resize(steps.out.size());
-  for (size_t l = 0; l < in_.size(); ++l) in_[l] = {&steps.in[l]};
-  for (size_t l = 0; l < out_.size(); ++l) out_[l] = {&steps.out[l]};
+  in_.clear();
+  out_.clear();
+  for (const Lane& lane : steps.in) in_.emplace_back(lane);
+  for (const Lane& lane : steps.out) out_.emplace_back(lane);
+  ranges_ = false;
+  for (const auto* views : {&in_, &out_}) {
+    for (const LaneView& view : *views) ranges_ = ranges_ || (!view.each && !view.listed);
+  }
+}
+
+uint32_t StepQueue::even_up_to(uint32_t end) {
+  if (!ranges_) return end;
+  for (auto* views : {&in_, &out_}) {
+    for (LaneView& view : *views) view.look(step_, end);
+  }
+  return end;
+}
+
+void StepQueue::count_tokens(uint32_t n) {
+  for (auto* views : {&in_, &out_}) {
+    for (LaneView& view : *views) {
+      if (view.listed) view.count = view.before(step_ + n);
+    }
+  }
 }
 
 size_t StepQueue::bytes() const {
@@ -120,7 +134,7 @@ int64_t StepQueue::before_give(size_t lane, int64_t count, int64_t most) const {
   uint32_t step = step_;
   for (const Steps& steps : batches_) {
     const Lane& l = steps.out[lane];
-    LaneView view = &steps == &batches_.front() ? out_[lane] : LaneView{&l};
+    const LaneView view = &steps == &batches_.front() ? out_[lane] : LaneView(l);
     if (l.kind == Lane::Kind::each) {
       if (count <= steps.count - step) return steps_before + count - 1;
       count -= steps.count - step;
@@ -149,7 +163,7 @@ int64_t StepQueue::needed_by(size_t lane, int64_t n) const {
   uint32_t first = step_;
   for (const Steps& steps : batches_) {
     const Lane& l = steps.in[lane];
-    const LaneView view = &steps == &batches_.front() ? in_[lane] : LaneView{&l};
+    const LaneView view = &steps == &batches_.front() ? in_[lane] : LaneView(l);
     if (n >= steps.count - first) {
       n -= steps.count - first;
       behind += view.taken_before(first, steps.count);

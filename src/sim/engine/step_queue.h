@@ -17,18 +17,23 @@ struct LaneView {
   const Lane* lane = nullptr;
   uint32_t next = 0;  ///< token of the batch
   size_t range = 0;   ///< the first that has not ended
+  bool each = false;  ///< each of the next steps takes one
+  bool listed = false;
+  uint32_t count = 0;  ///< listed: tokens of the steps at hand (count_before)
 
-  /// Whether steps from `first` on take a token each, and up to which step that holds.
-  bool takes_each(uint32_t first, uint32_t& end) const {
-    if (lane->kind == Lane::Kind::each) return true;
-    if (range == lane->ranges.size()) return false;
+  explicit LaneView(const Lane& of)
+      : lane(&of), each(of.kind == Lane::Kind::each), listed(of.kind == Lane::Kind::listed) {}
+  /// Ranges: finds whether steps from `first` on take one each, and up to which step that holds.
+  void look(uint32_t first, uint32_t& end) {
+    if (lane->kind != Lane::Kind::ranges) return;
+    each = false;
+    if (range == lane->ranges.size()) return;
     const StepRange& r = lane->ranges[range];
-    const bool inside = first >= r.first;
-    end = std::min(end, inside ? r.first + r.count : r.first);
-    return inside;
+    each = first >= r.first;
+    end = std::min(end, each ? r.first + r.count : r.first);
   }
   /// Listed: tokens taken before the step, of those not taken yet.
-  uint32_t before(uint32_t step) const;
+  uint32_t before(uint32_t step) const { return lane->before(lane->at, next, step); }
   /// Tokens taken in the steps from `first`, the next one, to before `step`.
   uint32_t taken_before(uint32_t first, uint32_t step) const;
   /// The last token, counted from the next one, that step `step` waits for; below 0: none.
@@ -46,9 +51,11 @@ class StepQueue {
   uint32_t step() const { return step_; }  ///< the next one of the batch
   LaneView& in(size_t lane) { return in_[lane]; }
   LaneView& out(size_t lane) { return out_[lane]; }
-  size_t in_lanes() const { return in_.size(); }
-  size_t out_lanes() const { return out_.size(); }
-  /// n steps of the batch are done.
+  /// Up to which step all lanes go on as they do now, `end` at most.
+  uint32_t even_up_to(uint32_t end);
+  /// Counts the tokens of the next n steps, lane by lane.
+  void count_tokens(uint32_t n);
+  /// n steps of the batch, whose tokens were counted, are done.
   void drop(uint32_t n);
   /// Writes the costs of the next n steps, or returns the cost if it is the same for all.
   int64_t costs(uint32_t n, int64_t* each);
@@ -70,6 +77,7 @@ class StepQueue {
 
   std::deque<Steps> batches_;
   uint32_t step_ = 0;
+  bool ranges_ = false;  // of the batch: some lane takes in ranges
   std::vector<LaneView> in_;
   std::vector<LaneView> out_;
   size_t stage_ = 0;        // of the batch: that of the next step

@@ -18,14 +18,13 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   p_ = &progress;
   first_ = queue.step();
   n_ = std::min({n, kMostSteps, queue.batch().count - first_});
+  n_ = place(queue.even_up_to(step_at(n_)));
   end_ = StepEnd::none;
   waits_.clear();
   arrivals_.clear();
   credits_.clear();
   lines_.clear();
   credits_count_ = 0;
-  limit_to_ranges();
-  find_cursors();
   each_.resize(ports.in.size());
   for (size_t i = 0; i < ports.in.size() && n_ > 0; ++i) wait_for(i);
   late_.resize(ports.credits.size());
@@ -35,24 +34,12 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   if (!solve_lines()) solve_numbers();
   end_before(horizon);
   if (n_ == 0) return 0;
+  queue.count_tokens(static_cast<uint32_t>(n_));
   for (size_t i = 0; i < ports.in.size(); ++i) take(i);
   for (size_t o = 0; o < ports.out.size(); ++o) give(o);
   count(activity, stalls);
   queue.drop(static_cast<uint32_t>(n_));
   return n_;
-}
-
-/// So that what is near the next tokens is found at once.
-void StepSolver::find_cursors() {
-  for (const StepPorts::In& in : ports_->in) {
-    Fifo& fifo = *in.fifo;
-    if (fifo.held() > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
-  }
-  for (const StepPorts::Credit& credit : ports_->credits) {
-    Fifo& fifo = *credit.fifo;
-    const int64_t index = fifo.source->given - fifo.depth;
-    if (index >= 0 && index < fifo.taken()) fifo.takes.find(index, fifo.next_credit);
-  }
 }
 
 /// Only the steps before step k can be done; below 0: none.
@@ -62,59 +49,62 @@ void StepSolver::cut(int64_t k, StepEnd why) {
   end_ = why;
 }
 
-/// Steps that all take from the same of the lanes that take in ranges.
-void StepSolver::limit_to_ranges() {
-  const auto first = static_cast<uint32_t>(first_);
-  uint32_t end = static_cast<uint32_t>(first_ + n_);
-  const auto look = [&](std::vector<uint8_t>& each, size_t count, auto&& lane_of) {
-    each.resize(count);
-    for (size_t l = 0; l < count; ++l) {
-      const LaneView& view = lane_of(l);
-      each[l] = view.lane->kind != Lane::Kind::listed && view.takes_each(first, end) ? 1 : 0;
-    }
-  };
-  look(in_takes_, queue_->in_lanes(),
-       [this](size_t l) -> const LaneView& { return queue_->in(l); });
-  look(out_gives_, queue_->out_lanes(),
-       [this](size_t l) -> const LaneView& { return queue_->out(l); });
-  n_ = place(end);
-}
-
 // --- what has to be there ---
 
 void StepSolver::wait_for(size_t i) {
   const StepPorts::In& in = ports_->in[i];
   const LaneView& view = queue_->in(in.lane);
-  const Fifo& fifo = *in.fifo;
+  Fifo& fifo = *in.fifo;
+  if (fifo.held() > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
   each_[i] = 0;
-  if (in_takes_[in.lane] != 0) return wait_for_each(i);
-  if (view.lane->kind != Lane::Kind::listed) return;
+  if (view.each) return wait_for_each(i);
+  if (!view.listed) return;
   const Lane& lane = *view.lane;
-  const uint32_t behind = step_at(n_);
-  const auto known = static_cast<int64_t>(lane.needed(queue_->batch().count)) - view.next;
-  // The tokens that the steps need, as far as they are there.
-  const int64_t held = std::min(known, fifo.held());
-  if (known > held && lane.need_at(view.next + static_cast<uint32_t>(held)) < behind) {
+  int64_t count = lane.needed_before(view.next, step_at(n_));
+  if (const int64_t held = fifo.held(); count > held) {
     cut(place(lane.need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
     if (n_ == 0) return;
+    count = lane.needed_before(view.next, step_at(n_));
   }
-  int64_t count = lane.needed_before(view.next, static_cast<uint32_t>(held), step_at(n_));
   if (count == 0 || fifo.arrival(count - 1) <= p_->free_at) return;
-  TimeLines::Cursor cursor = fifo.next_give;
+  count* kDense > n_ ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
+}
+
+/// Many of the steps wait for tokens.
+void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
+  const Lane& lane = *view.lane;
+  arrivals_.start(n_);
+  int64_t* const bounds = arrivals_.room();
+  // The heads of a join: behind the steps of the tokens before them.
+  const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
+  const uint32_t* const at = places.data();
+  const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
+  const int64_t plus = lane.heads ? 1 - first_ : -first_;
   const int64_t delay = fifo.delay();
-  const bool dense = count * kDense > n_;
-  if (dense) arrivals_.start(n_);
+  TimeLines::Cursor cursor = fifo.next_give;
+  for (int64_t j = 0; j < count;) {
+    const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
+    int64_t k = 0;
+    if (j == 0) {  // it has no token before it, maybe
+      arrivals_.add(std::max<int64_t>(place(lane.need_at(view.next)), 0), s.at(k++) + delay);
+    }
+    for (; k < s.count; ++k) {
+      int64_t& bound = bounds[std::max<int64_t>(at[next + j + k] + plus, 0)];
+      bound = std::max(bound, s.at(k) + delay);
+    }
+    j += s.count;
+  }
+}
+
+void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
   const size_t others = waits_.size();
+  const int64_t delay = fifo.delay();
+  TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
     const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
     for (int64_t k = 0; k < s.count; ++k) {
-      const int64_t at = place(lane.need_at(view.next + static_cast<uint32_t>(j + k)));
-      const int64_t step = std::max<int64_t>(at, 0);
-      if (dense) {
-        arrivals_.add(step, s.at(k) + delay);
-      } else {
-        waits_.put(step, s.at(k) + delay);
-      }
+      const int64_t at = place(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
+      waits_.put(std::max<int64_t>(at, 0), s.at(k) + delay);
     }
     j += s.count;
   }
@@ -130,12 +120,13 @@ void StepSolver::wait_for_each(size_t i) {
 void StepSolver::wait_for_credits(size_t c) {
   const StepPorts::Credit& credit = ports_->credits[c];
   const LaneView& view = queue_->out(credit.lane);
-  const Fifo& fifo = *credit.fifo;
+  Fifo& fifo = *credit.fifo;
   late_[c] = {};
-  const bool all = out_gives_[credit.lane] != 0;
-  if (!all && view.lane->kind != Lane::Kind::listed) return;
+  const bool all = view.each;
+  if (!all && !view.listed) return;
   const int64_t index = fifo.source->given - fifo.depth;
   const int64_t room = fifo.taken() - index;
+  if (index >= 0 && room > 0) fifo.takes.find(index, fifo.next_credit);
   int64_t count = all ? n_ : view.before(step_at(n_));
   if (count > room) {
     cut(all ? room
@@ -154,8 +145,8 @@ template <typename Wait>
 bool StepSolver::for_credits(size_t c, Wait&& wait) const {
   const StepPorts::Credit& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
-  const bool all = out_gives_[credit.lane] != 0;
   const LaneView& view = queue_->out(credit.lane);
+  const bool all = view.each;
   const int64_t index = fifo.source->given - fifo.depth;
   TimeLines::Cursor cursor = fifo.next_credit;
   for (int64_t j = late_[c].first; j < late_[c].count;) {
@@ -171,7 +162,7 @@ bool StepSolver::for_credits(size_t c, Wait&& wait) const {
 
 void StepSolver::add_credits(size_t c) {
   const StepPorts::Credit& credit = ports_->credits[c];
-  if (out_gives_[credit.lane] != 0) {
+  if (queue_->out(credit.lane).each) {
     const Fifo& fifo = *credit.fifo;
     return credits_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
                              late_[c].first, n_);
@@ -181,6 +172,29 @@ void StepSolver::add_credits(size_t c) {
     credits_.add(k, time);
     return true;
   });
+}
+
+/// Whether no credit comes behind the earliest time of its step.
+bool StepSolver::credits_in_time(size_t c) const {
+  const StepPorts::Credit& credit = ports_->credits[c];
+  const Fifo& fifo = *credit.fifo;
+  const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
+  if (!queue_->out(credit.lane).each) return for_credits(c, in_time);
+  const int64_t index = fifo.source->given - fifo.depth;
+  const int64_t count = std::min(late_[c].count, n_);
+  TimeLines::Cursor cursor = fifo.next_credit;
+  for (int64_t j = late_[c].first; j < count;) {
+    const auto s = fifo.takes.stretch(index + j, count - j, cursor);
+    if (s.values == nullptr) {  // two lines: their ends tell
+      if (!in_time(j, s.start + 1) || !in_time(j + s.count - 1, s.last() + 1)) return false;
+    } else {
+      for (int64_t i = 0; i < s.count; ++i) {
+        if (!in_time(j + i, s.values[i] + 1)) return false;
+      }
+    }
+    j += s.count;
+  }
+  return true;
 }
 
 // --- when ---
@@ -200,8 +214,7 @@ bool StepSolver::solve_lines() {
   }
   if (n < std::min(n_, TimeLines::kLeastLine)) return false;
   for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
-    const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
-    if (late_[c].any() && !for_credits(c, in_time)) return false;
+    if (late_[c].any() && !credits_in_time(c)) return false;
   }
   if (!lines_.solve(waits_, n)) return false;
   cut(n, StepEnd::none);
@@ -281,23 +294,21 @@ void StepSolver::end_before(int64_t horizon) {
 void StepSolver::take(size_t i) {
   const StepPorts::In& in = ports_->in[i];
   const LaneView& view = queue_->in(in.lane);
-  if (in_takes_[in.lane] != 0) {
+  if (view.each) {
     in.fifo->reserve(n_);
     append_all(in.fifo->takes);
-  } else if (view.lane->kind == Lane::Kind::listed) {
-    const int64_t count = view.before(step_at(n_));
-    if (count == 0) return;
-    in.fifo->reserve(count);
-    append_at(view, count, in.fifo->takes);
+  } else if (view.listed && view.count > 0) {
+    in.fifo->reserve(view.count);
+    append_at(view, view.count, in.fifo->takes);
   }
 }
 
 void StepSolver::give(size_t o) {
   const StepPorts::Out& out = ports_->out[o];
   const LaneView& view = queue_->out(out.lane);
-  const bool all = out_gives_[out.lane] != 0;
-  if (!all && view.lane->kind != Lane::Kind::listed) return;
-  const int64_t count = all ? n_ : view.before(step_at(n_));
+  const bool all = view.each;
+  if (!all && !view.listed) return;
+  const int64_t count = all ? n_ : view.count;
   if (count == 0) return;
   Gives& gives = *out.gives;
   if (gives.memory != nullptr) {

@@ -69,15 +69,16 @@ class StepSolver {
   };
 
   void cut(int64_t k, StepEnd why);
-  void limit_to_ranges();
-  void find_cursors();
   int64_t place(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
   uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
   void wait_for(size_t i);
+  void bound_steps(const Fifo& fifo, const LaneView& view, int64_t count);
+  void wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count);
   void wait_for_each(size_t i);
   void wait_for_credits(size_t c);
   template <typename Wait>
   bool for_credits(size_t c, Wait&& wait) const;
+  bool credits_in_time(size_t c) const;
   void add_credits(size_t c);
   bool solve_lines();
   void solve_numbers();
@@ -104,11 +105,9 @@ class StepSolver {
   StepEnd end_ = StepEnd::none;
   int64_t cost_ = 0;  // of each step; below 0: they differ
   // Nothing of the following is set before it is needed.
-  std::vector<uint8_t> in_takes_;   // by input lane: each step takes a token
-  std::vector<uint8_t> out_gives_;  // the same of outputs
-  std::vector<uint8_t> each_;       // by input: each step may have to wait for a token
-  std::vector<Late> late_;          // by credit
-  int credits_count_ = 0;           // of those that have any
+  std::vector<uint8_t> each_;  // by input: each step may have to wait for a token
+  std::vector<Late> late_;     // by credit
+  int credits_count_ = 0;      // of those that have any
   Waits waits_;
   StepLines lines_;
   Bounds arrivals_;

@@ -96,19 +96,27 @@ struct Lane {
     if (heads) return j == 0 ? 0 : at[j - 1] + 1;
     return need.empty() ? at[j] : need[j];
   }
-  /// Listed: of the `most` tokens from `first` on, those that steps before `step` need.
-  uint32_t needed_before(uint32_t first, uint32_t most, uint32_t step) const {
-    if (!heads) {
-      const Places& places = need.empty() ? at : need;
-      const auto from = places.begin() + first;
-      return static_cast<uint32_t>(std::lower_bound(from, from + most, step) - from);
+  /// How many of the places from `first` on are before a step.
+  static uint32_t before(const Places& places, uint32_t first, uint32_t step) {
+    // Mostly near the first one.
+    size_t low = first;
+    size_t high = first;
+    for (size_t far = 16; high < places.size() && places[high] < step; far *= 4) {
+      low = high + 1;
+      high = std::min(high + far, places.size());
     }
-    if (most == 0 || step == 0) return 0;
+    const auto begin = places.begin();
+    const auto at = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                     begin + static_cast<std::ptrdiff_t>(high), step);
+    return static_cast<uint32_t>(at - begin) - first;
+  }
+  /// Listed: of the tokens from `first` on, those that steps before `step` need.
+  uint32_t needed_before(uint32_t first, uint32_t step) const {
+    if (!heads) return before(need.empty() ? at : need, first, step);
+    if (step == 0) return 0;
     // Token j is needed behind the step of token j - 1.
-    const uint32_t known = first == 0 ? 1 : 0;  // needed from step 0 on
-    const auto from = at.begin() + (first == 0 ? 0 : first - 1);
-    const auto end = from + (most - known);
-    return known + static_cast<uint32_t>(std::lower_bound(from, end, step - 1) - from);
+    if (first == 0) return 1 + before(at, 0, step - 1);
+    return before(at, first - 1, step - 1);
   }
   size_t bytes() const {
     return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);
