@@ -16,7 +16,7 @@ Bounded::Bounded(const Graph& graph, const Machine& machine, const std::vector<O
     : graph_(graph),
       machine_(machine),
       outputs_(outputs),
-      may_put_off_(patient),
+      may_put_off_(patient && machine.fifo_depth == 0),
       memory_(make_memory(machine)) {
   connect_streams(ports);
   if (memory_) horizon_ = memory_->least_latency();
