@@ -51,7 +51,6 @@ EngineTuning draw_tuning(Draw& draw) {
   tuning.few = static_cast<uint32_t>(draw.one_of<2>({4, 256}));
   tuning.folded = static_cast<uint32_t>(draw.one_of<3>({0, 4, 32}));
   tuning.alone = draw.one_of<2>({1, 256});
-  tuning.patient = draw.below(2) == 0;
   tuning.scatter = draw.below(4) == 0;
   return tuning;
 }

@@ -269,7 +269,7 @@ void expect_same(const RunResult& a, const RunResult& b) {
   }
 }
 
-TEST(Memory, TimesDoNotDependOnWhatIsLeftForLater) {
+TEST(Memory, TimesDoNotDependOnBatches) {
   int done = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     testing::RandomGraph random(5'000'000 + seed, seed % 3 == 0 ? 40 : 12, 20);
@@ -286,7 +286,7 @@ TEST(Memory, TimesDoNotDependOnWhatIsLeftForLater) {
       return run_fast(random.b.program, random.b.graph, random.b.data, m, {}, tuning);
     };
     try {
-      const RunResult expected = run({.chunk = 64, .patient = false});
+      const RunResult expected = run({.chunk = 64});
       expect_same(run({.chunk = 8192}), expected);
       expect_same(run({.chunk = 8192, .folded = 0}), expected);
       done += expected.finish == Finish::done ? 1 : 0;

@@ -12,12 +12,8 @@ constexpr size_t kBytesOfToken = 16;
 }  // namespace
 
 Bounded::Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
-                 const std::vector<std::vector<std::unique_ptr<Port>>>& ports, bool patient)
-    : graph_(graph),
-      machine_(machine),
-      outputs_(outputs),
-      may_put_off_(patient),
-      memory_(make_memory(machine)) {
+                 const std::vector<std::vector<std::unique_ptr<Port>>>& ports)
+    : graph_(graph), machine_(machine), outputs_(outputs), memory_(make_memory(machine)) {
   connect_streams(ports);
   if (memory_) horizon_ = memory_->least_latency();
 }
@@ -28,11 +24,8 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   for (const auto& node : nodes) add_sides(*node, start);
   told_.assign(sides_.size(), 0);
   due_.assign(sides_.size(), kNever);
-  put_off_.assign(sides_.size(), 0);
-  settled_.assign(sides_.size(), 0);
-  lacks_.assign(sides_.size(), kNobody);
   gives_from_.assign(sides_.size(), 0);
-  asks_from_.assign(sides_.size(), 0);
+  settled_ = 0;
   find_neighbours();
   find_free();
   if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
@@ -98,15 +91,12 @@ void Bounded::fetch(size_t s) {
   }
   if (!side.replay) return;
   side.replay->fetch(*side.steps);
-  if (put_off_[s] != 0) return;
   if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_[s] = 1;
   if (side.replay->idle()) note(s);
 }
 
 void Bounded::note(size_t s) {
   const NodeReplay& replay = *sides_[s].replay;
-  const Fifo* lacking = replay.lacks_credit() ? replay.blocker() : nullptr;
-  lacks_[s] = lacking == nullptr ? kNobody : lacking->taker;
   switch (replay.state()) {
     case NodeReplay::State::beyond:
       due_[s] = replay.wake();
@@ -147,7 +137,6 @@ Bounded::State Bounded::advance(const std::function<bool()>& go_on) {
       if (!go_on()) return State::stopped;
       continue;
     }
-    if (call_for_credits()) continue;
     const int64_t due = first_due();
     if (due < horizon_) return State::wants_steps;
     // Every step before the horizon is done: the window can end, if anything waits for that.
@@ -156,7 +145,6 @@ Bounded::State Bounded::advance(const std::function<bool()>& go_on) {
       waits = waits || (due_[s] != kNever && !sides_[s].replay->idle());
     }
     if (!waits && !unanswered()) {
-      if (put_off_none()) continue;
       return due == kNever ? State::still : State::wants_steps;
     }
     if (!next_window(due)) return State::still;

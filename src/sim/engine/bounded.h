@@ -22,9 +22,8 @@ class Bounded {
     stopped       ///< go_on said no
   };
 
-  /// `patient`: sides that nobody needs yet are left for later.
   Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
-          const std::vector<std::vector<std::unique_ptr<Port>>>& ports, bool patient);
+          const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
 
   /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
   /// there.
@@ -54,10 +53,7 @@ class Bounded {
     bool last = true;
     bool free = false;          // no time of memory reaches it
     bool asks = false;          // gives to memory: requests bursts
-    bool requests = false;      // or takes what was requested
     std::vector<size_t> tells;  // sides that may go on when this one has
-    std::vector<size_t> takers;
-    std::vector<size_t> givers;
   };
 
   static constexpr int64_t kNever = INT64_MAX;
@@ -76,12 +72,6 @@ class Bounded {
   Fifo* add_memory_fifo(bool write);
   void find_neighbours();
   void find_free();
-  int64_t step_from(size_t s, int64_t n, int depth) const;
-  bool asks_soon(size_t s);
-  void put_off();
-  void put_off_no_more(size_t s);
-  bool put_off_none();
-  bool call_for_credits();
   void fetch(size_t s);
   void note(size_t s);
   bool sweep();
@@ -94,7 +84,7 @@ class Bounded {
   bool unanswered() const;
   int64_t first_due() const;
   void tell(size_t s) {
-    if (put_off_[s] != 0 || !sides_[s].replay->may_go_on()) return;
+    if (!sides_[s].replay->may_go_on()) return;
     const int64_t possible = sides_[s].replay->possible_at();
     if (possible < horizon_) {
       told_[s] = 1;
@@ -112,7 +102,6 @@ class Bounded {
   const Graph& graph_;
   const Machine& machine_;
   const std::vector<Output>& outputs_;
-  const bool may_put_off_;
   std::deque<Gives> gives_;
   std::deque<Fifo> fifos_;
   std::vector<std::vector<Fifo*>>
@@ -125,15 +114,6 @@ class Bounded {
   // something to do (its next step; or unknown ones), INT64_MAX if it waits for others.
   std::vector<uint8_t> told_;
   std::vector<int64_t> due_;
-  std::vector<size_t> lacks_;  // by side: the one whose takes it waits for, or kNobody
-  // By side: whether it is left for later because nobody can need what it gives in this window; the
-  // horizon up to which it has done all.
-  std::vector<uint8_t> put_off_;
-  std::vector<int64_t> settled_;
-  bool any_put_off_ = false;
-  std::vector<size_t> patient_;  // sides that can be put off, the last first
-  // By side: when a writer requests its next burst at the earliest, as far as it was looked up.
-  std::vector<int64_t> asks_from_;
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
@@ -142,6 +122,7 @@ class Bounded {
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
   int64_t horizon_ = INT64_MAX;
+  int64_t settled_ = 0;  // the horizon up to which all steps are done
   int64_t last_answer_ = -1;
 };
 

@@ -157,15 +157,11 @@ void Bounded::find_neighbours() {
       for (const Fifo* fifo : gives->readers) {
         if (fifo->taker == kNobody) continue;
         tell(fifo->taker);
-        sides_[s].takers.push_back(fifo->taker);
-        sides_[fifo->taker].givers.push_back(s);
       }
     }
-    sides_[s].requests = sides_[s].asks;
     for (const Fifo* fifo : sides_[s].replay->inputs) {
       if (fifo == nullptr) continue;
       const Gives* gives = fifo->source;
-      sides_[s].requests = sides_[s].requests || gives->memory != nullptr;
       if (gives->memory != nullptr) waiters_[gives->memory->id] = s;
       if (const auto at = producer.find(gives); fifo->depth > 0 && at != producer.end()) {
         tell(at->second);
@@ -193,17 +189,8 @@ void Bounded::find_free() {
     }
     for (Gives* gives : side.replay->outputs) {
       free[gives] = side.free;
-      if (gives != nullptr && !side.free) gives->settled = &settled_[s];
+      if (gives != nullptr && !side.free) gives->settled = &settled_;
     }
-  }
-  patient_.clear();
-  for (size_t s = sides_.size(); may_put_off_ && s-- > 0;) {
-    const Side& side = sides_[s];
-    if (!side.replay || side.free) continue;
-    // With bounded FIFOs, those before one that takes bursts or writes soon wait for its takes.
-    const bool waits_for_memory = side.requests && machine_.fifo_depth > 0;
-    const bool asks_alone = side.asks && side.node->written() == nullptr;
-    if (!waits_for_memory && !asks_alone) patient_.push_back(s);
   }
 }
 

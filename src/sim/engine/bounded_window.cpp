@@ -55,9 +55,9 @@ int64_t Bounded::steps_from(size_t s) const {
   return std::max(lacking_from(fifo, credit, first + replay.blocker_count() - 1), replay.free_at());
 }
 
-/// The horizon as far as no burst is requested before.
+/// The horizon as far as no burst is requested before. Bounded FIFOs let nobody run that far ahead.
 void Bounded::reach_next_request() {
-  if (!may_put_off_) return;
+  if (machine_.fifo_depth > 0) return;
   const int64_t next = next_request();
   if (next != kNever) horizon_ = next;
 }
@@ -70,7 +70,7 @@ int64_t Bounded::next_request() {
     if (!sides_[s].replay) continue;
     const int64_t from = steps_from(s);
     gives_from_[s] = from == kNever ? kNever : sides_[s].replay->gives_from(from);
-    if (sides_[s].asks) next = std::min(next, std::max(gives_from_[s], asks_from_[s]));
+    if (sides_[s].asks) next = std::min(next, gives_from_[s]);
   }
   return std::max(next, horizon_);
 }
@@ -79,11 +79,9 @@ int64_t Bounded::next_request() {
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
 bool Bounded::next_window(int64_t due) {
   if (!memory_) return false;
-  for (size_t s = 0; s < settled_.size(); ++s) {
-    if (put_off_[s] == 0) settled_[s] = horizon_;
-  }
+  settled_ = horizon_;
   reach_next_request();
-  if (due != kNever && due > horizon_ && !any_put_off_ && !unanswered()) horizon_ = due;
+  if (due != kNever && due > horizon_ && !unanswered()) horizon_ = due;
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {
@@ -95,7 +93,6 @@ bool Bounded::next_window(int64_t due) {
   for (size_t s = 0; s < due_.size(); ++s) {
     if (due_[s] < horizon_) told_[s] = 1;
   }
-  put_off();
   return true;
 }
 

@@ -58,7 +58,7 @@ class Run {
             std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
         context_.addresses = addresses_.get();
       }
-      replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_, tuning_.patient);
+      replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
       if (addresses_) now_ = replay_->load(scratchpad_bytes());
     }
     for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {

@@ -15,7 +15,6 @@ struct EngineTuning {
   uint32_t folded =
       32;  ///< tokens of a fiber, on average, from which on payloads are folded; 0: always
   int64_t alone = 256;   ///< batches before more threads than one start
-  bool patient = true;   ///< with memory: leave nodes for later that nobody needs yet
   bool scatter = false;  ///< deal nodes to threads in turn, anew all the time, whatever that costs
 };
 

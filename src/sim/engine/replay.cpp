@@ -54,7 +54,7 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
 void NodeReplay::find_blocker() {
   for (const StepPorts::In& in : ports_.in) {
     blocker_ = in.fifo;
-    blocker_count_ = queue_.needed_by(in.lane, 0) + 1;
+    blocker_count_ = queue_.needed_next(in.lane);
     blocker_credit_ = false;
     if (blocker_->held() < blocker_count_) return;
   }
@@ -69,24 +69,9 @@ void NodeReplay::find_blocker() {
 int64_t NodeReplay::gives_from(int64_t time) const {
   int64_t quiet = kMostLooked;
   for (const StepPorts::Out& out : ports_.out) {
-    quiet = std::min(quiet, queue_.before_give(out.lane, 1, quiet));
+    quiet = std::min(quiet, queue_.before_give(out.lane, quiet));
   }
   return time + (queue_.empty() ? 0 : queue_.cost_of(quiet));
-}
-
-int64_t NodeReplay::steps_before_give(const Gives* output, int64_t count, int64_t most) const {
-  for (const StepPorts::Out& out : ports_.out) {
-    if (out.gives == output) return queue_.before_give(out.lane, count, most);
-  }
-  return 0;
-}
-
-int64_t NodeReplay::steps_before_request(int64_t most) const {
-  for (const StepPorts::Out& out : ports_.out) {
-    if (out.gives->memory == nullptr) continue;
-    most = std::min(most, queue_.before_give(out.lane, 1, most));
-  }
-  return most;
 }
 
 void NodeReplay::fill(NodeStats& stats) const {

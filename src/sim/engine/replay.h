@@ -58,13 +58,6 @@ class NodeReplay {
   bool lacks_credit() const { return blocker_credit_; }
   /// What the known steps take of the host's memory.
   size_t backlog() const { return queue_.bytes(); }
-  const StepQueue& queue() const { return queue_; }
-  const std::vector<StepPorts::In>& connected_inputs() const { return ports_.in; }
-  /// So many steps at least, or `most`, are before the one that gives the `count`-th next token to
-  /// an output.
-  int64_t steps_before_give(const Gives* output, int64_t count, int64_t most) const;
-  /// The same of the next one that requests a burst.
-  int64_t steps_before_request(int64_t most) const;
   /// Overwrites what depends on times.
   void fill(NodeStats& stats) const;
 

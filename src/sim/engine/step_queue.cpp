@@ -15,14 +15,6 @@ uint32_t LaneView::taken_before(uint32_t first, uint32_t step) const {
   return sum;
 }
 
-int64_t LaneView::needed_by(uint32_t first, uint32_t step) const {
-  if (lane->kind == Lane::Kind::listed) {
-    return static_cast<int64_t>(lane->needed_before(next, step + 1)) - 1;
-  }
-  const int64_t before_it = taken_before(first, step);
-  return taken_before(first, step + 1) > before_it ? before_it : -1;
-}
-
 void LaneView::move_to(uint32_t step) {
   switch (lane->kind) {
     case Lane::Kind::each:
@@ -120,60 +112,29 @@ int64_t StepQueue::costs(uint32_t n, int64_t* each) {
 
 // --- looking ahead ---
 
-bool StepQueue::knows(int64_t n) const {
-  int64_t first = -static_cast<int64_t>(step_);
-  for (const Steps& steps : batches_) {
-    first += steps.count;
-    if (n < first) return true;
-  }
-  return false;
-}
-
-int64_t StepQueue::before_give(size_t lane, int64_t count, int64_t most) const {
+int64_t StepQueue::before_give(size_t lane, int64_t most) const {
   int64_t steps_before = 0;
   uint32_t step = step_;
   for (const Steps& steps : batches_) {
     const Lane& l = steps.out[lane];
     const LaneView view = &steps == &batches_.front() ? out_[lane] : LaneView(l);
-    if (l.kind == Lane::Kind::each) {
-      if (count <= steps.count - step) return steps_before + count - 1;
-      count -= steps.count - step;
-    } else if (l.kind == Lane::Kind::listed) {
-      const int64_t left = static_cast<int64_t>(l.at.size()) - view.next;
-      if (count <= left)
-        return steps_before + l.at[view.next + static_cast<size_t>(count) - 1] - step;
-      count -= left;
-    } else {
-      for (size_t r = view.range; r < l.ranges.size(); ++r) {
-        const uint32_t first = std::max(step, l.ranges[r].first);
-        const int64_t here = l.ranges[r].first + l.ranges[r].count - first;
-        if (count <= here) return steps_before + (first - step) + count - 1;
-        count -= here;
-      }
+    uint32_t next = steps.count;
+    if (l.kind == Lane::Kind::each) next = step;
+    if (l.kind == Lane::Kind::listed && view.next < l.at.size()) next = l.at[view.next];
+    if (l.kind == Lane::Kind::ranges && view.range < l.ranges.size()) {
+      next = std::max(step, l.ranges[view.range].first);
     }
-    steps_before += steps.count - step;
-    if (steps_before >= most) break;
+    steps_before += next - step;
+    if (next < steps.count || steps_before >= most) break;
     step = 0;
   }
   return std::min(steps_before, most);
 }
 
-int64_t StepQueue::needed_by(size_t lane, int64_t n) const {
-  int64_t behind = 0;  // tokens taken in the batches before
-  uint32_t first = step_;
-  for (const Steps& steps : batches_) {
-    const Lane& l = steps.in[lane];
-    const LaneView view = &steps == &batches_.front() ? in_[lane] : LaneView(l);
-    if (n >= steps.count - first) {
-      n -= steps.count - first;
-      behind += view.taken_before(first, steps.count);
-      first = 0;
-      continue;
-    }
-    const int64_t last = view.needed_by(first, first + static_cast<uint32_t>(n));
-    return last < 0 ? -1 : behind + last;
-  }
-  return -1;
+int64_t StepQueue::needed_next(size_t lane) const {
+  const LaneView& view = in_[lane];
+  if (!view.listed) return view.taken_before(step_, step_ + 1);
+  return view.lane->needed_before(view.next, step_ + 1);
 }
 
 int64_t StepQueue::given_next(size_t lane) const {

@@ -36,8 +36,6 @@ struct LaneView {
   uint32_t before(uint32_t step) const { return lane->before(lane->at, next, step); }
   /// Tokens taken in the steps from `first`, the next one, to before `step`.
   uint32_t taken_before(uint32_t first, uint32_t step) const;
-  /// The last token, counted from the next one, that step `step` waits for; below 0: none.
-  int64_t needed_by(uint32_t first, uint32_t step) const;
   /// Behind the steps before `step`.
   void move_to(uint32_t step);
 };
@@ -60,13 +58,11 @@ class StepQueue {
   /// Writes the costs of the next n steps, or returns the cost if it is the same for all.
   int64_t costs(uint32_t n, int64_t* each);
 
-  // Of the steps to come, from 0 on:
-  bool knows(int64_t n) const;
-  /// How many steps, `most` or a little more at most, are before the one that gives the `count`-th
-  /// next token of an output lane; all that are known if there is none.
-  int64_t before_give(size_t lane, int64_t count, int64_t most) const;
-  /// The token, counted from the next one to be taken, that step n needs; below 0: none.
-  int64_t needed_by(size_t lane, int64_t n) const;
+  /// How many steps, `most` at most, are before the next one that gives to an output lane; all that
+  /// are known if there is none.
+  int64_t before_give(size_t lane, int64_t most) const;
+  /// Tokens of an input lane that the next step needs.
+  int64_t needed_next(size_t lane) const;
   /// Tokens of an output lane that the next step gives.
   int64_t given_next(size_t lane) const;
   /// What the next n steps cost.
