@@ -89,6 +89,7 @@ def main():
     parser.add_argument("--models", default=str(ROOT / "testdata" / "models"))
     parser.add_argument("--strategy", action="append", help="none, layer, full, auto or cluster; repeatable")
     parser.add_argument("--filter", default="*", help="pattern of case names")
+    parser.add_argument("--no-variants", action="store_true", help="leave out other exports of the same model")
     parser.add_argument("--gaps", default=str(pathlib.Path(__file__).with_name("gaps.txt")))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=float(os.environ.get("FUSEFLOW_TEST_TIMEOUT", 300)))
@@ -99,6 +100,8 @@ def main():
     gaps = read_gaps(pathlib.Path(arguments.gaps))
     names = sorted(path.parent.name for path in pathlib.Path(arguments.models).glob("*/case.txt")
                    if fnmatch.fnmatch(path.parent.name, arguments.filter))
+    if arguments.no_variants:
+        names = [name for name in names if not is_variant(name, names)]
     jobs = [(name, strategy) for strategy in arguments.strategy or ["none"] for name in names]
     if not jobs:
         sys.exit("no case matches")
