@@ -38,8 +38,9 @@ endfunction()
 
 add_custom_target(tools COMMENT "All executables of tools/")
 
-# fuseflow_tool(NAME [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed executable.
-function(fuseflow_tool name)
+# fuseflow_tool(NAME DOES [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed executable;
+# DOES stands beside it in `fuseflow --help`.
+function(fuseflow_tool name does)
   cmake_parse_arguments(ARG "" "MAIN" "LIBS" ${ARGN})
   if(NOT ARG_MAIN)
     set(ARG_MAIN fuseflow-${name}.cpp)
@@ -51,14 +52,15 @@ function(fuseflow_tool name)
   fuseflow_build_quickly(fuseflow-${name})
   add_dependencies(tools fuseflow-${name})
   set_property(GLOBAL APPEND PROPERTY FUSEFLOW_TOOLS fuseflow-${name})
+  set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\"},\n")
   install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# fuseflow_pass_tool(NAME): the pass NAME of src/passes as a tool; its main is made from tools/pass_main.cpp.in.
-function(fuseflow_pass_tool NAME)
+# fuseflow_pass_tool(NAME DOES): the pass NAME of src/passes as a tool; its main is made from tools/pass_main.cpp.in.
+function(fuseflow_pass_tool NAME does)
   set(main ${CMAKE_BINARY_DIR}/generated/tools/fuseflow-${NAME}.cpp)
   configure_file(pass_main.cpp.in ${main} @ONLY)
-  fuseflow_tool(${NAME} MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
+  fuseflow_tool(${NAME} "${does}" MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
   target_include_directories(fuseflow-${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 endfunction()
 

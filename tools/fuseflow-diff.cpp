@@ -14,6 +14,7 @@
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/schedule_diff.h"
+#include "support/input_kind.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -85,12 +86,6 @@ Guard parse_guard(const std::string& text) {
   return guard;
 }
 
-bool is_program(const SourceText& source) {
-  const size_t start = source.text.find_first_not_of(" \t\r\n");
-  return start != std::string::npos &&
-         (source.text.compare(start, 8, "fuseflow") == 0 || source.text[start] == '#');
-}
-
 /// Data paths of a program hold from its file, or from the current folder on standard input.
 Program program_of(const std::string& path, const SourceText& source) {
   return path == "-" ? parse_program(source) : read_program(path);
@@ -98,7 +93,7 @@ Program program_of(const std::string& path, const SourceText& source) {
 
 Side read_side(const std::string& path, const Machine& machine) {
   const SourceText source = read_source(path);
-  if (!is_program(source)) return {parse_run_table(source), std::nullopt};
+  if (kind_of(source.text) != InputKind::program) return {parse_run_table(source), std::nullopt};
   Program program = program_of(path, source);
   const DataRead read = find_data_facts(program);  // held until the estimate has loaded them
   const Program lowered = lower_program(program);

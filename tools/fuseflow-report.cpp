@@ -42,10 +42,8 @@ void add_options(CLI::App& app, ReportOptions& o) {
 /// The machine of the last run by its name, where that is a preset or was given.
 std::optional<Machine> machine_of(const ReportOptions& o, const std::string& name) {
   if (o.machine_given->count() > 0) return o.machine.load();
-  for (const MachinePreset& preset : machine_presets()) {
-    if (preset.name == name) return load_machine(name, o.machine.settings);
-  }
-  return std::nullopt;
+  if (!is_machine_name(name)) return std::nullopt;
+  return load_machine(name, o.machine.settings);
 }
 
 PageInput read_input(const ReportOptions& o) {

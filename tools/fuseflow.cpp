@@ -21,21 +21,8 @@ struct Tool {
   std::string_view does;
 };
 
-constexpr std::array kTools = std::to_array<Tool>({
-    {"import", "ONNX to a program, one region a kernel"},
-    {"fuse", "merges regions"},
-    {"order", "chooses, lists or counts dataflow orders"},
-    {"place", "where intermediates and inputs live"},
-    {"block", "dense blocks at the innermost levels"},
-    {"parallelize", "splits an index over copies of the graph"},
-    {"lower", "regions to dataflow graphs"},
-    {"sim", "simulates cycle by cycle, checks, reports"},
-    {"estimate", "FLOPs, bytes and cycles without simulating"},
-    {"explore", "searches the schedules"},
-    {"cluster", "plans dense chains over linked scratchpads"},
-    {"dot", "Graphviz of a program or of its graphs"},
-    {"diff", "what changed between two runs or programs"},
-    {"report", "one page of what was run"},
+constexpr auto kTools = std::to_array<Tool>({
+#include "tools/tool_rows.h"
 });
 
 std::string usage() {

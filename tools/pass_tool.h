@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
+#include "estimate/pass_costs.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/parse.h"
@@ -47,13 +47,13 @@ inline std::string run_pass(const Pass& pass, const SourceText& source,
   return print_program(result);
 }
 
-/// The whole of a tool that is nothing but a pass. `costs`: of one that chooses.
-inline int run_pass_tool(std::string_view name, int argc, char** argv, CostModelMaker costs = {}) {
+/// The whole of a tool that is nothing but a pass; one that chooses does so by the estimate.
+inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   const Pass& pass = find_pass(name);
   CLI::App app(std::string(pass.description), "fuseflow-" + std::string(name));
   FilterOptions filter;
   PassArguments arguments;
-  arguments.costs = std::move(costs);
+  arguments.costs = estimated_costs();
   add_filter_options(app, filter);
   add_pass_options(app, pass, arguments);
   register_onnx_sources();

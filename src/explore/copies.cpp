@@ -60,7 +60,7 @@ class Climb {
       return true;
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
-      trial.status = "refused";
+      trial.status = PointStatus::refused;
       trial.note = error.what();
       return false;
     }

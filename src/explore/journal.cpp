@@ -27,8 +27,8 @@ int64_t number(const std::string& text, const std::string& where) {
 }
 
 std::string line_of(size_t point, const PointResult& r) {
-  return fmt::format("{},{},{},{},{},{},{}\n", point, r.status, r.cycles, r.flops, r.dram_bytes,
-                     r.scratchpad_bytes, csv_field(r.note));
+  return fmt::format("{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
+                     r.dram_bytes, r.scratchpad_bytes, csv_field(r.note));
 }
 
 }  // namespace
@@ -62,10 +62,13 @@ void Journal::load(const std::string& path, const std::string& header) {
   std::istringstream lines(text.substr(header.size()));
   for (std::string line; std::getline(lines, line);) {
     const std::vector<std::string> f = csv_fields(line);
-    if (f.size() != 7)
+    const std::optional<PointStatus> status =
+        f.size() == 7 ? find_point_status(f[1]) : std::nullopt;
+    if (!status || !was_run(*status))
       throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
     found_[static_cast<size_t>(number(f[0], path))] = {
-        f[1], number(f[2], path), number(f[3], path), number(f[4], path), number(f[5], path), f[6]};
+        *status, number(f[2], path), number(f[3], path), number(f[4], path), number(f[5], path),
+        f[6]};
   }
   if (::ftruncate(file_, static_cast<off_t>(text.size())) != 0 ||
       ::pwrite(file_, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
@@ -116,9 +119,10 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
                               "again with this version",
                               path, f[schema], kCsvSchema));
     }
-    if (f[status] != "simulated" && f[status] != "cut" && f[status] != "failed") continue;
+    const std::optional<PointStatus> known = find_point_status(f[status]);
+    if (!known || !was_run(*known)) continue;
     if (f[point].empty() || f[point].find_first_not_of("0123456789") != std::string::npos) continue;
-    found[static_cast<size_t>(number(f[point], path))] = {f[status],
+    found[static_cast<size_t>(number(f[point], path))] = {*known,
                                                           number(f[cycles], path),
                                                           number(f[flops], path),
                                                           number(f[dram], path),

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "report/point_status.h"
+
 namespace fuseflow {
 
 /// What simulating a point gave.
 struct PointResult {
-  std::string status;  ///< "simulated", "cut" (longer than what it had to beat), "failed"
+  PointStatus status = PointStatus::open;  ///< of one that was run (was_run), once it is known
   int64_t cycles = 0;
   int64_t flops = 0;
   int64_t dram_bytes = 0;

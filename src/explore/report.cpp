@@ -22,7 +22,7 @@ std::string number(bool shown, double value) {
 }
 
 std::string row(const Trial& t) {
-  const bool ran = t.status == "simulated" || t.status == "cut" || t.status == "failed";
+  const bool ran = was_run(t.status);
   const bool estimated = t.estimate > 0;
   const auto count = [&](int64_t value) { return ran ? fmt::format("{}", value) : std::string(); };
   const std::vector<std::string> fields = {
@@ -32,7 +32,7 @@ std::string row(const Trial& t) {
       csv_field(t.region),
       csv_field(t.point.recipe.name),
       csv_field(fmt::format("{}", fmt::join(t.point.order, " "))),
-      t.status,
+      std::string(name_of(t.status)),
       number(estimated, t.estimate),
       number(estimated, t.bound),
       count(t.result.cycles),

@@ -76,7 +76,7 @@ class Search {
   SearchResult run() {
     for (Point& point : enumerate_points(kernels_, machine_, options_.space, seeds_)) {
       Trial trial;
-      trial.status = point.refused.empty() ? "" : "refused";
+      trial.status = point.refused.empty() ? PointStatus::open : PointStatus::refused;
       trial.note = point.refused;
       trial.point = std::move(point);
       trial.point.id += first_id_;
@@ -132,12 +132,12 @@ class Search {
       if (best != nullptr) {
         best->result = evaluator_.simulate(*best, 0, &evaluator_.data, options_.threads);
         best->status = best->result.status;
-        if (best->status == "failed") best->note = best->result.note;
+        if (best->status == PointStatus::failed) best->note = best->result.note;
         const bool recorded = known_.count(best->point.id) > 0;
-        if (best->status == "unvisited") return;
+        if (best->status == PointStatus::unvisited) return;
         if (!recorded) journal_.append(best->point.id, best->result);
       }
-      if (best == nullptr || best->status != "simulated") run_unbounded(k);
+      if (best == nullptr || best->status != PointStatus::simulated) run_unbounded(k);
     }
   }
 
@@ -149,7 +149,7 @@ class Search {
     Trial trial;
     trial.point.first = trial.point.last = k;
     const PointResult result = evaluator.simulate(trial, 0, &evaluator_.data, options_.threads);
-    if (result.status != "simulated" && result.status != "unvisited") {
+    if (result.status != PointStatus::simulated && result.status != PointStatus::unvisited) {
       throw Error(ExitCode::unfinished, fmt::format("kernel @{} does not finish: {}",
                                                     kernels_.regions[k].name, result.note));
     }
@@ -179,12 +179,12 @@ class Search {
           evaluator_.estimate(trial, lowered);
         } else {
           trial.region = lowered.at().name;
-          trial.status = "same";
+          trial.status = PointStatus::same;
           trial.note = fmt::format("as point {}", first->second);
         }
       } catch (const Error& error) {
         if (error.code() == ExitCode::internal) throw;
-        trial.status = "refused";
+        trial.status = PointStatus::refused;
         trial.note = error.what();
       }
     }
@@ -220,13 +220,13 @@ class Search {
 
   void leave_open() {
     for (Trial& trial : out_.trials) {
-      if (trial.open()) trial.status = "unvisited";
+      if (trial.open()) trial.status = PointStatus::unvisited;
     }
   }
 
   void leave(const std::vector<size_t>& ids) {
     for (const size_t i : ids) {
-      if (out_.trials[i].open()) out_.trials[i].status = "unvisited";
+      if (out_.trials[i].open()) out_.trials[i].status = PointStatus::unvisited;
     }
   }
 
@@ -245,8 +245,9 @@ class Search {
         if (part.first < part.last) chosen.insert(slot(part.first, part.last));
       }
     }
-    const std::vector<double> least = costs(
-        [](const Trial& t) { return t.open() || t.status == "simulated" ? t.estimate : kNone; });
+    const std::vector<double> least = costs([](const Trial& t) {
+      return t.open() || t.status == PointStatus::simulated ? t.estimate : kNone;
+    });
     std::vector<std::pair<double, size_t>> gains;
     for (size_t first = 0; first < kernels(); ++first) {
       double apart = least[slot(first, first)];
@@ -271,7 +272,7 @@ class Search {
     std::vector<const Trial*> result;
     for (const size_t id : by_run_.at(run)) {
       const Trial& t = out_.trials[id];
-      if (!(t.open() || t.status == "simulated") || !t.point.parallel.empty()) continue;
+      if (!(t.open() || t.status == PointStatus::simulated) || !t.point.parallel.empty()) continue;
       if (t.point.as_given) continue;
       result.push_back(&t);
     }
@@ -326,8 +327,9 @@ class Search {
       const std::vector<double> known = known_costs();
       const std::vector<double> plain = plain_costs();
       const std::vector<double> least = costs([](const Trial& t) {
-        if (t.status == "simulated") return static_cast<double>(t.result.cycles);
-        const bool may_be = t.open() || t.status == "failed" || t.status == "elsewhere";
+        if (t.status == PointStatus::simulated) return static_cast<double>(t.result.cycles);
+        const bool may_be =
+            t.open() || t.status == PointStatus::failed || t.status == PointStatus::elsewhere;
         return may_be ? t.bound : kNone;
       });
       const Partition incumbent(kernels(), known, pause());
@@ -341,7 +343,7 @@ class Search {
         const Goal goal =
             options_.exhaustive ? Goal{} : goal_of(trial, incumbent, bounds, alone ? plain : known);
         if (trial.bound >= goal.cycles) {
-          trial.status = "pruned";
+          trial.status = PointStatus::pruned;
           trial.note = goal.why;
         } else {
           wave.push_back(list[i]);
@@ -373,14 +375,14 @@ class Search {
 
   std::vector<double> plain_costs() const {
     return costs([](const Trial& t) {
-      const bool counts = t.status == "simulated" && t.point.parallel.empty();
+      const bool counts = t.status == PointStatus::simulated && t.point.parallel.empty();
       return counts ? static_cast<double>(t.result.cycles) : kNone;
     });
   }
 
   std::vector<double> known_costs() const {
     return costs([](const Trial& t) {
-      return t.status == "simulated" ? static_cast<double>(t.result.cycles) : kNone;
+      return t.status == PointStatus::simulated ? static_cast<double>(t.result.cycles) : kNone;
     });
   }
 
@@ -410,7 +412,7 @@ class Search {
   /// with each.
   std::vector<size_t> by_promise() const {
     const std::vector<double> least = costs([](const Trial& t) {
-      if (t.status == "simulated") return static_cast<double>(t.result.cycles);
+      if (t.status == PointStatus::simulated) return static_cast<double>(t.result.cycles);
       return t.open() ? t.estimate : kNone;
     });
     const Partition best(kernels(), least, pause());
@@ -433,8 +435,9 @@ class Search {
   /// Fixed from the start: the regions of the estimated best partition, and the estimated best of
   /// every kernel alone.
   std::vector<size_t> first_points() {
-    const std::vector<double> estimates = costs(
-        [](const Trial& t) { return t.open() || t.status == "simulated" ? t.estimate : kNone; });
+    const std::vector<double> estimates = costs([](const Trial& t) {
+      return t.open() || t.status == PointStatus::simulated ? t.estimate : kNone;
+    });
     const Partition best(kernels(), estimates, pause());
     if (!std::isfinite(best.total())) throw_empty();
     std::vector<std::pair<size_t, size_t>> wanted = best.intervals();
@@ -451,7 +454,9 @@ class Search {
 
   [[noreturn]] void throw_empty() const {
     for (size_t k = 0; k < kernels(); ++k) {
-      const auto possible = [](const Trial& t) { return t.open() || t.status == "simulated"; };
+      const auto possible = [](const Trial& t) {
+        return t.open() || t.status == PointStatus::simulated;
+      };
       const bool any = std::any_of(out_.trials.begin(), out_.trials.end(), [&](const Trial& t) {
         return t.point.first <= k && t.point.last >= k && possible(t);
       });
@@ -486,33 +491,33 @@ class Search {
     if (found != known_.end() && holds(found->second, goal)) {
       trial.result = judged(found->second, goal);
     } else if (!first && options_.merge.empty() && id % options_.shards != options_.shard) {
-      trial.status = "elsewhere";
+      trial.status = PointStatus::elsewhere;
       return;
     } else if (!options_.merge.empty() || interrupted() ||
                (out_of_time() && !first && trial.point.seed.empty())) {
-      trial.status = "unvisited";
+      trial.status = PointStatus::unvisited;
       return;
     } else {
       trial.result = evaluator_.simulate(trial, goal);
-      if (trial.result.status != "unvisited") journal_.append(id, trial.result);
+      if (trial.result.status != PointStatus::unvisited) journal_.append(id, trial.result);
     }
     trial.status = trial.result.status;
-    if (trial.status == "failed") trial.note = trial.result.note;
+    if (trial.status == PointStatus::failed) trial.note = trial.result.note;
   }
 
   /// A run that was cut says nothing of a longer one.
   static bool holds(const PointResult& result, int64_t goal) {
-    return result.status != "cut" || (goal > 0 && goal <= result.cycles);
+    return result.status != PointStatus::cut || (goal > 0 && goal <= result.cycles);
   }
   /// What the same run would have given with this goal.
   static PointResult judged(const PointResult& result, int64_t goal) {
-    const bool over = goal > 0 && result.status != "failed" && result.cycles >= goal;
-    return over ? PointResult{"cut", goal, 0, 0, 0, ""} : result;
+    const bool over = goal > 0 && result.status != PointStatus::failed && result.cycles >= goal;
+    return over ? PointResult{PointStatus::cut, goal, 0, 0, 0, ""} : result;
   }
 
   void note_unfinished(const Seed& seed) {
     for (const Trial& t : out_.trials) {
-      if (t.status != "unvisited" || t.point.seed.empty()) continue;
+      if (t.status != PointStatus::unvisited || t.point.seed.empty()) continue;
       const bool member = std::any_of(seed.parts.begin(), seed.parts.end(), [&](const auto& part) {
         return part.first == t.point.first && part.last == t.point.last;
       });
@@ -543,8 +548,9 @@ class Search {
 
   /// Of a simulated point its cycles, of others what they take at least; kNone: not tried.
   static double least_of(const Trial& t) {
-    if (t.status == "simulated" || t.status == "cut") return static_cast<double>(t.result.cycles);
-    return t.status == "pruned" ? t.bound : kNone;
+    if (t.status == PointStatus::simulated || t.status == PointStatus::cut)
+      return static_cast<double>(t.result.cycles);
+    return t.status == PointStatus::pruned ? t.bound : kNone;
   }
 
   SeedTotal total_of(const Seed& seed) const {
@@ -560,7 +566,7 @@ class Search {
       }
       if (least == nullptr) return total;
       sum += least_of(*least) + pause();
-      total.at_least = total.at_least || least->status != "simulated";
+      total.at_least = total.at_least || least->status != PointStatus::simulated;
     }
     total.cycles = static_cast<int64_t>(sum);
     return total;
@@ -582,7 +588,7 @@ class Search {
       starts.push_back(first);
       for (const size_t i : by_run_.at(slot(first, last))) {
         Trial& t = out_.trials[i];
-        if (t.status != "simulated") continue;
+        if (t.status != PointStatus::simulated) continue;
         if (static_cast<double>(t.result.cycles) != known[slot(first, last)]) continue;
         t.best = true;
         chosen.push_back(&t);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "support/text.h"
@@ -14,22 +13,6 @@ namespace {
 
 constexpr size_t kMostReasons = 3;
 constexpr size_t kMostRegions = 12;
-
-/// The statuses of points in the order in which they are told, and what they mean.
-struct StatusInfo {
-  const char* name;
-  const char* means;
-};
-constexpr std::array<StatusInfo, 8> kStatuses = {{
-    {"simulated", "to the end"},
-    {"cut", "ended when they could not win any more"},
-    {"pruned", "not simulated, by their bounds"},
-    {"same", "the graph of another point"},
-    {"refused", "not possible"},
-    {"failed", "did not finish"},
-    {"elsewhere", "of other shards"},
-    {"unvisited", ""},
-}};
 
 std::string against(const std::string& name, int64_t cycles, int64_t best, bool at_least = false) {
   if (cycles <= 0) return fmt::format("  {:<24} not known\n", printable(name));
@@ -74,7 +57,7 @@ std::string best_regions(const SearchResult& result) {
 }
 
 /// The commonest reasons why points have this status.
-std::string reasons(const SearchResult& result, const std::string& status) {
+std::string reasons(const SearchResult& result, PointStatus status) {
   std::map<std::string, size_t> counts;
   for (const Trial& t : result.trials) {
     if (t.status == status && !t.note.empty()) ++counts[t.note];
@@ -94,16 +77,15 @@ std::string reasons(const SearchResult& result, const std::string& status) {
 }
 
 std::string points_text(const SearchResult& result, const std::string& why_unvisited) {
-  std::map<std::string, size_t> counts;
+  std::map<PointStatus, size_t> counts;
   for (const Trial& t : result.trials) ++counts[t.status];
   std::string text = fmt::format("  {} points:\n", result.trials.size());
-  for (const StatusInfo& status : kStatuses) {
-    if (counts[status.name] == 0) continue;
-    const std::string name = status.name;
-    const std::string means = name == "unvisited" ? why_unvisited : status.means;
-    text += fmt::format("  {:>6}  {}: {}\n", counts[name], name, means);
+  for (const auto& [status, name, means] : point_statuses()) {
+    if (counts[status] == 0) continue;
+    const std::string_view why = status == PointStatus::unvisited ? why_unvisited : means;
+    text += fmt::format("  {:>6}  {}: {}\n", counts[status], name, why);
     // The note of a graph that is another's names that one: no reason, and each is different.
-    if (name != "same") text += reasons(result, name);
+    if (status != PointStatus::same) text += reasons(result, status);
   }
   return text;
 }

@@ -70,10 +70,10 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   const RunResult run =
       run_graph(lowered.program, *lowered.at().graph, lowered.data, machine_, options);
   // How far a run got when it was cut depends on the executor; what it had to beat does not.
-  if (run.finish == Finish::max_cycles) return {"cut", goal, 0, 0, 0, ""};
-  if (run.finish == Finish::cancelled) return {"unvisited", 0, 0, 0, 0, ""};
+  if (run.finish == Finish::max_cycles) return {PointStatus::cut, goal, 0, 0, 0, ""};
+  if (run.finish == Finish::cancelled) return {PointStatus::unvisited, 0, 0, 0, 0, ""};
   if (run.finish != Finish::done) {
-    return {"failed", 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
+    return {PointStatus::failed, 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
   }
   if (static_cast<double>(run.cycles) < trial.bound) {
     throw Error(ExitCode::internal,
@@ -86,8 +86,8 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
       if (t < results->storage.size()) results->storage[t] = storage;
     }
   }
-  if (goal > 0 && run.cycles >= goal) return {"cut", goal, 0, 0, 0, ""};
-  return {"simulated",
+  if (goal > 0 && run.cycles >= goal) return {PointStatus::cut, goal, 0, 0, 0, ""};
+  return {PointStatus::simulated,
           run.cycles,
           run.flops,
           run.dram_read_bytes + run.dram_write_bytes,

@@ -14,17 +14,14 @@ namespace fuseflow {
 struct Trial {
   Point point;
   std::string region;
-  /// "simulated", "cut" (not better than what it had to beat), "failed", "pruned" (by the bound),
-  /// "refused", "same" (graph as another point's), "elsewhere" (another shard's), "unvisited" (out
-  /// of time); empty while it is open
-  std::string status;
+  PointStatus status = PointStatus::open;
   double estimate = 0;
   double bound = 0;
   PointResult result;
   std::string note;
   bool best = false;
   int64_t block = 1;  ///< side of the blocks of its program
-  bool open() const { return status.empty(); }
+  bool open() const { return status == PointStatus::open; }
 };
 
 class Evaluator {
@@ -46,10 +43,10 @@ class Evaluator {
   /// Throws Error(rejected) where the point cannot be, also because it does not fit the machine.
   Lowered lower(const Point& point) const;
 
-  /// Fills estimate, bound and region of the trial, or makes it "refused".
+  /// Fills estimate, bound and region of the trial, or refuses it.
   RegionEstimate estimate(Trial& trial, const Lowered& lowered) const;
 
-  /// Runs the point ("unvisited" if a signal ends it: support/interrupt.h); it has to take fewer
+  /// Runs the point (`unvisited` if a signal ends it: support/interrupt.h); it has to take fewer
   /// cycles than `goal` (0: no goal). Throws Error(internal) if it takes fewer than its bound.
   /// `results`: what it writes, if it is simulated.
   PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr,

@@ -11,8 +11,8 @@ namespace fuseflow {
 
 struct NodeGroup {
   std::vector<size_t> nodes;  ///< of the graph, in its order; the copies of one node
-  std::vector<size_t>
-      inputs;  ///< groups that give its inputs, without repetition, smaller than its own number
+  /// Groups that give its inputs, each once, by number; all smaller than its own.
+  std::vector<size_t> inputs;
 };
 
 /// Two nodes are copies if they do the same to the same tensors with inputs from the same groups.

@@ -209,19 +209,25 @@ std::vector<InstalledFile> installed_machines() {
   return found;
 }
 
+/// Presets, then what is installed.
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const MachinePreset& preset : machine_presets()) names.emplace_back(preset.name);
+  for (const InstalledFile& installed : installed_machines()) names.push_back(installed.name);
+  return names;
+}
+
 Machine base_machine(const std::string& name_or_file) {
   if (is_machine_file(name_or_file)) return read_machine(name_or_file);
-  std::vector<std::string> names;
   for (const MachinePreset& preset : machine_presets()) {
     if (preset.name == name_or_file) {
       return parse_machine(std::string(preset.text), std::string(preset.name) + ".toml");
     }
-    names.emplace_back(preset.name);
   }
   for (const InstalledFile& installed : installed_machines()) {
     if (installed.name == name_or_file) return read_machine(installed.path);
-    names.push_back(installed.name);
   }
+  const std::vector<std::string> names = machine_names();
   const std::string nearest = nearest_name(name_or_file, names);
   throw Error(
       ExitCode::usage,
@@ -315,6 +321,11 @@ const std::vector<MachinePreset>& machine_presets() {
   static const std::vector<MachinePreset> presets = {
       {"ideal", kPresetIdeal}, {"comal", kPresetComal}, {"rda", kPresetRda}, {"h100", kPresetH100}};
   return presets;
+}
+
+bool is_machine_name(const std::string& name) {
+  const std::vector<std::string> names = machine_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string list_machines() {

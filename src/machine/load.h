@@ -19,6 +19,9 @@ namespace fuseflow {
 Machine load_machine(const std::string& name_or_file,
                      const std::vector<std::string>& settings = {});
 
+/// Whether load_machine knows this name.
+bool is_machine_name(const std::string& name);
+
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);
 

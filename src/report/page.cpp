@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "report/html.h"
@@ -73,13 +72,7 @@ std::string report_text(const PageInput& input) {
               grouped_number(value_of(*find_metric("flops"), run.total).value_or(0))});
   }
   const RunTable& last = input.runs.back();
-  std::vector<const RunRow*> rows;
-  for (const RunRow& row : last.regions) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(), [](const RunRow* a, const RunRow* b) {
-    return a->numbers.at("cycles") > b->numbers.at("cycles");
-  });
-  const size_t all = rows.size();
-  rows.resize(std::min(rows.size(), kMostRows));
+  const std::vector<const RunRow*> rows = longest_regions(last, kMostRows);
   TextTable regions({"region of " + last.file, "cycles", "of the total"});
   const double total = last.total.numbers.at("cycles");
   for (const RunRow* row : rows) {
@@ -88,7 +81,9 @@ std::string report_text(const PageInput& input) {
                  total > 0 ? fmt::format("{:.1f}%", 100 * cycles / total) : ""});
   }
   std::string out = runs.text() + "\n" + regions.text();
-  if (all > rows.size()) out += fmt::format("(+{} more regions)\n", all - rows.size());
+  if (last.regions.size() > rows.size()) {
+    out += fmt::format("(+{} more regions)\n", last.regions.size() - rows.size());
+  }
   return input.nodes.empty() ? out : out + critical_nodes_text(input);
 }
 

@@ -1,5 +1,7 @@
 #include "report/run_table.h"
 
+#include <algorithm>
+
 #include "report/csv_table.h"
 
 namespace fuseflow {
@@ -47,6 +49,16 @@ RunTable parse_run_table(const SourceText& source) {
                                         "the file was cut off");
   }
   return table;
+}
+
+std::vector<const RunRow*> longest_regions(const RunTable& run, size_t most) {
+  std::vector<const RunRow*> rows;
+  for (const RunRow& row : run.regions) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const RunRow* a, const RunRow* b) {
+    return a->numbers.at("cycles") > b->numbers.at("cycles");
+  });
+  rows.resize(std::min(rows.size(), most));
+  return rows;
 }
 
 }  // namespace fuseflow

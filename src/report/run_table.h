@@ -31,4 +31,7 @@ struct RunTable {
 /// reports in one file).
 RunTable parse_run_table(const SourceText& source);
 
+/// At most `most` regions, those with the most cycles first.
+std::vector<const RunRow*> longest_regions(const RunTable& run, size_t most);
+
 }  // namespace fuseflow

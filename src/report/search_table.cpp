@@ -1,8 +1,23 @@
 #include "report/search_table.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "report/csv_table.h"
 
 namespace fuseflow {
+namespace {
+
+PointStatus status_of(const CsvTable& csv, size_t row) {
+  const std::string& name = csv.text(row, "status");
+  if (const std::optional<PointStatus> status = find_point_status(name)) return *status;
+  std::vector<std::string_view> names;
+  for (const PointStatusInfo& info : point_statuses()) names.push_back(info.name);
+  throw csv.rejected(row, fmt::format("there is no status `{}` of a point, expected {}", name,
+                                      fmt::join(names, ", ")));
+}
+
+}  // namespace
 
 SearchTable parse_search_table(const SourceText& source) {
   const CsvTable csv(source, {"schema", "program", "machine", "point"},
@@ -21,7 +36,7 @@ SearchTable parse_search_table(const SourceText& source) {
     point.placement = csv.text(i, "placement");
     point.order = csv.text(i, "order");
     point.copies = csv.text(i, "copies");
-    point.status = csv.text(i, "status");
+    point.status = status_of(csv, i);
     point.first_kernel = static_cast<int64_t>(csv.required(i, "first_kernel"));
     point.last_kernel = static_cast<int64_t>(csv.required(i, "last_kernel"));
     point.estimated_cycles = csv.number(i, "estimated_cycles").value_or(0);

@@ -152,24 +152,48 @@ std::string layers_section(const PageInput& input) {
 
 namespace {
 
-/// The node of another number that a row's node waits for, in words; empty where that is not known.
-std::string wait_text(const PageInput& input, const NodeRow& row) {
-  if (!input.program) return "";
-  for (const Region& region : input.program->regions) {
-    if (region.name != row.region || !region.graph) continue;
-    const RowsByNode rows = rows_of(input, row.region);
-    const auto node = Waits(*region.graph, rows).of(static_cast<size_t>(row.number));
-    if (node) return node_label(*rows.at(*node));
-  }
-  return "";
-}
+/// What waits for what, region by region; each region is looked at once, when it is asked for.
+class WaitTexts {
+ public:
+  explicit WaitTexts(const PageInput& input) : input_(input) {}
 
-std::vector<std::string> node_cells(const PageInput& input, const NodeRow& row, double cycles) {
+  /// The node that a row's node waits for, in words; empty where that is not known.
+  std::string of(const NodeRow& row) {
+    const Graph* graph = graph_named(row.region);
+    if (graph == nullptr) return "";
+    const auto [known, added] = regions_.try_emplace(row.region);
+    if (added) {
+      known->second.rows = rows_of(input_, row.region);
+      known->second.waits.emplace(*graph, known->second.rows);
+    }
+    const auto& [rows, waits] = known->second;
+    const std::optional<size_t> node = waits->of(static_cast<size_t>(row.number));
+    return node ? node_label(*rows.at(*node)) : "";
+  }
+
+ private:
+  struct RegionWaits {
+    RowsByNode rows;
+    std::optional<Waits> waits;
+  };
+  const Graph* graph_named(const std::string& name) const {
+    if (!input_.program) return nullptr;
+    for (const Region& region : input_.program->regions) {
+      if (region.name == name && region.graph) return &*region.graph;
+    }
+    return nullptr;
+  }
+
+  const PageInput& input_;
+  std::map<std::string, RegionWaits> regions_;
+};
+
+std::vector<std::string> node_cells(WaitTexts& waits, const NodeRow& row, double cycles) {
   const std::string statement = row.statement + (row.layer.empty() ? "" : " (" + row.layer + ")");
   return {row.region,
           node_label(row),
           statement,
-          wait_text(input, row),
+          waits.of(row),
           grouped_number(row.busy),
           percent(row.busy, cycles),
           percent(row.starved, cycles),
@@ -185,6 +209,7 @@ std::string nodes_section(const PageInput& input) {
   const RegionCycles cycles = cycles_by_region(input);
   std::vector<Bar> bars;
   std::vector<std::vector<std::string>> table;
+  WaitTexts waits(input);
   double most = 1;
   for (const NodeRow* row : busiest_nodes(input.nodes, kMostNodes)) {
     const double all = cycles.at(row->region);
@@ -194,7 +219,7 @@ std::string nodes_section(const PageInput& input) {
                                 percent(row->starved, all), percent(row->blocked, all)),
                     {{"busy", row->busy}, {"starved", row->starved}, {"blocked", row->blocked}},
                     "busy " + percent(row->busy, all)});
-    table.push_back(node_cells(input, *row, all));
+    table.push_back(node_cells(waits, *row, all));
   }
   return html_section(
       "Critical nodes",
@@ -210,20 +235,19 @@ std::string nodes_section(const PageInput& input) {
 
 namespace {
 
-/// Tokens that a stream has room for: as many as its buffer, if it comes from one; 0: not known, or
-/// unbounded.
-double depth_of(const PageInput& input, const StreamRow& row) {
-  const double fifo = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
-  if (!input.program) return fifo;
+/// Tokens that the streams of buffers have room for, by region and stream.
+std::map<std::pair<std::string, std::string>, double> buffer_depths(const PageInput& input) {
+  std::map<std::pair<std::string, std::string>, double> depths;
+  if (!input.program) return depths;
   for (const Region& region : input.program->regions) {
-    if (region.name != row.region || !region.graph) continue;
+    if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
       if (node.kind != NodeKind::buffer || node.outputs[0] < 0) continue;
       const Stream& stream = region.graph->streams[static_cast<size_t>(node.outputs[0])];
-      if (stream.name == row.stream) return static_cast<double>(node.capacity);
+      depths[{region.name, stream.name}] = static_cast<double>(node.capacity);
     }
   }
-  return fifo;
+  return depths;
 }
 
 }  // namespace
@@ -232,12 +256,15 @@ std::string streams_section(const PageInput& input) {
   if (input.streams.empty()) return "";
   struct Fill {
     const StreamRow* row = nullptr;
-    double depth = 0, share = 0;
+    double depth = 0, share = 0;  ///< depth 0: not known, or unbounded
   };
+  const double fifo = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
+  const auto buffers = buffer_depths(input);
   std::vector<Fill> fills;
   double most = 1;
   for (const StreamRow& row : input.streams) {
-    const double depth = depth_of(input, row);
+    const auto buffer = buffers.find({row.region, row.stream});
+    const double depth = buffer == buffers.end() ? fifo : buffer->second;
     fills.push_back({&row, depth, depth > 0 ? row.peak_tokens / depth : 0});
     most = std::max(most, row.peak_tokens);
   }

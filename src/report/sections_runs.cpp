@@ -177,19 +177,14 @@ std::string inputs_section(const PageInput& input) {
 
 std::string regions_section(const PageInput& input) {
   const RunTable& run = input.runs.back();
-  std::vector<const RunRow*> rows;
-  for (const RunRow& row : run.regions) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const RunRow* a, const RunRow* b) { return cycles_of(*a) > cycles_of(*b); });
-  const size_t all = rows.size();
-  rows.resize(std::min(all, kMostRegions));
+  const std::vector<const RunRow*> rows = longest_regions(run, kMostRegions);
   std::vector<Bar> bars;
   for (const RunRow* row : rows) {
     bars.push_back(cycle_bar(row->region, cycles_of(*row), cycles_of(run.total)));
   }
   if (bars.empty()) return "";
-  const std::string more =
-      all > rows.size() ? fmt::format("<p>(+{} more regions)</p>\n", all - rows.size()) : "";
+  const size_t left_out = run.regions.size() - rows.size();
+  const std::string more = left_out > 0 ? fmt::format("<p>(+{} more regions)</p>\n", left_out) : "";
   return html_section("Regions", "Cycles of each region of " + run.file + ", the longest first.",
                       bar_chart(bars, std::max(1.0, cycles_of(*rows[0]))) + more);
 }
@@ -257,7 +252,7 @@ StepChart search_curve(const SearchTable& search) {
   for (const SearchPoint& point : search.points) kernels = std::max(kernels, point.last_kernel + 1);
   std::map<std::pair<int64_t, int64_t>, double> known;
   for (const SearchPoint& point : search.points) {
-    if (point.status != "simulated") continue;
+    if (point.status != PointStatus::simulated) continue;
     ++chart.end;
     const auto [place, added] =
         known.emplace(std::pair(point.first_kernel, point.last_kernel), point.cycles);
@@ -274,21 +269,6 @@ StepChart search_curve(const SearchTable& search) {
   return chart;
 }
 
-/// What a status of a point means to the search (ir-spec/csv.md).
-std::string meaning_of(const std::string& status) {
-  static const std::map<std::string, std::string> meanings = {
-      {"simulated", "run to its end"},
-      {"cut", "run until it was slower than what it had to beat"},
-      {"pruned", "not run: its lower bound is no better than what was known"},
-      {"same", "not run: another point has the same graph"},
-      {"refused", "not run: it cannot be lowered, or does not fit the machine"},
-      {"failed", "the run did not finish"},
-      {"elsewhere", "another shard's"},
-      {"unvisited", "not run: out of time"}};
-  const auto found = meanings.find(status);
-  return found == meanings.end() ? "" : found->second;
-}
-
 }  // namespace
 
 std::string search_section(const PageInput& input) {
@@ -297,8 +277,11 @@ std::string search_section(const PageInput& input) {
   std::vector<std::vector<std::string>> totals;
   for (const auto& [name, cycles] : search.totals) totals.push_back({name, grouped_number(cycles)});
   std::vector<std::vector<std::string>> statuses;
-  for (const auto& [name, count] : search.statuses) {
-    statuses.push_back({name, meaning_of(name), std::to_string(count)});
+  for (const PointStatusInfo& info : point_statuses()) {
+    const auto found = search.statuses.find(info.status);
+    if (found == search.statuses.end()) continue;
+    statuses.push_back(
+        {std::string(info.name), std::string(info.means), std::to_string(found->second)});
   }
   return html_section(
       "Search",

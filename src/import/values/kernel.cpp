@@ -215,6 +215,16 @@ int64_t Kernel::extent(int label) const {
   return result;
 }
 
+int32_t Kernel::scaled_coordinate(IndexId index, int64_t factor) {
+  Expr node;
+  node.kind = Expr::Kind::coordinate;
+  node.index = index;
+  nodes_.push_back(node);
+  const auto coordinate = static_cast<int32_t>(nodes_.size()) - 1;
+  if (factor == 1) return coordinate;
+  return apply(Op::mul, {constant(static_cast<float>(factor)), coordinate});
+}
+
 int32_t Kernel::coordinate(int label) {
   align();
   int32_t sum = -1;
@@ -222,12 +232,7 @@ int32_t Kernel::coordinate(int label) {
   if (inner == 0) return constant(0);
   for (const IndexId index : indices_[label]) {
     inner /= extents_[static_cast<size_t>(index)];
-    Expr node;
-    node.kind = Expr::Kind::coordinate;
-    node.index = index;
-    nodes_.push_back(node);
-    auto term = static_cast<int32_t>(nodes_.size()) - 1;
-    if (inner != 1) term = apply(Op::mul, {constant(static_cast<float>(inner)), term});
+    const int32_t term = scaled_coordinate(index, inner);
     sum = sum < 0 ? term : apply(Op::add, {sum, term});
   }
   return sum < 0 ? constant(0) : sum;
@@ -236,13 +241,7 @@ int32_t Kernel::coordinate(int label) {
 int32_t Kernel::affine(const Subscript& subscript) {
   int32_t sum = constant(static_cast<float>(subscript.offset));
   for (const auto& [index, c] : subscript.terms) {
-    Expr node;
-    node.kind = Expr::Kind::coordinate;
-    node.index = index;
-    nodes_.push_back(node);
-    auto term = static_cast<int32_t>(nodes_.size()) - 1;
-    if (c != 1) term = apply(Op::mul, {constant(static_cast<float>(c)), term});
-    sum = apply(Op::add, {sum, term});
+    sum = apply(Op::add, {sum, scaled_coordinate(index, c)});
   }
   return sum;
 }

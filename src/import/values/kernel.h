@@ -48,6 +48,7 @@ class Kernel {
     View value;
     std::vector<int> labels;
   };
+  int32_t scaled_coordinate(IndexId index, int64_t factor);
   void align();
   void align_label(int label, std::vector<int64_t> factors);
   int32_t inline_value(const View& value, const std::vector<Subscript>& map);
