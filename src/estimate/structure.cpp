@@ -1,5 +1,6 @@
 #include "estimate/structure.h"
 
+#include "nodes/spaces.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {

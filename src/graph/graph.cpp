@@ -3,71 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
 namespace fuseflow {
-
-namespace {
-
-constexpr size_t kKinds = static_cast<size_t>(NodeKind::barrier_);
-
-constexpr std::array<NodeKindInfo, kKinds> kInfos = {{
-    {.name = "root"},
-    {.name = "scan", .tensor = true, .level = true, .offset = true},
-    {.name = "locate", .tensor = true, .level = true, .offset = true, .stride = true},
-    {.name = "repeat"},
-    {.name = "intersect", .groups = true},
-    {.name = "unite", .groups = true, .init = true},
-    {.name = "leftjoin", .groups = true, .init = true},
-    {.name = "array", .tensor = true},
-    {.name = "map", .op = true},
-    {.name = "coordinate"},
-    {.name = "reduce", .reduction = true, .init = true},
-    {.name = "accumulate", .reduction = true, .order = true, .init = true, .capacity = true},
-    {.name = "align"},
-    {.name = "drop", .groups = true},
-    {.name = "filter", .init = true},
-    {.name = "buffer", .capacity = true},
-    {.name = "write_level", .tensor = true, .level = true},
-    {.name = "write_values", .tensor = true},
-    {.name = "parallelize", .split = true},
-    {.name = "serialize", .split = true},
-    {.name = "pad", .init = true},
-    {.name = "tile_load", .tensor = true, .capacity = true, .subscripts = true, .branch = true},
-    {.name = "tile_multiply", .capacity = true, .branch = true, .held = true},
-    {.name = "exchange"},
-    {.name = "gather"},
-    {.name = "tile_hold", .held = true},
-    {.name = "shuffle"},
-    {.name = "reduce_scatter"},
-    {.name = "tile_store", .tensor = true, .subscripts = true},
-}};
-
-}  // namespace
-
-const NodeKindInfo& node_kind_info(NodeKind kind) {
-  return kInfos[static_cast<size_t>(kind)];
-}
-
-const char* node_kind_name(NodeKind kind) {
-  return node_kind_info(kind).name.data();
-}
-
-std::optional<NodeKind> find_node_kind(std::string_view name) {
-  for (size_t k = 0; k < kKinds; ++k) {
-    if (kInfos[k].name == name) return static_cast<NodeKind>(k);
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> node_kind_names() {
-  std::vector<std::string> names;
-  names.reserve(kInfos.size());
-  for (const NodeKindInfo& info : kInfos) names.emplace_back(info.name);
-  return names;
-}
 
 std::string_view stream_kind_name(StreamKind kind) {
   return kind == StreamKind::crd ? "crd" : kind == StreamKind::ref ? "ref" : "val";

@@ -1,5 +1,5 @@
 // The dataflow graph of a region: nodes of the sparse abstract machine and typed streams between
-// them. Pure data; typing rules are in graph/verify.h, the text form in ir/, meaning and timing of
+// them. Pure data: what each kind is, is in nodes/; the text form in ir/; meaning and timing of
 // each node in ir-spec/nodes.md and ir-spec/timing.md.
 #pragma once
 
@@ -97,7 +97,7 @@ struct TileMapping {
 };
 
 /// A loop of the graph. Two streams are in the same *space* if they were opened by the same node;
-/// graph/verify.h computes spaces, names alone do not tell.
+/// nodes/spaces.h computes spaces, names alone do not tell.
 struct GraphIndex {
   std::string name;
   int64_t extent = 0;  ///< coordinates: elements, or blocks of them
@@ -183,29 +183,6 @@ struct Graph {
 
 /// The phase in which each tensor is written, by tensor; -1 where it is not.
 std::vector<int> phases_written(const Graph& graph, size_t tensors);
-
-/// What a node kind is called and which fields of Node it uses; text form and verifier read it.
-struct NodeKindInfo {
-  std::string_view name;
-  bool tensor = false;  ///< scan may lack it (a counter)
-  bool level = false;
-  bool op = false;
-  bool reduction = false;
-  bool order = false;
-  bool groups = false;
-  bool init = false;
-  bool offset = false;
-  bool stride = false;
-  bool capacity = false;
-  bool split = false;  ///< contiguous, and serialize's order as an attribute
-  bool subscripts = false;
-  bool branch = false;
-  bool held = false;
-};
-const NodeKindInfo& node_kind_info(NodeKind kind);
-const char* node_kind_name(NodeKind kind);
-std::optional<NodeKind> find_node_kind(std::string_view name);
-std::vector<std::string> node_kind_names();
 
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 

@@ -1,6 +1,6 @@
 // Spaces: which fibers a stream is nested in and who opened them. All streams of one space share
 // their structure (elements, stops); a name of an index alone does not tell, since two scanners of
-// different levels may run over the same index. Computing them is applying the typing rules.
+// different levels may run over the same index. nodes/spaces.h computes them.
 #pragma once
 
 #include <functional>
@@ -47,17 +47,5 @@ struct Spaces {
 
 /// An error at a node.
 using GraphError = std::function<void(NodeId node, std::string message)>;
-
-/// Applies the typing rule of every node. Each violation is reported by name; streams that depend
-/// on it get no space and are not reported again. The graph's ids must be valid (verify_graph
-/// checks).
-Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
-                      const GraphError& error);
-
-/// The same; throws Error(rejected) at the first violation.
-Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors);
-
-/// "scan %adj.0 ($root)": how messages call a node.
-std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, NodeId node);
 
 }  // namespace fuseflow

@@ -1,12 +1,10 @@
 // Graphs of tiles: dense chains C = A B, E = f(C) D on the cores of linked clusters. What each node
-// is for, the sizes that follow from the text, and the rules. Meaning: ir-spec/cluster.md. Nothing
-// of machines, plans' costs or execution.
+// is for, and the sizes that follow from the text. Meaning: ir-spec/cluster.md. Nothing of
+// machines, plans' costs or execution.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -44,16 +42,11 @@ inline bool is_tile_node(NodeKind kind) {
   return kind >= NodeKind::tile_load;
 }
 
-/// Both need a graph that verify_tiles accepts.
+/// Both need a graph that verify_tiles (nodes/tile_rules.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 
 /// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.
 int tile_loop_depth(const TileMapping& tiles, Dim dim);
-
-/// Reports what is not a graph of tiles of this form: one hold, one second product, one store, the
-/// communication that the cluster's shape needs and no other, held bytes that are those of the
-/// tiles alive. Ids must be valid.
-void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error);
 
 }  // namespace fuseflow

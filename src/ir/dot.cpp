@@ -11,6 +11,7 @@
 #include "ir/dot_style.h"
 #include "ir/names.h"
 #include "ir/print.h"
+#include "nodes/rule.h"
 
 namespace fuseflow {
 
@@ -250,20 +251,21 @@ class DotPrinter {
   }
 
   std::string node_label(const Node& node) const {
-    const NodeKindInfo& info = node_kind_info(node.kind);
-    std::string text(info.name);
-    if (info.op) text = std::string(op_info(node.op).name);
-    if (info.reduction) text += fmt::format(" {}", reduction_name(node.reduction));
-    if (info.order) text += fmt::format(" {}", node.order);
+    const NodeRule& rule = node_rule(node.kind);
+    const NodeFields& fields = rule.fields;
+    std::string text(*rule.name);
+    if (fields.op) text = std::string(op_info(node.op).name);
+    if (fields.reduction) text += fmt::format(" {}", reduction_name(node.reduction));
+    if (fields.order) text += fmt::format(" {}", node.order);
     text = dot_escaped(text);
-    if (info.tensor && node.tensor >= 0) {
+    if (fields.tensor && node.tensor >= 0) {
       text += "\\n%" + dot_label(p_.tensors[node.tensor].name);
-      if (info.level) text += fmt::format(".{}", node.level);
+      if (fields.level) text += fmt::format(".{}", node.level);
     }
     for (const Input& input : node.inputs) {
       if (input.is_immediate()) text += " " + float_text(input.immediate);
     }
-    if (info.capacity && node.capacity > 0) text += fmt::format("\\ncapacity {}", node.capacity);
+    if (fields.capacity && node.capacity > 0) text += fmt::format("\\ncapacity {}", node.capacity);
     return text;
   }
 
@@ -287,8 +289,7 @@ class DotPrinter {
 
   void print_tensor_edge(size_t r, size_t number, const Node& node) {
     if (node.tensor < 0 || !o_.tensors) return;
-    const bool writes = node.kind == NodeKind::write_level || node.kind == NodeKind::write_values ||
-                        node.kind == NodeKind::tile_store;
+    const bool writes = node.outputs.empty();
     const std::string tensor = tensor_node(node.tensor);
     const std::string self = fmt::format("n{}_{}", r, number);
     edges_.push_back(fmt::format("{} -> {} [color=\"#999999\", arrowhead=none];",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 namespace {
 
@@ -36,50 +38,31 @@ std::string dot_label(const std::string& text) {
 }
 
 DotStyle style_of(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::root:
+  switch (*node_rule(kind).family) {
+    case NodeFamily::root:
       return {"#eeeeee", "root"};
-    case NodeKind::scan:
-    case NodeKind::locate:
-    case NodeKind::array:
+    case NodeFamily::read:
       return {"#cfe2f3", "reads a tensor"};
-    case NodeKind::repeat:
-    case NodeKind::align:
-    case NodeKind::buffer:
+    case NodeFamily::move:
       return {"#f3f3f3", "moves tokens"};
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
+    case NodeFamily::join:
       return {"#fce5cd", "joins coordinates"};
-    case NodeKind::map:
-    case NodeKind::coordinate:
-    case NodeKind::pad:
+    case NodeFamily::compute:
       return {"#fff2cc", "computes"};
-    case NodeKind::reduce:
-    case NodeKind::accumulate:
+    case NodeFamily::reduce:
       return {"#f4cccc", "reduces"};
-    case NodeKind::drop:
-    case NodeKind::filter:
+    case NodeFamily::drop:
       return {"#ead1dc", "drops"};
-    case NodeKind::write_level:
-    case NodeKind::write_values:
+    case NodeFamily::write:
       return {"#d9ead3", "writes a tensor"};
-    case NodeKind::parallelize:
-    case NodeKind::serialize:
+    case NodeFamily::split:
       return {"#d9d2e9", "splits and merges"};
-    case NodeKind::tile_load:
-    case NodeKind::tile_store:
+    case NodeFamily::tile_transfer:
       return {"#d9ead3", "moves tiles"};
-    case NodeKind::tile_multiply:
+    case NodeFamily::tile_product:
       return {"#f4cccc", "multiplies tiles"};
-    case NodeKind::exchange:
-    case NodeKind::gather:
-    case NodeKind::shuffle:
-    case NodeKind::reduce_scatter:
-    case NodeKind::tile_hold:
+    case NodeFamily::tile_link:
       return {"#d9d2e9", "links"};
-    case NodeKind::barrier_:
-      break;
   }
   return {"#ffffff", ""};
 }

@@ -4,7 +4,8 @@
 
 #include <charconv>
 
-#include "graph/verify.h"
+#include "nodes/rule.h"
+#include "nodes/verify.h"
 
 namespace fuseflow::ir {
 
@@ -308,16 +309,16 @@ class GraphParser {
     const auto kind = find_node_kind(name);
     if (!kind) c_.unknown(token, "node kind", node_kind_names());
     node.kind = *kind;
-    const NodeKindInfo& info = node_kind_info(*kind);
-    if (info.op) parse_op(node);
-    if (info.reduction) parse_reduction(node);
-    if (info.order) {
+    const NodeFields& fields = node_rule(*kind).fields;
+    if (fields.op) parse_op(node);
+    if (fields.reduction) parse_reduction(node);
+    if (fields.order) {
       node.order = static_cast<int>(
           c_.expect_integer_in(1, 64, "the number of inner loops", "accumulate sum 1 (...)"));
     }
-    const bool counter = node.kind == NodeKind::scan && c_.at("(");
-    if (info.tensor && !counter) parse_tensor(node, info.level);
-    if (info.subscripts) parse_subscripts(node);
+    const bool counter = fields.tensor_optional && c_.at("(");
+    if (fields.tensor && !counter) parse_tensor(node, fields.level);
+    if (fields.subscripts) parse_subscripts(node);
   }
 
   void parse_op(Node& node) {
@@ -365,7 +366,7 @@ class GraphParser {
 
   void parse_inputs(Node& node) {
     c_.expect("(", "map mul ($a, $b)");
-    const bool groups = node_kind_info(node.kind).groups;
+    const bool groups = node_rule(node.kind).fields->groups;
     int in_group = 0;
     while (!c_.at(")")) {
       node.inputs.push_back(parse_input());
@@ -406,35 +407,35 @@ class GraphParser {
   }
 
   void parse_attributes(Node& node) {
-    const NodeKindInfo& info = node_kind_info(node.kind);
+    const NodeFields& fields = node_rule(node.kind).fields;
     while (c_.peek().kind == TokenKind::identifier && c_.peek(1).is("=")) {
       const Token token = c_.next();
       c_.expect("=", "capacity=16");
-      if (info.init && token.is("init")) {
+      if (fields.init && token.is("init")) {
         node.init = c_.expect_float("a number", "init=0");
-      } else if (info.offset && token.is("offset")) {
+      } else if (fields.offset && token.is("offset")) {
         node.offset = c_.expect_integer("an offset", "offset=-1");
-      } else if (info.stride && token.is("stride")) {
+      } else if (fields.stride && token.is("stride")) {
         node.stride = c_.expect_integer("a stride", "stride=2");
-      } else if (info.stride && token.is("strides")) {
+      } else if (fields.stride && token.is("strides")) {
         parse_strides(node);
-      } else if (info.capacity && token.is("capacity")) {
+      } else if (fields.capacity && token.is("capacity")) {
         node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
-      } else if (node.kind == NodeKind::map && token.is("contract")) {
+      } else if (fields.contract && token.is("contract")) {
         node.contract = parse_index_list("contract=[k]");
-      } else if (info.branch && token.is("branch")) {
+      } else if (fields.branch && token.is("branch")) {
         node.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
-      } else if (info.held && token.is("held")) {
+      } else if (fields.held && token.is("held")) {
         parse_held(node);
       } else if (token.is("from")) {
         node.statement = resolve_tensor(c_, names_, c_.next());
-      } else if (info.split && token.is("split")) {
+      } else if (fields.split && token.is("split")) {
         parse_split(node);
-      } else if (node.kind == NodeKind::serialize && token.is("inner")) {
+      } else if (fields.inner && token.is("inner")) {
         node.order = static_cast<int>(
             c_.expect_integer_in(0, 64, "the loops inside the split one", "inner=1"));
       } else {
-        unknown_attribute(token, info);
+        unknown_attribute(token, node_rule(node.kind));
       }
     }
   }
@@ -468,19 +469,20 @@ class GraphParser {
     node.contiguous = name == "contiguous";
   }
 
-  [[noreturn]] void unknown_attribute(const Token& token, const NodeKindInfo& info) {
+  [[noreturn]] void unknown_attribute(const Token& token, const NodeRule& rule) {
+    const NodeFields& fields = rule.fields;
     std::vector<std::string> known;
-    if (info.init) known.emplace_back("init");
-    if (info.offset) known.emplace_back("offset");
-    if (info.stride) known.insert(known.end(), {"stride", "strides"});
-    if (info.capacity) known.emplace_back("capacity");
-    if (info.name == "map") known.emplace_back("contract");
-    if (info.split) known.emplace_back("split");
-    if (info.split && info.name == "serialize") known.emplace_back("inner");
-    if (info.branch) known.emplace_back("branch");
-    if (info.held) known.emplace_back("held");
+    if (fields.init) known.emplace_back("init");
+    if (fields.offset) known.emplace_back("offset");
+    if (fields.stride) known.insert(known.end(), {"stride", "strides"});
+    if (fields.capacity) known.emplace_back("capacity");
+    if (fields.contract) known.emplace_back("contract");
+    if (fields.split) known.emplace_back("split");
+    if (fields.inner) known.emplace_back("inner");
+    if (fields.branch) known.emplace_back("branch");
+    if (fields.held) known.emplace_back("held");
     known.emplace_back("from");
-    c_.unknown(token, fmt::format("attribute of {}", info.name), known);
+    c_.unknown(token, fmt::format("attribute of {}", *rule.name), known);
   }
 
   void check() {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/names.h"
+#include "nodes/rule.h"
 
 namespace fuseflow {
 
@@ -289,29 +290,30 @@ class GraphPrinter {
   }
 
   std::string node(const Node& node) const {
-    const NodeKindInfo& info = node_kind_info(node.kind);
+    const NodeRule& rule = node_rule(node.kind);
+    const NodeFields& fields = rule.fields;
     std::string text;
     for (const StreamId s : node.outputs) text += (text.empty() ? "" : ", ") + output(s);
     if (!text.empty()) text += " = ";
-    text += info.name;
-    if (info.op) text += fmt::format(" {}", op_info(node.op).name);
-    if (info.reduction) text += fmt::format(" {}", reduction_name(node.reduction));
-    if (info.order) text += fmt::format(" {}", node.order);
-    const bool tensor = info.tensor && node.tensor >= 0;
+    text += *rule.name;
+    if (fields.op) text += fmt::format(" {}", op_info(node.op).name);
+    if (fields.reduction) text += fmt::format(" {}", reduction_name(node.reduction));
+    if (fields.order) text += fmt::format(" {}", node.order);
+    const bool tensor = fields.tensor && node.tensor >= 0;
     if (tensor) text += " " + tensor_text(program_, node.tensor);
-    if (tensor && info.level) text += fmt::format(".{}", node.level);
-    if (info.subscripts) text += subscripts(node);
+    if (tensor && fields.level) text += fmt::format(".{}", node.level);
+    if (fields.subscripts) text += subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
-    if (info.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
-    if (info.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);
-    if (info.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
+    if (fields.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
+    if (fields.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);
+    if (fields.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
     if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
-    if (info.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
+    if (fields.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
     if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
-    if (info.split && node.order != 0) text += fmt::format(" inner={}", node.order);
-    if (info.split && node.contiguous) text += " split=contiguous";
-    if (info.branch && node.branch >= 0) text += fmt::format(" branch={}", node.branch);
-    if (info.held && node.held != std::array<int64_t, 4>{}) {
+    if (fields.inner && node.order != 0) text += fmt::format(" inner={}", node.order);
+    if (fields.split && node.contiguous) text += " split=contiguous";
+    if (fields.branch && node.branch >= 0) text += fmt::format(" branch={}", node.branch);
+    if (fields.held && node.held != std::array<int64_t, 4>{}) {
       text += fmt::format(" held=[{}]", fmt::join(node.held, ", "));
     }
     if (node.statement >= 0) text += " from=" + tensor_text(program_, node.statement);

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "graph/verify.h"
 #include "ir/names.h"
 #include "ir/statement_rules.h"
+#include "nodes/verify.h"
 #include "support/diagnostics.h"
 
 namespace fuseflow {

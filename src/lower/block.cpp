@@ -6,7 +6,8 @@
 #include <limits>
 #include <map>
 
-#include "graph/blocks.h"
+#include "nodes/blocks.h"
+#include "nodes/spaces.h"
 
 namespace fuseflow {
 

@@ -5,17 +5,11 @@
 #include <set>
 #include <string>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 
 namespace {
-
-bool is_join(NodeKind kind) {
-  return kind == NodeKind::intersect || kind == NodeKind::unite || kind == NodeKind::leftjoin;
-}
-
-bool is_writer(NodeKind kind) {
-  return kind == NodeKind::write_level || kind == NodeKind::write_values;
-}
 
 /// Payloads of a join that nobody reads, with the inputs they came from. Groups of a left join
 /// whose payloads are all unread go too.
@@ -48,10 +42,10 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   std::vector<bool> keep(graph.nodes.size(), false);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
-    keep[n] = is_writer(node.kind) || std::any_of(node.outputs.begin(), node.outputs.end(),
-                                                  [&](StreamId s) { return used[s]; });
+    keep[n] = writes_tensor(node.kind) || std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                      [&](StreamId s) { return used[s]; });
     if (!keep[n]) continue;
-    if (is_join(node.kind)) trim_join(node, used);
+    if (joins(node.kind)) trim_join(node, used);
     for (const Input& input : node.inputs) {
       if (!input.is_immediate()) used[input.stream] = true;
     }

@@ -10,6 +10,7 @@
 #include "lower/finish.h"
 #include "lower/split_delays.h"
 #include "lower/split_plan.h"
+#include "nodes/spaces.h"
 #include "support/error.h"
 
 namespace fuseflow {

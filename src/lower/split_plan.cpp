@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 
 namespace {

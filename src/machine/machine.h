@@ -8,28 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace fuseflow {
+#include "machine/unit_class.h"
 
-/// Hardware units as the machine sees them: the node kinds that share one latency, interval and
-/// count.
-enum class UnitClass : uint8_t {
-  root,
-  scan,
-  locate,
-  repeat,
-  join,  ///< intersect, unite, leftjoin
-  array,
-  alu,  ///< map, coordinate
-  reduce,
-  accumulate,
-  filter,  ///< drop, filter
-  buffer,
-  write,
-  split,  ///< parallelize, serialize
-  count_
-};
-inline constexpr int kUnitClasses = static_cast<int>(UnitClass::count_);
-std::string_view unit_class_name(UnitClass unit);
+namespace fuseflow {
 
 struct UnitTiming {
   int64_t latency_cycles = 1;   ///< >= 1: a token given at t arrives at t + latency

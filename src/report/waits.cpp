@@ -2,11 +2,13 @@
 
 #include <set>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 namespace {
 
 bool writes(const Node& node) {
-  return node.kind == NodeKind::write_level || node.kind == NodeKind::write_values;
+  return writes_tensor(node.kind);
 }
 
 }  // namespace

@@ -6,57 +6,16 @@
 #include <algorithm>
 
 #include "ir/names.h"
+#include "nodes/rule.h"
+#include "support/error.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
 
 UnitClass unit_class(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::root:
-      return UnitClass::root;
-    case NodeKind::scan:
-      return UnitClass::scan;
-    case NodeKind::locate:
-      return UnitClass::locate;
-    case NodeKind::repeat:
-      return UnitClass::repeat;
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
-    case NodeKind::align:
-      return UnitClass::join;
-    case NodeKind::array:
-      return UnitClass::array;
-    case NodeKind::map:
-    case NodeKind::coordinate:
-    case NodeKind::pad:
-      return UnitClass::alu;
-    case NodeKind::reduce:
-      return UnitClass::reduce;
-    case NodeKind::accumulate:
-      return UnitClass::accumulate;
-    case NodeKind::drop:
-    case NodeKind::filter:
-      return UnitClass::filter;
-    case NodeKind::buffer:
-      return UnitClass::buffer;
-    case NodeKind::write_level:
-    case NodeKind::write_values:
-      return UnitClass::write;
-    case NodeKind::parallelize:
-    case NodeKind::serialize:
-    case NodeKind::tile_load:  // of cores, not of the machine's units
-    case NodeKind::tile_multiply:
-    case NodeKind::exchange:
-    case NodeKind::gather:
-    case NodeKind::tile_hold:
-    case NodeKind::shuffle:
-    case NodeKind::reduce_scatter:
-    case NodeKind::tile_store:
-    case NodeKind::barrier_:
-      break;
-  }
-  return UnitClass::split;
+  const std::optional<UnitClass>& unit = node_rule(kind).unit;
+  if (!unit) throw Error(ExitCode::internal, fmt::format("{} has no unit", node_kind_name(kind)));
+  return *unit;
 }
 
 namespace {

@@ -14,7 +14,7 @@
 
 namespace fuseflow {
 
-/// The unit class whose timing and count a node kind has.
+/// The unit class whose timing and count a node kind has. Tile nodes have none: Error(internal).
 UnitClass unit_class(NodeKind kind);
 
 /// What phases that run at the same time take together.

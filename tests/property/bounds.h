@@ -8,6 +8,7 @@
 
 #include "ir/program.h"
 #include "machine/machine.h"
+#include "nodes/rule.h"
 
 namespace fuseflow::testing {
 

@@ -14,6 +14,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/lower.h"
+#include "nodes/rule.h"
 #include "reference/reference.h"
 #include "resources/resources.h"
 #include "same_run.h"

@@ -7,6 +7,7 @@
 #include "graph/spaces.h"
 #include "ir/parse.h"
 #include "lower/lower.h"
+#include "nodes/spaces.h"
 #include "sim/program_run.h"
 
 namespace fuseflow {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../property/check.h"
+#include "nodes/rule.h"
 #include "sim/fast_executor.h"
 
 namespace fuseflow {

@@ -2,6 +2,7 @@
 // every result, for any chunk size.
 #include <gtest/gtest.h>
 
+#include "nodes/rule.h"
 #include "sim/fast_executor.h"
 #include "sim/naive/interpret.h"
 #include "sim_random_graph.h"

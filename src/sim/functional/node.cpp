@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "nodes/rule.h"
+#include "nodes/spaces.h"
+
 namespace fuseflow::engine {
 
 EngineNode::EngineNode(const Context& context, NodeId id)

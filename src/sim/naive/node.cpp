@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "nodes/rule.h"
+#include "nodes/spaces.h"
+
 namespace fuseflow::naive {
 
 const Storage* Context::storage(TensorId tensor) const {

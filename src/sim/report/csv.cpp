@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/attribution.h"
+#include "nodes/rule.h"
 #include "sim/common/result.h"
 #include "support/csv.h"
 
@@ -123,10 +124,10 @@ void assert_region(const Region& region, const RunResult& result) {
 /// operator, statement, layer, model_node, function: what a node stands for in the model.
 std::string attribution_text(const Program& program, const Attribution& attribution, size_t region,
                              const Node& node) {
-  const NodeKindInfo& info = node_kind_info(node.kind);
-  const std::string_view function = info.op          ? op_info(node.op).name
-                                    : info.reduction ? reduction_name(node.reduction)
-                                                     : std::string_view();
+  const NodeFields& fields = node_rule(node.kind).fields;
+  const std::string_view function = fields.op          ? op_info(node.op).name
+                                    : fields.reduction ? reduction_name(node.reduction)
+                                                       : std::string_view();
   const Statement* statement = attribution.statement(region, node);
   if (statement == nullptr) return fmt::format(",,,,{}", function);
   const Tensor& result = program.tensors[static_cast<size_t>(statement->result)];

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 namespace {
 

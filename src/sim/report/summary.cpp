@@ -7,6 +7,7 @@
 
 #include "graph/tiles.h"
 #include "ir/attribution.h"
+#include "nodes/rule.h"
 #include "sim/report/csv.h"
 #include "sim/report/deadlock.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/attribution.h"
+#include "nodes/rule.h"
 #include "sim/report/timeline.h"
 #include "support/text.h"
 

@@ -1,5 +1,5 @@
 // Checks a dataflow graph: well-formed ids, one producer a stream, producers before consumers,
-// phases in order, and the typing rules (spaces.h). Needs of the tensors only name, format, shape.
+// phases in order, and the typing rules (typing.h). Needs of the tensors only name, format, shape.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-#include "graph/verify.h"
+#include "nodes/verify.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,11 @@
 #include <numeric>
 #include <set>
 
-#include "graph/blocks.h"
 #include "graph/tiles.h"
+#include "nodes/blocks.h"
+#include "nodes/rule.h"
+#include "nodes/spaces.h"
+#include "nodes/tile_rules.h"
 
 namespace fuseflow {
 
@@ -59,7 +62,7 @@ class Verifier {
   void check_tiles() {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
-      if (!node_kind_info(node.kind).subscripts) continue;
+      if (!node_rule(node.kind).fields->subscripts) continue;
       const Format& format = tensors_[node.tensor].format;
       if (static_cast<int>(node.subscripts.size()) != format.rank() || !format.all_dense()) {
         fail(n, fmt::format("expected a subscript for each of the {} dimensions of a dense tensor",
@@ -136,23 +139,22 @@ class Verifier {
 
   void check_fields(NodeId n) {
     const Node& node = g_.nodes[n];
-    const NodeKindInfo& info = node_kind_info(node.kind);
-    const bool counter = node.kind == NodeKind::scan && node.tensor < 0;
-    if (info.tensor && !counter) {
+    const NodeFields& fields = node_rule(node.kind).fields;
+    const bool counts = fields.tensor_optional && node.tensor < 0;
+    if (fields.tensor && !counts) {
       if (node.tensor < 0 || static_cast<size_t>(node.tensor) >= tensors_.size()) {
         return fail(n, "names no tensor");
       }
       const int rank = tensors_[node.tensor].format.rank();
-      if (info.level && (node.level < 0 || node.level >= rank)) {
+      if (fields.level && (node.level < 0 || node.level >= rank)) {
         fail(n, rank == 0
                     ? fmt::format("%{} is a scalar and has no levels", tensors_[node.tensor].name)
                     : fmt::format("%{} has levels 0 to {}, got level {}",
                                   tensors_[node.tensor].name, rank - 1, node.level));
       }
     }
-    if (info.groups) check_groups(n, node);
-    if (!node.strides.empty() && node.kind != NodeKind::locate)
-      fail(n, "has strides, which only locate has");
+    if (fields.groups) check_groups(n, node);
+    if (!node.strides.empty() && !fields.stride) fail(n, "has strides, which only locate has");
     if (node.capacity < 0) fail(n, "has a negative capacity");
   }
 
@@ -171,7 +173,8 @@ class Verifier {
     const Node& node = g_.nodes[n];
     for (const Input& input : node.inputs) {
       if (input.is_immediate()) {
-        if (node.kind != NodeKind::map) fail(n, "has a number as input, expected a stream");
+        if (!node_rule(node.kind).fields->immediates)
+          fail(n, "has a number as input, expected a stream");
         continue;
       }
       if (!valid_stream(input.stream)) {
@@ -196,7 +199,7 @@ class Verifier {
     std::map<TensorId, std::map<int, NodeId>> writers;  // level (rank: the values) -> node
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
-      if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) continue;
+      if (!writes_tensor(node.kind)) continue;
       const int rank = tensors_[node.tensor].format.rank();
       const int level = node.kind == NodeKind::write_values ? rank : node.level;
       if (!writers[node.tensor].emplace(level, n).second)
@@ -243,46 +246,14 @@ class Verifier {
     }
   }
 
-  /// The stream whose payloads a node gives on at this output; -1 if it makes them.
-  StreamId carried(const Node& node, int port) const {
-    switch (node.kind) {
-      case NodeKind::repeat:
-      case NodeKind::buffer:
-      case NodeKind::parallelize:
-      case NodeKind::serialize:
-        return node.inputs[0].stream;
-      case NodeKind::align:
-        return node.inputs[2].stream;
-      case NodeKind::drop:
-        return node.inputs[static_cast<size_t>(port)].stream;
-      case NodeKind::filter:
-        return node.inputs[static_cast<size_t>(port) + 1].stream;
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::leftjoin:
-        return port == 0 ? -1 : joined(node, port);
-      default:
-        return -1;
-    }
-  }
-
-  /// A joiner's payloads follow the coordinates of their group.
-  static StreamId joined(const Node& node, int port) {
-    size_t input = 0;
-    for (const int group : node.groups) {
-      if (port < group) return node.inputs[input + static_cast<size_t>(port)].stream;
-      port -= group - 1;
-      input += static_cast<size_t>(group);
-    }
-    return -1;
-  }
-
   /// The loop whose coordinates a crd stream holds: its own, or, where it was repeated, one around.
   int loop_of(StreamId s, const Spaces& spaces) const {
     for (;;) {
-      const StreamId from = carried(g_.nodes[g_.streams[s].producer], g_.streams[s].port);
+      const Node& producer = g_.nodes[g_.streams[s].producer];
+      const int from =
+          node_rule(producer.kind).carried(producer, static_cast<size_t>(g_.streams[s].port));
       if (from < 0) return spaces.of(s).index;
-      s = from;
+      s = producer.inputs[static_cast<size_t>(from)].stream;
     }
   }
 
@@ -312,9 +283,7 @@ class Verifier {
   void check_read_after_write(const std::map<TensorId, std::map<int, NodeId>>& writers) {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
-      const bool reads = node.kind == NodeKind::scan || node.kind == NodeKind::locate ||
-                         node.kind == NodeKind::array;
-      const auto written = reads ? writers.find(node.tensor) : writers.end();
+      const auto written = reads_tensor(node.kind) ? writers.find(node.tensor) : writers.end();
       if (written == writers.end()) continue;
       const int phase = g_.nodes[written->second.begin()->second].phase;
       if (phase >= node.phase) {

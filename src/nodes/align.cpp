@@ -1,0 +1,47 @@
+// align: the fibers below one loop's elements, under other coordinates of the same loop.
+#include <fmt/format.h>
+
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kTo = 0;
+constexpr size_t kFrom = 1;
+constexpr size_t kMoved = 2;
+
+void type_align(Typing& t) {
+  if (!t.counts(3, 1) || !t.is_kind(kTo, StreamKind::crd) || !t.is_kind(kFrom, StreamKind::crd)) {
+    return;
+  }
+  if (!t.same_loop(kTo, kFrom)) return;
+  const int from = t.space(kFrom);
+  const int inner = t.space(kMoved);
+  const int moved = inner == from ? -1 : t.move_below(inner, from, t.space(kTo), true);
+  if (moved < 0) {
+    return (void)t.fail(fmt::format("{} is not nested below {}, expected a stream of its fibers",
+                                    t.type(t.in(kMoved)), t.type(t.in(kFrom))));
+  }
+  t.give_like(0, t.in(kMoved), moved);
+}
+
+int carried_by_align(const Node& /*node*/, size_t /*port*/) {
+  return kMoved;
+}
+
+}  // namespace
+
+constinit const NodeRule align_rule = {
+    .name = "align",
+    .fields = NodeFields{},
+    .family = NodeFamily::move,
+    .unit = UnitClass::join,
+    .typing = type_align,
+    .carried = carried_by_align,
+    .block = blocks::of_carried,
+    .check_block = blocks::no_check,
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,39 @@
+// locate: where a coordinate is in the fiber of a stored level.
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+#include "tensor/format.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// One coordinate, several that are combined (`strides`), or none (a constant subscript).
+void type_locate(Typing& t) {
+  const Node& node = t.node();
+  const size_t coordinates = t.inputs() == 1 ? 0 : 1 + node.strides.size();
+  if (!t.counts(1 + coordinates, 1) || !t.refers_to(0, node.level - 1)) return;
+  for (size_t i = 1; i <= coordinates; ++i) {
+    if (!t.is_kind(i, StreamKind::crd) || !t.same_space(0, i)) return;
+  }
+  const int64_t extent = t.tensor().level_extent(node.level);
+  const int index = coordinates > 0 ? t.loop_of_coordinates(1) : -1;
+  const bool always = t.tensor().format.levels[node.level] == LevelKind::dense &&
+                      node.offset == 0 && node.stride == 1 && coordinates == 1 && index >= 0 &&
+                      extent >= 0 && t.extent(index) <= extent;
+  t.give_ref(0, t.space(0), t.may_be_absent(0) || !always);
+}
+
+}  // namespace
+
+constinit const NodeRule locate_rule = {
+    .name = "locate",
+    .fields = NodeFields{.tensor = true, .level = true, .offset = true, .stride = true},
+    .family = NodeFamily::read,
+    .unit = UnitClass::locate,
+    .typing = type_locate,
+    .carried = carried::none,
+    .block = blocks::none,
+    .check_block = blocks::no_check,
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,56 @@
+// pad: a block with its dimensions as the output declares them.
+#include <algorithm>
+
+#include "nodes/blocks.h"
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// The coordinates are of the value's space or of loops around it.
+void type_pad(Typing& t) {
+  if (t.inputs() == 0 || !t.is_kind(0, StreamKind::val) || !t.output_count(1)) return;
+  for (size_t i = 1; i < t.inputs(); ++i) {
+    if (!t.is_kind(i, StreamKind::crd) || !t.in_or_around(i, 0)) return;
+  }
+  t.give(0, StreamKind::val, t.space(0));
+}
+
+std::vector<int> block_declared(const BlockRules& rules, const Node& node, size_t port) {
+  return rules.graph().streams[node.outputs[port]].block;
+}
+
+bool contains(const std::vector<int>& list, int x) {
+  return std::find(list.begin(), list.end(), x) != list.end();
+}
+
+void check_pad(const BlockCheck& check) {
+  const Node& node = check.node();
+  const std::vector<int>& made = check.stream(node.outputs[0]).block;
+  for (const int index : check.stream(node.inputs[0].stream).block) {
+    if (!contains(made, index)) check.fail("loses a dimension of the block");
+  }
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const std::vector<int>& loops = check.stream(node.inputs[i].stream).indices;
+    if (loops.empty() || !contains(made, loops.back())) {
+      check.fail("has coordinates of a loop over which the block does not extend");
+    }
+  }
+}
+
+}  // namespace
+
+constinit const NodeRule pad_rule = {
+    .name = "pad",
+    .fields = NodeFields{.init = true},
+    .family = NodeFamily::compute,
+    .unit = UnitClass::alu,
+    .typing = type_pad,
+    .carried = carried::none,
+    .block = block_declared,
+    .check_block = check_pad,
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,40 @@
+// reduce: one value for each fiber of the innermost loop.
+#include <fmt/format.h>
+
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+
+namespace fuseflow {
+
+namespace {
+
+void type_reduce(Typing& t) {
+  const size_t inputs = t.inputs() == 1 ? 1 : 2;  // with the parent's token or without
+  const size_t value = inputs - 1;
+  if (!t.counts(inputs, 1) || !t.is_kind(value, StreamKind::val)) return;
+  if (inputs == 2 && !t.directly_below(1, 0)) return;
+  const int outer = t.parent(t.space(value));
+  if (outer < 0) {
+    return (void)t.fail(fmt::format("{} is in no loop that could end", t.type(t.in(value))));
+  }
+  t.give(0, StreamKind::val, outer);
+}
+
+std::vector<int> block_of_reduce(const BlockRules& rules, const Node& node, size_t /*port*/) {
+  return blocks::without_ended(rules, node, 0);
+}
+
+}  // namespace
+
+constinit const NodeRule reduce_rule = {
+    .name = "reduce",
+    .fields = NodeFields{.reduction = true, .init = true},
+    .family = NodeFamily::reduce,
+    .unit = UnitClass::reduce,
+    .typing = type_reduce,
+    .carried = carried::none,
+    .block = block_of_reduce,
+    .check_block = blocks::no_mean,
+};
+
+}  // namespace fuseflow

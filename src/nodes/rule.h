@@ -1,0 +1,110 @@
+// What a node kind is: everything that passes, verifier and estimate may know of it. Each kind has
+// a rule in src/nodes/KIND.cpp and a row in nodes/table.cpp; whoever needs to know what a kind does
+// asks its rule instead of listing kinds. Meaning and timing: ir-spec/nodes.md, ir-spec/timing.md.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "machine/unit_class.h"
+
+namespace fuseflow {
+
+class BlockCheck;
+class BlockRules;
+class Typing;
+
+/// A part that every rule must state: it has no default, so a rule without it does not compile.
+template <typename T>
+class Required {
+ public:
+  template <typename U>
+  requires std::convertible_to<U, T>
+  constexpr Required(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT: reads as the part
+  constexpr operator const T&() const { return value_; }             // NOLINT
+  constexpr const T& operator*() const { return value_; }
+  constexpr const T* operator->() const { return &value_; }
+
+ private:
+  T value_;
+};
+
+/// What a kind is for. Pictures have a colour for each.
+enum class NodeFamily : uint8_t {
+  root,
+  read,     ///< reads a stored tensor
+  move,     ///< gives on the tokens that it takes
+  join,     ///< merges coordinates of several groups
+  compute,  ///< makes values
+  reduce,   ///< ends a loop
+  drop,     ///< leaves elements out
+  write,    ///< stores a tensor
+  split,    ///< deals out to parallel copies, or collects from them
+  // The others are for graphs of tiles (graph/tiles.h).
+  tile_transfer,
+  tile_product,
+  tile_link,
+};
+
+/// The fields of Node that a kind uses, in the text and in the data.
+struct NodeFields {
+  bool tensor = false;
+  bool tensor_optional = false;  ///< without one the node counts
+  bool level = false;
+  bool op = false;
+  bool reduction = false;
+  bool order = false;
+  bool groups = false;
+  bool init = false;
+  bool offset = false;
+  bool stride = false;  ///< and strides
+  bool capacity = false;
+  bool contract = false;
+  bool split = false;       ///< contiguous
+  bool inner = false;       ///< order, as an attribute
+  bool immediates = false;  ///< numbers as inputs
+  bool subscripts = false;
+  bool branch = false;
+  bool held = false;
+};
+
+struct NodeRule {
+  Required<std::string_view> name;  ///< in the text
+  Required<NodeFields> fields;
+  Required<NodeFamily> family;
+  Required<std::optional<UnitClass>> unit;  ///< none: it runs on cores, not on units
+  /// Checks the inputs and gives each output its space (typing.h).
+  Required<void (*)(Typing&)> typing;
+  /// The input whose payloads output `port` carries on; -1: it makes new ones.
+  Required<int (*)(const Node& node, size_t port)> carried;
+  /// Of a val output: the loops that its values extend over (blocks.h).
+  Required<std::vector<int> (*)(const BlockRules&, const Node& node, size_t port)> block;
+  /// What else blocks must be.
+  Required<void (*)(const BlockCheck&)> check_block;
+};
+
+const NodeRule& node_rule(NodeKind kind);
+const char* node_kind_name(NodeKind kind);
+std::optional<NodeKind> find_node_kind(std::string_view name);
+std::vector<std::string> node_kind_names();
+
+inline bool reads_tensor(NodeKind kind) {
+  return *node_rule(kind).family == NodeFamily::read;
+}
+inline bool writes_tensor(NodeKind kind) {
+  return *node_rule(kind).family == NodeFamily::write;
+}
+inline bool joins(NodeKind kind) {
+  return *node_rule(kind).family == NodeFamily::join;
+}
+inline bool reduces(NodeKind kind) {
+  return *node_rule(kind).family == NodeFamily::reduce;
+}
+
+}  // namespace fuseflow

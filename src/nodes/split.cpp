@@ -1,0 +1,115 @@
+// parallelize deals the elements of a loop out to copies; serialize puts what the copies give back
+// in order.
+#include <fmt/format.h>
+
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Copy p of a split of a space is the same space for all payloads that are split alike.
+void type_parallelize(Typing& t) {
+  const bool contiguous = t.node().contiguous;
+  const size_t inputs = contiguous ? 2 : 1;
+  if (!t.counts(inputs, t.outputs())) return;
+  if (inputs == 2 && (!t.is_kind(1, StreamKind::crd) || !t.same_space(0, 1))) return;
+  if (t.outputs() < 2) return (void)t.fail("has fewer than two outputs, expected one a copy");
+  const int from = t.space(0);
+  if (t.parent(from) < 0) {
+    return (void)t.fail(fmt::format("{} is in no loop to split", t.type(t.in(0))));
+  }
+  const auto copies = static_cast<int64_t>(t.outputs());
+  for (int64_t p = 0; p < copies; ++p) {
+    t.give_like(static_cast<size_t>(p), t.in(0), t.open_copy({from, copies, p, contiguous}));
+  }
+}
+
+/// The spaces are the copies 0, 1, .. of one split.
+bool is_whole_split(const Typing& t, const std::vector<int>& spaces) {
+  const Typing::Split* first = t.split_of(spaces[0]);
+  if (first == nullptr) return false;
+  for (size_t p = 0; p < spaces.size(); ++p) {
+    const Typing::Split* split = t.split_of(spaces[p]);
+    const Typing::Split expected{first->from, static_cast<int64_t>(spaces.size()),
+                                 static_cast<int64_t>(p), first->contiguous};
+    if (split == nullptr || *split != expected) return false;
+  }
+  return true;
+}
+
+/// The inputs carry the same, as far as their declarations say.
+bool alike(Typing& t) {
+  const Spaces& spaces = t.spaces();
+  const StreamId first = t.in(0);
+  for (size_t p = 0; p < t.inputs(); ++p) {
+    const StreamId other = t.in(p);
+    if (t.stream(other).kind == t.stream(first).kind &&
+        t.stream(other).indices == t.stream(first).indices &&
+        spaces.ref_tensor[other] == spaces.ref_tensor[first] &&
+        spaces.ref_level[other] == spaces.ref_level[first]) {
+      continue;
+    }
+    return t.fail(
+        fmt::format("{} and {} are not copies of one stream, expected the same "
+                    "kind and loops",
+                    t.type(first), t.type(other)));
+  }
+  return true;
+}
+
+/// The streams are `order` loops inside the copies of one split: the split loop becomes whole
+/// again, and each loop inside it one loop for all streams merged alike.
+void type_serialize(Typing& t) {
+  if (t.inputs() < 2) return (void)t.fail("has fewer than two inputs, expected one a copy");
+  if (!t.output_count(1) || !alike(t)) return;
+  std::vector<int> spaces;
+  for (size_t p = 0; p < t.inputs(); ++p) spaces.push_back(t.space(p));
+  std::vector<std::vector<int>> levels;  // spaces of the copies, innermost loop first
+  for (int inside = 0; inside < t.node().order && t.parent(spaces[0]) >= 0; ++inside) {
+    levels.push_back(spaces);
+    for (int& s : spaces) s = t.parent(s);
+  }
+  if (!is_whole_split(t, spaces)) {
+    return (void)t.fail(fmt::format(
+        "the loop around {} loop(s) of {} is not one that a parallelize has split into these {} "
+        "copies, in order",
+        t.node().order, t.type(t.in(0)), t.inputs()));
+  }
+  const Typing::Split split = *t.split_of(spaces[0]);
+  if (split.contiguous != t.node().contiguous) {
+    return (void)t.fail("merges in another way than the elements were dealt out (split=)");
+  }
+  int merged = split.from;
+  for (size_t l = levels.size(); l-- > 0;) merged = t.open_merged(merged, levels[l]);
+  bool absent = false;
+  for (size_t p = 0; p < t.inputs(); ++p) absent = absent || t.may_be_absent(p);
+  t.give_like(0, t.in(0), merged, absent);
+}
+
+}  // namespace
+
+constinit const NodeRule parallelize_rule = {
+    .name = "parallelize",
+    .fields = NodeFields{.split = true},
+    .family = NodeFamily::split,
+    .unit = UnitClass::split,
+    .typing = type_parallelize,
+    .carried = carried::first,
+    .block = blocks::of_carried,
+    .check_block = blocks::no_check,
+};
+
+constinit const NodeRule serialize_rule = {
+    .name = "serialize",
+    .fields = NodeFields{.split = true, .inner = true},
+    .family = NodeFamily::split,
+    .unit = UnitClass::split,
+    .typing = type_serialize,
+    .carried = carried::first,
+    .block = blocks::of_carried,
+    .check_block = blocks::no_check,
+};
+
+}  // namespace fuseflow

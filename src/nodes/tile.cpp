@@ -1,0 +1,42 @@
+// The nodes of graphs of tiles. They run on cores, and which may stand where is checked for the
+// graph as a whole (tile_rules.h).
+#include "nodes/rules.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Streams of tiles are in no space.
+void type_tiles(Typing& /*t*/) {}
+
+constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, NodeFamily family) {
+  return {
+      .name = name,
+      .fields = fields,
+      .family = family,
+      .unit = std::nullopt,
+      .typing = type_tiles,
+      .carried = carried::none,
+      .block = blocks::none,
+      .check_block = blocks::no_check,
+  };
+}
+
+}  // namespace
+
+constinit const NodeRule tile_load_rule =
+    tile_rule("tile_load", {.tensor = true, .capacity = true, .subscripts = true, .branch = true},
+              NodeFamily::tile_transfer);
+constinit const NodeRule tile_multiply_rule = tile_rule(
+    "tile_multiply", {.capacity = true, .branch = true, .held = true}, NodeFamily::tile_product);
+constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::tile_link);
+constinit const NodeRule gather_rule = tile_rule("gather", {}, NodeFamily::tile_link);
+constinit const NodeRule tile_hold_rule =
+    tile_rule("tile_hold", {.held = true}, NodeFamily::tile_link);
+constinit const NodeRule shuffle_rule = tile_rule("shuffle", {}, NodeFamily::tile_link);
+constinit const NodeRule reduce_scatter_rule =
+    tile_rule("reduce_scatter", {}, NodeFamily::tile_link);
+constinit const NodeRule tile_store_rule =
+    tile_rule("tile_store", {.tensor = true, .subscripts = true}, NodeFamily::tile_transfer);
+
+}  // namespace fuseflow

@@ -1,0 +1,328 @@
+#include "nodes/tile_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "graph/tiles.h"
+#include "nodes/rule.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 30;  ///< of a dimension
+constexpr int64_t kPartialBytes = 4;
+
+using Dims = std::vector<int>;
+constexpr int kM = 0, kN = 1, kK = 2, kL = 3;
+
+const Dims& dims_of(const Graph& graph, StreamId stream) {
+  return graph.streams[static_cast<size_t>(stream)].block;
+}
+
+bool power_of_two(int value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
+
+class TileVerifier {
+ public:
+  TileVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
+      : g_(graph), error_(error) {}
+
+  void run() {
+    check_dimensions();
+    check_nodes();
+    if (!sound_) return;
+    roles_ = tile_roles(g_);
+    geometry_ = tile_geometry(g_);
+    check_shape();
+    check_roles();
+    if (sound_) check_flow();
+    if (sound_) check_subscripts();
+    if (sound_) check_held();
+  }
+
+ private:
+  void fail(NodeId n, std::string message) {
+    sound_ = false;
+    error_(n, n < 0 ? std::move(message)
+                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
+  }
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+
+  void check_dimensions() {
+    constexpr std::array<std::string_view, 4> kNames{"m", "n", "k", "l"};
+    if (g_.indices.size() != kNames.size()) {
+      return fail(-1, "a graph of tiles has the indices m, n, k, l and no other");
+    }
+    for (size_t d = 0; d < kNames.size(); ++d) check_dimension(g_.indices[d], kNames[d]);
+    for (const Dim dim : g_.tiles->loops) {
+      if (std::count(g_.tiles->loops.begin(), g_.tiles->loops.end(), dim) != 1) {
+        fail(-1, fmt::format("loop {} is walked twice", kNames[static_cast<size_t>(dim)]));
+      }
+    }
+    if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
+  }
+
+  void check_dimension(const GraphIndex& index, std::string_view name) {
+    if (index.name != name) fail(-1, fmt::format("index {} expected {}", index.name, name));
+    int64_t size = 1;
+    for (const TileDigit& digit : index.digits) {
+      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size)) size = -1;
+      if (size < 0 || size > kMostElements) break;
+    }
+    int64_t padded = 0;
+    const bool fits = !__builtin_mul_overflow(index.extent, index.block, &padded) &&
+                      padded <= kMostElements && padded >= index.size;
+    if (index.digits.empty() || size != index.size || !fits || index.block < 1 ||
+        index.extent < 1 || !power_of_two(index.cluster) || index.extent % index.cluster != 0) {
+      // Split branches share no K, which check_shape knows.
+      if (name == "k" && g_.tiles->way == GatedWay::split && size == index.size && fits) return;
+      fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles for "
+                           "every block of a cluster",
+                           name));
+    }
+  }
+
+  void check_nodes() {
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& at = node(n);
+      const bool of_tiles = is_tile_node(at.kind) || at.kind == NodeKind::map;
+      if (!of_tiles) fail(n, "cannot stand in a graph of tiles");
+      const size_t outputs = at.kind == NodeKind::tile_store ? 0
+                             : at.kind == NodeKind::exchange ? at.inputs.size()
+                                                             : 1;
+      if (at.outputs.size() != outputs) {
+        fail(n, fmt::format("gives {} streams, expected {}", at.outputs.size(), outputs));
+      }
+      const bool loads = at.kind == NodeKind::tile_load;
+      const size_t inputs = loads                                ? 0
+                            : at.kind == NodeKind::tile_multiply ? 2
+                            : at.kind == NodeKind::exchange      ? at.inputs.size()
+                            : at.kind == NodeKind::map ? static_cast<size_t>(op_info(at.op).arity)
+                                                       : 1;
+      if (at.inputs.size() != inputs || (at.kind == NodeKind::exchange && at.inputs.empty())) {
+        fail(n, fmt::format("takes {} inputs, expected {}", at.inputs.size(), inputs));
+      }
+    }
+    for (const Stream& stream : g_.streams) {
+      if (stream.kind != StreamKind::val || stream.indices != stream.block ||
+          stream.block.empty()) {
+        fail(
+            stream.producer,
+            fmt::format("${} is no stream of tiles, expected one like val<m,k>[m,k]", stream.name));
+      }
+    }
+  }
+
+  void check_shape() {
+    const ClusterShape& shape = geometry_.shape;
+    if (shape.cores() > kLargestCluster || !shape.regular()) {
+      return fail(-1,
+                  fmt::format("a cluster of {}x{}x{} blocks with l {} has no geometry: expected "
+                              "at most {} blocks, l / k and n k / l whole",
+                              shape.m, shape.n, shape.k, shape.l, kLargestCluster));
+    }
+    const GatedWay way = g_.tiles->way;
+    if ((way == GatedWay::none) != (roles_.branches == 1) ||
+        (way == GatedWay::split && shape.k != 2)) {
+      fail(-1, "a chain of two branches has a way, split (k 2) or sequential; another has none");
+    }
+    const int64_t m = geometry_.tile[Dim::m];
+    if (m % shape.k != 0 || m % shape.reduce() != 0) {
+      fail(-1, "a tile's rows cannot be shared out to the blocks that sum it");
+    }
+  }
+
+  void require(NodeId n, bool needed, const char* what) {
+    if ((n >= 0) == needed) return;
+    fail(-1, fmt::format("the graph has {} {}, expected {}", needed ? "no" : "a", what,
+                         needed ? "one" : "none for this cluster"));
+  }
+
+  void check_roles() {
+    const ClusterShape& shape = geometry_.shape;
+    require(roles_.a, true, "load of A (m, k)");
+    for (int b = 0; b < roles_.branches; ++b) {
+      require(roles_.b[static_cast<size_t>(b)], true, "load of B (k, n)");
+      require(roles_.product[static_cast<size_t>(b)], true, "first product");
+    }
+    require(roles_.d, true, "load of D (n, l)");
+    require(roles_.hold, true, "tile_hold");
+    require(roles_.second, true, "second product");
+    require(roles_.store, true, "tile_store");
+    require(roles_.exchange, shape.k > 1, "exchange");
+    require(roles_.gather, shape.k > 1, "gather");
+    require(roles_.shuffle, sound_ && shape.shuffle() > 1, "shuffle");
+    require(roles_.scatter, sound_ && shape.reduce() > 1, "reduce_scatter");
+    const size_t known = roles_.first_loads.size() + roles_.first_maps.size() +
+                         roles_.last_loads.size() + roles_.last_maps.size() +
+                         static_cast<size_t>(2 * roles_.branches) + 5 + (shape.k > 1 ? 2U : 0U) +
+                         (roles_.shuffle >= 0 ? 1U : 0U) + (roles_.scatter >= 0 ? 1U : 0U);
+    if (sound_ && known != g_.nodes.size()) fail(-1, "the graph has nodes that no chain has");
+    if (geometry_.steps[Dim::k] > geometry_.temporal[Dim::k] && !roles_.first_maps.empty()) {
+      fail(-1, "K is spread over clusters, but C is not linear");
+    }
+  }
+
+  StreamId output(NodeId n, size_t port = 0) const { return node(n).outputs[port]; }
+
+  void expect_inputs(NodeId n, const std::vector<StreamId>& wanted, const char* what) {
+    for (size_t i = 0; i < node(n).inputs.size(); ++i) {
+      const Input& input = node(n).inputs[i];
+      if (input.is_immediate() || (i < wanted.size() && wanted[i] != input.stream)) {
+        return fail(n, fmt::format("expected {} as input", what));
+      }
+    }
+  }
+
+  void expect_dims(NodeId n, const Dims& dims) {
+    for (const StreamId s : node(n).outputs) {
+      if (dims_of(g_, s) != dims)
+        fail(n, fmt::format("${} has other dimensions", g_.streams[static_cast<size_t>(s)].name));
+    }
+  }
+
+  void check_flow() {
+    std::vector<StreamId> parts;
+    for (size_t b = 0; b < static_cast<size_t>(roles_.branches); ++b) {
+      expect_inputs(roles_.product[b], {output(roles_.a), output(roles_.b[b])}, "A and B");
+      expect_dims(roles_.product[b], {kM, kN});
+      const int branch = g_.tiles->way == GatedWay::split ? static_cast<int>(b) : -1;
+      if (node(roles_.product[b]).branch != branch || node(roles_.b[b]).branch != branch) {
+        fail(roles_.product[b], "expected branch=0 and branch=1 of a split chain, else none");
+      }
+      parts.push_back(output(roles_.product[b]));
+    }
+    if (roles_.exchange >= 0) {
+      expect_inputs(roles_.exchange, parts, "the first products");
+      expect_dims(roles_.exchange, {kM, kN});
+      if (node(roles_.exchange).inputs.size() != parts.size()) {
+        fail(roles_.exchange, "expected one input a first product");
+      }
+      if (!sound_) return;
+      parts = node(roles_.exchange).outputs;
+    }
+    const StreamId c = check_maps(roles_.first_maps, roles_.first_loads, parts, {kM, kN});
+    if (roles_.gather >= 0) expect_inputs(roles_.gather, {c}, "the finished C");
+    expect_inputs(roles_.hold, {roles_.gather >= 0 ? output(roles_.gather) : c}, "the finished C");
+    if (roles_.shuffle >= 0) expect_inputs(roles_.shuffle, {output(roles_.hold)}, "the held C");
+    const NodeId slices = roles_.shuffle >= 0 ? roles_.shuffle : roles_.hold;
+    expect_inputs(roles_.second, {output(slices), output(roles_.d)}, "C and D");
+    expect_dims(roles_.second, {kM, kL});
+    if (roles_.scatter >= 0) expect_inputs(roles_.scatter, {output(roles_.second)}, "partial E");
+    const NodeId sums = roles_.scatter >= 0 ? roles_.scatter : roles_.second;
+    for (const NodeId n : roles_.last_maps) {
+      if (node(n).op != Op::add) fail(n, "expected sums alone after the second product");
+    }
+    const StreamId e = check_maps(roles_.last_maps, roles_.last_loads, {output(sums)}, {kM, kL});
+    expect_inputs(roles_.store, {e}, "the finished E");
+  }
+
+  /// Maps take what is there and give tiles of `dims`; the last one's output.
+  StreamId check_maps(const std::vector<NodeId>& maps, const std::vector<NodeId>& loads,
+                      std::vector<StreamId> known, const Dims& dims) {
+    StreamId last = known.front();
+    for (const NodeId n : loads) known.push_back(output(n));
+    for (const NodeId n : maps) {
+      expect_dims(n, dims);
+      bool streams = false;
+      for (const Input& input : node(n).inputs) {
+        if (input.is_immediate()) continue;
+        streams = true;
+        if (std::find(known.begin(), known.end(), input.stream) == known.end()) {
+          fail(n, "takes tiles of another part of the chain");
+        }
+      }
+      if (!streams) fail(n, "takes no stream");
+      known.push_back(output(n));
+      last = output(n);
+    }
+    return last;
+  }
+
+  /// Loads read by the digits of their tiles; the store writes each element of E once.
+  void check_subscripts() {
+    std::vector<int> dim_of;
+    for (int d = 0; d < kDims; ++d) {
+      dim_of.insert(dim_of.end(), g_.indices[static_cast<size_t>(d)].digits.size(), d);
+    }
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      if (!node_rule(node(n).kind).fields->subscripts) continue;
+      const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(g_, output(n));
+      for (const TileSubscript& subscript : node(n).subscripts) {
+        for (const auto& [digit, factor] : subscript.terms) {
+          const auto d = static_cast<size_t>(digit);
+          if (digit < 0 || d >= dim_of.size() ||
+              std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
+            return fail(n, "has a subscript of a dimension that its tiles do not have");
+          }
+        }
+      }
+    }
+    std::vector<int> seen(dim_of.size(), 0);
+    for (const TileSubscript& subscript : node(roles_.store).subscripts) {
+      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
+      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
+        return fail(roles_.store, "expected plain digits as subscripts, each once");
+      }
+      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
+    }
+    for (size_t d = 0; d < dim_of.size(); ++d) {
+      const bool of_e = dim_of[d] == kM || dim_of[d] == kL;
+      if (of_e && seen[d] != 1 && (seen[d] > 1 || digit_extent(d) != 1)) {
+        return fail(roles_.store, "expected plain digits as subscripts, each once");
+      }
+    }
+  }
+
+  int64_t digit_extent(size_t digit) const {
+    for (const GraphIndex& index : g_.indices) {
+      if (digit < index.digits.size()) return index.digits[digit].extent;
+      digit -= index.digits.size();
+    }
+    return 1;
+  }
+
+  void check_held() {
+    const auto sum = [](const std::array<int64_t, 4>& held) {
+      return std::accumulate(held.begin(), held.end(), int64_t{0});
+    };
+    const TileGeometry& g = geometry_;
+    const int64_t c = g.c_tiles_held * g.tile[Dim::m] * g.tile[Dim::n] * g_.tiles->element_bytes;
+    if (sum(node(roles_.hold).held) != c) {
+      fail(roles_.hold, fmt::format("holds {} bytes, expected {}", sum(node(roles_.hold).held), c));
+    }
+    const int64_t e =
+        g.e_tiles_held > 1 ? g.e_tiles_held * g.tile[Dim::m] * g.tile[Dim::l] * kPartialBytes : 0;
+    if (sum(node(roles_.second).held) != e || node(roles_.second).held[2] != 0) {
+      fail(roles_.second, fmt::format("holds {} bytes of partial E, expected {}, none over links",
+                                      sum(node(roles_.second).held), e));
+    }
+    for (const NodeId n : {roles_.a, roles_.b[0], roles_.d}) {
+      if (node(n).capacity < 1 || node(n).capacity > 16 ||
+          node(n).capacity != node(roles_.a).capacity) {
+        fail(n, "expected the same capacity of 1 to 16 tiles in every operand's buffer");
+      }
+    }
+    if (node(roles_.second).capacity < 1 || node(roles_.second).capacity > 2) {
+      fail(roles_.second, "expected a capacity of 1 or 2 accumulators");
+    }
+  }
+
+  const Graph& g_;
+  const std::function<void(NodeId, std::string)>& error_;
+  TileRoles roles_;
+  TileGeometry geometry_;
+  bool sound_ = true;
+};
+
+}  // namespace
+
+void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+  TileVerifier(graph, error).run();
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,230 @@
+#include "nodes/typing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "nodes/rule.h"
+#include "nodes/spaces.h"
+
+namespace fuseflow {
+
+namespace {
+
+// Openers of spaces that several nodes may open alike; others are opened by one node.
+constexpr NodeId kCounted = -1;  ///< every coordinate 0 .. a - 1
+constexpr NodeId kAligned = -2;  ///< the fibers of space a under other coordinates
+constexpr NodeId kMerged = -3;   ///< the a-th set of copies
+constexpr NodeId kSplit = -10;   ///< minus a space: its copy b of a
+
+}  // namespace
+
+Typing::Typing(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error)
+    : g_(graph), tensors_(tensors), error_(error) {
+  const size_t n = graph.streams.size();
+  out_.of_stream.assign(n, -1);
+  out_.may_be_absent.assign(n, false);
+  out_.ref_tensor.assign(n, -1);
+  out_.ref_level.assign(n, -1);
+  coordinates_of_.assign(n, -1);
+}
+
+Spaces Typing::run() {
+  for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+    id_ = n;
+    node_ = &g_.nodes[n];
+    if (inputs_typed()) node_rule(node_->kind).typing(*this);
+  }
+  return std::move(out_);
+}
+
+bool Typing::inputs_typed() const {
+  for (const Input& input : node_->inputs) {
+    if (!input.is_immediate() && out_.of_stream[input.stream] < 0) return false;
+  }
+  return true;
+}
+
+// --- words
+
+std::string Typing::index_list(const std::vector<int>& indices) const {
+  std::vector<std::string> names;
+  names.reserve(indices.size());
+  for (const int i : indices) names.push_back(g_.indices[i].name);
+  return fmt::format("<{}>", fmt::join(names, ","));
+}
+
+std::string Typing::type(StreamId s) const {
+  return fmt::format("${} ({}{})", stream(s).name, stream_kind_name(stream(s).kind),
+                     index_list(stream(s).indices));
+}
+
+std::string Typing::position_text(TensorId tensor, int level) const {
+  return tensor < 0 ? "the root" : fmt::format("%{}.{}", tensors_[tensor].name, level);
+}
+
+// --- checks
+
+bool Typing::fail(const std::string& message) {
+  error_(id_, fmt::format("{}: {}", node_text(g_, tensors_, id_), message));
+  return false;
+}
+
+bool Typing::counts(size_t inputs, size_t outputs) {
+  if (node_->inputs.size() != inputs) {
+    return fail(fmt::format("has {} input(s), expected {}", node_->inputs.size(), inputs));
+  }
+  return output_count(outputs);
+}
+
+bool Typing::output_count(size_t outputs) {
+  if (node_->outputs.size() == outputs) return true;
+  return fail(fmt::format("has {} output(s), expected {}", node_->outputs.size(), outputs));
+}
+
+bool Typing::is_kind(size_t i, StreamKind kind) {
+  if (stream(in(i)).kind == kind) return true;
+  return fail(fmt::format("input {} is {}, expected a {} stream", i + 1, type(in(i)),
+                          stream_kind_name(kind)));
+}
+
+bool Typing::same_space(size_t i, size_t j) {
+  if (space(i) == space(j)) return true;
+  return fail(
+      fmt::format("{} and {} are not in the same space (opened by different nodes or "
+                  "nested differently), expected streams with the same fibers",
+                  type(in(i)), type(in(j))));
+}
+
+bool Typing::directly_below(size_t inner, size_t outer) {
+  if (parent(space(inner)) == space(outer)) return true;
+  return fail(
+      fmt::format("{} is not nested directly below {}, expected one loop more over the "
+                  "same outer fibers",
+                  type(in(inner)), type(in(outer))));
+}
+
+bool Typing::refers_to(size_t i, int level) {
+  const TensorId tensor = level < 0 ? -1 : node_->tensor;
+  if (!is_kind(i, StreamKind::ref)) return false;
+  if (out_.ref_tensor[in(i)] == tensor && out_.ref_level[in(i)] == level) return true;
+  return fail(fmt::format("{} is a reference to {}, expected one to {}", type(in(i)),
+                          position_text(out_.ref_tensor[in(i)], out_.ref_level[in(i)]),
+                          position_text(tensor, level)));
+}
+
+bool Typing::same_loop(size_t i, size_t j) {
+  const int outer = parent(space(i));
+  if (outer >= 0 && parent(space(j)) == outer && index(space(j)) == index(space(i))) return true;
+  return fail(
+      fmt::format("{} and {} are not fibers of the same loop below the same space, "
+                  "expected coordinates of one index",
+                  type(in(i)), type(in(j))));
+}
+
+bool Typing::in_or_around(size_t coordinates, size_t last) {
+  if (around(space(coordinates), space(last))) return true;
+  return fail(fmt::format("{} is neither in the space of {} nor around it", type(in(coordinates)),
+                          type(in(last))));
+}
+
+bool Typing::around(int outer, int inner) const {
+  while (inner >= 0 && inner != outer) inner = parent(inner);
+  return inner >= 0;
+}
+
+int Typing::declared_index(size_t port) {
+  const Stream& output = stream(node_->outputs[port]);
+  if (!output.indices.empty()) return output.indices.back();
+  fail(fmt::format("output ${} is in no loop, expected an index to open", output.name));
+  return -1;
+}
+
+// --- opening
+
+int Typing::open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b) {
+  const Key key{under, index, opener, a, b};
+  const auto found = by_key_.find(key);
+  if (found != by_key_.end()) return found->second;
+  const int id = static_cast<int>(out_.spaces.size());
+  out_.spaces.push_back({under, id_, index, under < 0 ? 0 : out_.spaces[under].depth + 1});
+  by_key_.emplace(key, id);
+  return id;
+}
+
+int Typing::open(int under, int index, int way) {
+  return open_keyed(under, index, id_, way, 0);
+}
+
+int Typing::open_counted(int under, int index, int64_t extent) {
+  return open_keyed(under, index, kCounted, extent, 0);
+}
+
+int Typing::move_below(int inner, int outer, int kept, bool aligned) {
+  if (inner == outer) return kept;
+  if (inner < 0 || parent(inner) < 0) return -1;
+  const int under = move_below(parent(inner), outer, kept, aligned);
+  return under < 0 ? -1 : open_keyed(under, index(inner), aligned ? kAligned : id_, inner, 0);
+}
+
+int Typing::open_copy(const Split& split) {
+  const int copy = open_keyed(parent(split.from), index(split.from), kSplit - split.from,
+                              2 * split.copies + (split.contiguous ? 1 : 0), split.copy);
+  split_of_[copy] = split;
+  return copy;
+}
+
+const Typing::Split* Typing::split_of(int space) const {
+  const auto found = split_of_.find(space);
+  return found == split_of_.end() ? nullptr : &found->second;
+}
+
+int Typing::open_merged(int under, const std::vector<int>& copies) {
+  const int64_t set = merges_.emplace(copies, static_cast<int64_t>(merges_.size())).first->second;
+  return open_keyed(under, index(copies[0]), kMerged, set, 0);
+}
+
+// --- giving
+
+/// Indices of a space, outermost first.
+std::vector<int> Typing::path(int space) const {
+  std::vector<int> indices(out_.spaces[space].depth);
+  for (int s = space; parent(s) >= 0; s = parent(s)) indices[out_.spaces[s].depth - 1] = index(s);
+  return indices;
+}
+
+void Typing::give(size_t port, StreamKind kind, int space) {
+  const StreamId s = node_->outputs[port];
+  const std::vector<int> indices = path(space);
+  if (stream(s).kind != kind || stream(s).indices != indices) {
+    fail(fmt::format("output ${} is declared {}{}, expected {}{}", stream(s).name,
+                     stream_kind_name(stream(s).kind), index_list(stream(s).indices),
+                     stream_kind_name(kind), index_list(indices)));
+    return;
+  }
+  out_.of_stream[s] = space;
+  if (kind == StreamKind::crd && !indices.empty()) coordinates_of_[s] = indices.back();
+}
+
+void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
+  give(port, stream(from).kind, space);
+  const StreamId s = node_->outputs[port];
+  out_.ref_tensor[s] = out_.ref_tensor[from];
+  out_.ref_level[s] = out_.ref_level[from];
+  out_.may_be_absent[s] = out_.may_be_absent[from] || absent;
+  coordinates_of_[s] = coordinates_of_[from];
+}
+
+void Typing::give_ref(size_t port, int space, bool absent) {
+  give(port, StreamKind::ref, space);
+  const StreamId s = node_->outputs[port];
+  out_.ref_tensor[s] = node_->tensor;
+  out_.ref_level[s] = node_->level;
+  out_.may_be_absent[s] = absent;
+}
+
+void Typing::give_counted_ref(size_t port, int space) {
+  give(port, StreamKind::ref, space);
+  out_.ref_level[node_->outputs[port]] = 0;
+}
+
+}  // namespace fuseflow

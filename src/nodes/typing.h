@@ -1,0 +1,117 @@
+// What a typing rule may ask and do: the node at hand, the types of its inputs, and the spaces that
+// it gives its outputs. A check that fails reports it in words and returns false; a rule that stops
+// there leaves its outputs untyped.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/spaces.h"
+
+namespace fuseflow {
+
+class Typing {
+ public:
+  Typing(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error);
+  /// Applies the rule of every node.
+  Spaces run();
+
+  // --- the node at hand
+
+  const Node& node() const { return *node_; }
+  size_t inputs() const { return node_->inputs.size(); }
+  size_t outputs() const { return node_->outputs.size(); }
+  StreamId in(size_t i) const { return node_->inputs[i].stream; }
+  const Stream& stream(StreamId s) const { return g_.streams[s]; }
+  const GraphTensor& tensor() const { return tensors_[node_->tensor]; }
+  int64_t extent(int index) const { return g_.indices[index].extent; }
+  const Spaces& spaces() const { return out_; }
+  bool may_be_absent(size_t input) const { return out_.may_be_absent[in(input)]; }
+  /// The loop whose coordinates a crd input holds (of a repeated one an outer loop); -1: unknown.
+  int loop_of_coordinates(size_t input) const { return coordinates_of_[in(input)]; }
+  /// "$c_j (crd<i,j>)".
+  std::string type(StreamId s) const;
+
+  // --- spaces
+
+  int space(size_t input) const { return out_.of_stream[in(input)]; }
+  int parent(int space) const { return out_.spaces[space].parent; }
+  int index(int space) const { return out_.spaces[space].index; }
+  /// `outer` is `inner` or around it.
+  bool around(int outer, int inner) const;
+
+  // --- checks
+
+  bool fail(const std::string& message);
+  bool counts(size_t inputs, size_t outputs);
+  bool output_count(size_t outputs);
+  bool is_kind(size_t input, StreamKind kind);
+  bool same_space(size_t i, size_t j);
+  /// Input `inner` is nested directly below the space of input `outer`.
+  bool directly_below(size_t inner, size_t outer);
+  /// The input is a reference to the positions of `level` of the node's tensor (-1: the root).
+  bool refers_to(size_t input, int level);
+  /// Both inputs are coordinates of one loop below one space.
+  bool same_loop(size_t i, size_t j);
+  /// The coordinates are in the space of input `last` or around it.
+  bool in_or_around(size_t coordinates, size_t last);
+  /// The innermost index that output `port` declares; -1 (reported) if it is in no loop.
+  int declared_index(size_t port);
+
+  // --- opening spaces. `index` is the loop. The same arguments give the same space.
+
+  /// Only this node opens it. `way` tells apart several that it opens below one space.
+  int open(int under, int index, int way = 0);
+  /// All coordinates 0 .. extent - 1.
+  int open_counted(int under, int index, int64_t extent);
+  /// The fibers of `inner`, which is below `outer`, moved below `kept`; -1 if it is not below. An
+  /// aligned space is the same for all nodes that align, else it is this node's.
+  int move_below(int inner, int outer, int kept, bool aligned);
+  /// Copy `copy` of the elements of a space.
+  struct Split {
+    int from = -1;  ///< the space that was split
+    int64_t copies = 0;
+    int64_t copy = 0;
+    bool contiguous = false;
+    bool operator==(const Split&) const = default;
+  };
+  int open_copy(const Split& split);
+  const Split* split_of(int space) const;
+  /// The spaces of the copies of one loop inside a split one, as one loop below `under`.
+  int open_merged(int under, const std::vector<int>& copies);
+
+  // --- giving. What an output declares must be what it is given.
+
+  void give(size_t port, StreamKind kind, int space);
+  /// The output carries what stream `from` carries.
+  void give_like(size_t port, StreamId from, int space, bool absent = false);
+  /// References to the positions of the node's level.
+  void give_ref(size_t port, int space, bool absent);
+  /// References that a counter gives: to nothing stored.
+  void give_counted_ref(size_t port, int space);
+
+ private:
+  /// What distinguishes spaces below the same parent: the loop, the opener, and two numbers.
+  using Key = std::tuple<int, int, NodeId, int64_t, int64_t>;
+  int open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b);
+  bool inputs_typed() const;
+  std::string index_list(const std::vector<int>& indices) const;
+  std::string position_text(TensorId tensor, int level) const;
+  std::vector<int> path(int space) const;
+
+  const Graph& g_;
+  std::span<const GraphTensor> tensors_;
+  const GraphError& error_;
+  Spaces out_;
+  std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of
+  std::map<Key, int> by_key_;
+  std::map<int, Split> split_of_;  ///< by space
+  std::map<std::vector<int>, int64_t> merges_;
+  NodeId id_ = -1;
+  const Node* node_ = nullptr;
+};
+
+}  // namespace fuseflow
