@@ -6,17 +6,13 @@
 #include "estimate/first_output.h"
 #include "estimate/memory_time.h"
 #include "estimate/rows_written.h"
-#include "graph/blocks.h"
+#include "nodes/rule.h"
 #include "sim/run.h"
 #include "tensor/format.h"
 
 namespace fuseflow::estimate {
 
 namespace {
-
-bool is_writer(NodeKind kind) {
-  return kind == NodeKind::write_level || kind == NodeKind::write_values;
-}
 
 class Costing {
  public:
@@ -27,9 +23,15 @@ class Costing {
     out_.nodes.resize(graph_.nodes.size());
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       NodeCost& cost = out_.nodes[n];
-      time(graph_.nodes[n], static_cast<NodeId>(n), cost);
-      cost.flops = flops(graph_.nodes[n]);
-      bytes(graph_.nodes[n], counts_.node[n], cost);
+      const Node& node = graph_.nodes[n];
+      const NodeRule& rule = node_rule(node.kind);
+      const NodeNumbers numbers = numbers_of(n);
+      time(node, rule.steps(numbers), cost);
+      cost.flops = flops(node, rule);
+      if (node.tensor < 0) continue;
+      const ByteCounts bytes = rule.bytes(numbers);
+      cost.read_bytes = bytes.read;
+      cost.write_bytes = bytes.write;
     }
     add_bytes(stored_bytes);
     for (size_t i = 0; i < graph_.streams.size(); ++i) {
@@ -43,40 +45,28 @@ class Costing {
   const SpaceCount& in_space(StreamId stream) const {
     return counts_.space[static_cast<size_t>(s_.space_of(stream))];
   }
-  const SpaceCount& input(const Node& node, size_t i) const {
-    return in_space(node.inputs[i].stream);
-  }
-  const SpaceCount& parent_of(StreamId stream) const {
-    return counts_.space[static_cast<size_t>(s_.info(s_.space_of(stream)).parent)];
+  const Tensor& tensor(const Node& node) const {
+    return s_.program->tensors[static_cast<size_t>(node.tensor)];
   }
 
-  /// The first input that is a stream.
-  const SpaceCount& operands(const Node& node) const {
-    for (const Input& in : node.inputs) {
-      if (!in.is_immediate()) return in_space(in.stream);
-    }
-    return counts_.space[0];
+  NodeNumbers numbers_of(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    NodeNumbers numbers{graph_, s_.spaces, counts_.space, node, counts_.node[n]};
+    if (node.tensor < 0) return numbers;
+    const Format& format = tensor(node).format;
+    if (node.level >= 0) numbers.level = format.levels[static_cast<size_t>(node.level)];
+    numbers.value_bytes =
+        static_cast<double>(element_bytes(tensor(node).type) * format.block_volume());
+    return numbers;
   }
 
-  // --- steps
-
-  void time(const Node& node, NodeId id, NodeCost& cost) const {
+  void time(const Node& node, const StepCounts& steps, NodeCost& cost) const {
     const auto interval = static_cast<double>(node_timing(machine_, graph_, node).interval_cycles);
-    double extra = 0;  // steps at another cost: cycles, uncertain in a lower bound if they vary
-    cost.steps = steps(node, id);
-    cost.busy = cost.steps * interval;
-    cost.least = cost.busy - interval;
-    if (node.kind == NodeKind::accumulate) {
-      const double drained = flushed(node);
-      extra = drained * static_cast<double>(machine_.accumulate_drain_interval_cycles);
-      cost.steps += drained;
-      cost.busy += extra;
-      cost.least += in_space(node.outputs.back()).elements *
-                    static_cast<double>(machine_.accumulate_drain_interval_cycles);
-    } else if (is_writer(node.kind)) {
-      cost.least = cost.busy;
-      cost.steps = node.inputs.empty() ? 0 : input(node, node.inputs.size() - 1).tokens();
-    }
+    const auto drain = static_cast<double>(machine_.accumulate_drain_interval_cycles);
+    const double paid = steps.steps * interval;
+    cost.steps = steps.steps + steps.free + steps.flushed;
+    cost.busy = paid + steps.flushed * drain;
+    cost.least = (steps.last_is_free ? paid : paid - interval) + steps.least_flushed * drain;
     if (!certain(node)) cost.least = 0;
   }
 
@@ -90,115 +80,13 @@ class Costing {
     return std::all_of(node.outputs.begin(), node.outputs.end(), sure);
   }
 
-  double steps(const Node& node, NodeId id) const {
-    switch (node.kind) {
-      case NodeKind::root:
-        return 2;
-      case NodeKind::scan:
-        return in_space(node.outputs[0]).tokens();
-      case NodeKind::repeat:
-        return input(node, 1).tokens();
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::leftjoin: {
-        const SpaceCount& out = in_space(node.outputs[0]);
-        return counts_.node[static_cast<size_t>(id)].met + out.stops + 1;
-      }
-      case NodeKind::reduce:
-      case NodeKind::accumulate:
-        // The stop that flushes an accumulator is counted with the closing stop; its first entry
-        // comes in its step.
-        return input(node, node.inputs.size() - 1).tokens();
-      case NodeKind::drop:
-        return input(node, static_cast<size_t>(node.groups[0])).tokens();
-      case NodeKind::align:
-        return input(node, 2).tokens() +
-               std::max(0.0, input(node, 0).elements - input(node, 1).elements);
-      case NodeKind::write_level:
-      case NodeKind::write_values:
-        return input(node, node.inputs.size() - 1).elements;
-      case NodeKind::serialize:
-        return in_space(node.outputs[0]).tokens();
-      default:
-        return operands(node).tokens();
-    }
-  }
-
-  /// Steps of the flushes: the entries, and with several loops the ends of inner fibers.
-  double flushed(const Node& node) const {
-    double sum = in_space(node.outputs.back()).elements;
-    for (int i = 1; i < node.order; ++i) {
-      const SpaceCount& loop = in_space(node.outputs[static_cast<size_t>(i)]);
-      sum += std::max(0.0, loop.nonempty - in_space(node.outputs[0]).nonempty);
-    }
-    return sum;
-  }
-
-  // --- arithmetic and bytes
-
-  double flops(const Node& node) const {
-    switch (node.kind) {
-      case NodeKind::map:
-        return operands(node).elements * map_flops(node);
-      case NodeKind::reduce:
-      case NodeKind::accumulate: {
-        const Stream& taken = graph_.streams[static_cast<size_t>(node.inputs.back().stream)];
-        const double values = input(node, node.inputs.size() - 1).elements *
-                              static_cast<double>(block_volume(graph_, taken.block));
-        if (node.reduction != Reduction::mean) return values;
-        const StreamId value = node.inputs[node.inputs.size() - 1].stream;
-        return values + (node.kind == NodeKind::accumulate ? in_space(node.outputs.back()).elements
-                                                           : parent_of(value).elements);
-      }
-      default:
-        return 0;
-    }
-  }
-
-  /// Of one payload: a block counts all of its elements (ir-spec/blocks.md).
-  double map_flops(const Node& node) const {
-    const std::vector<int>& block = graph_.streams[static_cast<size_t>(node.outputs[0])].block;
-    const auto volume = static_cast<double>(block_volume(graph_, block));
-    const auto summed = static_cast<double>(block_volume(graph_, node.contract));
-    return volume * (op_info(node.op).flops * summed + summed - 1);
-  }
-
-  const Tensor& tensor(const Node& node) const {
-    return s_.program->tensors[static_cast<size_t>(node.tensor)];
-  }
-
-  void bytes(const Node& node, const NodeCount& count, NodeCost& cost) const {
-    if (node.tensor < 0) return;
-    const auto value_bytes =
-        static_cast<double>(element_bytes(tensor(node).type) * tensor(node).format.block_volume());
-    const double positions = 8 * count.present - 4 * count.successors;
-    switch (node.kind) {
-      case NodeKind::array:
-        cost.read_bytes = count.present * value_bytes;
-        return;
-      case NodeKind::scan:
-      case NodeKind::locate: {
-        const LevelKind kind = tensor(node).format.levels[static_cast<size_t>(node.level)];
-        const bool scan = node.kind == NodeKind::scan;
-        const double elements = scan ? in_space(node.outputs[0]).elements : count.present;
-        if (kind == LevelKind::compressed) {
-          cost.read_bytes = positions + 4 * (scan ? elements : count.probes);
-        } else if (kind == LevelKind::bitvector) {
-          cost.read_bytes = scan ? 8 * count.words + 4 * count.present : 12 * count.present;
-        } else if (kind == LevelKind::singleton) {
-          cost.read_bytes = 4 * (scan ? elements : count.present);
-        }
-        return;
-      }
-      case NodeKind::write_level:
-        cost.write_bytes = 4 * (count.stored + count.fibers);
-        return;
-      case NodeKind::write_values:
-        cost.write_bytes = count.stored * value_bytes;
-        return;
-      default:
-        return;
-    }
+  double flops(const Node& node, const NodeRule& rule) const {
+    const auto elements = [&](StreamId stream) {
+      return stream < 0 ? 0 : in_space(stream).elements;
+    };
+    const double taken = node.inputs.empty() ? 0 : elements(node.inputs.back().stream);
+    const double given = node.outputs.empty() ? 0 : elements(node.outputs.back());
+    return rule.flops(graph_, node, taken, given);
   }
 
   void add_bytes(const std::vector<double>& stored_bytes) {
@@ -215,7 +103,7 @@ class Costing {
       const auto t = static_cast<size_t>(node.tensor);
       (chip[t] ? out_.scratchpad_read_bytes : out_.dram_read_bytes) += cost.read_bytes;
       (chip[t] ? out_.scratchpad_write_bytes : out_.dram_write_bytes) += cost.write_bytes;
-      if (is_writer(node.kind)) load[t] = false;
+      if (writes_tensor(node.kind)) load[t] = false;
     }
     for (size_t t = 0; t < load.size(); ++t) {
       if (!load[t]) continue;
@@ -233,7 +121,7 @@ class Costing {
 
   /// Steps until the first output, beyond the latency: a reduction's first fiber, a flush.
   double fill(const Node& node, const NodeCost& cost) const {
-    if (!is_reduction(node)) return 0;
+    if (!reduces(node.kind)) return 0;
     return std::max(0.0, cost.busy / reduced_fibers(s_, counts_, node) - 1);
   }
 
@@ -352,7 +240,7 @@ class Costing {
   /// does not read them in their order waits for all of them.
   Rows rows_awaited(size_t i, int first) const {
     const Node& node = graph_.nodes[i];
-    if (node.tensor < 0 || node.level != 0 || is_writer(node.kind)) return {};
+    if (node.tensor < 0 || node.level != 0 || writes_tensor(node.kind)) return {};
     const auto found = writers_.find(node.tensor);
     if (found == writers_.end()) return {};
     const size_t writer = found->second;
@@ -400,7 +288,7 @@ class Costing {
     const Node& node = graph_.nodes[n];
     const NodeCost& cost = out_.nodes[n];
     const NodeCount& count = counts_.node[n];
-    if (is_writer(node.kind)) return memory_.bursts(cost.write_bytes, 1);
+    if (writes_tensor(node.kind)) return memory_.bursts(cost.write_bytes, 1);
     if (node.kind == NodeKind::locate) return memory_.bursts(cost.read_bytes, count.present);
     if (node.kind != NodeKind::array) {
       return memory_.bursts(cost.read_bytes, count.present - count.successors);

@@ -6,6 +6,7 @@
 #include "estimate/counts.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
+#include "nodes/rule.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -93,22 +94,9 @@ class ExactCounter {
   }
 
   void count_node(const Node& node, NodeCount& count) {
-    switch (node.kind) {
-      case NodeKind::scan:
-      case NodeKind::array:
-      case NodeKind::locate:
-        if (node.tensor >= 0) count_access(node, count);
-        return;
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::leftjoin:
-        return count_join(node, count);
-      case NodeKind::write_level:
-      case NodeKind::write_values:
-        return count_writer(node, count);
-      default:
-        return;
-    }
+    if (reads_tensor(node.kind) && node.tensor >= 0) count_access(node, count);
+    if (joins(node.kind)) count_join(node, count);
+    if (writes_tensor(node.kind)) count_writer(node, count);
   }
 
   void count_access(const Node& node, NodeCount& count) {
@@ -116,7 +104,7 @@ class ExactCounter {
     const int space = s_.space_of(ref);
     count.present = counts_.space[static_cast<size_t>(space)].elements;
     const bool absent = s_.spaces.may_be_absent[static_cast<size_t>(ref)];
-    const bool lists = node.kind != NodeKind::array &&
+    const bool lists = node_rule(node.kind).fields->level &&
                        relations_.level(node.tensor, node.level).kind != LevelKind::dense;
     if (absent) {
       const Table& refs = relations_.relation(space, {canonical(ref)});
@@ -167,7 +155,7 @@ class ExactCounter {
   }
 
   void count_join(const Node& node, NodeCount& count) {
-    if (node.kind == NodeKind::leftjoin) return count_left_join(node, count);
+    if (join_rule(node.kind)->in_first_space) return count_left_join(node, count);
     const int space = s_.space_of(node.outputs[0]);
     if (s_.info(space).opening != Opening::computed) return;
     const DerivedFibers& fibers = relations_.derived(space);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "estimate/filter_rule.h"
+#include "nodes/rule.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -53,19 +54,18 @@ uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent) {
 DerivedFibers Deriver::run() {
   out_.extent = info_.extent;
   out_.counts_only = !info_.elements;
-  switch (node_.kind) {
-    case NodeKind::intersect:
-    case NodeKind::unite: {
-      collect_join_payloads();
-      std::vector<int> groups;
-      size_t at = 0;
-      for (const int group : node_.groups) {
-        groups.push_back(s_.space_of(node_.inputs[at].stream));
-        at += static_cast<size_t>(group);
-      }
-      join(groups);
-      break;
+  if (joins(node_.kind)) {
+    collect_join_payloads();
+    std::vector<int> groups;
+    size_t at = 0;
+    for (const int group : node_.groups) {
+      groups.push_back(s_.space_of(node_.inputs[at].stream));
+      at += static_cast<size_t>(group);
     }
+    join(groups);
+    return std::move(out_);
+  }
+  switch (node_.kind) {
     case NodeKind::accumulate:
       accumulate();
       break;
@@ -170,15 +170,16 @@ void Deriver::join(const std::vector<int>& groups) {
   });
 }
 
-bool Deriver::keeps(size_t having) const {
-  return node_.kind != NodeKind::intersect || having == node_.groups.size();
+bool Deriver::keeps(size_t having, bool first) const {
+  return join_rule(node_.kind)->keeps(having, node_.groups.size(), first);
 }
 
 /// Only how many coordinates both have, and how many are met.
 void Deriver::count_row(const Range& a, const Range& b) {
   const uint64_t both = common_coordinates(a, b, info_.extent);
   const uint64_t met = uint64_t{a.count} + b.count - both;
-  const uint64_t kept = node_.kind == NodeKind::intersect ? both : met;
+  const uint64_t kept = (keeps(2, true) ? both : 0) + (keeps(1, true) ? a.count - both : 0) +
+                        (keeps(1, false) ? b.count - both : 0);
   out_.pos.push_back(out_.pos.back() + static_cast<uint32_t>(kept));
   out_.met.push_back(static_cast<double>(met));
 }
@@ -203,7 +204,7 @@ void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fiber
       has[g] = at[g] < fibers[g][row].count && fibers[g][row].coordinate(at[g]) == least;
       having += has[g] ? 1 : 0;
     }
-    if (keeps(having)) {
+    if (keeps(having, has[0])) {
       out_.crd.push_back(static_cast<uint32_t>(least));
       for (const Payload& payload : payloads_) {
         uint32_t value = kAbsent;

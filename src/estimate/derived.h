@@ -43,7 +43,7 @@ class Deriver {
   void count_row(const Range& a, const Range& b);
   void merge_row(size_t row, const std::vector<std::vector<Range>>& fibers,
                  const std::vector<Expansion>& elements);
-  bool keeps(size_t having) const;
+  bool keeps(size_t having, bool first) const;
 
   void accumulate();
   void accumulate_one();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "nodes/rule.h"
+
 namespace fuseflow::estimate {
 
 namespace {
@@ -36,7 +38,7 @@ class FirstOutputs {
       std::vector<Supply>& supply = supplies_[i];
       gather(node, supply);
       add(supply, {std::numeric_limits<double>::infinity(), nodes_[i].busy});
-      if (!is_reduction(node)) continue;
+      if (!reduces(node.kind)) continue;
       const double fibers = reduced_fibers(s_, counts_, node);
       result[i] = std::max(0.0, busiest(supply, fibers) / fibers - 1);
       for (Supply& each : supply) each.fibers = std::min(each.fibers, fibers);
@@ -71,7 +73,7 @@ class FirstOutputs {
 }  // namespace
 
 double reduced_fibers(const Structure& structure, const Counts& counts, const Node& node) {
-  const size_t ending = node.kind == NodeKind::reduce ? node.inputs.size() - 1 : 1;
+  const auto ending = static_cast<size_t>(node_rule(node.kind).ended(node));
   const int space = structure.space_of(node.inputs[ending].stream);
   return std::max(1.0, counts.space[static_cast<size_t>(space)].nonempty);
 }

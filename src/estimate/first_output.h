@@ -8,10 +8,6 @@
 
 namespace fuseflow::estimate {
 
-inline bool is_reduction(const Node& node) {
-  return node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate;
-}
-
 /// Fibers that a reduction reduces, at least 1.
 double reduced_fibers(const Structure& structure, const Counts& counts, const Node& node);
 

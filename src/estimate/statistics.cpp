@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "nodes/rule.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -37,12 +38,6 @@ class StatisticalCounter {
   }
 
  private:
-  /// What an average fiber is: its length, and the share of fibers that have elements.
-  struct Fiber {
-    double length = 0;
-    double nonempty = 0;
-  };
-
   const Tensor& tensor(TensorId id) const { return program_.tensors[static_cast<size_t>(id)]; }
   SpaceCount& count(int space) { return counts_.space[static_cast<size_t>(space)]; }
   const LevelStatistics& level(TensorId id, int l) {
@@ -62,13 +57,13 @@ class StatisticalCounter {
   void count_space(int i) {
     const SpaceInfo& info = s_.info(i);
     if (info.opening == Opening::root) return;
-    const Fiber fiber = open(i, info);
+    const Fiber fiber = open(info);
     const double around = count(info.parent).elements;
     count(i).elements = around * fiber.length;
     count(i).nonempty = around * fiber.nonempty;
   }
 
-  Fiber open(int i, const SpaceInfo& info) {
+  Fiber open(const SpaceInfo& info) {
     const Node& node = s_.node(info.opener);
     const auto whole = static_cast<double>(info.extent);
     switch (info.opening) {
@@ -92,36 +87,27 @@ class StatisticalCounter {
       case Opening::computed:
         break;
     }
-    switch (node.kind) {
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::leftjoin:
-        return joined(node, whole);
-      case NodeKind::accumulate:
-        return accumulated(node, info.order);
-      case NodeKind::filter:
-        return filtered(node);
-      case NodeKind::drop: {
-        const int inner = s_.space_of(node.inputs[static_cast<size_t>(node.groups[0])].stream);
-        const double kept = fiber_of(inner).nonempty;
-        const Fiber outer = fiber_of(s_.space_of(node.inputs[0].stream));
-        return some(outer.length * kept, whole);
-      }
-      case NodeKind::parallelize: {
-        const double copies = static_cast<double>(node.outputs.size());
-        const Fiber dealt = fiber_of(s_.space_of(node.inputs[0].stream));
-        return some(dealt.length / copies, std::max(dealt.length, 1.0) / copies);
-      }
-      default:
-        throw Error(ExitCode::internal, "estimate: space " + std::to_string(i));
-    }
+    Numbers numbers(*this, node, whole);
+    return node_rule(node.kind).fiber(node, numbers, info.order);
   }
 
-  /// A fiber of `length` expected entries among `whole`: Poisson says how often it has any.
-  static Fiber some(double length, double whole) {
-    if (length >= whole) return {whole, whole > 0 ? 1.0 : 0.0};
-    return {length, 1 - std::exp(-length / std::max(1e-9, 1 - length / std::max(whole, 1.0)))};
-  }
+  /// What the rules of nodes ask.
+  class Numbers final : public FiberNumbers {
+   public:
+    Numbers(StatisticalCounter& counter, const Node& node, double whole)
+        : counter_(counter), node_(node), whole_(whole) {}
+    Fiber input(size_t i) const override {
+      return counter_.fiber_of(counter_.s_.space_of(node_.inputs[i].stream));
+    }
+    double whole() const override { return whole_; }
+    Fiber united(int loop) override { return counter_.accumulated(node_, loop); }
+    double kept() const override { return counter_.kept_share(node_); }
+
+   private:
+    StatisticalCounter& counter_;
+    const Node& node_;
+    double whole_;
+  };
 
   Fiber scanned(const Node& node, double loop) {
     const StreamId ref = node.inputs[0].stream;
@@ -180,12 +166,13 @@ class StatisticalCounter {
       const LevelStatistics& stats = level(node.tensor, node.level);
       return share * stats.entries / std::max(1.0, stats.fibers * extent);
     }
-    if (node.kind != NodeKind::unite && node.kind != NodeKind::leftjoin) return 1;
-    return joined_share(node, ref);
+    const JoinRule* join = join_rule(node.kind);
+    const bool absent = join != nullptr && join->absent_from != kNeverAbsent;
+    return absent ? joined_share(node, *join, ref) : 1;
   }
 
   /// The share of a join's elements that the group of payload `ref` has.
-  double joined_share(const Node& node, StreamId ref) {
+  double joined_share(const Node& node, const JoinRule& join, StreamId ref) {
     const Column wanted = s_.canonical[static_cast<size_t>(ref)];
     const double out = fiber_of(s_.space_of(node.outputs[0])).length;
     size_t at = 0;
@@ -194,7 +181,7 @@ class StatisticalCounter {
       for (int k = 1; k < group; ++k, ++port) {
         if (node.outputs[port] != wanted) continue;
         const double in = fiber_of(s_.space_of(node.inputs[at].stream)).length;
-        const bool left = node.kind == NodeKind::leftjoin && at > 0;
+        const bool left = join.in_first_space && at > 0;
         const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
         return left ? std::min(1.0, in / std::max(whole, 1.0))
                     : (out > 0 ? std::min(1.0, in / out) : 1);
@@ -212,27 +199,6 @@ class StatisticalCounter {
       at += static_cast<size_t>(group);
     }
     return lengths;
-  }
-
-  /// Groups are independent: a coordinate is in one with probability length / whole.
-  Fiber joined(const Node& node, double whole) {
-    const std::vector<double> lengths = group_lengths(node);
-    if (whole <= 0) return {};
-    double all = 1;
-    double none = 1;
-    for (const double length : lengths) {
-      const double p = std::min(1.0, length / whole);
-      all *= p;
-      none *= 1 - p;
-    }
-    switch (node.kind) {
-      case NodeKind::intersect:
-        return some(whole * all, whole);
-      case NodeKind::leftjoin:
-        return some(lengths[0], whole);
-      default:
-        return some(whole * (1 - none), whole);
-    }
   }
 
   /// The union over the fibers of the loop that ends.
@@ -260,7 +226,7 @@ class StatisticalCounter {
     }
     length = weight > 0 ? length / weight
                         : united_fibers(loop, inner, ending.length / ending.nonempty, whole);
-    return {ending.nonempty * length, ending.nonempty * some(length, whole).nonempty};
+    return {ending.nonempty * length, ending.nonempty * expected_fiber(length, whole).nonempty};
   }
 
   /// The lengths of the fibers that a scan of a listed level goes through.
@@ -300,13 +266,12 @@ class StatisticalCounter {
     return whole * (1 - std::pow(1 - p, rows));
   }
 
-  Fiber filtered(const Node& node) {
+  /// The share of values that a filter keeps: half of what a relu gives.
+  double kept_share(const Node& node) const {
     const StreamId value = node.inputs[0].stream;
     const Node& source = s_.node(graph_.streams[static_cast<size_t>(value)].producer);
     const bool half = source.kind == NodeKind::map && source.op == Op::relu && node.init == 0;
-    const Fiber before = fiber_of(s_.space_of(value));
-    const auto whole = static_cast<double>(s_.info(s_.space_of(value)).extent);
-    return half ? some(before.length / 2, whole) : before;
+    return half ? 0.5 : 1;
   }
 
   /// Fibers moved below other elements: those that both sides have.
@@ -324,12 +289,11 @@ class StatisticalCounter {
   }
 
   void count_node(const Node& node, NodeCount& out) {
-    const bool access = node.kind == NodeKind::scan || node.kind == NodeKind::locate ||
-                        node.kind == NodeKind::array;
-    if (access && node.tensor >= 0) {
+    const NodeRule& rule = node_rule(node.kind);
+    if (reads_tensor(node.kind) && node.tensor >= 0) {
       const StreamId ref = node.inputs[0].stream;
       out.present = count(s_.space_of(ref)).elements * present_share(ref);
-      if (node.kind == NodeKind::array) return;
+      if (!rule.fields->level) return;  // values
       const Column column = s_.canonical[static_cast<size_t>(ref)];
       const int home = s_.home(column);
       const bool swept = home == s_.space_of(ref) && s_.info(home).opening == Opening::counted;
@@ -340,13 +304,12 @@ class StatisticalCounter {
       const LevelStatistics& stats = level(node.tensor, node.level);
       const double mean = stats.entries / std::max(1.0, stats.fibers);
       out.probes = out.present * std::floor(std::log2(std::max(1.0, mean)) + 1);
-    } else if (node.kind == NodeKind::intersect || node.kind == NodeKind::unite ||
-               node.kind == NodeKind::leftjoin) {
+    } else if (joins(node.kind)) {
       double none = 1;
       const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
       for (const double length : group_lengths(node)) none *= 1 - std::min(1.0, length / whole);
       out.met = count(s_.info(s_.space_of(node.outputs[0])).parent).elements * whole * (1 - none);
-    } else if (node.kind == NodeKind::write_level || node.kind == NodeKind::write_values) {
+    } else if (writes_tensor(node.kind)) {
       count_writer(node, out);
     }
   }

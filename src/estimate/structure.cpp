@@ -1,5 +1,7 @@
 #include "estimate/structure.h"
 
+#include "nodes/fibers.h"
+#include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "support/error.h"
 
@@ -7,7 +9,7 @@ namespace fuseflow::estimate {
 
 namespace {
 
-class Analysis {
+class Analysis final : private FiberOrigins, private ShapingInputs {
  public:
   Analysis(const Program& program, const Graph& graph) {
     s_.program = &program;
@@ -32,8 +34,10 @@ class Analysis {
         s_.space[i].extent = s_.graph->indices[static_cast<size_t>(space.index)].extent;
       }
     }
-    for (NodeId n = 0; n < static_cast<NodeId>(s_.graph->nodes.size()); ++n) forward(s_.node(n), n);
-    for (auto n = static_cast<NodeId>(s_.graph->nodes.size()); n-- > 0;) backward(s_.node(n));
+    for (NodeId n = 0; n < static_cast<NodeId>(s_.graph->nodes.size()); ++n) forward(n);
+    for (auto n = static_cast<NodeId>(s_.graph->nodes.size()); n-- > 0;) {
+      node_rule(s_.node(n).kind).shaping(s_.node(n), *this);
+    }
     for (StreamId i = 0; i < static_cast<StreamId>(s_.graph->streams.size()); ++i) {
       const int home = s_.structural[static_cast<size_t>(i)] ? s_.space_of(i) : -1;
       if (home >= 0) s_.space[static_cast<size_t>(home)].elements = true;
@@ -48,52 +52,20 @@ class Analysis {
   Column& canonical(StreamId stream) { return s_.canonical[static_cast<size_t>(stream)]; }
 
   /// How the outputs come about, in the order of the nodes.
-  void forward(const Node& node, NodeId id) {
+  void forward(NodeId id) {
+    id_ = id;
+    const Node& node = s_.node(id);
     for (const Input& input : node.inputs) {
       if (!input.is_immediate()) ++s_.consumers[static_cast<size_t>(input.stream)];
     }
     for (const StreamId out : node.outputs) canonical(out) = out;
-    switch (node.kind) {
-      case NodeKind::repeat:
-      case NodeKind::buffer:
-        canonical(node.outputs[0]) = canonical(node.inputs[0].stream);
-        break;
-      case NodeKind::scan:
-        open_scan(node, id);
-        break;
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::filter:
-      case NodeKind::parallelize:
-        for (const StreamId out : node.outputs) open_computed(out, id, 0);
-        break;
-      case NodeKind::serialize:
-        open_merged(node, id);
-        break;
-      case NodeKind::leftjoin:  // in the space of its first group
-        for (int i = 0; i < node.groups[0]; ++i) {
-          const auto k = static_cast<size_t>(i);
-          canonical(node.outputs[k]) = canonical(node.inputs[k].stream);
-        }
-        break;
-      case NodeKind::accumulate:
-        for (int i = 0; i < node.order; ++i) {
-          open_computed(node.outputs[static_cast<size_t>(i)], id, i);
-        }
-        break;
-      case NodeKind::align:
-        move(node.inputs[2].stream, node.outputs[0], s_.space_of(node.inputs[1].stream),
-             s_.space_of(node.inputs[0].stream), id);
-        break;
-      case NodeKind::drop:
-        open_drop(node, id);
-        break;
-      default:
-        break;
-    }
+    node_rule(node.kind).origins(node, *this);
   }
 
-  void open_scan(const Node& node, NodeId id) {
+  void same(StreamId out, StreamId in) override { canonical(out) = canonical(in); }
+
+  void stored() override {
+    const Node& node = s_.node(id_);
     SpaceInfo& info = space_of(node.outputs[0]);
     if (info.opening != Opening::root) {
       // The same space as an earlier scan's: both count.
@@ -102,7 +74,7 @@ class Analysis {
     }
     crd_of_.resize(s_.space.size());
     crd_of_[static_cast<size_t>(s_.space_of(node.outputs[0]))] = canonical(node.outputs[0]);
-    info.opener = id;
+    info.opener = id_;
     const bool counter = node.tensor < 0;
     const auto absent = s_.spaces.may_be_absent[static_cast<size_t>(node.inputs[0].stream)];
     bool dense = counter;
@@ -120,27 +92,28 @@ class Analysis {
     info.counted = extent;
   }
 
-  void open_computed(StreamId out, NodeId id, int order) {
+  void computed(StreamId out, int loop) override {
     SpaceInfo& info = space_of(out);
     if (info.opening != Opening::root) return;
     info.opening = Opening::computed;
-    info.opener = id;
-    info.order = order;
+    info.opener = id_;
+    info.order = loop;
   }
 
   /// The split loop is whole again; the loops inside it are opened, one after another.
-  void open_merged(const Node& node, NodeId id) {
+  void merged() override {
+    const Node& node = s_.node(id_);
     std::vector<int> copies;
     for (const Input& in : node.inputs) copies.push_back(s_.space_of(in.stream));
-    int merged = s_.space_of(node.outputs[0]);
+    int whole = s_.space_of(node.outputs[0]);
     for (int inside = 0; inside < node.order; ++inside) {
-      SpaceInfo& info = s_.space[static_cast<size_t>(merged)];
+      SpaceInfo& info = s_.space[static_cast<size_t>(whole)];
       if (info.opening == Opening::root) {
         info.opening = Opening::merged;
-        info.opener = id;
+        info.opener = id_;
         info.copies = copies;
       }
-      merged = info.parent;
+      whole = info.parent;
       for (int& copy : copies) copy = s_.info(copy).parent;
     }
     if (node.order > 0) return;
@@ -153,28 +126,16 @@ class Analysis {
     }
   }
 
-  void open_drop(const Node& node, NodeId id) {
-    const auto outer = static_cast<size_t>(node.groups[0]);
-    const int from = s_.space_of(node.inputs[0].stream);
-    const int kept = s_.space_of(node.outputs[0]);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (i < outer) {
-        open_computed(node.outputs[i], id, 0);
-      } else {
-        move(node.inputs[i].stream, node.outputs[i], from, kept, -1);
-      }
-    }
-  }
-
-  /// The stream `in` below space `from` becomes `out` below `top`.
-  void move(StreamId in, StreamId out, int from, int top, NodeId align) {
-    const int id = s_.move_of(top, from, align);
+  void moved(StreamId in, StreamId out, StreamId below, StreamId to, bool aligned) override {
+    const int from = s_.space_of(below);
+    const int top = s_.space_of(to);
+    const int id = s_.move_of(top, from, aligned ? id_ : -1);
     int origin = s_.space_of(in);
-    int moved = s_.space_of(out);
+    int there = s_.space_of(out);
     s_.moved[{id, from}] = top;
-    for (; origin != from; origin = s_.info(origin).parent, moved = s_.info(moved).parent) {
-      SpaceInfo& info = s_.space[static_cast<size_t>(moved)];
-      s_.moved[{id, origin}] = moved;
+    for (; origin != from; origin = s_.info(origin).parent, there = s_.info(there).parent) {
+      SpaceInfo& info = s_.space[static_cast<size_t>(there)];
+      s_.moved[{id, origin}] = there;
       if (info.opening != Opening::root) continue;
       info.opening = Opening::moved;
       info.origin = origin;
@@ -183,77 +144,17 @@ class Analysis {
     canonical(out) = s_.transported(canonical(in), id);
   }
 
-  /// Values shape nothing: which of them are dropped follows from references (filter_rule.h).
-  void need(StreamId stream) {
-    if (s_.graph->streams[static_cast<size_t>(stream)].kind == StreamKind::val) return;
-    s_.structural[static_cast<size_t>(stream)] = true;
+  bool shapes(StreamId out) const override { return s_.structural[static_cast<size_t>(out)]; }
+  bool may_be_absent(StreamId ref) const override {
+    return s_.spaces.may_be_absent[static_cast<size_t>(ref)];
   }
-  void need(const Node& node, size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i) need(node.inputs[i].stream);
-  }
-  bool needed(StreamId stream) const { return s_.structural[static_cast<size_t>(stream)]; }
-
-  /// Which inputs matter, given which outputs do.
-  void backward(const Node& node) {
-    switch (node.kind) {
-      case NodeKind::scan:
-      case NodeKind::locate:
-      case NodeKind::write_level:
-        return need(node, 0, node.inputs.size());
-      case NodeKind::array: {
-        const StreamId ref = node.inputs[0].stream;
-        if (s_.spaces.may_be_absent[static_cast<size_t>(ref)]) need(ref);
-        return;
-      }
-      case NodeKind::repeat:
-      case NodeKind::buffer:
-      case NodeKind::parallelize:
-      case NodeKind::serialize:
-        for (const StreamId out : node.outputs) {
-          if (!needed(out)) continue;
-          for (const Input& input : node.inputs) need(input.stream);
-          break;
-        }
-        return;
-      case NodeKind::intersect:
-      case NodeKind::unite:
-      case NodeKind::leftjoin:
-        return backward_join(node);
-      case NodeKind::accumulate:
-        return need(node, 1, static_cast<size_t>(node.order) + 2);
-      case NodeKind::drop:
-      case NodeKind::filter: {
-        const size_t first = node.inputs.size() - node.outputs.size();  // filter: the value
-        for (size_t i = 0; i < node.outputs.size(); ++i) {
-          if (needed(node.outputs[i])) need(node.inputs[i + first].stream);
-        }
-        return;
-      }
-      case NodeKind::align:
-        need(node, 0, 2);
-        need(node.inputs[2].stream);
-        return;
-      default:
-        return;
-    }
+  /// Which values are dropped follows from references (filter_rule.h).
+  void add(StreamId in) override {
+    if (s_.graph->streams[static_cast<size_t>(in)].kind == StreamKind::val) return;
+    s_.structural[static_cast<size_t>(in)] = true;
   }
 
-  void backward_join(const Node& node) {
-    size_t at = 0;
-    size_t port = 1;
-    for (const int group : node.groups) {
-      // A left join keeps what its first group has; the others only tell what is absent.
-      if (node.kind != NodeKind::leftjoin) need(node.inputs[at].stream);
-      for (int k = 1; k < group; ++k) {
-        if (!needed(node.outputs[port++])) continue;
-        need(node.inputs[0].stream);
-        need(node.inputs[at].stream);
-        need(node.inputs[at + static_cast<size_t>(k)].stream);
-      }
-      at += static_cast<size_t>(group);
-    }
-  }
-
+  NodeId id_ = -1;  ///< the node at hand
   Structure s_;
   std::vector<Column> crd_of_;  ///< by space: the coordinates of the scan that opened it
 };

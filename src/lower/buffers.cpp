@@ -16,6 +16,8 @@
 
 #include "lower/finish.h"
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 
 namespace {
@@ -136,9 +138,7 @@ class PhaseBuffers {
   /// Inputs that need not move in step: other groups of a joiner, the coordinates an align goes to.
   static bool apart(const Node& node, size_t a, size_t b) {
     if (node.kind == NodeKind::align) return b == 0;
-    const bool joins = node.kind == NodeKind::intersect || node.kind == NodeKind::unite ||
-                       node.kind == NodeKind::leftjoin;
-    return joins && group_of(node, a) != group_of(node, b);
+    return joins(node.kind) && group_of(node, a) != group_of(node, b);
   }
 
   static size_t group_of(const Node& node, size_t input) {
@@ -150,7 +150,7 @@ class PhaseBuffers {
 
   Flow flow_through(NodeId n, StreamId s, const std::vector<size_t>& buffered) const {
     const Node& node = graph_.nodes[n];
-    const bool ends = node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate;
+    const bool ends = reduces(node.kind);
     const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::filter ||
                          node.kind == NodeKind::drop;
     const size_t around = ends ? depth(node.inputs[0].stream) : max_depth_ + 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nodes/rule.h"
+
 namespace fuseflow {
 
 namespace {
@@ -36,132 +38,61 @@ double fiber_length(const Tensor& tensor, int level, double entries) {
   return positions[level] > 0 ? positions[level + 1] / positions[level] : 0;
 }
 
-class Lengths {
+class Lengths final : private ElementNumbers {
  public:
   Lengths(const Program& program, const Graph& graph)
-      : program_(program), graph_(graph), count_(graph.streams.size(), 1) {
+      : program_(program), graph_(graph), streams_(graph.streams.size()) {
     for (const Tensor& tensor : program.tensors) entries_.push_back(estimated_entries(tensor));
   }
 
   void run() {
-    for (const Node& node : graph_.nodes) visit(node);
+    std::vector<Elements> given;
+    for (const Node& node : graph_.nodes) {
+      node_ = &node;
+      given.assign(node.outputs.size(), {});
+      node_rule(node.kind).elements(node, *this, given);
+      for (size_t port = 0; port < given.size(); ++port) streams_[node.outputs[port]] = given[port];
+      if (node.kind != NodeKind::write_values) continue;
+      // Later phases read what this one writes.
+      double& entries = entries_[node.tensor];
+      entries = std::min(entries, input(node.inputs.size() - 1).count);
+    }
   }
-  std::vector<double> elements() && { return std::move(count_); }
+  std::vector<double> elements() const {
+    std::vector<double> result;
+    for (const Elements& stream : streams_) result.push_back(stream.count);
+    return result;
+  }
   /// Elements and stops: a stop for each element of the space around, about.
   std::vector<double> tokens() const {
     std::vector<double> result;
-    for (size_t s = 0; s < count_.size(); ++s) {
+    for (size_t s = 0; s < streams_.size(); ++s) {
       const bool nested = !graph_.streams[s].indices.empty();
-      result.push_back(count_[s] + (nested ? fibers_of(static_cast<StreamId>(s)) : 0));
+      result.push_back(streams_[s].count + (nested ? streams_[s].fibers : 0));
     }
     return result;
   }
-  const std::vector<double>& entries() const { return entries_; }
 
  private:
-  double in(const Node& node, size_t i) const {
-    return node.inputs[i].is_immediate() ? 0 : count_[node.inputs[i].stream];
+  Elements input(size_t i) const override {
+    const Input& in = node_->inputs[i];
+    return in.is_immediate() ? Elements{.count = 0} : streams_[in.stream];
   }
-  double extent_of(StreamId s) const {
-    const auto& indices = graph_.streams[s].indices;
-    return indices.empty()
-               ? 1
-               : static_cast<double>(std::max<int64_t>(graph_.indices[indices.back()].extent, 1));
+  double extent(size_t port) const override {
+    const std::vector<int>& indices = graph_.streams[node_->outputs[port]].indices;
+    if (indices.empty()) return 1;
+    return static_cast<double>(std::max<int64_t>(graph_.indices[indices.back()].extent, 1));
   }
-
-  void visit(const Node& node) {
-    double count = node.inputs.empty() ? 1 : in(node, 0);
-    switch (node.kind) {
-      case NodeKind::scan:
-        count *= node.tensor < 0 ? extent_of(node.outputs[0])
-                                 : fiber_length(program_.tensors[node.tensor], node.level,
-                                                entries_[node.tensor]);
-        break;
-      case NodeKind::repeat:
-        count = in(node, 1);
-        break;
-      case NodeKind::intersect:
-      case NodeKind::unite:
-        count = joined(node);
-        break;
-      case NodeKind::map:
-        for (size_t i = 0; i < node.inputs.size(); ++i) count = std::max(count, in(node, i));
-        break;
-      case NodeKind::align:
-        count = in(node, 2) * std::min(1.0, in(node, 0) / std::max(1.0, in(node, 1)));
-        break;
-      case NodeKind::accumulate:
-        return accumulate(node);
-      case NodeKind::write_values:
-        // Later phases read what this one writes.
-        entries_[node.tensor] = std::min(entries_[node.tensor], in(node, node.inputs.size() - 1));
-        return;
-      case NodeKind::drop:
-        for (size_t i = 0; i < node.outputs.size(); ++i) count_[node.outputs[i]] = in(node, i);
-        return;
-      default:
-        break;
-    }
-    for (const StreamId s : node.outputs) count_[s] = count;
-  }
-
-  /// Coordinates present in all (intersect) or any (unite) group, each spread evenly.
-  double joined(const Node& node) const {
-    const double extent = extent_of(node.outputs[0]);
-    double most = 0;
-    std::vector<double> lengths;
-    size_t at = 0;
-    for (const int group : node.groups) {
-      lengths.push_back(in(node, at));
-      most = std::max(most, lengths.back());
-      at += static_cast<size_t>(group);
-    }
-    const double fibers = std::max(1.0, fibers_of(node.inputs[0].stream));
-    double chance = node.kind == NodeKind::intersect ? 1 : 0;
-    for (const double length : lengths) {
-      const double p = std::min(1.0, length / (fibers * extent));
-      chance = node.kind == NodeKind::intersect ? chance * p : 1 - (1 - chance) * (1 - p);
-    }
-    return chance * fibers * extent;
-  }
-
-  /// Elements of the space around a stream, by following the producer's outer input.
-  double fibers_of(StreamId s) const {
-    const Node& node = graph_.nodes[graph_.streams[s].producer];
-    if (node.kind == NodeKind::scan) return in(node, 0);
-    if (node.kind == NodeKind::accumulate) {
-      return node.outputs[0] == s ? in(node, 0) : count_[node.outputs[0]];
-    }
-    if (node.inputs.empty() || node.inputs[0].is_immediate()) return 1;
-    return fibers_of(node.inputs[0].stream);
-  }
-
-  void accumulate(const Node& node) {
-    const double parents = std::max(1.0, in(node, 0));
-    const double rounds = in(node, 1) / parents;
-    double outer = parents;
-    double outer_in = in(node, 1);
-    for (size_t j = 0; j + 1 < node.outputs.size(); ++j) {
-      const double extent = extent_of(node.outputs[j]);
-      const double p = std::min(1.0, in(node, j + 2) / std::max(1.0, outer_in * extent));
-      const double merged = j == 0 ? 1 - std::pow(1 - p, std::max(rounds, 0.0)) : p;
-      outer_in = in(node, j + 2);
-      outer *= extent * merged;
-      count_[node.outputs[j]] = outer;
-    }
-    count_[node.outputs.back()] = outer;
+  double stored_length() const override {
+    return fiber_length(program_.tensors[node_->tensor], node_->level, entries_[node_->tensor]);
   }
 
   const Program& program_;
   const Graph& graph_;
-  std::vector<double> count_;
+  std::vector<Elements> streams_;
+  const Node* node_ = nullptr;   ///< the node at hand
   std::vector<double> entries_;  ///< by tensor
 };
-
-bool uses_tensor(NodeKind kind) {
-  return kind == NodeKind::scan || kind == NodeKind::locate || kind == NodeKind::array ||
-         kind == NodeKind::write_level || kind == NodeKind::write_values;
-}
 
 /// Steps of a node: tokens of its longest stream; an accumulator takes and gives in turn.
 double steps_of(const Node& node, const std::vector<double>& tokens) {
@@ -193,7 +124,7 @@ double estimated_entries(const Tensor& tensor) {
 std::vector<double> estimated_elements(const Program& program, const Graph& graph) {
   Lengths lengths(program, graph);
   lengths.run();
-  return std::move(lengths).elements();
+  return lengths.elements();
 }
 
 GraphCost estimated_cost(const Program& program, const Graph& graph) {
@@ -223,10 +154,10 @@ GraphCost estimated_cost(const Program& program, const Graph& graph) {
       std::fill(depth.begin(), depth.end(), 0);
     }
     busiest[p] = std::max(busiest[p], steps_of(node, tokens));
-    if (uses_tensor(node.kind) && node.tensor >= 0) {
-      const bool value = node.kind == NodeKind::array || node.kind == NodeKind::write_values;
+    if (node.tensor >= 0) {
       const bool stored =
-          value || program.tensors[node.tensor].format.levels[node.level] != LevelKind::dense;
+          !node_rule(node.kind).fields->level ||
+          program.tensors[node.tensor].format.levels[node.level] != LevelKind::dense;
       const StreamId main = node.outputs.empty() ? node.inputs.back().stream : node.outputs[0];
       if (stored && !chip[node.tensor]) cost.dram_bytes += 4 * tokens[main];
       const bool reads = !node.outputs.empty();
@@ -248,14 +179,12 @@ GraphCost estimated_cost(const Program& program, const Graph& graph) {
 
 std::vector<double> estimated_flops(const Program& program, const Graph& graph) {
   const std::vector<double> count = estimated_elements(program, graph);
+  const auto elements = [&](StreamId stream) { return stream < 0 ? 0 : count[stream]; };
   std::vector<double> flops;
   for (const Node& node : graph.nodes) {
-    double value = 0;
-    if (node.kind == NodeKind::map) value = count[node.outputs[0]] * op_info(node.op).flops;
-    if (node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate) {
-      value = count[node.inputs.back().stream];
-    }
-    flops.push_back(value);
+    const double taken = node.inputs.empty() ? 0 : elements(node.inputs.back().stream);
+    const double given = node.outputs.empty() ? 0 : elements(node.outputs.back());
+    flops.push_back(node_rule(node.kind).flops(graph, node, taken, given));
   }
   return flops;
 }

@@ -1,5 +1,8 @@
 // accumulate: sums over a loop and keeps the loops inside it, whose entries it gives when the loop
 // ends.
+#include <algorithm>
+#include <cmath>
+
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 
@@ -28,6 +31,59 @@ std::vector<int> block_of_accumulate(const BlockRules& rules, const Node& node, 
   return blocks::without_ended(rules, node, static_cast<size_t>(node.order));
 }
 
+int ended_by_accumulate(const Node& /*node*/) {
+  return 1;
+}
+
+void origins_of_accumulate(const Node& node, FiberOrigins& origins) {
+  for (int loop = 0; loop < node.order; ++loop) {
+    origins.computed(node.outputs[static_cast<size_t>(loop)], loop);
+  }
+}
+
+/// The coordinates.
+void shaping_of_accumulate(const Node& node, ShapingInputs& inputs) {
+  for (size_t i = 1; i < static_cast<size_t>(node.order) + 2; ++i) {
+    inputs.add(node.inputs[i].stream);
+  }
+}
+
+Fiber fiber_of_accumulate(const Node& /*node*/, FiberNumbers& numbers, int loop) {
+  return numbers.united(loop);
+}
+
+/// Each loop's coordinates are spread evenly; those of the outermost come together from all rounds
+/// of the loop that ends.
+void elements_of_accumulate(const Node& node, const ElementNumbers& numbers,
+                            std::span<Elements> out) {
+  const double parents = std::max(1.0, numbers.input(0).count);
+  const double rounds = numbers.input(1).count / parents;
+  double outer = parents;
+  double outer_in = numbers.input(1).count;
+  for (size_t j = 0; j + 1 < node.outputs.size(); ++j) {
+    const double extent = numbers.extent(j);
+    const double in = numbers.input(j + 2).count;
+    const double p = std::min(1.0, in / std::max(1.0, outer_in * extent));
+    const double merged = j == 0 ? 1 - std::pow(1 - p, std::max(rounds, 0.0)) : p;
+    outer_in = in;
+    outer *= extent * merged;
+    out[j] = {outer, j == 0 ? numbers.input(0).count : out[0].count};
+  }
+  out.back() = {outer, out[0].count};
+}
+
+/// The step that takes the stop of the flush is counted with the closing stop; the first entry
+/// comes in its step. With several loops the ends of inner fibers are steps, too.
+StepCounts steps_of_accumulate(const NodeNumbers& n) {
+  const double entries = n.output(n.node.outputs.size() - 1).elements;
+  double flushed = entries;
+  for (int i = 1; i < n.node.order; ++i) {
+    const SpaceCount& loop = n.output(static_cast<size_t>(i));
+    flushed += std::max(0.0, loop.nonempty - n.output(0).nonempty);
+  }
+  return {.steps = n.last_input().tokens(), .flushed = flushed, .least_flushed = entries};
+}
+
 }  // namespace
 
 constinit const NodeRule accumulate_rule = {
@@ -39,6 +95,15 @@ constinit const NodeRule accumulate_rule = {
     .carried = carried::none,
     .block = block_of_accumulate,
     .check_block = blocks::no_mean,
+    .join = nullptr,
+    .ended = ended_by_accumulate,
+    .origins = origins_of_accumulate,
+    .shaping = shaping_of_accumulate,
+    .fiber = fiber_of_accumulate,
+    .elements = elements_of_accumulate,
+    .steps = steps_of_accumulate,
+    .flops = flops::of_reduction,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

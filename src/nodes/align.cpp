@@ -1,6 +1,8 @@
 // align: the fibers below one loop's elements, under other coordinates of the same loop.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 
@@ -31,6 +33,24 @@ int carried_by_align(const Node& /*node*/, size_t /*port*/) {
   return kMoved;
 }
 
+void origins_of_align(const Node& node, FiberOrigins& origins) {
+  origins.moved(node.inputs[kMoved].stream, node.outputs[0], node.inputs[kFrom].stream,
+                node.inputs[kTo].stream, true);
+}
+
+void elements_of_align(const Node& /*node*/, const ElementNumbers& numbers,
+                       std::span<Elements> out) {
+  const double share =
+      std::min(1.0, numbers.input(kTo).count / std::max(1.0, numbers.input(kFrom).count));
+  out[0] = {numbers.input(kMoved).count * share, numbers.input(kTo).fibers};
+}
+
+/// Its tokens, and an empty fiber for each element that only the new coordinates have.
+StepCounts steps_of_align(const NodeNumbers& n) {
+  return {.steps = n.input(kMoved).tokens() +
+                   std::max(0.0, n.input(kTo).elements - n.input(kFrom).elements)};
+}
+
 }  // namespace
 
 constinit const NodeRule align_rule = {
@@ -42,6 +62,15 @@ constinit const NodeRule align_rule = {
     .carried = carried_by_align,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins_of_align,
+    .shaping = shaping::all_inputs,
+    .fiber = fiber::not_made,
+    .elements = elements_of_align,
+    .steps = steps_of_align,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

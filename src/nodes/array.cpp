@@ -35,6 +35,16 @@ void check_array(const BlockCheck& check) {
   check.expect_blocks_of_tensor(check.node().outputs[0]);
 }
 
+/// Which references are absent decides which values are fills, and those may be dropped.
+void shaping_of_array(const Node& node, ShapingInputs& inputs) {
+  const StreamId ref = node.inputs[0].stream;
+  if (inputs.may_be_absent(ref)) inputs.add(ref);
+}
+
+ByteCounts bytes_of_array(const NodeNumbers& n) {
+  return {.read = n.own.present * n.value_bytes};
+}
+
 }  // namespace
 
 constinit const NodeRule array_rule = {
@@ -46,6 +56,15 @@ constinit const NodeRule array_rule = {
     .carried = carried::none,
     .block = block_of_array,
     .check_block = check_array,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping_of_array,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes_of_array,
 };
 
 }  // namespace fuseflow

@@ -21,6 +21,15 @@ constinit const NodeRule buffer_rule = {
     .carried = carried::first,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::same_as_first,
+    .shaping = shaping::all_if_any_output,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -30,6 +30,15 @@ constinit const NodeRule coordinate_rule = {
     .carried = carried::none,
     .block = block_of_coordinate,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -41,6 +41,37 @@ int carried_by_drop(const Node& /*node*/, size_t port) {
   return static_cast<int>(port);
 }
 
+size_t outer_inputs(const Node& node) {
+  return static_cast<size_t>(node.groups[0]);
+}
+
+void origins_of_drop(const Node& node, FiberOrigins& origins) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i < outer_inputs(node)) {
+      origins.computed(node.outputs[i], 0);
+    } else {
+      origins.moved(node.inputs[i].stream, node.outputs[i], node.inputs[0].stream, node.outputs[0],
+                    false);
+    }
+  }
+}
+
+Fiber fiber_of_drop(const Node& node, FiberNumbers& numbers, int /*loop*/) {
+  const double kept = numbers.input(outer_inputs(node)).nonempty;
+  return expected_fiber(numbers.input(0).length * kept, numbers.whole());
+}
+
+/// As if nothing were dropped.
+void elements_of_drop(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    out[i] = {numbers.input(i).count, numbers.input(0).fibers};
+  }
+}
+
+StepCounts steps_of_drop(const NodeNumbers& n) {
+  return {.steps = n.input(outer_inputs(n.node)).tokens()};
+}
+
 }  // namespace
 
 constinit const NodeRule drop_rule = {
@@ -52,6 +83,15 @@ constinit const NodeRule drop_rule = {
     .carried = carried_by_drop,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins_of_drop,
+    .shaping = shaping::by_output,
+    .fiber = fiber_of_drop,
+    .elements = elements_of_drop,
+    .steps = steps_of_drop,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -28,6 +28,12 @@ int carried_by_filter(const Node& /*node*/, size_t port) {
   return static_cast<int>(port) + 1;
 }
 
+Fiber fiber_of_filter(const Node& /*node*/, FiberNumbers& numbers, int /*loop*/) {
+  const Fiber before = numbers.input(0);
+  const double kept = numbers.kept();
+  return kept < 1 ? expected_fiber(before.length * kept, numbers.whole()) : before;
+}
+
 }  // namespace
 
 constinit const NodeRule filter_rule = {
@@ -39,6 +45,15 @@ constinit const NodeRule filter_rule = {
     .carried = carried_by_filter,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::one_computed,
+    .shaping = shaping::by_output,
+    .fiber = fiber_of_filter,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -1,4 +1,6 @@
 // The joins: coordinates of several groups, merged. They differ in which coordinates they keep.
+#include <algorithm>
+
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 
@@ -19,46 +21,153 @@ int carried_by_join(const Node& node, size_t port) {
   return -1;
 }
 
-/// The coordinates of all groups are of one loop below one space. `opened`: the space of the
-/// outputs. Payloads may be absent from group `first_absent` on.
-void type_groups(Typing& t, int opened, size_t first_absent) {
+/// The coordinates of all groups are of one loop below one space.
+void type_join(Typing& t) {
   const std::vector<int>& groups = t.node().groups;
+  if (groups.size() < 2) {
+    return (void)t.fail("has fewer than two groups, expected at least two");
+  }
+  if (!t.output_count(t.inputs() - groups.size() + 1)) return;
+  const JoinRule& join = *join_rule(t.node().kind);
+  int opened = -1;
   size_t at = 0;
   size_t port = 1;
   for (size_t group = 0; group < groups.size(); ++group) {
     if (!t.is_kind(at, StreamKind::crd) || !t.same_loop(0, at)) return;
-    if (group == 0) t.give(0, StreamKind::crd, opened);
+    if (group == 0) {
+      const int first = t.space(0);
+      opened = join.in_first_space ? first : t.open(t.parent(first), t.index(first));
+      t.give(0, StreamKind::crd, opened);
+    }
     for (int k = 1; k < groups[group]; ++k) {
       if (!t.same_space(at, at + k)) return;
-      t.give_like(port++, t.in(at + k), opened, group >= first_absent);
+      t.give_like(port++, t.in(at + k), opened, group >= join.absent_from);
     }
     at += groups[group];
   }
 }
 
-bool groups_given(Typing& t) {
-  const size_t groups = t.node().groups.size();
-  if (groups < 2) return t.fail("has fewer than two groups, expected at least two");
-  return t.output_count(t.inputs() - groups + 1);
+void origins_of_leftjoin(const Node& node, FiberOrigins& origins) {
+  for (int i = 0; i < node.groups[0]; ++i) {
+    const auto k = static_cast<size_t>(i);
+    origins.same(node.outputs[k], node.inputs[k].stream);
+  }
 }
 
-int new_space(Typing& t) {
-  const int first = t.space(0);
-  return t.parent(first) < 0 ? -1 : t.open(t.parent(first), t.index(first));
+/// Payloads that shape something, with the coordinates that they go with.
+void add_payloads(const Node& node, ShapingInputs& inputs) {
+  size_t at = 0;
+  size_t port = 1;
+  for (const int group : node.groups) {
+    for (int k = 1; k < group; ++k) {
+      if (!inputs.shapes(node.outputs[port++])) continue;
+      inputs.add(node.inputs[0].stream);
+      inputs.add(node.inputs[at].stream);
+      inputs.add(node.inputs[at + static_cast<size_t>(k)].stream);
+    }
+    at += static_cast<size_t>(group);
+  }
 }
 
-void type_intersect(Typing& t) {
-  if (groups_given(t)) type_groups(t, new_space(t), t.node().groups.size());
+void shaping_of_join(const Node& node, ShapingInputs& inputs) {
+  size_t at = 0;
+  for (const int group : node.groups) {
+    inputs.add(node.inputs[at].stream);
+    at += static_cast<size_t>(group);
+  }
+  add_payloads(node, inputs);
 }
 
-void type_unite(Typing& t) {
-  if (groups_given(t)) type_groups(t, new_space(t), 0);
+/// A left join keeps what its first group has; the others only tell what is absent.
+void shaping_of_leftjoin(const Node& node, ShapingInputs& inputs) {
+  add_payloads(node, inputs);
 }
 
-/// The coordinates of the first group stay as they are.
-void type_leftjoin(Typing& t) {
-  if (groups_given(t)) type_groups(t, t.space(0), 1);
+/// What `of` says of the coordinates of each group.
+template <typename Of>
+std::vector<double> by_group(const Node& node, const Of& of) {
+  std::vector<double> result;
+  size_t at = 0;
+  for (const int group : node.groups) {
+    result.push_back(of(at));
+    at += static_cast<size_t>(group);
+  }
+  return result;
 }
+
+double chance_of(const Node& node, const std::vector<double>& groups) {
+  return join_rule(node.kind)->chance(groups);
+}
+
+/// Groups are independent: a coordinate is in one with probability length / whole.
+Fiber fiber_of_join(const Node& node, FiberNumbers& numbers, int /*loop*/) {
+  const double whole = numbers.whole();
+  if (whole <= 0) return {};
+  const auto chance = [&](size_t i) { return std::min(1.0, numbers.input(i).length / whole); };
+  return expected_fiber(whole * chance_of(node, by_group(node, chance)), whole);
+}
+
+void elements_of_join(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
+  const double around = numbers.input(0).fibers;
+  const double places = std::max(1.0, around) * numbers.extent(0);
+  const auto chance = [&](size_t i) { return std::min(1.0, numbers.input(i).count / places); };
+  const double count = chance_of(node, by_group(node, chance)) * places;
+  std::fill(out.begin(), out.end(), Elements{count, around});
+}
+
+/// One for each coordinate met, whether it is kept or not.
+StepCounts steps_of_join(const NodeNumbers& n) {
+  return {.steps = n.own.met + n.output(0).stops + 1};
+}
+
+double chance_of_all(std::span<const double> groups) {
+  double all = 1;
+  for (const double p : groups) all *= p;
+  return all;
+}
+
+double chance_of_any(std::span<const double> groups) {
+  double none = 1;
+  for (const double p : groups) none *= 1 - p;
+  return 1 - none;
+}
+
+double chance_of_first(std::span<const double> groups) {
+  return groups[0];
+}
+
+bool all_have_it(size_t having, size_t groups, bool /*first*/) {
+  return having == groups;
+}
+
+bool any_has_it(size_t /*having*/, size_t /*groups*/, bool /*first*/) {
+  return true;
+}
+
+bool first_has_it(size_t /*having*/, size_t /*groups*/, bool first) {
+  return first;
+}
+
+constexpr JoinRule kIntersect = {
+    .keeps = all_have_it,
+    .chance = chance_of_all,
+    .absent_from = kNeverAbsent,
+    .in_first_space = false,
+};
+
+constexpr JoinRule kUnite = {
+    .keeps = any_has_it,
+    .chance = chance_of_any,
+    .absent_from = size_t{0},
+    .in_first_space = false,
+};
+
+constexpr JoinRule kLeftjoin = {
+    .keeps = first_has_it,
+    .chance = chance_of_first,
+    .absent_from = size_t{1},
+    .in_first_space = true,
+};
 
 }  // namespace
 
@@ -67,10 +176,19 @@ constinit const NodeRule intersect_rule = {
     .fields = NodeFields{.groups = true},
     .family = NodeFamily::join,
     .unit = UnitClass::join,
-    .typing = type_intersect,
+    .typing = type_join,
     .carried = carried_by_join,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = &kIntersect,
+    .ended = ended::none,
+    .origins = origins::one_computed,
+    .shaping = shaping_of_join,
+    .fiber = fiber_of_join,
+    .elements = elements_of_join,
+    .steps = steps_of_join,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 constinit const NodeRule unite_rule = {
@@ -78,10 +196,19 @@ constinit const NodeRule unite_rule = {
     .fields = NodeFields{.groups = true, .init = true},
     .family = NodeFamily::join,
     .unit = UnitClass::join,
-    .typing = type_unite,
+    .typing = type_join,
     .carried = carried_by_join,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = &kUnite,
+    .ended = ended::none,
+    .origins = origins::one_computed,
+    .shaping = shaping_of_join,
+    .fiber = fiber_of_join,
+    .elements = elements_of_join,
+    .steps = steps_of_join,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 constinit const NodeRule leftjoin_rule = {
@@ -89,10 +216,19 @@ constinit const NodeRule leftjoin_rule = {
     .fields = NodeFields{.groups = true, .init = true},
     .family = NodeFamily::join,
     .unit = UnitClass::join,
-    .typing = type_leftjoin,
+    .typing = type_join,
     .carried = carried_by_join,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = &kLeftjoin,
+    .ended = ended::none,
+    .origins = origins_of_leftjoin,
+    .shaping = shaping_of_leftjoin,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_join,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

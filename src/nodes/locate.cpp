@@ -23,6 +23,21 @@ void type_locate(Typing& t) {
   t.give_ref(0, t.space(0), t.may_be_absent(0) || !always);
 }
 
+/// The positions of the fiber, and what is probed there.
+ByteCounts bytes_of_locate(const NodeNumbers& n) {
+  switch (n.level) {
+    case LevelKind::dense:
+      return {};
+    case LevelKind::compressed:
+      return {.read = 8 * n.own.present - 4 * n.own.successors + 4 * n.own.probes};
+    case LevelKind::bitvector:
+      return {.read = 12 * n.own.present};
+    case LevelKind::singleton:
+      return {.read = 4 * n.own.present};
+  }
+  return {};
+}
+
 }  // namespace
 
 constinit const NodeRule locate_rule = {
@@ -34,6 +49,15 @@ constinit const NodeRule locate_rule = {
     .carried = carried::none,
     .block = blocks::none,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::all_inputs,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes_of_locate,
 };
 
 }  // namespace fuseflow

@@ -57,6 +57,21 @@ void check_contraction(const BlockCheck& check) {
   }
 }
 
+void elements_of_map(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
+  out[0] = numbers.input(0);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    out[0].count = std::max(out[0].count, numbers.input(i).count);
+  }
+}
+
+/// Of one payload: a block counts all of its elements (ir-spec/blocks.md).
+double flops_of_map(const Graph& graph, const Node& node, double /*taken*/, double given) {
+  const std::vector<int>& block = graph.streams[static_cast<size_t>(node.outputs[0])].block;
+  const auto volume = static_cast<double>(block_volume(graph, block));
+  const auto summed = static_cast<double>(block_volume(graph, node.contract));
+  return given * (volume * (op_info(node.op).flops * summed + summed - 1));
+}
+
 }  // namespace
 
 constinit const NodeRule map_rule = {
@@ -68,6 +83,15 @@ constinit const NodeRule map_rule = {
     .carried = carried::none,
     .block = block_of_map,
     .check_block = check_contraction,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements_of_map,
+    .steps = steps::of_operands,
+    .flops = flops_of_map,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -51,6 +51,15 @@ constinit const NodeRule pad_rule = {
     .carried = carried::none,
     .block = block_declared,
     .check_block = check_pad,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -1,6 +1,7 @@
 // reduce: one value for each fiber of the innermost loop.
 #include <fmt/format.h>
 
+#include "graph/blocks.h"
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 
@@ -24,7 +25,23 @@ std::vector<int> block_of_reduce(const BlockRules& rules, const Node& node, size
   return blocks::without_ended(rules, node, 0);
 }
 
+int value_of_reduce(const Node& node) {
+  return static_cast<int>(node.inputs.size()) - 1;
+}
+
+/// The stop that ends a fiber gives the value, and the stop around it in the same step.
+StepCounts steps_of_reduce(const NodeNumbers& n) {
+  return {.steps = n.last_input().tokens()};
+}
+
 }  // namespace
+
+/// One for each value, and one for each division of a mean.
+double flops::of_reduction(const Graph& graph, const Node& node, double taken, double given) {
+  const Stream& value = graph.streams[static_cast<size_t>(node.inputs.back().stream)];
+  const double values = taken * static_cast<double>(block_volume(graph, value.block));
+  return node.reduction == Reduction::mean ? values + given : values;
+}
 
 constinit const NodeRule reduce_rule = {
     .name = "reduce",
@@ -35,6 +52,15 @@ constinit const NodeRule reduce_rule = {
     .carried = carried::none,
     .block = block_of_reduce,
     .check_block = blocks::no_mean,
+    .join = nullptr,
+    .ended = value_of_reduce,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_reduce,
+    .flops = flops::of_reduction,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -11,6 +11,15 @@ void type_repeat(Typing& t) {
   t.give_like(0, t.in(0), t.space(1));
 }
 
+void elements_of_repeat(const Node& /*node*/, const ElementNumbers& numbers,
+                        std::span<Elements> out) {
+  out[0] = {numbers.input(1).count, numbers.input(0).fibers};
+}
+
+StepCounts steps_of_repeat(const NodeNumbers& n) {
+  return {.steps = n.input(1).tokens()};
+}
+
 }  // namespace
 
 constinit const NodeRule repeat_rule = {
@@ -22,6 +31,15 @@ constinit const NodeRule repeat_rule = {
     .carried = carried::first,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::same_as_first,
+    .shaping = shaping::all_if_any_output,
+    .fiber = fiber::not_made,
+    .elements = elements_of_repeat,
+    .steps = steps_of_repeat,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

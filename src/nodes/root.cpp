@@ -12,6 +12,11 @@ void type_root(Typing& t) {
   t.give(0, StreamKind::ref, t.open_counted(-1, -1, t.node().phase));
 }
 
+/// The reference, then done.
+StepCounts steps_of_root(const NodeNumbers& /*n*/) {
+  return {.steps = 2};
+}
+
 }  // namespace
 
 constinit const NodeRule root_rule = {
@@ -23,6 +28,15 @@ constinit const NodeRule root_rule = {
     .carried = carried::none,
     .block = blocks::none,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_root,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,11 +14,14 @@
 
 #include "graph/graph.h"
 #include "machine/unit_class.h"
+#include "nodes/numbers.h"
 
 namespace fuseflow {
 
 class BlockCheck;
 class BlockRules;
+class FiberOrigins;
+class ShapingInputs;
 class Typing;
 
 /// A part that every rule must state: it has no default, so a rule without it does not compile.
@@ -74,6 +78,19 @@ struct NodeFields {
   bool held = false;
 };
 
+/// What distinguishes joins: which of the coordinates that they meet they keep.
+struct JoinRule {
+  /// Of a coordinate that `having` of the groups have; `first`: the first group does.
+  Required<bool (*)(size_t having, size_t groups, bool first)> keeps;
+  /// The same as a probability, from that of each group having it.
+  Required<double (*)(std::span<const double> groups)> chance;
+  /// The first group whose payloads may be absent; kNeverAbsent: none's.
+  Required<size_t> absent_from;
+  /// The coordinates stay those of the first group, in its space.
+  Required<bool> in_first_space;
+};
+inline constexpr size_t kNeverAbsent = SIZE_MAX;
+
 struct NodeRule {
   Required<std::string_view> name;  ///< in the text
   Required<NodeFields> fields;
@@ -87,6 +104,23 @@ struct NodeRule {
   Required<std::vector<int> (*)(const BlockRules&, const Node& node, size_t port)> block;
   /// What else blocks must be.
   Required<void (*)(const BlockCheck&)> check_block;
+  Required<const JoinRule*> join;  ///< null: not a join
+  /// The input whose innermost loop ends here, or one loop of which; -1: none.
+  Required<int (*)(const Node& node)> ended;
+
+  // What shapes fibers (fibers.h).
+  Required<void (*)(const Node& node, FiberOrigins&)> origins;
+  Required<void (*)(const Node& node, ShapingInputs&)> shaping;
+
+  // What follows from structural numbers (numbers.h).
+  /// The average fiber that the node makes (FiberOrigins::computed) of its `loop`-th loop.
+  Required<Fiber (*)(const Node& node, FiberNumbers&, int loop)> fiber;
+  /// Expected elements of each output.
+  Required<void (*)(const Node& node, const ElementNumbers&, std::span<Elements> outputs)> elements;
+  Required<StepCounts (*)(const NodeNumbers&)> steps;
+  /// Of `taken` payloads of the last input, which give `given` of the last output.
+  Required<double (*)(const Graph& graph, const Node& node, double taken, double given)> flops;
+  Required<ByteCounts (*)(const NodeNumbers&)> bytes;
 };
 
 const NodeRule& node_rule(NodeKind kind);
@@ -94,6 +128,10 @@ const char* node_kind_name(NodeKind kind);
 std::optional<NodeKind> find_node_kind(std::string_view name);
 std::vector<std::string> node_kind_names();
 
+/// Null: not a join.
+inline const JoinRule* join_rule(NodeKind kind) {
+  return node_rule(kind).join;
+}
 inline bool reads_tensor(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::read;
 }

@@ -1,6 +1,7 @@
 // The rule of each node kind, by the file of src/nodes that defines it; and what rules share.
 #pragma once
 
+#include "nodes/fibers.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
@@ -60,5 +61,61 @@ inline void no_check(const BlockCheck& /*check*/) {}
 /// The mean of blocks would divide by a count that differs within a block.
 void no_mean(const BlockCheck& check);
 }  // namespace blocks
+
+namespace ended {
+inline int none(const Node& /*node*/) {
+  return -1;
+}
+}  // namespace ended
+
+namespace origins {
+/// New payloads in the space of an input, or no outputs.
+inline void new_payloads(const Node& /*node*/, FiberOrigins& /*origins*/) {}
+/// The one output has the payloads of the first input.
+inline void same_as_first(const Node& node, FiberOrigins& origins) {
+  origins.same(node.outputs[0], node.inputs[0].stream);
+}
+/// All outputs are in one space, which the node makes.
+inline void one_computed(const Node& node, FiberOrigins& origins) {
+  for (const StreamId out : node.outputs) origins.computed(out, 0);
+}
+}  // namespace origins
+
+namespace shaping {
+inline void none(const Node& /*node*/, ShapingInputs& /*inputs*/) {}
+void all_inputs(const Node& node, ShapingInputs& inputs);
+void all_if_any_output(const Node& node, ShapingInputs& inputs);
+/// An input whose payloads an output carries on, if that one does.
+void by_output(const Node& node, ShapingInputs& inputs);
+}  // namespace shaping
+
+namespace fiber {
+/// The node makes none: throws Error(internal).
+Fiber not_made(const Node& node, FiberNumbers& numbers, int loop);
+}  // namespace fiber
+
+namespace elements {
+/// As many as the first input has; without inputs one.
+void of_first(const Node& node, const ElementNumbers& numbers, std::span<Elements> out);
+}  // namespace elements
+
+namespace steps {
+/// One for each token of the operands.
+StepCounts of_operands(const NodeNumbers& n);
+}  // namespace steps
+
+namespace flops {
+inline double none(const Graph& /*graph*/, const Node& /*node*/, double /*taken*/,
+                   double /*given*/) {
+  return 0;
+}
+double of_reduction(const Graph& graph, const Node& node, double taken, double given);
+}  // namespace flops
+
+namespace bytes {
+inline ByteCounts none(const NodeNumbers& /*n*/) {
+  return {};
+}
+}  // namespace bytes
 
 }  // namespace fuseflow

@@ -1,4 +1,6 @@
 // scan: the fiber of a stored level below each reference; without a tensor it counts.
+#include <algorithm>
+
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 #include "tensor/format.h"
@@ -35,6 +37,37 @@ void type_scan(Typing& t) {
   t.give_ref(1, opened, false);
 }
 
+void origins_of_scan(const Node& /*node*/, FiberOrigins& origins) {
+  origins.stored();
+}
+
+void elements_of_scan(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
+  const double around = numbers.input(0).count;
+  const double length = node.tensor < 0 ? numbers.extent(0) : numbers.stored_length();
+  std::fill(out.begin(), out.end(), Elements{around * length, around});
+}
+
+StepCounts steps_of_scan(const NodeNumbers& n) {
+  return {.steps = n.output(0).tokens()};
+}
+
+/// Positions of each fiber (one that follows the fiber before has its start already), and what the
+/// level stores for its elements.
+ByteCounts bytes_of_scan(const NodeNumbers& n) {
+  const double elements = n.output(0).elements;
+  switch (n.level) {
+    case LevelKind::dense:
+      return {};
+    case LevelKind::compressed:
+      return {.read = 8 * n.own.present - 4 * n.own.successors + 4 * elements};
+    case LevelKind::bitvector:
+      return {.read = 8 * n.own.words + 4 * n.own.present};
+    case LevelKind::singleton:
+      return {.read = 4 * elements};
+  }
+  return {};
+}
+
 }  // namespace
 
 constinit const NodeRule scan_rule = {
@@ -46,6 +79,15 @@ constinit const NodeRule scan_rule = {
     .carried = carried::none,
     .block = blocks::none,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins_of_scan,
+    .shaping = shaping::all_inputs,
+    .fiber = fiber::not_made,
+    .elements = elements_of_scan,
+    .steps = steps_of_scan,
+    .flops = flops::none,
+    .bytes = bytes_of_scan,
 };
 
 }  // namespace fuseflow

@@ -2,6 +2,8 @@
 // in order.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 
@@ -88,6 +90,21 @@ void type_serialize(Typing& t) {
   t.give_like(0, t.in(0), merged, absent);
 }
 
+/// Elements are dealt out evenly.
+Fiber fiber_of_copy(const Node& node, FiberNumbers& numbers, int /*loop*/) {
+  const auto copies = static_cast<double>(node.outputs.size());
+  const Fiber dealt = numbers.input(0);
+  return expected_fiber(dealt.length / copies, std::max(dealt.length, 1.0) / copies);
+}
+
+void origins_of_serialize(const Node& /*node*/, FiberOrigins& origins) {
+  origins.merged();
+}
+
+StepCounts steps_of_serialize(const NodeNumbers& n) {
+  return {.steps = n.output(0).tokens()};
+}
+
 }  // namespace
 
 constinit const NodeRule parallelize_rule = {
@@ -99,6 +116,15 @@ constinit const NodeRule parallelize_rule = {
     .carried = carried::first,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::one_computed,
+    .shaping = shaping::all_if_any_output,
+    .fiber = fiber_of_copy,
+    .elements = elements::of_first,
+    .steps = steps::of_operands,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 constinit const NodeRule serialize_rule = {
@@ -110,6 +136,15 @@ constinit const NodeRule serialize_rule = {
     .carried = carried::first,
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins_of_serialize,
+    .shaping = shaping::all_if_any_output,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_serialize,
+    .flops = flops::none,
+    .bytes = bytes::none,
 };
 
 }  // namespace fuseflow

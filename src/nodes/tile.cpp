@@ -9,6 +9,11 @@ namespace {
 /// Streams of tiles are in no space.
 void type_tiles(Typing& /*t*/) {}
 
+/// They do no steps on tokens; sim/tiles times their operations.
+StepCounts steps_of_tiles(const NodeNumbers& /*n*/) {
+  return {};
+}
+
 constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, NodeFamily family) {
   return {
       .name = name,
@@ -19,6 +24,15 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .carried = carried::none,
       .block = blocks::none,
       .check_block = blocks::no_check,
+      .join = nullptr,
+      .ended = ended::none,
+      .origins = origins::new_payloads,
+      .shaping = shaping::none,
+      .fiber = fiber::not_made,
+      .elements = elements::of_first,
+      .steps = steps_of_tiles,
+      .flops = flops::none,
+      .bytes = bytes::none,
   };
 }
 

@@ -59,6 +59,21 @@ void check_values(const BlockCheck& check) {
   check.expect_blocks_of_tensor(check.node().inputs.back().stream);
 }
 
+/// Stops and done cost nothing.
+StepCounts steps_of_writer(const NodeNumbers& n) {
+  const SpaceCount& written = n.last_input();
+  return {.steps = written.elements, .free = written.stops + 1, .last_is_free = true};
+}
+
+/// Coordinates and positions.
+ByteCounts bytes_of_write_level(const NodeNumbers& n) {
+  return {.write = 4 * (n.own.stored + n.own.fibers)};
+}
+
+ByteCounts bytes_of_write_values(const NodeNumbers& n) {
+  return {.write = n.own.stored * n.value_bytes};
+}
+
 }  // namespace
 
 constinit const NodeRule write_level_rule = {
@@ -70,6 +85,15 @@ constinit const NodeRule write_level_rule = {
     .carried = carried::none,
     .block = blocks::none,
     .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::all_inputs,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_writer,
+    .flops = flops::none,
+    .bytes = bytes_of_write_level,
 };
 
 constinit const NodeRule write_values_rule = {
@@ -81,6 +105,15 @@ constinit const NodeRule write_values_rule = {
     .carried = carried::none,
     .block = blocks::none,
     .check_block = check_values,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_writer,
+    .flops = flops::none,
+    .bytes = bytes_of_write_values,
 };
 
 }  // namespace fuseflow
