@@ -115,7 +115,7 @@ class ExactCounter {
     if (!lists) return;
     const LevelLists& level = relations_.level(node.tensor, node.level);
     if (level.kind == LevelKind::bitvector) {
-      count.words = count.present * static_cast<double>(ceil_div(level.extent, int64_t{64}));
+      count.words = count.present * static_cast<double>(ceil_div(level.extent, kLevelWordBits));
     }
     count.successors = successors(space, canonical(ref));
     if (node.kind == NodeKind::locate && level.kind == LevelKind::compressed) {
@@ -161,7 +161,23 @@ class ExactCounter {
     const DerivedFibers& fibers = relations_.derived(space);
     if (fibers.met.empty()) return;
     const Table& keys = relations_.relation(s_.info(space).parent, fibers.key);
-    for (size_t r = 0; r < keys.rows(); ++r) count.met += keys.weight[r] * fibers.met[r];
+    const bool by_words = join_rule(node.kind)->by_words;
+    for (size_t r = 0; r < keys.rows(); ++r) {
+      count.met += keys.weight[r] * fibers.met[r];
+      if (by_words) count.silent_words += keys.weight[r] * silent_words(fibers, r);
+    }
+  }
+
+  /// The words of the r-th fiber that have none of its coordinates.
+  static double silent_words(const DerivedFibers& fibers, size_t r) {
+    int64_t last = -1;
+    int64_t silent = ceil_div(fibers.extent, kLevelWordBits);
+    for (uint32_t at = fibers.pos[r]; at < fibers.pos[r + 1]; ++at) {
+      const int64_t word = fibers.crd[at] / kLevelWordBits;
+      silent -= word == last ? 0 : 1;
+      last = word;
+    }
+    return static_cast<double>(silent);
   }
 
   /// Coordinates met: those of the first group, and of the others those that it lacks (the others

@@ -54,7 +54,8 @@ uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent) {
 DerivedFibers Deriver::run() {
   out_.extent = info_.extent;
   out_.counts_only = !info_.elements;
-  if (joins(node_.kind)) {
+  if (const JoinRule* join_kind = join_rule(node_.kind)) {
+    if (join_kind->by_words) out_.counts_only = false;  // words depend on which coordinates it has
     collect_join_payloads();
     std::vector<int> groups;
     size_t at = 0;

@@ -305,13 +305,24 @@ class StatisticalCounter {
       const double mean = stats.entries / std::max(1.0, stats.fibers);
       out.probes = out.present * std::floor(std::log2(std::max(1.0, mean)) + 1);
     } else if (joins(node.kind)) {
-      double none = 1;
-      const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
-      for (const double length : group_lengths(node)) none *= 1 - std::min(1.0, length / whole);
-      out.met = count(s_.info(s_.space_of(node.outputs[0])).parent).elements * whole * (1 - none);
+      count_join(node, out);
     } else if (writes_tensor(node.kind)) {
       count_writer(node, out);
     }
+  }
+
+  void count_join(const Node& node, NodeCount& out) {
+    const SpaceInfo& info = s_.info(s_.space_of(node.outputs[0]));
+    const auto whole = static_cast<double>(info.extent);
+    const double fibers = count(info.parent).elements;
+    double none = 1;
+    for (const double length : group_lengths(node)) none *= 1 - std::min(1.0, length / whole);
+    out.met = fibers * whole * (1 - none);
+    if (!join_rule(node.kind)->by_words || whole <= 0) return;
+    constexpr auto kBits = static_cast<double>(kLevelWordBits);
+    const double kept = fiber_of(s_.space_of(node.outputs[0])).length / whole;
+    const double silent = std::pow(1 - std::min(1.0, kept), std::min(whole, kBits));
+    out.silent_words = fibers * std::ceil(whole / kBits) * silent;
   }
 
   void count_writer(const Node& node, NodeCount& out) {

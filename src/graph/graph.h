@@ -28,11 +28,12 @@ enum class NodeKind : uint8_t {
               ///< absent
   repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
   intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
-  unite,      ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
-  leftjoin,   ///< the coordinates of the first group, whose space it stays in; the others' payloads
-              ///< or N
-  array,      ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
-  map,        ///< op (val<S>...) -> val<S>
+  intersect_words,  ///< the same as intersect, a word of bitvector levels at a time
+  unite,     ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
+  leftjoin,  ///< the coordinates of the first group, whose space it stays in; the others' payloads
+             ///< or N
+  array,     ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
+  map,       ///< op (val<S>...) -> val<S>
   coordinate,  ///< (crd<S>) -> val<S>: the coordinate as a number
   reduce,      ///< (any<S> parent, val<S,j>) -> val<S>: one result per parent element
   accumulate,  ///< order n: (any<S> parent, crd<S,k>, crd<S,k,j1>.., val<S,k,j1..jn>) ->

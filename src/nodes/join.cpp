@@ -1,8 +1,11 @@
 // The joins: coordinates of several groups, merged. They differ in which coordinates they keep.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "nodes/rules.h"
 #include "nodes/typing.h"
+#include "tensor/format.h"
 
 namespace fuseflow {
 
@@ -45,6 +48,24 @@ void type_join(Typing& t) {
     }
     at += groups[group];
   }
+}
+
+/// Words are those of the levels: each group's coordinates are as its level stores them.
+void type_word_join(Typing& t) {
+  size_t at = 0;
+  for (const int group : t.node().groups) {
+    const Node& opener = t.opener(at);
+    const bool words = opener.kind == NodeKind::scan && opener.tensor >= 0 && opener.offset == 0 &&
+                       t.tensor(opener.tensor).format.levels[opener.level] == LevelKind::bitvector;
+    if (!words) {
+      return (void)t.fail(
+          fmt::format("{} is not opened by a scan of a bitvector level without offset, which has "
+                      "the words",
+                      t.type(t.in(at))));
+    }
+    at += static_cast<size_t>(group);
+  }
+  type_join(t);
 }
 
 void origins_of_leftjoin(const Node& node, FiberOrigins& origins) {
@@ -120,6 +141,14 @@ StepCounts steps_of_join(const NodeNumbers& n) {
   return {.steps = n.own.met + n.output(0).stops + 1};
 }
 
+/// One for each coordinate given, and one for each word that gives none; the coordinates that some
+/// group lacks cost nothing.
+StepCounts steps_of_word_join(const NodeNumbers& n) {
+  const double given = n.output(0).elements;
+  return {.steps = given + n.own.silent_words + n.output(0).stops + 1,
+          .free = std::max(0.0, n.own.met - given)};
+}
+
 double chance_of_all(std::span<const double> groups) {
   double all = 1;
   for (const double p : groups) all *= p;
@@ -153,6 +182,15 @@ constexpr JoinRule kIntersect = {
     .chance = chance_of_all,
     .absent_from = kNeverAbsent,
     .in_first_space = false,
+    .by_words = false,
+};
+
+constexpr JoinRule kIntersectWords = {
+    .keeps = all_have_it,
+    .chance = chance_of_all,
+    .absent_from = kNeverAbsent,
+    .in_first_space = false,
+    .by_words = true,
 };
 
 constexpr JoinRule kUnite = {
@@ -160,6 +198,7 @@ constexpr JoinRule kUnite = {
     .chance = chance_of_any,
     .absent_from = size_t{0},
     .in_first_space = false,
+    .by_words = false,
 };
 
 constexpr JoinRule kLeftjoin = {
@@ -167,6 +206,7 @@ constexpr JoinRule kLeftjoin = {
     .chance = chance_of_first,
     .absent_from = size_t{1},
     .in_first_space = true,
+    .by_words = false,
 };
 
 }  // namespace
@@ -187,6 +227,26 @@ constinit const NodeRule intersect_rule = {
     .fiber = fiber_of_join,
     .elements = elements_of_join,
     .steps = steps_of_join,
+    .flops = flops::none,
+    .bytes = bytes::none,
+};
+
+constinit const NodeRule intersect_words_rule = {
+    .name = "intersect_words",
+    .fields = NodeFields{.groups = true},
+    .family = NodeFamily::join,
+    .unit = UnitClass::join,
+    .typing = type_word_join,
+    .carried = carried_by_join,
+    .block = blocks::of_carried,
+    .check_block = blocks::no_check,
+    .join = &kIntersectWords,
+    .ended = ended::none,
+    .origins = origins::one_computed,
+    .shaping = shaping_of_join,
+    .fiber = fiber_of_join,
+    .elements = elements_of_join,
+    .steps = steps_of_word_join,
     .flops = flops::none,
     .bytes = bytes::none,
 };

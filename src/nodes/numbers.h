@@ -20,13 +20,14 @@ struct SpaceCount {
 
 /// What does not follow from spaces.
 struct NodeCount {
-  double present = 0;     ///< scan, locate, array: references that are not N
-  double successors = 0;  ///< scan, locate: of these, follow the reference before
-  double probes = 0;      ///< locate in a compressed level: of the binary searches
-  double met = 0;         ///< joins: coordinates met
-  double words = 0;       ///< scan of a bitvector: words read
-  double fibers = 0;      ///< write_level: fibers of the stored level
-  double stored = 0;      ///< writers: coordinates or values stored
+  double present = 0;       ///< scan, locate, array: references that are not N
+  double successors = 0;    ///< scan, locate: of these, follow the reference before
+  double probes = 0;        ///< locate in a compressed level: of the binary searches
+  double met = 0;           ///< joins: coordinates met
+  double silent_words = 0;  ///< joins by words: words of the level that give no coordinate
+  double words = 0;         ///< scan of a bitvector: words read
+  double fibers = 0;        ///< write_level: fibers of the stored level
+  double stored = 0;        ///< writers: coordinates or values stored
 };
 
 /// The numbers around one node.

@@ -88,6 +88,8 @@ struct JoinRule {
   Required<size_t> absent_from;
   /// The coordinates stay those of the first group, in its space.
   Required<bool> in_first_space;
+  /// It goes through the words of bitvector levels instead of comparing coordinates.
+  Required<bool> by_words;
 };
 inline constexpr size_t kNeverAbsent = SIZE_MAX;
 

@@ -11,6 +11,7 @@ extern const NodeRule scan_rule;       // scan.cpp
 extern const NodeRule locate_rule;     // locate.cpp
 extern const NodeRule repeat_rule;     // repeat.cpp
 extern const NodeRule intersect_rule;  // join.cpp
+extern const NodeRule intersect_words_rule;
 extern const NodeRule unite_rule;
 extern const NodeRule leftjoin_rule;
 extern const NodeRule array_rule;        // array.cpp

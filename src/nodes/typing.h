@@ -27,6 +27,9 @@ class Typing {
   StreamId in(size_t i) const { return node_->inputs[i].stream; }
   const Stream& stream(StreamId s) const { return g_.streams[s]; }
   const GraphTensor& tensor() const { return tensors_[node_->tensor]; }
+  const GraphTensor& tensor(TensorId id) const { return tensors_[id]; }
+  /// The node that opened the space of an input.
+  const Node& opener(size_t input) const { return g_.nodes[out_.spaces[space(input)].opener]; }
   int64_t extent(int index) const { return g_.indices[index].extent; }
   const Spaces& spaces() const { return out_; }
   bool may_be_absent(size_t input) const { return out_.may_be_absent[in(input)]; }

@@ -14,6 +14,9 @@
 
 namespace fuseflow {
 
+/// Coordinates in a word of a bitvector level. One host word, so that a word is searched by one
+/// instruction; a unit that takes bit vectors takes what is stored.
+inline constexpr int64_t kLevelWordBits = 64;
 /// Positions are 32 bits wide and one value is kept free: the most a level or the values may hold.
 inline constexpr int64_t kMaxStored = (int64_t{1} << 32) - 2;
 
@@ -28,7 +31,7 @@ struct Level {
   std::vector<uint32_t> crd = {};
   std::vector<uint64_t> words = {};
 
-  int64_t words_per_fiber() const { return ceil_div(extent, int64_t{64}); }
+  int64_t words_per_fiber() const { return ceil_div(extent, kLevelWordBits); }
 };
 
 /// A tensor in memory. values has block_volume() entries per innermost position: 1, or a block's

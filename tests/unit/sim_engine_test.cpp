@@ -65,8 +65,9 @@ std::string describe(const Graph& graph, const RunResult& naive, const RunResult
   return text;
 }
 
-void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t depth = 0) {
-  RandomGraph random(seed, most_extent, steps);
+void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t depth = 0,
+             bool bits = false) {
+  RandomGraph random(seed, most_extent, steps, bits);
   Machine machine = random.machine();
   machine.fifo_depth = depth;
   RunResult naive;
@@ -127,6 +128,15 @@ TEST(Engine, SameAsNaiveWithBoundedFifos) {
 TEST(Engine, SameAsNaiveOnLargerGraphs) {
   for (uint64_t seed = 0; seed < 150; ++seed) {
     compare(1'000'000 + seed, 14, 24, true);
+    if (HasFailure()) return;
+  }
+}
+
+/// Fibers of several words, some of them empty.
+TEST(Engine, SameAsNaiveOnBitVectors) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    compare(6'000'000 + seed, 300, 7, false, seed % 2 == 0 ? 0 : 2 + static_cast<int64_t>(seed % 7),
+            true);
     if (HasFailure()) return;
   }
 }

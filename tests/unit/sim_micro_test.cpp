@@ -68,6 +68,36 @@ TEST_P(Micro, SparseVectorProduct) {
   EXPECT_EQ(scalar(r), 6);
 }
 
+TEST_P(Micro, IntersectWords) {
+  // The worked case of timing.md: three words of 64.
+  // scan a    1@1 3@2 70@3 S0@4 D@5; scan c 2@1 3@2 71@3 S0@4 D@5
+  // join      1@2 and 2@3 cost nothing; 3@3 given; 70@4 and 71@5 cost nothing; words 1 and 2 have
+  //           a step each, 5 and 6; S0@7 D@8
+  GraphBuilder b;
+  std::vector<float> a_values(130, 0);
+  std::vector<float> c_values(130, 0);
+  a_values[1] = a_values[3] = a_values[70] = 2;
+  c_values[2] = c_values[3] = c_values[71] = 3;
+  const TensorId a = b.input("a", {130}, "bitvector", a_values);
+  const TensorId c = b.input("c", {130}, "bitvector", c_values);
+  const TensorId y = b.output("y", {}, "scalar");
+  const int i = b.index("i", 130);
+  const StreamId root = b.root();
+  const auto [ai, ar] = b.scan(a, 0, root, i);
+  const auto [ci, cr] = b.scan(c, 0, root, i);
+  const auto joined = b.join(NodeKind::intersect_words, {{ai, ar}, {ci, cr}});
+  const StreamId product = b.map(Op::mul, {b.array(a, joined[1]), b.array(c, joined[2])});
+  b.write_values(y, {b.reduce(root, product)});
+  const RunResult r = run(b);
+  EXPECT_EQ(show(b.graph, r, ai), "1@1 3@2 70@3 S0@4 D@5");
+  EXPECT_EQ(show(b.graph, r, ci), "2@1 3@2 71@3 S0@4 D@5");
+  EXPECT_EQ(show(b.graph, r, product), "6@5 S0@9 D@10");
+  EXPECT_EQ(scalar(r), 6);
+  const NodeStats& stats = r.nodes[3];
+  EXPECT_EQ(stats.steps, 9);  // 5 coordinates met, 2 words that give nothing, S0 and D
+  EXPECT_EQ(stats.busy, 5);   // 3 words, S0 and D
+}
+
 TEST_P(Micro, AllZeroOperand) {
   // scan a    0@1 1@2 S0@3 D@4.  scan c is empty; its stop needs D (arrives 2): S0@2 D@3
   // intersect c's stop arrives 3: a is drained 0@3, 1@4, then S0@5 (a's stop arrives 4), D@6

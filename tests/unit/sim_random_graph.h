@@ -10,8 +10,9 @@ namespace fuseflow::testing {
 
 class RandomGraph {
  public:
-  explicit RandomGraph(uint64_t seed, int most_extent = 6, int steps = 14)
-      : random_(seed), most_(most_extent) {
+  /// `bits`: levels are bit vectors, thin enough that words are empty.
+  explicit RandomGraph(uint64_t seed, int most_extent = 6, int steps = 14, bool bits = false)
+      : random_(seed), most_(most_extent), bits_(bits) {
     make_tensors();
     Space top;
     const StreamId root = b.root();
@@ -86,9 +87,10 @@ class RandomGraph {
       for (const int64_t e : shape) count *= e;
       std::vector<float> values(static_cast<size_t>(count));
       const int64_t density = 1 + pick(9);
-      for (float& v : values) v = pick(10) < density ? static_cast<float>(1 + pick(9)) : 0.0F;
-      const std::string format =
-          rank == 1 ? (pick(2) == 0 ? "dense" : "compressed") : matrix[pick(6)];
+      const int64_t of = bits_ ? 10 * extent_ / (1 + pick(40)) + 10 : 10;
+      for (float& v : values) v = pick(of) < density ? static_cast<float>(1 + pick(9)) : 0.0F;
+      std::string format = rank == 1 ? (pick(2) == 0 ? "dense" : "compressed") : matrix[pick(6)];
+      if (bits_) format = rank == 1 ? "bitvector" : "dense,bitvector";
       tensors_.push_back(b.input("t" + std::to_string(t), shape, format, values));
     }
   }
@@ -96,6 +98,10 @@ class RandomGraph {
   int64_t level_extent(const Ref& ref) const {
     const Tensor& t = b.program.tensors[static_cast<size_t>(ref.tensor)];
     return t.shape[static_cast<size_t>(t.format.mode_order[static_cast<size_t>(ref.level)])].value;
+  }
+  bool is_bits(const Ref& ref) const {
+    const Tensor& t = b.program.tensors[static_cast<size_t>(ref.tensor)];
+    return t.format.levels[static_cast<size_t>(ref.level)] == LevelKind::bitvector;
   }
   int rank(TensorId t) const { return b.program.tensors[static_cast<size_t>(t)].format.rank(); }
 
@@ -178,20 +184,21 @@ class RandomGraph {
     s.extent = extent;
     const int index = b.index("j", extent);
     const int groups = 2 + static_cast<int>(pick(4) == 0);
+    const bool words = is_bits(first) && pick(2) == 0;
     std::vector<std::vector<StreamId>> inputs;
     std::vector<Ref> kept;
     for (int g = 0; g < groups; ++g) {
       Ref r = first;
       if (g > 0) {
         const Ref other = open[static_cast<size_t>(pick(static_cast<int64_t>(open.size())))];
-        if (level_extent(other) == extent) r = other;
+        if (level_extent(other) == extent && (!words || is_bits(other))) r = other;
       }
       const auto [crd, ref] = b.scan(r.tensor, r.level, r.stream, index);
       inputs.push_back({crd, ref});
       kept.push_back({-1, r.tensor, r.level + 1});
     }
     const NodeKind kinds[] = {NodeKind::intersect, NodeKind::unite, NodeKind::leftjoin};
-    const auto out = b.join(kinds[pick(3)], inputs, 0);
+    const auto out = b.join(words ? NodeKind::intersect_words : kinds[pick(3)], inputs, 0);
     s.crd = s.any = out[0];
     for (size_t g = 0; g < kept.size(); ++g) {
       kept[g].stream = out[g + 1];
@@ -360,6 +367,7 @@ class RandomGraph {
 
   std::mt19937_64 random_;
   int64_t most_;
+  bool bits_;
   int64_t extent_ = 1;
   std::vector<TensorId> tensors_;
   std::vector<Space> spaces_;

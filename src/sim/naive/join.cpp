@@ -1,5 +1,5 @@
 // Naive executor: the joiners (intersect, unite, leftjoin): one comparison of all groups' heads a
-// step.
+// step; intersect_words: a word of the levels for its matches, or one step.
 #include <algorithm>
 
 #include "sim/naive/block.h"
@@ -8,7 +8,7 @@
 namespace fuseflow::naive {
 namespace {
 
-class JoinNode final : public NodeRun {
+class JoinNode : public NodeRun {
  public:
   JoinNode(const Context& context, NodeId id) : NodeRun(context, id) {
     size_t first = 0;
@@ -34,7 +34,10 @@ class JoinNode final : public NodeRun {
     return least == nullptr ? end_fiber(*end) : join(least->payload);
   }
 
- private:
+ protected:
+  virtual bool end_fiber(const Token& end) { return give_end(end); }
+  virtual bool join(uint32_t coordinate) { return take_least(coordinate, interval_, interval_); }
+
   struct Group {
     size_t first;  ///< input of the coordinates; payloads follow
     size_t size;
@@ -55,7 +58,7 @@ class JoinNode final : public NodeRun {
     return head;
   }
 
-  bool end_fiber(const Token& end) {
+  bool give_end(const Token& end) {
     const Token out = end;
     for (const Group& group : groups_) {
       if (!take_like(group.first, group.size, out)) return false;
@@ -64,16 +67,17 @@ class JoinNode final : public NodeRun {
     return out.is_done() ? commit_last() : commit();
   }
 
-  bool join(uint32_t coordinate) {
+  /// A step that takes the heads that have the coordinate. What it costs depends on whether it
+  /// gives it.
+  bool take_least(uint32_t coordinate, int64_t cost_given, int64_t cost_left_out) {
     size_t have = 0;
     for (Group& group : groups_) {
       const Token* head = need(group.first);
       group.taken = head->is_payload() && head->payload == coordinate;
       if (group.taken) ++have;
     }
-    const bool keep = node_.kind == NodeKind::unite ||
-                      (node_.kind == NodeKind::intersect && have == groups_.size()) ||
-                      (node_.kind == NodeKind::leftjoin && groups_.front().taken);
+    const bool keep = keeps(have);
+    kept_ = keep;
     if (keep) give(0, payload_token(coordinate));
     size_t output = 1;
     for (const Group& group : groups_) {
@@ -82,7 +86,13 @@ class JoinNode final : public NodeRun {
       }
       for (size_t i = 0; group.taken && i < group.size; ++i) take(group.first + i);
     }
-    return commit();
+    return commit(keep ? cost_given : cost_left_out);
+  }
+
+  bool keeps(size_t have) const {
+    if (node_.kind == NodeKind::unite) return true;
+    if (node_.kind == NodeKind::leftjoin) return groups_.front().taken;
+    return have == groups_.size();
   }
 
   /// What a payload stream gives for the coordinate at hand: its head, N, or the pad value.
@@ -99,6 +109,57 @@ class JoinNode final : public NodeRun {
   }
 
   std::vector<Group> groups_;
+  bool kept_ = false;  ///< of the coordinate met last
+};
+
+/// intersect_words: every word of the levels costs as many steps as it has coordinates that all
+/// groups have, or one. Coordinates that some group lacks are taken in steps that cost nothing.
+class WordJoinNode final : public JoinNode {
+ public:
+  WordJoinNode(const Context& context, NodeId id) : JoinNode(context, id) {
+    const auto out = static_cast<size_t>(node_.outputs[0]);
+    const auto loop = static_cast<size_t>(context.graph.streams[out].indices.back());
+    words_ = (context.graph.indices[loop].extent + kWord - 1) / kWord;
+  }
+
+ private:
+  static constexpr int64_t kWord = 64;
+
+  bool join(uint32_t coordinate) override {
+    if (!at_word(coordinate / kWord)) return end_word();
+    if (!take_least(coordinate, interval_, 0)) return false;
+    given_ = given_ || kept_;
+    return true;
+  }
+
+  bool end_fiber(const Token& end) override {
+    const bool fiber = !end.is_done() && (end.bits & 1) != 0;
+    if (fiber && !at_word(words_)) return end_word();
+    if (!give_end(end)) return false;
+    word_ = 0;
+    given_ = false;
+    return true;
+  }
+
+  /// Goes on to a word, past words that have had their steps. False: the one at hand has not.
+  bool at_word(int64_t wanted) {
+    while (word_ < wanted && given_) {
+      ++word_;
+      given_ = false;
+    }
+    return word_ >= wanted;
+  }
+
+  /// The step of a word that gives nothing.
+  bool end_word() {
+    if (!commit(interval_)) return false;
+    ++word_;
+    return true;
+  }
+
+  int64_t words_ = 0;   ///< of a fiber
+  int64_t word_ = 0;    ///< at hand
+  bool given_ = false;  ///< it has given a coordinate
 };
 
 }  // namespace
@@ -109,6 +170,8 @@ std::unique_ptr<NodeRun> make_join_node(const Context& context, NodeId id) {
     case NodeKind::unite:
     case NodeKind::leftjoin:
       return std::make_unique<JoinNode>(context, id);
+    case NodeKind::intersect_words:
+      return std::make_unique<WordJoinNode>(context, id);
     default:
       return nullptr;
   }

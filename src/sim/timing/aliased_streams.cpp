@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "nodes/rule.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -9,29 +11,22 @@ namespace {
 /// Inputs of one group are taken in the same steps; empty if nothing is known of the node's inputs.
 std::vector<size_t> taken_together(const Node& node) {
   std::vector<size_t> group(node.inputs.size(), 0);
-  size_t first = 0;
-  switch (node.kind) {
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
-      for (size_t g = 0; g < node.groups.size(); ++g) {
-        for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
-      }
-      return group;
-    case NodeKind::map:
-    case NodeKind::locate:
-    case NodeKind::filter:
-      return group;
-    default:
-      return {};
+  if (joins(node.kind)) {
+    size_t first = 0;
+    for (size_t g = 0; g < node.groups.size(); ++g) {
+      for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
+    }
+    return group;
   }
+  const bool one_group =
+      node.kind == NodeKind::map || node.kind == NodeKind::locate || node.kind == NodeKind::filter;
+  return one_group ? group : std::vector<size_t>{};
 }
 
 }  // namespace
 
 bool gives_together(NodeKind kind) {
-  return kind == NodeKind::scan || kind == NodeKind::intersect || kind == NodeKind::unite ||
-         kind == NodeKind::leftjoin || kind == NodeKind::filter;
+  return kind == NodeKind::scan || joins(kind) || kind == NodeKind::filter;
 }
 
 std::vector<size_t> twin_inputs(const Graph& graph, const Node& node) {

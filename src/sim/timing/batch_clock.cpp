@@ -43,7 +43,7 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
   const uint32_t n = lane.needed(steps.count);
   if (n == 0 || port.arrival(n - 1) <= pace_.next()) return;
   ArrivalCursor arrivals(port);
-  if (n * kDense > steps.count && steps.stages.empty() && !ranges_) {
+  if (n * kDense > steps.count && at_interval(steps) && !ranges_) {
     start_bounds(steps.count);
     for (uint32_t j = 0; j < n; ++j) {
       int64_t& bound = bounds_[lane.need_at(j)];
@@ -80,9 +80,14 @@ void BatchClock::start_bounds(uint32_t n) {
 
 // --- when they happen ---
 
+/// Every step costs the node's interval.
+bool BatchClock::at_interval(const Steps& steps) const {
+  return steps.stages.empty() && steps.cost == pace_.interval;
+}
+
 TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
   if (dense_) return solve_dense(steps.count);
-  if (!steps.stages.empty() || ranges_) return solve_sections(steps);
+  if (!at_interval(steps) || ranges_) return solve_sections(steps);
   section(0, steps.count);
   if (node.credits == nullptr) return step_times(pace_, refs_, steps.count);
   return node.credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), node.stalls});

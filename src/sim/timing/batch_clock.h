@@ -39,6 +39,7 @@ class BatchClock {
   void add_rows(const EngineNode& node, const Steps& steps);
   void merge_gates(size_t first);
   void start_bounds(uint32_t n);
+  bool at_interval(const Steps& steps) const;
   TimeRef step_times_of(EngineNode& node, const Steps& steps);
   TimeRef solve_dense(uint32_t n);
   bool pass_on(const Steps& steps, TimeRef& times);

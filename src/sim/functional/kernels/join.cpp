@@ -1,12 +1,15 @@
-// Engine: intersect, unite, leftjoin. Two groups are merged without branches on coordinates.
+// Engine: the joins. Two groups are merged without branches on coordinates, but by words.
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <numeric>
 
 #include "graph/blocks.h"
+#include "nodes/rule.h"
 #include "sim/functional/node.h"
 #include "sim/functional/payload_loops.h"
+#include "support/ceil_div.h"
+#include "tensor/storage.h"
 
 namespace fuseflow::engine {
 namespace {
@@ -39,7 +42,7 @@ struct Group {
   bool at_stop() const { return at < n && at == fiber_end(); }
 };
 
-class JoinNode final : public EngineNode {
+class JoinNode : public EngineNode {
  public:
   JoinNode(const Context& context, NodeId id) : EngineNode(context, id) {
     size_t first = 0;
@@ -76,10 +79,85 @@ class JoinNode final : public EngineNode {
     start();
     merge();
     if (steps_ == 0) return false;
-    EngineNode::step(steps_);
     finish();
     return true;
   }
+
+  /// The steps on the tokens at hand, as far as every group has one.
+  virtual void merge() {
+    while (!ended_ && all_here()) {
+      if (groups_.size() == 2) {
+        merge_two();
+        drain(0, 1);
+        drain(1, 0);
+        if (!all_here()) break;
+      }
+      if (at_stops()) {
+        end_fiber();
+      } else {
+        step();
+      }
+    }
+    EngineNode::step(steps_);
+  }
+  bool all_here() const {
+    return std::all_of(groups_.begin(), groups_.end(),
+                       [](const Group& group) { return group.at < group.n; });
+  }
+  bool at_stops() const {
+    return std::all_of(groups_.begin(), groups_.end(),
+                       [](const Group& group) { return group.at_stop(); });
+  }
+
+  /// The least coordinate of the heads, of which one has some.
+  uint32_t least() const {
+    uint32_t least = UINT32_MAX;
+    for (const Group& group : groups_) {
+      if (!group.at_stop()) least = std::min(least, group.crd[group.at]);
+    }
+    return least;
+  }
+  /// One coordinate of any number of groups; whether it is kept.
+  bool step() {
+    const uint32_t coordinate = least();
+    size_t have = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const bool has = !group.at_stop() && group.crd[group.at] == coordinate;
+      group.source[given_] = has ? group.at : kAbsent;
+      if (!has) continue;
+      group.takes[group.at++] = steps_;
+      ++have;
+    }
+    const bool keep =
+        join_rule(node_.kind)->keeps(have, groups_.size(), groups_[0].source[given_] != kAbsent);
+    if (keep) {
+      crd_[given_] = coordinate;
+      gives_[given_++] = steps_;
+    }
+    ++steps_;
+    return keep;
+  }
+
+  void end_fiber() {
+    const Stop& like = groups_[0].coordinates().stops[groups_[0].stop];
+    for (Group& group : groups_) {
+      const Stop& stop = group.coordinates().stops[group.stop];
+      if (stop.level != like.level || stop.bits != like.bits) {
+        disagree("two inputs of one space differ in structure");
+      }
+      group.source[given_] = group.at;
+      group.takes[group.at++] = steps_;
+      ++group.stop;
+    }
+    structure_->stops.push_back({given_, like.level, like.bits});
+    crd_[given_] = 0;
+    gives_[given_++] = steps_++;
+    ended_ = like.done();
+  }
+
+  std::vector<Group> groups_;
+  uint32_t steps_ = 0;
 
  private:
   bool load() {
@@ -116,26 +194,6 @@ class JoinNode final : public EngineNode {
     }
     batch.out.front().at.resize(capacity_);
     gives_ = batch.out.front().at.data();
-  }
-
-  void merge() {
-    while (!ended_) {
-      if (groups_.size() == 2) {
-        merge_two();
-        drain(0, 1);
-        drain(1, 0);
-      }
-      bool stops = true;
-      for (const Group& group : groups_) {
-        if (group.at >= group.n) return;
-        stops = stops && group.at_stop();
-      }
-      if (stops) {
-        end_fiber();
-      } else {
-        step();
-      }
-    }
   }
 
   void merge_two() {
@@ -215,51 +273,6 @@ class JoinNode final : public EngineNode {
     }
     from.at = end;
   }
-  /// One coordinate of any number of groups.
-  void step() {
-    uint32_t least = UINT32_MAX;
-    bool any = false;
-    for (const Group& group : groups_) {
-      if (group.at_stop()) continue;
-      least = any ? std::min(least, group.crd[group.at]) : group.crd[group.at];
-      any = true;
-    }
-    size_t have = 0;
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      Group& group = groups_[g];
-      const bool has = !group.at_stop() && group.crd[group.at] == least;
-      group.source[given_] = has ? group.at : kAbsent;
-      if (!has) continue;
-      group.takes[group.at++] = steps_;
-      ++have;
-    }
-    const bool keep = node_.kind == NodeKind::unite ||
-                      (node_.kind == NodeKind::intersect && have == groups_.size()) ||
-                      (node_.kind == NodeKind::leftjoin && groups_[0].source[given_] != kAbsent);
-    if (keep) {
-      crd_[given_] = least;
-      gives_[given_++] = steps_;
-    }
-    ++steps_;
-  }
-
-  void end_fiber() {
-    const Stop& like = groups_[0].coordinates().stops[groups_[0].stop];
-    for (Group& group : groups_) {
-      const Stop& stop = group.coordinates().stops[group.stop];
-      if (stop.level != like.level || stop.bits != like.bits) {
-        disagree("two inputs of one space differ in structure");
-      }
-      group.source[given_] = group.at;
-      group.takes[group.at++] = steps_;
-      ++group.stop;
-    }
-    structure_->stops.push_back({given_, like.level, like.bits});
-    crd_[given_] = 0;
-    gives_[given_++] = steps_++;
-    ended_ = like.done();
-  }
-
   void finish() {
     structure_->count = given_;
     for (size_t g = 0; g < groups_.size(); ++g) steps().in[g].at.resize(groups_[g].at);
@@ -302,15 +315,74 @@ class JoinNode final : public EngineNode {
     return pad->second;
   }
 
-  std::vector<Group> groups_;
   std::map<int64_t, uint32_t> pads_;  // by volume
   // the batch at hand
   uint32_t capacity_ = 0;
-  uint32_t steps_ = 0;
   uint32_t given_ = 0;
   uint32_t* gives_ = nullptr;  // by token given: its step
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> crd_;
+};
+
+/// intersect_words: a word of the levels costs as many steps as it has coordinates that all groups
+/// have, or one; coordinates that some group lacks are taken at no cost.
+class WordJoinNode final : public JoinNode {
+ public:
+  WordJoinNode(const Context& context, NodeId id) : JoinNode(context, id) {
+    const auto out = static_cast<size_t>(node_.outputs[0]);
+    const auto loop = static_cast<size_t>(context.graph.streams[out].indices.back());
+    words_ = ceil_div(context.graph.indices[loop].extent, kLevelWordBits);
+  }
+
+ protected:
+  void merge() override {
+    while (!ended_ && all_here()) {
+      if (at_stops()) {
+        const Stop& stop = groups_[0].coordinates().stops[groups_[0].stop];
+        if (!stop.done() && (stop.bits & 1) != 0) go_to(words_);
+        end_fiber();
+        add_paid(1);
+        word_ = 0;
+        kept_ = false;
+        continue;
+      }
+      go_to(least() / kLevelWordBits);
+      if (step()) {
+        kept_ = true;
+        add_paid(1);
+      } else {
+        ++free_;
+      }
+    }
+    if (free_ > 0) steps().add(free_, 0);
+    free_ = 0;
+  }
+
+ private:
+  /// Words before `wanted` that gave nothing have a step.
+  void go_to(int64_t wanted) {
+    const int64_t passed = wanted - word_;
+    if (passed <= 0) return;
+    const auto silent = static_cast<uint32_t>(passed - (kept_ ? 1 : 0));
+    steps_ += silent;
+    if (silent > 0) add_paid(silent);
+    word_ = wanted;
+    kept_ = false;
+  }
+  /// Steps at the interval, behind those that cost nothing.
+  void add_paid(uint32_t n) {
+    if (free_ > 0) {
+      steps().add(free_ + 1, 0, interval_);
+      --n;
+    }
+    free_ = 0;
+    if (n > 0) steps().add(n, interval_);
+  }
+
+  int64_t words_ = 0;  ///< of a fiber
+  int64_t word_ = 0;   ///< at hand
+  bool kept_ = false;  ///< it has given a coordinate
+  uint32_t free_ = 0;  ///< steps not logged yet
 };
 
 }  // namespace
@@ -321,6 +393,8 @@ std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id) {
     case NodeKind::unite:
     case NodeKind::leftjoin:
       return std::make_unique<JoinNode>(context, id);
+    case NodeKind::intersect_words:
+      return std::make_unique<WordJoinNode>(context, id);
     default:
       return nullptr;
   }
