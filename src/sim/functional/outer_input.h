@@ -68,7 +68,10 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
     if (end) {
       PortCursor ahead = outer;
       if (payload) ahead.advance();
-      if (!ahead.here()) return at;
+      if (!ahead.here()) {
+        lane.cut(at);  // the step of an empty fiber's end is not of this batch
+        return at;
+      }
       const bool fits =
           !ahead.is_payload() &&
           (stop.done() ? ahead.stop().done() : ahead.stop().level + loops_ == stop.level);
