@@ -7,6 +7,7 @@
 
 #include "ir/slice.h"
 #include "nodes/rule.h"
+#include "resources/resources.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"

@@ -7,7 +7,8 @@
 
 #include "ir/attribution.h"
 #include "nodes/rule.h"
-#include "sim/common/result.h"
+#include "resources/resources.h"
+#include "sim/common/written_tensors.h"
 #include "support/csv.h"
 
 namespace fuseflow {
