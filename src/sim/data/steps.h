@@ -14,7 +14,7 @@
 namespace fuseflow::engine {
 
 /// Steps of a batch by number, ascending.
-using Places = std::vector<uint32_t, PoolAllocator<uint32_t>>;
+using Places = std::vector<uint32_t, UninitializedPoolAllocator<uint32_t>>;
 
 /// Steps one after the other.
 struct StepRange {
@@ -109,14 +109,6 @@ struct Lane {
     const auto at = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
                                      begin + static_cast<std::ptrdiff_t>(high), step);
     return static_cast<uint32_t>(at - begin) - first;
-  }
-  /// Listed: of the tokens from `first` on, those that steps before `step` need.
-  uint32_t needed_before(uint32_t first, uint32_t step) const {
-    if (!heads) return before(need.empty() ? at : need, first, step);
-    if (step == 0) return 0;
-    // Token j is needed behind the step of token j - 1.
-    if (first == 0) return 1 + before(at, 0, step - 1);
-    return before(at, first - 1, step - 1);
   }
   size_t bytes() const {
     return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);

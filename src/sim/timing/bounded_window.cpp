@@ -75,13 +75,28 @@ int64_t Bounded::next_request() {
   return std::max(next, horizon_);
 }
 
+/// No step is before, whatever memory answers: `due` is the earliest that needs no answer.
+int64_t Bounded::quiet_until(int64_t due) const {
+  for (const size_t s : waiters_) {
+    const Fifo* fifo = sides_[s].replay->blocker();
+    if (fifo == nullptr || fifo->source->memory == nullptr) continue;
+    const Gives& bursts = *fifo->source;
+    const int64_t first =
+        sides_[s].replay->lacks_credit() ? bursts.given - fifo->depth : fifo->taken();
+    const int64_t number = first + sides_[s].replay->blocker_count() - 1;
+    if (number < bursts.known() || number >= bursts.given) continue;
+    due = std::min(due, bursts.requested_at(number) + memory_->least_latency());
+  }
+  return due == kNever ? horizon_ : due;
+}
+
 /// Memory serves what was requested before the horizon, or even later if nothing else can be before
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
 bool Bounded::next_window(int64_t due) {
   if (!memory_) return false;
-  settled_ = horizon_;
   reach_next_request();
-  if (due != kNever && due > horizon_ && !unanswered()) horizon_ = due;
+  horizon_ = std::max(horizon_, quiet_until(due));
+  settled_ = horizon_;
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {
@@ -91,7 +106,7 @@ bool Bounded::next_window(int64_t due) {
   }
   horizon_ += memory_->least_latency();
   for (size_t s = 0; s < due_.size(); ++s) {
-    if (due_[s] < horizon_) told_[s] = 1;
+    if (due_[s] < horizon_) told_.add(s);
   }
   return true;
 }
