@@ -54,7 +54,11 @@ class NodeReplay {
   int64_t gives_from(int64_t time) const;
   /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
   const Fifo* blocker() const { return state_ == State::waits ? blocker_.fifo : nullptr; }
-  int64_t blocker_count() const { return blocker_count_; }
+  /// The number of the token, or of the take, that comes last of those.
+  int64_t lacking() const {
+    const Fifo& fifo = *blocker_.fifo;
+    return (blocker_.credit ? fifo.source->given - fifo.depth : fifo.taken()) + blocker_count_ - 1;
+  }
   bool lacks_credit() const { return blocker_.credit; }
   /// What the known steps take of the host's memory.
   size_t backlog() const { return queue_.bytes(); }
