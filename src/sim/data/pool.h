@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace fuseflow::engine {
@@ -32,6 +33,23 @@ struct PoolAllocator {
   T* allocate(size_t n) { return static_cast<T*>(take_from_pool(n * sizeof(T))); }
   void deallocate(T* memory, size_t n) noexcept { give_back(memory, n * sizeof(T)); }
   friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
+};
+
+/// The same, for vectors of plain numbers that are resized before they are written.
+template <typename T>
+struct UninitializedPoolAllocator : PoolAllocator<T> {
+  UninitializedPoolAllocator() = default;
+  template <typename U>
+  explicit(false) UninitializedPoolAllocator(const UninitializedPoolAllocator<U>&) {}
+  template <typename U>
+  struct rebind {
+    using other = UninitializedPoolAllocator<U>;
+  };
+  void construct(T* at) { ::new (static_cast<void*>(at)) T; }
+  template <typename... Arguments>
+  void construct(T* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) T(std::forward<Arguments>(arguments)...);
+  }
 };
 
 /// Like std::make_shared, in memory of the pool.

@@ -14,7 +14,7 @@
 namespace fuseflow::engine {
 
 /// Steps of a batch by number, ascending.
-using Places = std::vector<uint32_t, PoolAllocator<uint32_t>>;
+using Places = std::vector<uint32_t, UninitializedPoolAllocator<uint32_t>>;
 
 /// Steps one after the other.
 struct StepRange {
@@ -96,27 +96,18 @@ struct Lane {
     if (heads) return j == 0 ? 0 : at[j - 1] + 1;
     return need.empty() ? at[j] : need[j];
   }
-  /// How many of the places from `first` on are before a step.
+  /// How many of the places from `first` on are before a step, one of the next thousand or so.
   static uint32_t before(const Places& places, uint32_t first, uint32_t step) {
-    // Mostly near the first one.
-    size_t low = first;
-    size_t high = first;
-    for (size_t far = 16; high < places.size() && places[high] < step; far *= 4) {
-      low = high + 1;
-      high = std::min(high + far, places.size());
-    }
-    const auto begin = places.begin();
-    const auto at = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
-                                     begin + static_cast<std::ptrdiff_t>(high), step);
-    return static_cast<uint32_t>(at - begin) - first;
-  }
-  /// Listed: of the tokens from `first` on, those that steps before `step` need.
-  uint32_t needed_before(uint32_t first, uint32_t step) const {
-    if (!heads) return before(need.empty() ? at : need, first, step);
-    if (step == 0) return 0;
-    // Token j is needed behind the step of token j - 1.
-    if (first == 0) return 1 + before(at, 0, step - 1);
-    return before(at, first - 1, step - 1);
+    constexpr uint32_t kBlock = 16;
+    const uint32_t* const at = places.data() + first;
+    const auto n = static_cast<uint32_t>(places.size()) - first;
+    uint32_t k = 0;
+    while (k + kBlock <= n && at[k + kBlock - 1] < step) k += kBlock;
+    // Counted, not searched: no branch depends on the places.
+    const uint32_t end = std::min(n, k + kBlock);
+    uint32_t count = k;
+    for (; k < end; ++k) count += at[k] < step ? 1 : 0;
+    return count;
   }
   size_t bytes() const {
     return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);

@@ -22,7 +22,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
   sides_.clear();
   writers_.clear();
   for (const auto& node : nodes) add_sides(*node, start);
-  told_.assign(sides_.size(), 0);
+  told_.clear(sides_.size());
   due_.assign(sides_.size(), kNever);
   gives_from_.assign(sides_.size(), 0);
   settled_ = 0;
@@ -91,7 +91,7 @@ void Bounded::fetch(size_t s) {
   }
   if (!side.replay) return;
   side.replay->fetch(*side.steps);
-  if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_[s] = 1;
+  if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_.add(s);
   if (side.replay->idle()) note(s);
 }
 
@@ -113,13 +113,7 @@ void Bounded::note(size_t s) {
 /// Every side that may be able to go on does; whether any has.
 bool Bounded::sweep() {
   bool any = false;
-  const auto next = [this](size_t from) {
-    return static_cast<size_t>(
-        std::find(told_.begin() + static_cast<std::ptrdiff_t>(from), told_.end(), 1) -
-        told_.begin());
-  };
-  for (size_t s = next(0); s < sides_.size(); s = next(s + 1)) {
-    told_[s] = 0;
+  for (size_t s = told_.take(0); s != SideSet::kEnd; s = told_.take(s + 1)) {
     Side& side = sides_[s];
     const bool advanced = side.replay->advance(solver_, horizon_of(side));
     note(s);

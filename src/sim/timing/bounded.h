@@ -2,6 +2,7 @@
 // them all, and memory window by window, until some node's steps have to be worked out first.
 #pragma once
 
+#include <bit>
 #include <deque>
 #include <functional>
 #include <map>
@@ -12,6 +13,28 @@
 #include "sim/timing/replay.h"
 
 namespace fuseflow::engine {
+
+/// Some of the sides, visited in order.
+class SideSet {
+ public:
+  static constexpr size_t kEnd = SIZE_MAX;
+  void clear(size_t sides) { words_.assign(sides / 64 + 1, 0); }
+  void add(size_t s) { words_[s / 64] |= uint64_t{1} << s % 64; }
+  /// Takes out the first one from `s` on; kEnd if there is none.
+  size_t take(size_t s) {
+    uint64_t here = words_[s / 64] >> s % 64 << s % 64;
+    for (size_t w = s / 64; here == 0;) {
+      if (++w == words_.size()) return kEnd;
+      s = w * 64;
+      here = words_[w];
+    }
+    words_[s / 64] &= ~(here & -here);
+    return s / 64 * 64 + static_cast<size_t>(std::countr_zero(here));
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
 
 class Bounded {
  public:
@@ -82,6 +105,7 @@ class Bounded {
   int64_t steps_from(size_t s) const;
   int64_t next_request();
   void reach_next_request();
+  int64_t quiet_until(int64_t due) const;
   bool next_window(int64_t due);
   bool unanswered() const;
   int64_t first_due() const;
@@ -89,7 +113,7 @@ class Bounded {
     if (!sides_[s].replay->may_go_on()) return;
     const int64_t possible = sides_[s].replay->possible_at();
     if (possible < horizon_) {
-      told_[s] = 1;
+      told_.add(s);
     } else {
       due_[s] = possible;
     }
@@ -114,7 +138,7 @@ class Bounded {
   StepSolver solver_;
   // By side: whether something has come that it may go on with, and the time from which on it has
   // something to do (its next step; or unknown ones), INT64_MAX if it waits for others.
-  std::vector<uint8_t> told_;
+  SideSet told_;
   std::vector<int64_t> due_;
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase

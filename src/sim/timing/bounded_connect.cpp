@@ -132,7 +132,7 @@ void Bounded::add_feeds(EngineNode& node) {
 void Bounded::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
   for (Fifo& fifo : fifos_) fifo.giver = fifo.taker = kNobody;
-  waiters_.resize(memory_ports_.size());
+  waiters_.assign(memory_ports_.size(), kNobody);
   for (size_t s = 0; s < sides_.size(); ++s) {
     if (!sides_[s].replay) continue;
     for (const Gives* gives : sides_[s].replay->outputs) {

@@ -50,9 +50,7 @@ int64_t Bounded::steps_from(size_t s) const {
   }
   if (replay.may_go_on()) return replay.possible_at();
   const Fifo& fifo = *replay.blocker();
-  const bool credit = replay.lacks_credit();
-  const int64_t first = credit ? fifo.source->given - fifo.depth : fifo.taken();
-  return std::max(lacking_from(fifo, credit, first + replay.blocker_count() - 1), replay.free_at());
+  return std::max(lacking_from(fifo, replay.lacks_credit(), replay.lacking()), replay.free_at());
 }
 
 /// The horizon as far as no burst is requested before. Bounded FIFOs let nobody run that far ahead.
@@ -75,23 +73,39 @@ int64_t Bounded::next_request() {
   return std::max(next, horizon_);
 }
 
+/// No step is before, whatever memory answers: `due` is the earliest that needs no answer, and an
+/// answer that nobody waits for is not the cause of any.
+int64_t Bounded::quiet_until(int64_t due) const {
+  for (const Side& side : sides_) {
+    const Fifo* fifo = side.replay ? side.replay->blocker() : nullptr;
+    if (fifo == nullptr || fifo->source->memory == nullptr) continue;
+    const int64_t number = side.replay->lacking();
+    const Gives& bursts = *fifo->source;
+    if (number < bursts.known() || number >= bursts.given) continue;
+    due = std::min(due, bursts.requested_at(number) + memory_->least_latency());
+  }
+  return due == kNever ? horizon_ : due;
+}
+
 /// Memory serves what was requested before the horizon, or even later if nothing else can be before
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
 bool Bounded::next_window(int64_t due) {
   if (!memory_) return false;
-  settled_ = horizon_;
   reach_next_request();
-  if (due != kNever && due > horizon_ && !unanswered()) horizon_ = due;
+  horizon_ = std::max(horizon_, quiet_until(due));
+  settled_ = horizon_;
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {
     burst_fifos_[answer.port]->source->answer(answer.number, answer.time);
     last_answer_ = std::max(last_answer_, answer.time);
-    if (!waiters_.empty()) tell(waiters_[answer.port]);
+    if (answer.port < waiters_.size() && waiters_[answer.port] != kNobody) {
+      tell(waiters_[answer.port]);
+    }
   }
   horizon_ += memory_->least_latency();
   for (size_t s = 0; s < due_.size(); ++s) {
-    if (due_[s] < horizon_) told_[s] = 1;
+    if (due_[s] < horizon_) told_.add(s);
   }
   return true;
 }

@@ -46,24 +46,12 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
   state_ = queue_.empty() && end == StepEnd::none ? State::idle
            : end == StepEnd::beyond               ? State::beyond
                                                   : State::waits;
-  if (state_ == State::waits) find_blocker();
+  if (state_ == State::waits) {
+    blocker_ = solver.blocker();
+    blocker_count_ =
+        blocker_.credit ? queue_.given_next(blocker_.lane) : queue_.needed_next(blocker_.lane);
+  }
   return progress_.steps != before;
-}
-
-/// The first thing that the next step waits for.
-void NodeReplay::find_blocker() {
-  for (const StepPorts::In& in : ports_.in) {
-    blocker_ = in.fifo;
-    blocker_count_ = queue_.needed_next(in.lane);
-    blocker_credit_ = false;
-    if (blocker_->held() < blocker_count_) return;
-  }
-  for (const StepPorts::Credit& credit : ports_.credits) {
-    blocker_ = credit.fifo;
-    blocker_count_ = queue_.given_next(credit.lane);
-    blocker_credit_ = true;
-    if (blocker_->room() < blocker_count_) return;
-  }
 }
 
 int64_t NodeReplay::gives_from(int64_t time) const {

@@ -38,12 +38,12 @@ class NodeReplay {
   /// Waiting, and what the next step waited for has come.
   bool may_go_on() const {
     return state_ == State::waits &&
-           (blocker_credit_ ? blocker_->room() : blocker_->held()) >= blocker_count_;
+           (blocker_.credit ? blocker_.fifo->room() : blocker_.fifo->held()) >= blocker_count_;
   }
   /// If it may go on: no step is earlier.
   int64_t possible_at() const {
-    const int64_t came = blocker_credit_ ? blocker_->credit(blocker_count_ - 1)
-                                         : blocker_->arrival(blocker_count_ - 1);
+    const int64_t came = blocker_.credit ? blocker_.fifo->credit(blocker_count_ - 1)
+                                         : blocker_.fifo->arrival(blocker_count_ - 1);
     return std::max(came, free_at());
   }
   int64_t wake() const { return progress_.next; }        ///< if the state is `beyond`
@@ -53,9 +53,13 @@ class NodeReplay {
   /// No token can be given earlier, if no step is before `time`.
   int64_t gives_from(int64_t time) const;
   /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
-  const Fifo* blocker() const { return state_ == State::waits ? blocker_ : nullptr; }
-  int64_t blocker_count() const { return blocker_count_; }
-  bool lacks_credit() const { return blocker_credit_; }
+  const Fifo* blocker() const { return state_ == State::waits ? blocker_.fifo : nullptr; }
+  /// The number of the token, or of the take, that comes last of those.
+  int64_t lacking() const {
+    const Fifo& fifo = *blocker_.fifo;
+    return (blocker_.credit ? fifo.source->given - fifo.depth : fifo.taken()) + blocker_count_ - 1;
+  }
+  bool lacks_credit() const { return blocker_.credit; }
   /// What the known steps take of the host's memory.
   size_t backlog() const { return queue_.bytes(); }
   /// Overwrites what depends on times.
@@ -64,17 +68,14 @@ class NodeReplay {
  private:
   void connect(const StepSource& source);
   int64_t most_steps(int64_t horizon) const;
-  void find_blocker();
 
   bool connected_ = false;
   StepPorts ports_;
   StepQueue queue_;
   int64_t done_last_ = 0;  // steps at once
   State state_ = State::idle;
-  // What a step waits for: so many tokens, or as much room, of this.
-  const Fifo* blocker_ = nullptr;
-  int64_t blocker_count_ = 0;
-  bool blocker_credit_ = false;
+  StepBlocker blocker_;        // what the next step waits for, if it does
+  int64_t blocker_count_ = 0;  // so many tokens, or as much room
   StepProgress progress_;
 };
 

@@ -19,6 +19,21 @@ namespace {
   for (int64_t k = 0; k < n; ++k, start += step) to[k] = std::max(to[k], start);
 }
 
+/// Where bounds are never nearer to each other than the cost, each step is at its bound.
+[[gnu::always_inline]] inline void solve_stretch(const int64_t* bounds, int64_t n, int64_t free_at,
+                                                 int64_t cost, int64_t* times) {
+  int64_t spare = bounds[0] - free_at;  // negative if there is less than none
+  for (int64_t k = 1; k < n; ++k) spare |= bounds[k] - bounds[k - 1] - cost;
+  if (spare >= 0) {
+    for (int64_t k = 0; k < n; ++k) times[k] = bounds[k];
+    return;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    times[k] = std::max(free_at, bounds[k]);
+    free_at = times[k] + cost;
+  }
+}
+
 /// Where nobody waits for a stretch, or only its first step does, its times are a line.
 [[gnu::always_inline]] inline void solve_any(const int64_t* bounds, int64_t n, int64_t free_at,
                                              int64_t cost, int64_t* times) {
@@ -31,10 +46,7 @@ namespace {
       times[k + i] = free_at + i * cost;
       slack |= times[k + i] - bounds[k + i];
     }
-    for (int64_t i = 0; slack < 0 && i < kStretch; ++i) {
-      times[k + i] = std::max(free_at, bounds[k + i]);
-      free_at = times[k + i] + cost;
-    }
+    if (slack < 0) solve_stretch(bounds + k, kStretch, free_at, cost, times + k);
     free_at = times[k + kStretch - 1] + cost;
   }
   for (; k < n; ++k) {
@@ -47,6 +59,13 @@ namespace {
   int64_t differences = -1;  // negative as long as all are
   for (int64_t k = 0; k < n; ++k) differences &= a[k] - b[k];
   return differences < 0;
+}
+
+[[gnu::always_inline]] inline int64_t delays_any(const int64_t* times, const int64_t* arrivals,
+                                                 int64_t n, int64_t free_at, int64_t cost) {
+  int64_t sum = times[0] - std::max(arrivals[0], free_at);
+  for (int64_t k = 1; k < n; ++k) sum += times[k] - std::max(arrivals[k], times[k - 1] + cost);
+  return sum;
 }
 
 #ifdef FUSEFLOW_AVX2
@@ -66,6 +85,10 @@ FUSEFLOW_AVX2 bool all_before_avx2(const int64_t* a, const int64_t* b, int64_t n
   return all_before_any(a, b, n);
 }
 
+FUSEFLOW_AVX2 int64_t delays_avx2(const int64_t* times, const int64_t* arrivals, int64_t n,
+                                  int64_t free_at, int64_t cost) {
+  return delays_any(times, arrivals, n, free_at, cost);
+}
 #endif
 
 }  // namespace
@@ -98,6 +121,14 @@ void solve(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost, int6
   if (have_avx2()) return solve_avx2(bounds, n, free_at, cost, times);
 #endif
   solve_any(bounds, n, free_at, cost, times);
+}
+
+int64_t delays(const int64_t* times, const int64_t* arrivals, int64_t n, int64_t free_at,
+               int64_t cost) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return delays_avx2(times, arrivals, n, free_at, cost);
+#endif
+  return delays_any(times, arrivals, n, free_at, cost);
 }
 
 bool all_before(const int64_t* a, const int64_t* b, int64_t n) {

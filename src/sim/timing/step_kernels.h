@@ -18,6 +18,10 @@ void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n);
 /// times[k] = max(bounds[k], times[k-1] + cost); the first is `free_at` at least.
 void solve(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost, int64_t* times);
 
+/// The sum of times[k] - max(arrivals[k], times[k-1] + cost); the first is `free_at` at least.
+int64_t delays(const int64_t* times, const int64_t* arrivals, int64_t n, int64_t free_at,
+               int64_t cost);
+
 /// Whether a[k] < b[k] for all k < n.
 bool all_before(const int64_t* a, const int64_t* b, int64_t n);
 

@@ -4,7 +4,7 @@
 
 namespace fuseflow::engine {
 
-uint32_t LaneView::taken_before(uint32_t first, uint32_t step) const {
+uint32_t LaneView::taken_before(uint32_t first, uint32_t step) {
   if (lane->kind == Lane::Kind::each) return step - first;
   if (lane->kind == Lane::Kind::listed) return before(step);
   uint32_t sum = 0;
@@ -22,6 +22,7 @@ void LaneView::move_to(uint32_t step) {
       return;
     case Lane::Kind::listed:
       next += count;
+      count = 0;
       return;
     case Lane::Kind::ranges:
       for (; range < lane->ranges.size(); ++range) {
@@ -131,15 +132,13 @@ int64_t StepQueue::before_give(size_t lane, int64_t most) const {
   return std::min(steps_before, most);
 }
 
-int64_t StepQueue::needed_next(size_t lane) const {
-  const LaneView& view = in_[lane];
-  if (!view.listed) return view.taken_before(step_, step_ + 1);
-  return view.lane->needed_before(view.next, step_ + 1);
+int64_t StepQueue::needed_next(size_t lane) {
+  LaneView& view = in_[lane];
+  return view.listed ? view.needed_before(step_ + 1) : view.taken_before(step_, step_ + 1);
 }
 
-int64_t StepQueue::given_next(size_t lane) const {
-  const LaneView& view = out_[lane];
-  return view.taken_before(step_, step_ + 1);
+int64_t StepQueue::given_next(size_t lane) {
+  return out_[lane].taken_before(step_, step_ + 1);
 }
 
 int64_t StepQueue::cost_of(int64_t n) const {

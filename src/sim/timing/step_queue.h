@@ -19,7 +19,8 @@ struct LaneView {
   size_t range = 0;   ///< the first that has not ended
   bool each = false;  ///< each of the next steps takes one
   bool listed = false;
-  uint32_t count = 0;  ///< listed: tokens of the steps at hand (count_before)
+  uint32_t count = 0;    ///< listed: tokens of the steps before `counted`
+  uint32_t counted = 0;  ///< a step
 
   explicit LaneView(const Lane& of)
       : lane(&of), each(of.kind == Lane::Kind::each), listed(of.kind == Lane::Kind::listed) {}
@@ -33,9 +34,22 @@ struct LaneView {
     end = std::min(end, each ? r.first + r.count : r.first);
   }
   /// Listed: tokens taken before the step, of those not taken yet.
-  uint32_t before(uint32_t step) const { return lane->before(lane->at, next, step); }
+  uint32_t before(uint32_t step) {
+    if (step != counted) count = Lane::before(lane->at, next, step);
+    counted = step;
+    return count;
+  }
+  /// Listed: tokens that steps before `step`, a later one than the next, need; those not taken yet.
+  uint32_t needed_before(uint32_t step) {
+    if (!lane->heads) {
+      return lane->need.empty() ? before(step) : Lane::before(lane->need, next, step);
+    }
+    // The head behind the last one taken, unless that is taken by the last step.
+    const uint32_t taken = before(step);
+    return taken > 0 && lane->at[next + taken - 1] + 1 == step ? taken : taken + 1;
+  }
   /// Tokens taken in the steps from `first`, the next one, to before `step`.
-  uint32_t taken_before(uint32_t first, uint32_t step) const;
+  uint32_t taken_before(uint32_t first, uint32_t step);
   /// Behind the steps before `step`.
   void move_to(uint32_t step);
 };
@@ -62,9 +76,9 @@ class StepQueue {
   /// are known if there is none.
   int64_t before_give(size_t lane, int64_t most) const;
   /// Tokens of an input lane that the next step needs.
-  int64_t needed_next(size_t lane) const;
+  int64_t needed_next(size_t lane);
   /// Tokens of an output lane that the next step gives.
-  int64_t given_next(size_t lane) const;
+  int64_t given_next(size_t lane);
   /// What the next n steps cost.
   int64_t cost_of(int64_t n) const;
 

@@ -42,29 +42,37 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   return n_;
 }
 
-/// Only the steps before step k can be done; below 0: none.
-void StepSolver::cut(int64_t k, StepEnd why) {
-  if (k >= n_) return;
+/// Only the steps before step k can be done; below 0: none. Whether these are fewer.
+bool StepSolver::cut(int64_t k, StepEnd why) {
+  if (k >= n_) return false;
   n_ = std::max<int64_t>(k, 0);
   end_ = why;
+  return true;
 }
 
 // --- what has to be there ---
 
 void StepSolver::wait_for(size_t i) {
   const StepPorts::In& in = ports_->in[i];
-  const LaneView& view = queue_->in(in.lane);
+  LaneView& view = queue_->in(in.lane);
   Fifo& fifo = *in.fifo;
-  if (fifo.held() > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
+  const int64_t held = fifo.held();
+  if (held > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
   each_[i] = 0;
-  if (view.each) return wait_for_each(i);
-  if (!view.listed) return;
-  const Lane& lane = *view.lane;
-  int64_t count = lane.needed_before(view.next, step_at(n_));
+  if (view.listed) return wait_for_listed(fifo, in.lane);
+  if (!view.each) return;
+  if (cut(held, StepEnd::waits)) blocker_ = {&fifo, in.lane, false};
+  each_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
+}
+
+void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
+  LaneView& view = queue_->in(lane);
+  int64_t count = view.needed_before(step_at(n_));
   if (const int64_t held = fifo.held(); count > held) {
-    cut(place(lane.need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
+    cut(place(view.lane->need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
+    blocker_ = {&fifo, lane, false};
     if (n_ == 0) return;
-    count = lane.needed_before(view.next, step_at(n_));
+    count = view.needed_before(step_at(n_));
   }
   if (count == 0 || fifo.arrival(count - 1) <= p_->free_at) return;
   count* kDense > n_ ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
@@ -88,9 +96,14 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
     if (j == 0) {  // it has no token before it, maybe
       arrivals_.add(std::max<int64_t>(place(lane.need_at(view.next)), 0), s.at(k++) + delay);
     }
-    for (; k < s.count; ++k) {
-      int64_t& bound = bounds[std::max<int64_t>(at[next + j + k] + plus, 0)];
-      bound = std::max(bound, s.at(k) + delay);
+    const auto raise = [&](int64_t token, int64_t time) {
+      int64_t& bound = bounds[std::max<int64_t>(at[next + j + token] + plus, 0)];
+      bound = std::max(bound, time + delay);
+    };
+    if (s.values == nullptr) {
+      for (; k < s.count; ++k) raise(k, s.start + s.step * k);
+    } else {
+      for (; k < s.count; ++k) raise(k, s.values[k]);
     }
     j += s.count;
   }
@@ -111,32 +124,33 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
   waits_.merge(others);
 }
 
-void StepSolver::wait_for_each(size_t i) {
-  const Fifo& fifo = *ports_->in[i].fifo;
-  cut(fifo.held(), StepEnd::waits);
-  each_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
-}
-
 void StepSolver::wait_for_credits(size_t c) {
   const StepPorts::Credit& credit = ports_->credits[c];
-  const LaneView& view = queue_->out(credit.lane);
+  LaneView& view = queue_->out(credit.lane);
   Fifo& fifo = *credit.fifo;
   late_[c] = {};
   const bool all = view.each;
   if (!all && !view.listed) return;
   const int64_t index = fifo.source->given - fifo.depth;
   const int64_t room = fifo.taken() - index;
+  const int64_t most =
+      all ? n_ : static_cast<int64_t>(view.lane->at.size()) - static_cast<int64_t>(view.next);
+  if (most <= room && index + most <= fifo.past_takes) return;
   if (index >= 0 && room > 0) fifo.takes.find(index, fifo.next_credit);
   int64_t count = all ? n_ : view.before(step_at(n_));
   if (count > room) {
     cut(all ? room
             : place(view.lane->at[view.next + static_cast<size_t>(std::max<int64_t>(room, 0))]),
         StepEnd::waits);
+    blocker_ = {&fifo, credit.lane, true};
     count = room;
   }
   late_[c] = {std::max<int64_t>(0, -index), count};
   // The last credit is not behind the first step: none has to be waited for.
-  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) late_[c] = {};
+  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) {
+    late_[c] = {};
+    fifo.find_past_takes(index + count, p_->free_at);
+  }
   credits_count_ += late_[c].any() ? 1 : 0;
 }
 
@@ -246,35 +260,16 @@ void StepSolver::solve_numbers() {
   }
 }
 
-template <bool kArrivals, bool kCredits, bool kCosts>
-void StepSolver::solve_with() {
-  const int64_t* const arrivals = arrivals_.at();
-  const int64_t* const credits = credits_.at();
-  int64_t free_at = p_->free_at;
-  for (int64_t k = 0; k < n_; ++k) {
-    int64_t t = free_at;
-    if (kArrivals) t = std::max(t, arrivals[k]);
-    if (kCredits) {
-      ready_[static_cast<size_t>(k)] = t;
-      t = std::max(t, credits[k]);
-    }
-    times_[static_cast<size_t>(k)] = t;
-    free_at = t + (kCosts ? costs_[static_cast<size_t>(k)] : cost_);
-  }
-}
-template <bool kArrivals, bool kCredits>
-void StepSolver::solve_with() {
-  if (cost_ < 0) return solve_with<kArrivals, kCredits, true>();
-  solve_with<kArrivals, kCredits, false>();
-}
 void StepSolver::solve() {
-  if (arrivals_.any() && !credits_.any() && cost_ >= 0) {
-    return kernels::solve(arrivals_.at(), n_, p_->free_at, cost_, times_.data());
+  if (credits_.any() && arrivals_.any()) credits_.raise_to(arrivals_, n_);
+  if (!arrivals_.any() && !credits_.any()) arrivals_.start(n_);
+  const int64_t* const bounds = credits_.any() ? credits_.at() : arrivals_.at();
+  if (cost_ >= 0) return kernels::solve(bounds, n_, p_->free_at, cost_, times_.data());
+  int64_t free_at = p_->free_at;
+  for (size_t k = 0; k < static_cast<size_t>(n_); ++k) {
+    times_[k] = std::max(free_at, bounds[k]);
+    free_at = times_[k] + costs_[k];
   }
-  if (arrivals_.any()) {
-    return credits_.any() ? solve_with<true, true>() : solve_with<true, false>();
-  }
-  return credits_.any() ? solve_with<false, true>() : solve_with<false, false>();
 }
 
 void StepSolver::end_before(int64_t horizon) {
@@ -335,43 +330,59 @@ void StepSolver::append_all(TimeLines& to) const {
 }
 
 void StepSolver::append_at(const LaneView& view, int64_t count, TimeLines& to) {
-  const uint32_t* const steps = view.lane->at.data() + view.next;
-  room_.resize(static_cast<size_t>(count));
-  int64_t* const room = room_.data();
-  if (lines_.any()) {
-    lines_.at_each(steps, count, first_, room);
-  } else {
-    for (int64_t j = 0; j < count; ++j) {
-      room[j] = times_[static_cast<size_t>(place(steps[j]))];
+  const uint32_t* steps = view.lane->at.data() + view.next;
+  const int64_t* const times = times_.data() - first_;
+  while (count > 0) {
+    int64_t n = count;
+    int64_t* const room = to.extend(n);
+    if (lines_.any()) {
+      lines_.at_each(steps, n, first_, room);
+    } else {
+      for (int64_t j = 0; j < n; ++j) room[j] = times[steps[j]];
     }
+    steps += n;
+    count -= n;
   }
-  to.append(room, count);
 }
 
 void StepSolver::count(Activity* activity, Activity* stalls) {
   StepProgress& p = *p_;
-  if (p.first < 0) p.first = time(0);
-  p.last = time(n_ - 1);
-  p.steps += n_;
-  const auto cost = [this](int64_t k) {
-    return cost_ >= 0 ? cost_ : costs_[static_cast<size_t>(k)];
-  };
+  if (credits_.any()) {
+    p.blocked += blocked();
+    for (int64_t k = 0; stalls != nullptr && k < n_; ++k) {
+      if (ready(k) < time(k)) stalls->add(ready(k), time(k) - 1);
+    }
+  }
+  for (int64_t k = 0; activity != nullptr && k < n_; ++k) {
+    if (cost(k) > 0) activity->add(time(k), time(k) + cost(k) - 1);
+  }
   if (cost_ >= 0) {
     p.busy += n_ * cost_;
   } else {
     for (int64_t k = 0; k < n_; ++k) p.busy += cost(k);
   }
+  if (p.first < 0) p.first = time(0);
+  p.last = time(n_ - 1);
+  p.steps += n_;
   p.free_at = p.last + cost(n_ - 1);
-  for (int64_t k = 0; activity != nullptr && k < n_; ++k) {
-    if (cost(k) > 0) activity->add(time(k), time(k) + cost(k) - 1);
+}
+
+/// When step k could be if it needed no credit.
+int64_t StepSolver::ready(int64_t k) const {
+  const int64_t free_at = k == 0 ? p_->free_at : times_[static_cast<size_t>(k - 1)] + cost(k - 1);
+  return arrivals_.any() ? std::max(free_at, arrivals_.at()[k]) : free_at;
+}
+
+/// Cycles for which only credits were missing.
+int64_t StepSolver::blocked() const {
+  if (cost_ >= 0 && arrivals_.any()) {
+    return kernels::delays(times_.data(), arrivals_.at(), n_, p_->free_at, cost_);
   }
-  if (!credits_.any()) return;
-  for (int64_t k = 0; k < n_; ++k) {
-    const int64_t ready = ready_[static_cast<size_t>(k)];
-    const int64_t delay = times_[static_cast<size_t>(k)] - ready;
-    if (stalls != nullptr && delay > 0) stalls->add(ready, ready + delay - 1);
-    p.blocked += delay;
-  }
+  int64_t sum = times_[static_cast<size_t>(n_ - 1)] - p_->free_at;
+  if (cost_ >= 0) return sum - (n_ - 1) * cost_;
+  sum = 0;
+  for (int64_t k = 0; k < n_; ++k) sum += times_[static_cast<size_t>(k)] - ready(k);
+  return sum;
 }
 
 }  // namespace fuseflow::engine

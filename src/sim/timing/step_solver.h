@@ -41,6 +41,13 @@ struct StepPorts {
   std::vector<Credit> credits;
 };
 
+/// What a step waits for: tokens, or room for some, of a FIFO.
+struct StepBlocker {
+  const Fifo* fifo = nullptr;
+  size_t lane = 0;
+  bool credit = false;
+};
+
 struct StepProgress {
   int64_t free_at = 0;
   int64_t first = -1;
@@ -59,6 +66,8 @@ class StepSolver {
   int64_t run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
               StepProgress& progress, Activity* activity, Activity* stalls);
   StepEnd end() const { return end_; }
+  /// If it waits: the first thing that the next step lacks.
+  const StepBlocker& blocker() const { return blocker_; }
 
  private:
   /// Tokens first .. count-1 of an output that may have to wait for credits.
@@ -68,13 +77,13 @@ class StepSolver {
     bool any() const { return first < count; }
   };
 
-  void cut(int64_t k, StepEnd why);
+  bool cut(int64_t k, StepEnd why);
   int64_t place(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
   uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
   void wait_for(size_t i);
+  void wait_for_listed(const Fifo& fifo, size_t lane);
   void bound_steps(const Fifo& fifo, const LaneView& view, int64_t count);
   void wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count);
-  void wait_for_each(size_t i);
   void wait_for_credits(size_t c);
   template <typename Wait>
   bool for_credits(size_t c, Wait&& wait) const;
@@ -83,10 +92,8 @@ class StepSolver {
   bool solve_lines();
   void solve_numbers();
   void solve();
-  template <bool kArrivals, bool kCredits, bool kCosts>
-  void solve_with();
-  template <bool kArrivals, bool kCredits>
-  void solve_with();
+  int64_t cost(int64_t k) const { return cost_ >= 0 ? cost_ : costs_[static_cast<size_t>(k)]; }
+  int64_t ready(int64_t k) const;
   int64_t time(int64_t k) const {
     return lines_.any() ? lines_.at(k) : times_[static_cast<size_t>(k)];
   }
@@ -96,6 +103,7 @@ class StepSolver {
   void append_all(TimeLines& to) const;
   void append_at(const LaneView& view, int64_t count, TimeLines& to);
   void count(Activity* activity, Activity* stalls);
+  int64_t blocked() const;
 
   StepQueue* queue_ = nullptr;
   const StepPorts* ports_ = nullptr;
@@ -103,6 +111,7 @@ class StepSolver {
   int64_t first_ = 0;  // the first step's number in its batch
   int64_t n_ = 0;
   StepEnd end_ = StepEnd::none;
+  StepBlocker blocker_;
   int64_t cost_ = 0;  // of each step; below 0: they differ
   // Nothing of the following is set before it is needed.
   std::vector<uint8_t> each_;  // by input: each step may have to wait for a token
@@ -113,9 +122,7 @@ class StepSolver {
   Bounds arrivals_;
   Bounds credits_;
   Steps64 times_;
-  Steps64 ready_;  // the times without credits
   Steps64 costs_;
-  std::vector<int64_t> room_;
 };
 
 }  // namespace fuseflow::engine

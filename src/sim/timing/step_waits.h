@@ -75,6 +75,8 @@ class Bounds {
     if (!any_) std::fill_n(at_.data(), n, kNever);
     any_ = true;
   }
+  /// The same as for those others.
+  void raise_to(const Bounds& others, int64_t n) { kernels::raise(at_.data(), others.at(), 0, n); }
   void add(int64_t k, int64_t time) {
     int64_t& bound = at_[static_cast<size_t>(k)];
     bound = std::max(bound, time);

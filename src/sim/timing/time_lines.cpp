@@ -30,16 +30,12 @@ void TimeLines::add_piece(int64_t start, int64_t step) {
 }
 
 void TimeLines::append(const int64_t* times, int64_t n) {
-  if (n == 0) return;
-  if (pieces_end_ == pieces_begin_ || !last().explicit_()) open_values();
-  for (int64_t k = 0; k < n;) {
-    const size_t at = static_cast<size_t>(values_end_) & value_mask_;
-    const int64_t count = std::min(n - k, static_cast<int64_t>(value_mask_ + 1 - at));
-    std::copy_n(times + k, count, &values_[at]);
-    values_end_ += count;
-    k += count;
+  while (n > 0) {
+    int64_t count = n;
+    std::copy_n(times, count, extend(count));
+    times += count;
+    n -= count;
   }
-  end_ += n;
 }
 
 void TimeLines::append_line(int64_t n, int64_t start, int64_t step) {
@@ -128,22 +124,6 @@ void TimeLines::seek(int64_t k, Cursor& cursor) const {
     }
   }
   cursor.piece = low;
-}
-
-TimeLines::Stretch TimeLines::stretch(int64_t k, int64_t n, Cursor& cursor) const {
-  find(k, cursor);
-  const Piece& p = piece(cursor.piece);
-  Stretch s;
-  s.count = std::min(n, end_of(cursor.piece) - k);
-  if (!p.explicit_()) {
-    s.start = p.start + p.step * (k - p.first);
-    s.step = p.step;
-    return s;
-  }
-  const size_t at = static_cast<size_t>(p.value + k - p.first) & value_mask_;
-  s.values = &values_[at];
-  s.count = std::min(s.count, static_cast<int64_t>(value_mask_ + 1 - at));
-  return s;
 }
 
 int64_t TimeLines::first_from(int64_t time, int64_t first, int64_t last, Cursor near) const {

@@ -2,6 +2,7 @@
 // each where they are not. Nothing else.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,15 @@ class TimeLines {
     ++end_;
   }
   void append(const int64_t* times, int64_t n);
+  /// Where the next n numbers are to be written; lowers n to those that are in one place.
+  int64_t* extend(int64_t& n) {
+    if (pieces_end_ == pieces_begin_ || !last().explicit_()) open_values();
+    const size_t at = static_cast<size_t>(values_end_) & value_mask_;
+    n = std::min(n, static_cast<int64_t>(value_mask_ + 1 - at));
+    values_end_ += n;
+    end_ += n;
+    return &values_[at];
+  }
   void append_line(int64_t n, int64_t start, int64_t step);
 
   /// The time of token k. Nothing is found out about tokens that were forgotten.
@@ -63,7 +73,14 @@ class TimeLines {
     return values_[static_cast<size_t>(p.value + k - p.first) & value_mask_];
   }
   /// The tokens from k on, as far as they are of one kind, n at most.
-  Stretch stretch(int64_t k, int64_t n, Cursor& cursor) const;
+  Stretch stretch(int64_t k, int64_t n, Cursor& cursor) const {
+    find(k, cursor);
+    const Piece& p = piece(cursor.piece);
+    const int64_t count = std::min(n, end_of(cursor.piece) - k);
+    if (!p.explicit_()) return {count, p.start + p.step * (k - p.first), p.step, nullptr};
+    const size_t at = static_cast<size_t>(p.value + k - p.first) & value_mask_;
+    return {std::min(count, static_cast<int64_t>(value_mask_ + 1 - at)), 0, 0, &values_[at]};
+  }
   /// The first of the tokens first .. last-1 whose time is not before `time`; or `last`.
   int64_t first_from(int64_t time, int64_t first, int64_t last, Cursor near) const;
   /// Whether `count` times from that of token k on are each before those of `other` from token j
