@@ -26,7 +26,7 @@ endif()
 function(fuseflow_library name)
   cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp
-       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
   add_library(fuseflow_${name} STATIC ${sources})
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
 endfunction()

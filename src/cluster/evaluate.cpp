@@ -10,9 +10,9 @@
 
 #include "cluster/lower_plan.h"
 #include "cluster/recognize.h"
-#include "sim/check.h"
 #include "sim/program_run.h"
-#include "sim/threads.h"
+#include "sim/report/check.h"
+#include "sim/threads/on_threads.h"
 #include "support/csv.h"
 
 namespace fuseflow::cluster {

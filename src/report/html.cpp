@@ -2,24 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "support/text.h"
+
 namespace fuseflow {
 namespace {
-
-/// Length of the UTF-8 character at `at`, 0 if there is none.
-size_t character_length(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xC2 ? 0
-                        : first < 0xE0 ? 2
-                        : first < 0xF0 ? 3
-                                       : 4;
-  if (length == 0 || first > 0xF4 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-  }
-  return length;
-}
 
 constexpr const char* kStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --grid: #d9dee5;
@@ -51,7 +37,7 @@ td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-
 std::string html_text(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    const size_t length = character_length(text, i);
+    const size_t length = utf8_length(text, i);
     const char c = text[i];
     if (length == 0) {
       out += '?';

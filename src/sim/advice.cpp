@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "sim/engine/engine.h"
+#include "sim/fast_executor.h"
 
 namespace fuseflow {
 namespace {

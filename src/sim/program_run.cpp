@@ -9,7 +9,7 @@
 #include <exception>
 
 #include "ir/slice.h"
-#include "sim/threads.h"
+#include "sim/threads/on_threads.h"
 
 namespace fuseflow {
 namespace {

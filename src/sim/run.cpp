@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "sim/advice.h"
-#include "sim/engine/engine.h"
-#include "sim/interpret.h"
+#include "sim/fast_executor.h"
+#include "sim/naive/interpret.h"
 #include "sim/tiles/run.h"
 
 namespace fuseflow {

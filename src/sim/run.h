@@ -1,7 +1,7 @@
 // The interface of the simulator's executors: run one graph on one machine. Two executors implement
-// it: `naive` (sim/interpret.h), the executable specification, one step at a time, and `fast`
-// (sim/engine/), whole bursts at a time. Both give equal results, counts and cycles on every graph.
-// Semantics: ir-spec/nodes.md; timing, counting rules: ir-spec/timing.md.
+// it: `naive` (sim/naive/interpret.h), the executable specification, one step at a time, and `fast`
+// (sim/fast_executor.h), whole bursts at a time. Both give equal results, counts and cycles on
+// every graph. Semantics: ir-spec/nodes.md; timing, counting rules: ir-spec/timing.md.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include "ir/program.h"
 #include "machine/machine.h"
 #include "resources/resources.h"
-#include "sim/activity.h"
+#include "sim/common/activity.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {

@@ -17,7 +17,7 @@
 #include "lower/lower.h"
 #include "resources/resources.h"
 #include "same_run.h"
-#include "sim/interpret.h"
+#include "sim/naive/interpret.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 

@@ -27,7 +27,7 @@
 #include "pass_tool.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
-#include "sim/report.h"
+#include "sim/report/csv.h"
 
 namespace fuseflow::pinned {
 namespace {

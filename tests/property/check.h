@@ -17,9 +17,9 @@
 #include "reference/reference.h"
 #include "resources/resources.h"
 #include "same_run.h"
-#include "sim/interpret.h"
+#include "sim/naive/interpret.h"
 #include "sim/program_run.h"
-#include "sim/report.h"
+#include "sim/report/csv.h"
 #include "tensor/source.h"
 
 namespace fuseflow::testing {

@@ -11,7 +11,7 @@
 #include "recipe.h"
 #include "shrink.h"
 #include "sim/advice.h"
-#include "sim/engine/engine.h"
+#include "sim/fast_executor.h"
 
 namespace fuseflow::testing {
 namespace {

@@ -6,9 +6,9 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
-#include "sim/check.h"
 #include "sim/program_run.h"
-#include "sim/report.h"
+#include "sim/report/check.h"
+#include "sim/report/csv.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../property/check.h"
-#include "sim/engine/engine.h"
+#include "sim/fast_executor.h"
 
 namespace fuseflow {
 namespace {

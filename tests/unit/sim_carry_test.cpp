@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/engine/port.h"
+#include "sim/functional/port.h"
 #include "sim_chunk.h"
 
 namespace fuseflow::engine {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/engine/tokens.h"
+#include "sim/functional/tokens.h"
 
 namespace fuseflow::engine {
 

@@ -1,13 +1,13 @@
 // Short segments that are made one hold the same tokens.
-#include "sim/engine/coalesce.h"
+#include "sim/functional/coalesce.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "sim/engine/folded.h"
-#include "sim/engine/patience.h"
-#include "sim/engine/port.h"
+#include "sim/functional/port.h"
+#include "sim/functional/run_length.h"
+#include "sim/threads/batch_threshold.h"
 #include "sim_chunk.h"
 
 namespace fuseflow::engine {

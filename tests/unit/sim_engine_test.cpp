@@ -2,8 +2,8 @@
 // every result, for any chunk size.
 #include <gtest/gtest.h>
 
-#include "sim/engine/engine.h"
-#include "sim/interpret.h"
+#include "sim/fast_executor.h"
+#include "sim/naive/interpret.h"
 #include "sim_random_graph.h"
 
 namespace fuseflow {

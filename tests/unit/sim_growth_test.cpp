@@ -1,7 +1,7 @@
 // Room for results: how often arrays of known growth are moved, and what is not known.
 #include <gtest/gtest.h>
 
-#include "sim/engine/growth.h"
+#include "sim/functional/size_predictor.h"
 
 namespace fuseflow::engine {
 namespace {

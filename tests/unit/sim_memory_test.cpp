@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "sim/engine/engine.h"
-#include "sim/engine/fifo.h"
+#include "sim/fast_executor.h"
 #include "sim/memory/dram.h"
+#include "sim/timing/fifo.h"
 #include "sim_random_graph.h"
 
 namespace fuseflow {

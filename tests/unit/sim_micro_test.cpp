@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/load.h"
-#include "sim/deadlock.h"
+#include "sim/report/deadlock.h"
 #include "sim_graph.h"
 
 namespace fuseflow {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <numeric>
 
-#include "sim/engine/partition.h"
+#include "sim/threads/partition.h"
 
 namespace fuseflow::engine {
 namespace {

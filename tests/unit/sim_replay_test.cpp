@@ -6,8 +6,8 @@
 #include <array>
 #include <random>
 
-#include "sim/engine/replay.h"
-#include "sim/engine/step_lines.h"
+#include "sim/timing/replay.h"
+#include "sim/timing/step_lines.h"
 
 namespace fuseflow::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "sim/engine/step_kernels.h"
+#include "sim/timing/step_kernels.h"
 
 namespace fuseflow::engine::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sim/result.h"
+#include "sim/common/result.h"
 #include "sim/tiles/addressing.h"
 #include "support/error.h"
 

@@ -1,0 +1,166 @@
+#include "sim/common/result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/limits.h"
+
+namespace fuseflow {
+namespace {
+
+/// What a graph written by hand can do with some data.
+[[noreturn]] void misfit(const Tensor& tensor, const std::string& what) {
+  throw Error(ExitCode::rejected,
+              fmt::format("the graph does not fit its data: writing %{}: {}", tensor.name, what));
+}
+
+Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
+                       std::vector<uint32_t> pos, std::vector<uint32_t> crd) {
+  if (static_cast<int64_t>(pos.size()) > parents + 1) {
+    misfit(tensor, fmt::format("{} fibers where the level above has {} positions", pos.size() - 1,
+                               parents));
+  }
+  if (pos.empty()) {
+    throw Error(ExitCode::internal,
+                fmt::format("%{}: a compressed level without a writer", tensor.name));
+  }
+  pos.resize(static_cast<size_t>(parents + 1), pos.back());
+  if (const uint32_t* beyond = find_beyond(crd, extent)) {
+    misfit(tensor, fmt::format("coordinate {} of extent {}", *beyond, extent));
+  }
+  return Level{.kind = LevelKind::compressed,
+               .extent = extent,
+               .pos = std::move(pos),
+               .crd = std::move(crd)};
+}
+
+/// Block elements beyond the shape hold the fill, whatever was written there.
+void clear_padding(Storage& storage) {
+  std::vector<float> kept(storage.values.size(), storage.fill);
+  const float* first = storage.values.data();
+  for_each_stored(storage, [&](std::span<const int64_t>, const float& value) {
+    kept[static_cast<size_t>(&value - first)] = value;
+  });
+  storage.values = Buffer<float>(std::move(kept));
+}
+
+bool is_writer(NodeKind kind) {
+  return kind == NodeKind::write_level || kind == NodeKind::write_values;
+}
+
+int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
+  int64_t bytes = written_bytes(program, tensor, -1, storage);
+  for (const Level& level : storage.levels) {
+    bytes +=
+        static_cast<int64_t>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(written.tensor)];
+  auto storage = std::make_shared<Storage>();
+  storage->shape = known_shape(tensor);
+  storage->format = tensor.format;
+  storage->fill = tensor.fill;
+  int64_t positions = 1;
+  for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
+    const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
+    const int64_t extent = tensor.format.coordinates(dimension, storage->shape[dimension]);
+    if (tensor.format.levels[l] == LevelKind::dense) {
+      storage->levels.push_back(Level{.kind = LevelKind::dense, .extent = extent});
+      if (__builtin_mul_overflow(positions, extent, &positions) || positions > kMaxStored) {
+        throw Error(ExitCode::rejected,
+                    fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+      }
+    } else if (tensor.format.levels[l] == LevelKind::compressed) {
+      storage->levels.push_back(compressed_level(
+          tensor, extent, positions, std::move(written.pos[l]), std::move(written.crd[l])));
+      positions = static_cast<int64_t>(storage->levels.back().crd.size());
+    } else {
+      throw Error(ExitCode::rejected,
+                  fmt::format("result %{} has a {} level: only dense and compressed levels can be "
+                              "written",
+                              tensor.name, level_name(tensor.format.levels[l])));
+    }
+  }
+  if (__builtin_mul_overflow(positions, tensor.format.block_volume(), &positions) ||
+      positions > kMaxStored) {
+    throw Error(ExitCode::rejected,
+                fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+  }
+  if (static_cast<int64_t>(written.values.size()) > positions) {
+    misfit(tensor, fmt::format("{} values for {} positions", written.values.size(), positions));
+  }
+  written.values.resize(static_cast<size_t>(positions), tensor.fill);
+  storage->values = Buffer<float>(std::move(written.values));
+  if (!tensor.format.block.empty()) clear_padding(*storage);
+  verify(*storage);
+  return storage;
+}
+
+void WrittenTensors::add(const Program& program, const Node& writer, Written stored) {
+  WrittenTensor& target = written_[writer.tensor];
+  const size_t levels = program.tensors[static_cast<size_t>(writer.tensor)].format.levels.size();
+  target.tensor = writer.tensor;
+  target.pos.resize(levels);
+  target.crd.resize(levels);
+  if (writer.kind == NodeKind::write_values) {
+    target.values = std::move(stored.values);
+  } else {
+    target.pos[static_cast<size_t>(writer.level)] = std::move(stored.pos);
+    target.crd[static_cast<size_t>(writer.level)] = std::move(stored.crd);
+  }
+}
+
+void WrittenTensors::store(const Program& program,
+                           std::vector<std::shared_ptr<const Storage>>& data, RunResult& result) {
+  for (auto& [tensor, parts] : written_) {
+    data[static_cast<size_t>(tensor)] = assemble_result(program, std::move(parts));
+    result.results.emplace_back(tensor, data[static_cast<size_t>(tensor)]);
+  }
+}
+
+int64_t written_bytes(const Program& program, TensorId tensor, int level, const Storage& storage) {
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  if (level < 0) return storage.stored() * element_bytes(declared.type);
+  const Level& stored = storage.levels[static_cast<size_t>(level)];
+  return static_cast<int64_t>(4 * (stored.pos.size() + stored.crd.size()));
+}
+
+void finish_counts(const Program& program, const Graph& graph,
+                   const std::vector<std::shared_ptr<const Storage>>& data, RunResult& result) {
+  std::vector<bool> on_chip(program.tensors.size(), false);
+  std::vector<bool> load(program.tensors.size(), false);
+  for (const TensorId tensor : graph.scratchpad) {
+    on_chip[static_cast<size_t>(tensor)] = load[static_cast<size_t>(tensor)] = true;
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    NodeStats& stats = result.nodes[n];
+    const bool chip = node.tensor >= 0 && on_chip[static_cast<size_t>(node.tensor)];
+    (chip ? result.scratchpad_read_bytes : result.dram_read_bytes) += stats.read_bytes;
+    (chip ? result.scratchpad_write_bytes : result.dram_write_bytes) += stats.write_bytes;
+    result.flops += stats.flops;
+    if (stats.last_step >= 0) {  // the last step's interval may reach beyond the end
+      stats.busy = std::min(stats.busy, result.cycles - stats.blocked);
+    }
+    stats.starved = result.cycles - stats.busy - stats.blocked;
+    if (is_writer(node.kind)) load[static_cast<size_t>(node.tensor)] = false;
+  }
+  for (size_t t = 0; t < load.size(); ++t) {
+    if (!load[t] || data[t] == nullptr) continue;
+    const int64_t bytes = storage_bytes(program, static_cast<TensorId>(t), *data[t]);
+    result.dram_read_bytes += bytes;
+    result.scratchpad_write_bytes += bytes;
+  }
+  for (const StreamStats& stream : result.streams) {
+    result.tokens += stream.tokens;
+    result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, stream.peak);
+  }
+}
+
+}  // namespace fuseflow

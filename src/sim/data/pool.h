@@ -1,0 +1,71 @@
+// Memory of chunks, kept by each thread and handed out again: chunks come and go by the million,
+// all of a few sizes. Nothing else.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace fuseflow::engine {
+
+/// At least so many bytes, to be given back by give_back with the same size, in any thread.
+void* take_from_pool(size_t bytes);
+void give_back(void* memory, size_t bytes) noexcept;
+
+/// While one lives, take_from_pool gives its thread memory of another kind: what is made for
+/// another thread (cross_thread_copy.h). The two kinds never mix.
+class CarriedMemory {
+ public:
+  CarriedMemory();
+  ~CarriedMemory();
+  CarriedMemory(const CarriedMemory&) = delete;
+  CarriedMemory& operator=(const CarriedMemory&) = delete;
+};
+
+/// For std::allocate_shared.
+template <typename T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <typename U>
+  explicit(false) PoolAllocator(const PoolAllocator<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(take_from_pool(n * sizeof(T))); }
+  void deallocate(T* memory, size_t n) noexcept { give_back(memory, n * sizeof(T)); }
+  friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
+};
+
+/// Like std::make_shared, in memory of the pool.
+template <typename T, typename... Arguments>
+std::shared_ptr<T> make_pooled(Arguments&&... arguments) {
+  return std::allocate_shared<T>(PoolAllocator<T>(), std::forward<Arguments>(arguments)...);
+}
+
+/// An array that remembers its size, for plain numbers.
+template <typename T>
+class PoolArray {
+ public:
+  PoolArray() = default;
+  explicit PoolArray(size_t n) : data_(static_cast<T*>(take_from_pool(n * sizeof(T)))), size_(n) {}
+  PoolArray(PoolArray&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr;
+  }
+  PoolArray& operator=(PoolArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PoolArray() { reset(); }
+  void reset() {
+    if (data_ != nullptr) give_back(data_, size_ * sizeof(T));
+    data_ = nullptr;
+  }
+  T* get() const { return data_; }
+  T& operator[](size_t i) const { return data_[i]; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,212 @@
+// What a node's steps take and give, port by port: made by the node along with its tokens, and
+// given times by a solver (batch_clock.h, replay.h). No times here.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "sim/data/pool.h"
+
+namespace fuseflow::engine {
+
+/// Steps of a batch by number, ascending.
+using Places = std::vector<uint32_t, PoolAllocator<uint32_t>>;
+
+/// Steps one after the other.
+struct StepRange {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+/// The steps that take (or give) the tokens of a port. Several ports can share one.
+struct Lane {
+  enum class Kind : uint8_t {
+    each,    ///< every step takes a token
+    ranges,  ///< every step of some ranges does
+    listed   ///< each token has its step in `at`
+  };
+  Kind kind = Kind::each;
+  bool always_listed = false;  ///< in every batch
+  /// Listed: each token is needed from the step behind the one that takes the token before it.
+  bool heads = false;
+  std::vector<StepRange> ranges;
+  Places at;
+  /// Listed: by token, the first step that needs it; more tokens than are taken may be needed.
+  /// Empty: the step that takes it.
+  Places need;
+
+  void reset() {
+    kind = always_listed ? Kind::listed : Kind::each;
+    ranges.clear();
+    at.clear();
+    need.clear();
+  }
+  Lane empty_like() const {
+    Lane lane;
+    lane.always_listed = always_listed;
+    lane.heads = heads;
+    lane.reset();
+    return lane;
+  }
+  /// From here on by token.
+  Lane& list() {
+    kind = Kind::listed;
+    return *this;
+  }
+  /// The batch has only n steps.
+  void cut(uint32_t n) {
+    for (Places* places : {&at, &need}) {
+      while (!places->empty() && places->back() >= n) places->pop_back();
+    }
+  }
+  /// The `ahead`-th token behind those taken so far is needed in a step.
+  void needs(uint32_t step, uint32_t ahead = 0) {
+    if (need.size() <= at.size() + ahead) need.push_back(step);
+  }
+  void add_range(uint32_t first, uint32_t count) {
+    if (count == 0) return;
+    if (!ranges.empty() && ranges.back().first + ranges.back().count == first) {
+      ranges.back().count += count;
+    } else {
+      ranges.push_back({first, count});
+    }
+  }
+  /// Tokens taken, or given, in a batch of `steps` steps.
+  uint32_t tokens(uint32_t steps) const {
+    if (kind == Kind::each) return steps;
+    if (kind == Kind::listed) return static_cast<uint32_t>(at.size());
+    uint32_t sum = 0;
+    for (const StepRange& range : ranges) sum += range.count;
+    return sum;
+  }
+  /// Listed: the tokens needed.
+  uint32_t needed(uint32_t steps) const {
+    if (heads) {
+      const bool next = at.empty() ? steps > 0 : at.back() + 1 < steps;
+      return static_cast<uint32_t>(at.size()) + (next ? 1 : 0);
+    }
+    return static_cast<uint32_t>(need.empty() ? at.size() : need.size());
+  }
+  /// Listed: the first step that needs token j.
+  uint32_t need_at(uint32_t j) const {
+    if (heads) return j == 0 ? 0 : at[j - 1] + 1;
+    return need.empty() ? at[j] : need[j];
+  }
+  /// How many of the places from `first` on are before a step.
+  static uint32_t before(const Places& places, uint32_t first, uint32_t step) {
+    // Mostly near the first one.
+    size_t low = first;
+    size_t high = first;
+    for (size_t far = 16; high < places.size() && places[high] < step; far *= 4) {
+      low = high + 1;
+      high = std::min(high + far, places.size());
+    }
+    const auto begin = places.begin();
+    const auto at = std::lower_bound(begin + static_cast<std::ptrdiff_t>(low),
+                                     begin + static_cast<std::ptrdiff_t>(high), step);
+    return static_cast<uint32_t>(at - begin) - first;
+  }
+  /// Listed: of the tokens from `first` on, those that steps before `step` need.
+  uint32_t needed_before(uint32_t first, uint32_t step) const {
+    if (!heads) return before(need.empty() ? at : need, first, step);
+    if (step == 0) return 0;
+    // Token j is needed behind the step of token j - 1.
+    if (first == 0) return 1 + before(at, 0, step - 1);
+    return before(at, first - 1, step - 1);
+  }
+  size_t bytes() const {
+    return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);
+  }
+};
+
+/// Steps that cost the same, but for the last one.
+struct Stage {
+  uint32_t count = 0;
+  int64_t cost = 1;
+  int64_t last_cost = 1;
+};
+
+/// The steps of a batch.
+struct Steps {
+  uint32_t count = 0;
+  int64_t cost = 1;           ///< of each, if there are no stages
+  std::vector<Stage> stages;  ///< or these, one behind the other
+  std::vector<Lane> in;
+  std::vector<Lane> out;
+
+  void clear() {
+    count = 0;
+    stages.clear();
+    for (Lane& lane : in) lane.reset();
+    for (Lane& lane : out) lane.reset();
+  }
+  /// n steps, the last of which may cost something else.
+  void add(uint32_t n, int64_t each, int64_t last) {
+    if (n == 0) return;
+    if (stages.empty() && last == each && (count == 0 || each == cost)) {
+      cost = each;
+    } else if (!stages.empty() && stages.back().cost == each && stages.back().last_cost == each) {
+      stages.back().count += n;
+      stages.back().last_cost = last;
+    } else {
+      if (stages.empty() && count > 0) stages.push_back({count, cost, cost});
+      stages.push_back({n, each, last});
+    }
+    count += n;
+  }
+  void add(uint32_t n, int64_t each) { add(n, each, each); }
+  size_t bytes() const {
+    size_t sum = stages.size() * sizeof(Stage);
+    for (const auto* lanes : {&in, &out}) {
+      for (const Lane& lane : *lanes) sum += lane.bytes();
+    }
+    return sum;
+  }
+  template <typename Each>
+  void for_stages(Each&& each) const {
+    if (stages.empty()) return each(Stage{count, cost, cost});
+    for (const Stage& stage : stages) each(stage);
+  }
+};
+
+/// The steps of a node, or of one side of a node that reads memory.
+struct StepSource {
+  static constexpr int kNone = -1;
+  std::vector<int> in_lane;   ///< by input: its lane, or kNone
+  std::vector<int> out_lane;  ///< the same of outputs
+  Steps now;                  ///< of the batch at hand
+  std::deque<Steps> log;      ///< batches that no solver has fetched yet
+
+  Lane& add_in_lane() { return now.in.emplace_back(); }
+  /// Every input in lane 0, every output in lane 0.
+  void one_lane(size_t inputs, size_t outputs) {
+    in_lane.assign(inputs, 0);
+    out_lane.assign(outputs, 0);
+    now.in.resize(1);
+    now.out.resize(1);
+  }
+  /// Every input, every output in a lane of its own.
+  void own_lanes(size_t inputs, size_t outputs) {
+    in_lane.resize(inputs);
+    out_lane.resize(outputs);
+    for (size_t i = 0; i < inputs; ++i) in_lane[i] = static_cast<int>(i);
+    for (size_t o = 0; o < outputs; ++o) out_lane[o] = static_cast<int>(o);
+    now.in.resize(inputs);
+    now.out.resize(outputs);
+  }
+  /// The batch is complete.
+  void keep() {
+    if (now.count == 0) return;
+    Steps next;
+    for (const Lane& lane : now.in) next.in.push_back(lane.empty_like());
+    for (const Lane& lane : now.out) next.out.push_back(lane.empty_like());
+    log.push_back(std::move(now));
+    now = std::move(next);
+  }
+};
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,541 @@
+#include "sim/fast_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "graph/blocks.h"
+#include "sim/common/result.h"
+#include "sim/functional/node.h"
+#include "sim/naive/interpret.h"
+#include "sim/threads/schedule.h"
+#include "sim/timing/aliased_streams.h"
+#include "sim/timing/bounded.h"
+
+namespace fuseflow {
+namespace engine {
+namespace {
+
+// A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
+constexpr int64_t kMostBacklogChunks = 4;
+constexpr int64_t kSweepsBetweenChecks = 4096;
+constexpr int64_t kValuesOfWeight = 16;  // a block of so many is worth a plain token
+
+bool has_blocks(const Graph& graph) {
+  return std::any_of(graph.streams.begin(), graph.streams.end(),
+                     [](const Stream& stream) { return !stream.block.empty(); });
+}
+
+class Run {
+ public:
+  Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
+      const RunOptions& options, const EngineTuning& tuning, bool bounded,
+      std::vector<bool> strict = {})
+      : program_(program),
+        graph_(graph),
+        machine_(machine),
+        options_(options),
+        data_(data.storage),
+        pool_(has_blocks(graph) ? new BlockPool : nullptr),
+        tuning_(tuning),
+        bounded_(bounded),
+        strict_(std::move(strict)),
+        started_(std::chrono::steady_clock::now()) {
+    data_.resize(program.tensors.size());
+    result_.nodes.resize(graph.nodes.size());
+    result_.streams.resize(graph.streams.size());
+    if (options.record_streams) result_.recorded.resize(graph.streams.size());
+    if (!options.trace) return;
+    result_.activity.resize(graph.nodes.size());
+    result_.stalls.resize(graph.nodes.size());
+  }
+
+  RunResult run() {
+    connect();
+    if (bounded_) {
+      if (machine_.dram.model != "none") {
+        addresses_ =
+            std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+        context_.addresses = addresses_.get();
+      }
+      replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
+      if (addresses_) now_ = replay_->load(scratchpad_bytes());
+    }
+    for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
+      const int last = graph_.last_started_with(phase);
+      run_together(phase, last);
+      phase = last;
+    }
+    summarize();
+    return std::move(result_);
+  }
+
+  /// Whether some token of a bounded buffer came too late: the times of this run are wrong.
+  bool some_too_late() const {
+    return std::any_of(tails_.begin(), tails_.end(),
+                       [](const auto& tail) { return tail != nullptr && tail->too_late(); });
+  }
+
+  /// Adds those buffers to `strict`.
+  void collect_too_late(std::vector<bool>& strict) const {
+    strict.resize(tails_.size());
+    for (size_t n = 0; n < tails_.size(); ++n) {
+      if (tails_[n] != nullptr && tails_[n]->too_late()) strict[n] = true;
+    }
+  }
+
+ private:
+  /// Of the scratchpad tensors that are loaded when the graph starts.
+  std::vector<int64_t> scratchpad_bytes() const {
+    std::vector<int64_t> bytes;
+    for (const TensorId tensor : graph_.scratchpad) {
+      const auto& stored = data_[static_cast<size_t>(tensor)];
+      if (stored != nullptr) bytes.push_back(stored->bytes());
+    }
+    return bytes;
+  }
+
+  void connect();
+  void connect_buffer(size_t n);
+  void set_blocks(size_t stream, const Node& producer);
+  void find_twins(size_t n);
+  void run_together(int first, int last);
+  void run_in_turn(int first, int last);
+  void keep_rows();
+  void find_rows(int first, int last);
+  void make_nodes(int first, int last);
+  void find_demand();
+  void allow_folded();
+  void run_phases(int first, int last);
+  void finish_phase();
+  void check_ended();
+  void run_bounded();
+  bool check_limits();
+  void end_phase();
+  void summarize();
+
+  const Program& program_;
+  const Graph& graph_;
+  const Machine& machine_;
+  const RunOptions& options_;
+  std::vector<std::shared_ptr<const Storage>> data_;
+  std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
+  const EngineTuning tuning_;
+  const bool bounded_;              // times follow credits, by replay
+  const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
+  Context context_{program_,    graph_,  machine_, data_,         nullptr,
+                   pool_.get(), nullptr, false,    tuning_.chunk, tuning_.folded};
+  std::vector<Output> outputs_;                            // by stream
+  std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
+  std::vector<std::unique_ptr<EngineNode>> nodes_;         // of the current phase, in graph order
+  std::vector<int> position_;                              // by node: in nodes_, or -1
+  std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
+  std::vector<std::unique_ptr<Credits>> credits_;   // the same, of strict ones
+  Rows rows_;
+  std::unique_ptr<Addresses> addresses_;
+  std::unique_ptr<Bounded> replay_;  // bounded runs only
+  std::unique_ptr<Schedule> schedule_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  RunResult result_;
+  bool data_only_ = false;  // a run that finds rows: times are not asked for
+  int64_t start_ = 0;       // of the current phase
+  int64_t now_ = 0;         // largest step time so far + 1
+  std::chrono::steady_clock::time_point started_;
+};
+
+/// Streams of blocks: their names are looked up in the pool, and those that a node makes weigh
+/// more.
+void Run::set_blocks(size_t stream, const Node& producer) {
+  const std::vector<int>& block = graph_.streams[stream].block;
+  if (block.empty()) return;
+  Output& output = outputs_[stream];
+  output.pool = pool_.get();
+  output.volume = block_volume(graph_, block);
+  const NodeKind kind = producer.kind;
+  const bool makes = kind == NodeKind::map || kind == NodeKind::reduce || kind == NodeKind::pad ||
+                     kind == NodeKind::accumulate || kind == NodeKind::coordinate;
+  if (makes) output.weight = std::max<int64_t>(1, output.volume / kValuesOfWeight);
+}
+
+void Run::connect() {
+  outputs_ = std::vector<Output>(graph_.streams.size());
+  for (size_t s = 0; s < outputs_.size(); ++s) {
+    const Node& producer = graph_.nodes[static_cast<size_t>(graph_.streams[s].producer)];
+    outputs_[s].stream = static_cast<StreamId>(s);
+    outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
+    set_blocks(s, producer);
+    if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
+  }
+  ports_.resize(graph_.nodes.size());
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (const Input& input : graph_.nodes[n].inputs) {
+      ports_[n].push_back(nullptr);
+      if (input.is_immediate()) continue;
+      ports_[n].back() = std::make_unique<Port>();
+      Port& port = *ports_[n].back();
+      Output& output = outputs_[static_cast<size_t>(input.stream)];
+      port.latency = output.latency;
+      port.blocks = output.pool != nullptr;
+      port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
+      port.consumer = static_cast<int>(n);
+      port.measured = !bounded_;
+      output.ports.push_back(&port);
+    }
+    if (!bounded_) find_twins(n);
+  }
+  tails_.resize(graph_.nodes.size());
+  credits_.resize(graph_.nodes.size());
+  if (bounded_ || data_only_) return;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) connect_buffer(n);
+}
+
+/// Bounded buffers of a run in which nothing else is bounded.
+void Run::connect_buffer(size_t n) {
+  const Node& node = graph_.nodes[n];
+  if (node.kind != NodeKind::buffer || node.capacity <= 0 || node.outputs.empty()) return;
+  Output& output = outputs_[static_cast<size_t>(node.outputs[0])];
+  if (output.ports.empty()) return;
+  Port& input = *ports_[n][0];
+  const bool behind_buffer =
+      graph_.nodes[static_cast<size_t>(input.producer)].kind == NodeKind::buffer;
+  // A buffer before this one has to know when this one really takes.
+  const bool strict = behind_buffer || (n < strict_.size() && strict_[n]);
+  if (strict) {
+    credits_[n] = std::make_unique<Credits>(node.capacity, output.ports.size());
+  } else {
+    const UnitTiming& timing = machine_.timing(unit_class(node.kind));
+    tails_[n] =
+        std::make_unique<BufferTail>(node.capacity, timing.interval_cycles, timing.latency_cycles,
+                                     input.latency, output.ports.size());
+    tails_[n]->record = output.record;
+    input.measured = false;
+  }
+  for (size_t c = 0; c < output.ports.size(); ++c) {
+    output.ports[c]->tail = tails_[n].get();
+    output.ports[c]->credits = credits_[n].get();
+    output.ports[c]->consumer_of_tail = c;
+    if (!strict) output.ports[c]->measured = false;
+  }
+}
+
+/// Of two streams that hold the same one is measured.
+void Run::find_twins(size_t n) {
+  const std::vector<size_t> twins = twin_inputs(graph_, graph_.nodes[n]);
+  for (size_t i = 0; i < twins.size(); ++i) {
+    if (twins[i] == i) continue;
+    ports_[n][i]->measured = false;
+    ports_[n][i]->like = ports_[n][twins[i]].get();
+  }
+}
+
+/// Phases that start together.
+void Run::run_together(int first, int last) {
+  start_ = now_;
+  context_.rows = nullptr;
+  if (!bounded_) return run_in_turn(first, last);
+  if (last > first) find_rows(first, last);
+  run_phases(first, last);
+}
+
+/// One phase after the other, though they start together: nothing holds a phase up but the rows of
+/// earlier ones, whose times are known by then.
+void Run::run_in_turn(int first, int last) {
+  rows_.clear();
+  if (last > first) context_.rows = &rows_;
+  context_.collects_rows = last > first;
+  const auto before = static_cast<std::ptrdiff_t>(result_.results.size());
+  for (int phase = first; phase <= last && result_.finish == Finish::done; ++phase) {
+    run_phases(phase, phase);
+    keep_rows();
+  }
+  context_.collects_rows = false;
+  // As of phases that end together: by tensor.
+  std::sort(result_.results.begin() + before, result_.results.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+/// Of the scratchpad tensors that the phase has written.
+void Run::keep_rows() {
+  const auto& chip = graph_.scratchpad;
+  for (const auto& node : nodes_) {
+    const TensorId tensor = node->node().tensor;
+    if (node->written() == nullptr || std::find(chip.begin(), chip.end(), tensor) == chip.end()) {
+      continue;
+    }
+    const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
+    node->events.writer = node->id();
+    rows_[{tensor, level}] = std::move(node->events);
+  }
+}
+
+/// What phases that start together write, one after the other: data does not depend on time.
+void Run::find_rows(int first, int last) {
+  const Machine unbounded;
+  RunOptions options;
+  options.threads = options_.threads;
+  options.cancel = options_.cancel;
+  options.max_memory_bytes = options_.max_memory_bytes;
+  Run data(program_, graph_, {data_}, unbounded, options, tuning_, false);
+  data.data_only_ = true;
+  data.connect();
+  data.run_in_turn(first, last);
+  rows_ = std::move(data.rows_);
+  result_.finish = data.result_.finish;
+  data_ = std::move(data.data_);
+  context_.rows = &rows_;
+}
+
+void Run::make_nodes(int first, int last) {
+  schedule_.reset();
+  nodes_.clear();
+  position_.assign(graph_.nodes.size(), -1);
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.phase < first || node.phase > last) continue;
+    auto made = make_node(context_, static_cast<NodeId>(n));
+    made->tail = tails_[n].get();
+    made->credits = credits_[n].get();
+    if (options_.trace && !bounded_) {
+      Activity* activity = &result_.activity[n];
+      // A bounded buffer's real steps are known later.
+      Activity* stalls = &result_.stalls[n];
+      (tails_[n] == nullptr ? made->activity : tails_[n]->activity) = activity;
+      (tails_[n] == nullptr ? made->stalls : tails_[n]->stalls) = stalls;
+    }
+    for (const auto& port : ports_[n]) made->ports.push_back(port.get());
+    for (const StreamId stream : node.outputs) {
+      made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
+    }
+    if (!bounded_) made->clock = std::make_unique<BatchClock>(made->interval(), start_);
+    position_[n] = static_cast<int>(nodes_.size());
+    nodes_.push_back(std::move(made));
+  }
+  schedule_ = std::make_unique<Schedule>(nodes_, position_, kMostBacklogChunks * tuning_.chunk,
+                                         tuning_.few);
+}
+
+/// Which payloads anybody reads: from the last consumer back.
+void Run::find_demand() {
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    for (Output* output : nodes_[i]->outputs) {
+      if (output == nullptr) continue;
+      output->payload_read = options_.record_streams;
+      for (const Port* port : output->ports) {
+        const int at = position_[static_cast<size_t>(port->consumer)];
+        const auto& inputs = ports_[static_cast<size_t>(port->consumer)];
+        const auto input =
+            static_cast<size_t>(std::find_if(inputs.begin(), inputs.end(),
+                                             [&](const auto& p) { return p.get() == port; }) -
+                                inputs.begin());
+        output->payload_read =
+            output->payload_read || at < 0 || nodes_[static_cast<size_t>(at)]->reads(input);
+      }
+    }
+  }
+}
+
+/// Which ports hand out folded payloads.
+void Run::allow_folded() {
+  for (const auto& node : nodes_) {
+    for (size_t i = 0; i < node->ports.size(); ++i) {
+      Port* port = node->ports[i];
+      if (port != nullptr) port->folded = node->takes_folded(i) || !node->reads(i);
+    }
+  }
+}
+
+/// Times by replay: more steps are worked out only where times wait for them.
+void Run::run_bounded() {
+  replay_->start_phase(nodes_, start_);
+  if (options_.trace) replay_->note_activity(result_.activity, result_.stalls);
+  int64_t asked = 0;
+  while (result_.finish == Finish::done) {
+    const Bounded::State state = replay_->advance([&] {
+      if (++asked % kSweepsBetweenChecks != 0) return true;
+      now_ = std::max(now_, replay_->reached());
+      return check_limits();
+    });
+    if (state == Bounded::State::stopped) break;
+    EngineNode* node = nullptr;
+    do {
+      node = state == Bounded::State::wants_steps ? replay_->next_to_log(*schedule_) : nullptr;
+    } while (node != nullptr && !schedule_->work(*node));
+    if (node != nullptr) continue;
+    if (!replay_->finished()) result_.finish = Finish::deadlock;
+    break;
+  }
+  now_ = std::max(now_, replay_->reached());
+}
+
+void Run::run_phases(int first, int last) {
+  if (result_.finish != Finish::done) return;
+  make_nodes(first, last);
+  find_demand();
+  allow_folded();
+  if (bounded_) {
+    run_bounded();
+    return finish_phase();
+  }
+  schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
+    now_ = std::max(now_, last_step + 1);
+    return check_limits() && !some_too_late();
+  });
+  for (const auto& node : nodes_) now_ = std::max(now_, node->stats().last_step + 1);
+  finish_phase();
+}
+
+void Run::finish_phase() {
+  if (result_.finish == Finish::done && some_too_late()) result_.finish = Finish::cancelled;
+  if (result_.finish == Finish::done) check_ended();
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  end_phase();
+}
+
+/// Every node has ended, or else a bounded buffer waits for takes that wait for what it gives.
+void Run::check_ended() {
+  const auto ended = [](const auto& node) { return node->ended(); };
+  if (std::all_of(nodes_.begin(), nodes_.end(), ended)) return;
+  const auto bounded = [](const auto& credits) { return credits != nullptr; };
+  if (std::none_of(credits_.begin(), credits_.end(), bounded)) {
+    throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
+  }
+  result_.finish = Finish::deadlock;
+}
+
+bool Run::check_limits() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+  if (options_.max_seconds > 0 && elapsed.count() > options_.max_seconds) {
+    result_.finish = Finish::max_seconds;
+  }
+  if (options_.cancel != nullptr && *options_.cancel) result_.finish = Finish::cancelled;
+  if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
+  if (options_.max_memory_bytes > 0 || options_.progress) {
+    int64_t tokens = 0;
+    int64_t waiting = 0;
+    for (const Output& output : outputs_) {
+      if (output.ports.empty()) continue;
+      tokens += output.tokens.load(std::memory_order_relaxed);
+      for (const Port* port : output.ports) waiting += port->waiting();
+    }
+    // 12 bytes hold a token's payload and time.
+    int64_t bytes = waiting * 12;
+    if (pool_ != nullptr) bytes += pool_->bytes();
+    if (replay_ != nullptr) bytes += replay_->bytes();
+    if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
+      result_.finish = Finish::max_memory;
+    }
+    if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);
+  }
+  return result_.finish == Finish::done;
+}
+
+/// Assigns what the phase's nodes counted and stored.
+void Run::end_phase() {
+  for (const auto& node : nodes_) {
+    NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
+    stats = node->stats();
+    if (node->clock) {
+      result_.timing_operations += static_cast<int64_t>(node->clock->timing_steps());
+    }
+    if (const auto& tail = tails_[static_cast<size_t>(node->id())]) {
+      tail->fill(stats);
+      result_.timing_operations += static_cast<int64_t>(tail->timing_steps());
+    }
+    if (bounded_) {
+      replay_->fill(node->id(), stats);
+      result_.timing_operations += stats.steps;
+    }
+    for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
+    for (const Output* output : node->outputs) {
+      stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
+    }
+  }
+  if (result_.finish != Finish::done) return;
+  WrittenTensors written;
+  for (const auto& node : nodes_) {
+    if (node->written() != nullptr)
+      written.add(program_, node->node(), std::move(*node->written()));
+  }
+  written.store(program_, data_, result_);
+  for (const auto& node : nodes_) {
+    if (node->written() == nullptr) continue;
+    const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
+    const TensorId tensor = node->node().tensor;
+    result_.nodes[static_cast<size_t>(node->id())].write_bytes =
+        written_bytes(program_, tensor, level, *data_[static_cast<size_t>(tensor)]);
+  }
+}
+
+void Run::summarize() {
+  result_.cycles = now_;
+  for (size_t s = 0; s < outputs_.size(); ++s) {
+    const Output& output = outputs_[s];
+    if (!output.connected()) continue;
+    result_.streams[s].tokens = output.tokens;
+    for (const Port* port : output.ports) {
+      result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
+    }
+  }
+  for (size_t n = 0; n < tails_.size(); ++n) {
+    if (tails_[n] == nullptr) continue;
+    StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[0].stream)];
+    stats.peak = std::max(stats.peak, tails_[n]->input_peak());
+  }
+  if (replay_) {
+    replay_->fill_peaks(result_.streams);
+    const MemoryStats memory = replay_->memory_stats();
+    result_.memory_requests = memory.reads + memory.writes;
+    result_.memory_row_hits = memory.row_hits;
+  }
+  finish_counts(program_, graph_, data_, result_);
+}
+
+}  // namespace
+}  // namespace engine
+
+namespace {
+
+/// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are
+/// found, mostly soon after the start, and the run is begun again with these.
+RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
+                           const Machine& machine, const RunOptions& options,
+                           const EngineTuning& tuning) {
+  constexpr int kMostGuesses = 4;
+  std::vector<bool> strict;
+  for (int guess = 0;; ++guess) {
+    if (guess == kMostGuesses) strict.assign(graph.nodes.size(), true);
+    engine::Run run(program, graph, data, machine, options, tuning, false, strict);
+    RunResult result = run.run();
+    if (!run.some_too_late()) return result;
+    run.collect_too_late(strict);
+  }
+}
+
+/// Whether a graph deadlocks does not depend on times, and what memory has in flight only adds
+/// room: where a run with a memory model deadlocks, one without does so too, and the naive executor
+/// explains that.
+Deadlock explain_without_memory(const Program& program, const Graph& graph, const TensorData& data,
+                                Machine machine, RunOptions options) {
+  machine.dram.model = "none";
+  options.record_streams = false;
+  options.trace = false;
+  return interpret_graph(program, graph, data, machine, options).deadlock;
+}
+
+}  // namespace
+
+RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
+                   const Machine& machine, const RunOptions& options, const EngineTuning& tuning) {
+  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
+  RunResult result = only_buffers
+                         ? run_with_buffers(program, graph, data, machine, options, tuning)
+                         : engine::Run(program, graph, data, machine, options, tuning, true).run();
+  if (result.finish != Finish::deadlock) return result;
+  if (machine.dram.model == "none") {
+    return interpret_graph(program, graph, data, machine, options);  // which explains it
+  }
+  result.deadlock = explain_without_memory(program, graph, data, machine, options);
+  return result;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,329 @@
+// Engine: intersect, unite, leftjoin. Two groups are merged without branches on coordinates.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "graph/blocks.h"
+#include "sim/functional/node.h"
+#include "sim/functional/payload_loops.h"
+
+namespace fuseflow::engine {
+namespace {
+
+uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+/// One group of inputs: coordinates and payloads that are taken together.
+struct Group {
+  size_t first = 0;  ///< input of the coordinates
+  size_t size = 0;
+  // the batch at hand
+  std::vector<Batch> batches;
+  uint32_t n = 0;   ///< tokens
+  uint32_t at = 0;  ///< tokens taken
+  size_t stop = 0;  ///< the next stop
+  const uint32_t* crd = nullptr;
+  uint32_t* takes = nullptr;     ///< by token: the step that takes it
+  std::vector<uint32_t> source;  ///< by output token: the group's token, or kAbsent
+
+  const Batch& coordinates() const { return batches.front(); }
+  /// Where the elements of the current fiber end, as far as they are here.
+  uint32_t fiber_end() const {
+    const Batch& batch = coordinates();
+    return stop < batch.stops.size() ? batch.at(batch.stops[stop]) : n;
+  }
+  bool at_stop() const { return at < n && at == fiber_end(); }
+};
+
+class JoinNode final : public EngineNode {
+ public:
+  JoinNode(const Context& context, NodeId id) : EngineNode(context, id) {
+    size_t first = 0;
+    for (const int size : node_.groups) {
+      Group& group = groups_.emplace_back();
+      group.first = first;
+      group.size = static_cast<size_t>(size);
+      first += group.size;
+    }
+    StepSource& source = sides.back();
+    source.now.in.resize(groups_.size());
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      source.now.in[g].always_listed = true;
+      source.now.in[g].heads = true;
+      std::fill_n(source.in_lane.begin() + static_cast<std::ptrdiff_t>(groups_[g].first),
+                  groups_[g].size, static_cast<int>(g));
+    }
+    source.now.out.front().always_listed = true;
+  }
+
+  bool reads(size_t input) const override {
+    size_t output = 1;
+    for (const Group& group : groups_) {
+      if (input == group.first) return true;
+      if (input < group.first + group.size) return reads_output(output + input - group.first - 1);
+      output += group.size - 1;
+    }
+    return true;
+  }
+
+ protected:
+  bool compute() override {
+    if (ended_ || !load()) return false;
+    start();
+    merge();
+    if (steps_ == 0) return false;
+    EngineNode::step(steps_);
+    finish();
+    return true;
+  }
+
+ private:
+  bool load() {
+    uint32_t total = 0;
+    for (Group& group : groups_) {
+      group.n = ready(group.first, group.size);
+      if (group.n == 0) return false;
+      total += group.n;
+    }
+    capacity_ = total;
+    for (Group& group : groups_) {
+      group.batches.clear();
+      for (size_t i = group.first; i < group.first + group.size; ++i) {
+        group.batches.push_back(ports[i]->batch(group.n));
+        check_like(group.batches.front(), group.batches.back());
+      }
+      group.crd = group.coordinates().payload.words();
+      group.at = 0;
+      group.stop = 0;
+      group.source.resize(total + kSlack);
+    }
+    return true;
+  }
+
+  void start() {
+    steps_ = 0;
+    given_ = 0;
+    structure_ = new_structure();
+    crd_ = allocate_payload(capacity_);
+    Steps& batch = steps();
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      batch.in[g].at.resize(groups_[g].n);
+      groups_[g].takes = batch.in[g].at.data();
+    }
+    batch.out.front().at.resize(capacity_);
+    gives_ = batch.out.front().at.data();
+  }
+
+  void merge() {
+    while (!ended_) {
+      if (groups_.size() == 2) {
+        merge_two();
+        drain(0, 1);
+        drain(1, 0);
+      }
+      bool stops = true;
+      for (const Group& group : groups_) {
+        if (group.at >= group.n) return;
+        stops = stops && group.at_stop();
+      }
+      if (stops) {
+        end_fiber();
+      } else {
+        step();
+      }
+    }
+  }
+
+  void merge_two() {
+    switch (node_.kind) {
+      case NodeKind::intersect:
+        return run<0>();
+      case NodeKind::unite:
+        return run<1>();
+      default:
+        return run<2>();
+    }
+  }
+  /// Steps while both groups have elements here. kKind: 0 intersect, 1 unite, 2 leftjoin.
+  template <int kKind>
+  void run() {
+    Group& a = groups_[0];
+    Group& b = groups_[1];
+    uint32_t i = a.at;
+    uint32_t j = b.at;
+    const uint32_t i_end = a.fiber_end();
+    const uint32_t j_end = b.fiber_end();
+    if (i >= i_end || j >= j_end) return;
+    uint32_t* source_a = a.source.data();
+    uint32_t* source_b = b.source.data();
+    uint32_t m = given_;
+    uint32_t t = steps_;
+    const uint32_t* crd_a = a.crd;
+    const uint32_t* crd_b = b.crd;
+    uint32_t* take_a = a.takes;
+    uint32_t* take_b = b.takes;
+    uint32_t* crd = crd_.get();
+    uint32_t* gives = gives_;
+    const uint32_t m_begin = m;
+    while (i < i_end && j < j_end) {
+      const uint64_t ca = crd_a[i];
+      const uint64_t cb = crd_b[j];
+      take_a[i] = t;
+      take_b[j] = t;
+      gives[m] = t;
+      // Not comparisons, of which compilers make branches.
+      const auto le = static_cast<uint32_t>((ca - cb - 1) >> 63);
+      const auto ge = static_cast<uint32_t>((cb - ca - 1) >> 63);
+      source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
+      source_b[m] = kKind != 0 ? j | (ge - 1) : j;
+      if (kKind == 1) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
+      m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
+      i += le;
+      j += ge;
+      ++t;
+    }
+    if (kKind != 1) {
+      for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
+    }
+    a.at = i;
+    b.at = j;
+    given_ = m;
+    steps_ = t;
+  }
+
+  /// Two groups: the elements of `one` that are left when `other` is at its stop.
+  void drain(size_t one, size_t other) {
+    Group& from = groups_[one];
+    const Group& ended = groups_[other];
+    const uint32_t end = from.fiber_end();
+    if (from.at >= end || !ended.at_stop()) return;
+    const bool keep =
+        node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
+    const uint32_t n = end - from.at;
+    std::iota(from.takes + from.at, from.takes + end, steps_);
+    if (keep) std::iota(gives_ + given_, gives_ + given_ + n, steps_);
+    steps_ += n;
+    if (keep) {
+      std::iota(from.source.begin() + given_, from.source.begin() + given_ + n, from.at);
+      std::fill_n(groups_[other].source.begin() + given_, n, kAbsent);
+      std::copy_n(from.crd + from.at, n, crd_.get() + given_);
+      given_ += n;
+    }
+    from.at = end;
+  }
+  /// One coordinate of any number of groups.
+  void step() {
+    uint32_t least = UINT32_MAX;
+    bool any = false;
+    for (const Group& group : groups_) {
+      if (group.at_stop()) continue;
+      least = any ? std::min(least, group.crd[group.at]) : group.crd[group.at];
+      any = true;
+    }
+    size_t have = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const bool has = !group.at_stop() && group.crd[group.at] == least;
+      group.source[given_] = has ? group.at : kAbsent;
+      if (!has) continue;
+      group.takes[group.at++] = steps_;
+      ++have;
+    }
+    const bool keep = node_.kind == NodeKind::unite ||
+                      (node_.kind == NodeKind::intersect && have == groups_.size()) ||
+                      (node_.kind == NodeKind::leftjoin && groups_[0].source[given_] != kAbsent);
+    if (keep) {
+      crd_[given_] = least;
+      gives_[given_++] = steps_;
+    }
+    ++steps_;
+  }
+
+  void end_fiber() {
+    const Stop& like = groups_[0].coordinates().stops[groups_[0].stop];
+    for (Group& group : groups_) {
+      const Stop& stop = group.coordinates().stops[group.stop];
+      if (stop.level != like.level || stop.bits != like.bits) {
+        disagree("two inputs of one space differ in structure");
+      }
+      group.source[given_] = group.at;
+      group.takes[group.at++] = steps_;
+      ++group.stop;
+    }
+    structure_->stops.push_back({given_, like.level, like.bits});
+    crd_[given_] = 0;
+    gives_[given_++] = steps_++;
+    ended_ = like.done();
+  }
+
+  void finish() {
+    structure_->count = given_;
+    for (size_t g = 0; g < groups_.size(); ++g) steps().in[g].at.resize(groups_[g].at);
+    steps().out.front().at.resize(given_);
+    if (given_ == 0) return;
+    const StructureRef structure = structure_;
+    give(0, structure, {crd_, crd_.get()});
+    size_t output = 1;
+    for (const Group& group : groups_) {
+      for (size_t i = 1; i < group.size; ++i, ++output) give_payload(output, group, i, structure);
+    }
+  }
+
+  void give_payload(size_t output, const Group& group, size_t input,
+                    const StructureRef& structure) {
+    if (!connected(output)) return;
+    std::shared_ptr<uint32_t[]> out;
+    if (reads_output(output)) {
+      out = allocate_payload(given_);
+      const uint32_t* in = group.batches[input].payload.words();
+      const StreamId stream = node_.inputs[group.first + input].stream;
+      const bool value =
+          context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
+      const uint32_t pad = !value            ? kAbsent
+                           : blocked(stream) ? pad_block(stream)
+                                             : bits_of(node_.init);
+      kernels::pick(in, group.source.data(), pad, out.get(), given_);
+      for (const Stop& stop : structure->stops) out[stop.at] = 0;
+    }
+    const Port& port = *ports[group.first + input];
+    give(output, structure, keeping({out, out.get()}, port, group.at));
+  }
+
+  /// The name of the block that stands for an absent one.
+  uint32_t pad_block(StreamId stream) {
+    const int64_t volume =
+        block_volume(context_.graph, context_.graph.streams[static_cast<size_t>(stream)].block);
+    const auto [pad, fresh] = pads_.try_emplace(volume, 0);
+    if (fresh) pad->second = constant_block(node_.init, volume);
+    return pad->second;
+  }
+
+  std::vector<Group> groups_;
+  std::map<int64_t, uint32_t> pads_;  // by volume
+  // the batch at hand
+  uint32_t capacity_ = 0;
+  uint32_t steps_ = 0;
+  uint32_t given_ = 0;
+  uint32_t* gives_ = nullptr;  // by token given: its step
+  std::shared_ptr<Structure> structure_;
+  std::shared_ptr<uint32_t[]> crd_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin:
+      return std::make_unique<JoinNode>(context, id);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

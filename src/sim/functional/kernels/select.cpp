@@ -1,0 +1,240 @@
+// Engine: filter and drop, which give some of their tokens only.
+#include <algorithm>
+#include <cstring>
+
+#include "graph/blocks.h"
+#include "sim/functional/node.h"
+#include "sim/functional/outer_input.h"
+#include "sim/functional/payload_loops.h"
+
+namespace fuseflow::engine {
+
+std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id);
+
+namespace {
+
+/// Tokens picked out of a batch: structure, and where each comes from, which is also the step that
+/// gives it.
+struct Picked {
+  explicit Picked(Lane& lane) : at(lane.list().at) {}
+  std::shared_ptr<Structure> structure = new_structure();
+  Places& at;
+
+  void payload(uint32_t step) {
+    at.push_back(step);
+    ++structure->count;
+  }
+  void stop(uint16_t level, uint32_t bits, uint32_t step) {
+    structure->stops.push_back({structure->count, level, bits});
+    payload(step);
+  }
+  Payload gather(const uint32_t* words) const {
+    if (words == nullptr) return {};
+    const size_t n = at.size();
+    auto out = allocate_payload(n);
+    for (size_t k = 0; k < n; ++k) out[k] = words[at[k]];
+    for (const Stop& stop : structure->stops) out[stop.at] = 0;
+    return {out, out.get()};
+  }
+};
+
+/// Inputs: values, then the streams that are filtered by them. Outputs: the latter.
+class FilterNode final : public EngineNode {
+ public:
+  FilterNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        volume_(block_volume(
+            context.graph,
+            context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)].block)) {}
+  bool reads(size_t input) const override { return input == 0 || reads_output(input - 1); }
+
+ protected:
+  bool compute() override {
+    const uint32_t n = ready(0, ports.size());
+    if (n == 0 || ended_) return false;
+    std::vector<Batch> batches;
+    for (const auto& port : ports) {
+      batches.push_back(port->batch(n));
+      check_like(batches.front(), batches.back());
+    }
+    step(n);
+    ended_ = !batches[0].stops.empty() && batches[0].stops.back().done();
+    if (keeps_all(batches[0], n)) {
+      pass_on(batches, n);
+    } else {
+      give_some(batches, n);
+    }
+    return true;
+  }
+
+ private:
+  /// Most batches have nothing to drop where values are only seldom the one.
+  bool keeps_all(const Batch& batch, uint32_t n) const {
+    if (ports[0]->blocks) return false;
+    const float* values = batch.payload.values();
+    const auto at_stops = std::count_if(
+        batch.stops.begin(), batch.stops.end(),
+        [&](const Stop& stop) { return same_value(values[batch.at(stop)], node_.init); });
+    return kernels::count_same(values, node_.init, n) == at_stops;
+  }
+
+  void pass_on(const std::vector<Batch>& batches, uint32_t n) {
+    for (size_t i = 1; i < ports.size(); ++i) {
+      const Payload payload =
+          reads_output(i - 1) ? keeping(batches[i].payload, *ports[i], n) : Payload{};
+      give_like(i - 1, batches[0], n, payload);
+    }
+  }
+
+  void give_some(const std::vector<Batch>& batches, uint32_t n) {
+    const Picked picked = pick(batches[0], n);
+    if (picked.structure->count == 0) return;
+    for (size_t i = 1; i < ports.size(); ++i) {
+      const uint32_t* words = reads_output(i - 1) ? batches[i].payload.words() : nullptr;
+      give(i - 1, picked.structure, keeping(picked.gather(words), *ports[i], n));
+    }
+  }
+
+  /// A block is dropped if all of its elements are the value.
+  bool differs(const float* value) const {
+    if (!ports[0]->blocks) return !same_value(*value, node_.init);
+    uint32_t name = 0;
+    std::memcpy(&name, value, sizeof(name));
+    const float* elements = context_.blocks->block(name, volume_);
+    return std::any_of(elements, elements + volume_,
+                       [&](float element) { return !same_value(element, node_.init); });
+  }
+
+  Picked pick(const Batch& batch, uint32_t n) {
+    Picked picked(out_lane(0));
+    const float* values = batch.payload.values();
+    uint32_t k = 0;
+    const auto elements = [&](uint32_t last) {
+      for (; k < last; ++k) {
+        if (differs(values + k)) picked.payload(k);
+      }
+    };
+    for (const Stop& stop : batch.stops) {
+      elements(batch.at(stop));
+      picked.stop(stop.level, stop.bits, k++);
+    }
+    elements(n);
+    return picked;
+  }
+
+  const int64_t volume_;  // of the values filtered by
+};
+
+/// Inputs: outer streams (groups[0] of them), then inner ones; outputs likewise.
+class DropNode final : public EngineNode {
+ public:
+  DropNode(const Context& context, NodeId id)
+      : EngineNode(context, id), outer_(static_cast<size_t>(node_.groups.at(0))) {
+    // Lanes: the outer streams one each, all inner ones the next.
+    StepSource& source = sides.back();
+    source.own_lanes(outer_ + 1, 2);
+    source.in_lane.resize(node_.inputs.size(), static_cast<int>(outer_));
+    source.out_lane.assign(outer_, 0);
+    source.out_lane.resize(node_.inputs.size(), 1);
+  }
+  bool reads(size_t input) const override { return reads_output(input); }
+
+ protected:
+  bool compute() override {
+    uint32_t n = ready(outer_, ports.size() - outer_);
+    if (n == 0 || ended_) return false;
+    const Batch whole = ports[outer_]->batch(n);
+    std::vector<std::vector<uint32_t>> words(outer_);  // by inner token: the outer payload
+    for (size_t i = 0; i < outer_; ++i) {
+      words[i].assign(whole.count, 0);
+      try {
+        Along along(*ports[i], 1, in_lane(i));
+        n = std::min(n, along.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+          words[i][first] = word;
+        }));
+      } catch (const Disagreement& problem) {
+        disagree(problem.what);
+      }
+    }
+    if (n == 0) return false;
+    for (size_t i = 0; i < outer_; ++i) in_lane(i).cut(n);
+    std::vector<Batch> batches;
+    for (size_t i = outer_; i < ports.size(); ++i) {
+      batches.push_back(ports[i]->batch(n));
+      check_like(batches.front(), batches.back());
+    }
+    step(n);
+    Picked outer(steps().out[0]);
+    Picked inner(steps().out[1]);
+    pick(batches[0], n, outer, inner);
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const bool is_outer = i < outer_;
+      const Picked& picked = is_outer ? outer : inner;
+      if (picked.structure->count == 0) continue;
+      const uint32_t* in = is_outer ? words[i].data() : batches[i - outer_].payload.words();
+      const uint32_t read = is_outer ? static_cast<uint32_t>(in_lane(i).at.size()) + 1 : n;
+      give(i, picked.structure,
+           keeping(picked.gather(reads_output(i) ? in : nullptr), *ports[i], read));
+    }
+    return true;
+  }
+
+ private:
+  void pick(const Batch& batch, uint32_t n, Picked& outer, Picked& inner) {
+    uint32_t k = 0;
+    for (const Stop& stop : batch.stops) {
+      elements(k, batch.at(stop), outer, inner);
+      k = batch.at(stop);
+      end_fiber(stop, k++, outer, inner);
+    }
+    elements(k, n, outer, inner);
+  }
+
+  void elements(uint32_t first, uint32_t last, Picked& outer, Picked& inner) {
+    if (first == last) return;
+    if (!in_fiber_) {
+      if (held_) inner.stop(0, 1, first);
+      outer.payload(first);
+      held_ = false;
+      in_fiber_ = true;
+    }
+    for (uint32_t k = first; k < last; ++k) inner.payload(k);
+  }
+
+  void end_fiber(const Stop& stop, uint32_t k, Picked& outer, Picked& inner) {
+    if (stop.done()) {
+      inner.stop(kDoneLevel, 0, k);
+      outer.stop(kDoneLevel, 0, k);
+      ended_ = true;
+      return;
+    }
+    const bool left = in_fiber_ || held_;
+    if (stop.level >= 1) {
+      inner.stop(stop.level, (stop.bits & ~1U) | (left ? 1U : 0U), k);
+      outer.stop(static_cast<uint16_t>(stop.level - 1), stop.bits >> 1, k);
+    }
+    held_ = stop.level == 0 && left;
+    in_fiber_ = false;
+  }
+
+  const size_t outer_;
+  bool in_fiber_ = false;  // the current inner fiber has an element
+  bool held_ = false;      // a stop S0 of an earlier inner fiber has still to be given
+};
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::filter:
+      return std::make_unique<FilterNode>(context, id);
+    case NodeKind::drop:
+      return std::make_unique<DropNode>(context, id);
+    case NodeKind::align:
+      return make_align_node(context, id);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace fuseflow::engine

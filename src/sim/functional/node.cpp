@@ -1,0 +1,269 @@
+#include "sim/functional/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace fuseflow::engine {
+
+EngineNode::EngineNode(const Context& context, NodeId id)
+    : context_(context),
+      id_(id),
+      node_(context.graph.nodes[static_cast<size_t>(id)]),
+      interval_(node_timing(context.machine, context.graph, node_).interval_cycles),
+      latency_(node_timing(context.machine, context.graph, node_).latency_cycles) {
+  sides.resize(1);
+  sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
+  const bool loads = node_.kind == NodeKind::scan || node_.kind == NodeKind::locate ||
+                     node_.kind == NodeKind::array;
+  if (!loads || context.rows == nullptr) return;
+  const auto rows =
+      context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
+  if (rows == context.rows->end()) return;
+  gate = RowGate(rows->second);
+}
+
+bool EngineNode::work() {
+  given_.clear();
+  split_ = false;
+  for (StepSource& side : sides) side.now.clear();
+  if (!compute()) return false;
+  if (clock != nullptr) {
+    clock->solve(*this);
+  } else {
+    keep_steps();
+  }
+  return true;
+}
+
+/// For a solver that goes through them later.
+void EngineNode::keep_steps() {
+  const StepSource& first = sides.front();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i] == nullptr || first.in_lane[i] < 0) continue;
+    const Lane& lane = first.now.in[static_cast<size_t>(first.in_lane[i])];
+    if (const uint32_t n = lane.tokens(first.now.count); n > 0) ports[i]->take(n, long_ago());
+  }
+  for (Given& given : given_) outputs[given.output]->give(std::move(given.segment), long_ago());
+  for (StepSource& side : sides) side.keep();
+}
+
+namespace {
+constexpr int64_t kSlackElsewhere = 16;
+}
+
+int64_t EngineNode::backlog() const {
+  int64_t most = 0;
+  for (const Output* output : outputs) {
+    if (output == nullptr) continue;
+    for (const Port* port : output->ports) {
+      // A thread that is some more chunks ahead of another one seldom waits for it.
+      const int64_t share = port->elsewhere ? kSlackElsewhere : 1;
+      most = std::max(most, port->waiting() * output->weight / share);
+    }
+  }
+  return most;
+}
+
+int64_t EngineNode::tokens() const {
+  int64_t most = 0;
+  for (const Port* port : ports) {
+    if (port != nullptr) most = std::max(most, port->taken());
+  }
+  for (const Output* output : outputs) {
+    if (output != nullptr) most = std::max(most, output->tokens.load(std::memory_order_relaxed));
+  }
+  return most;
+}
+
+double EngineNode::expected() const {
+  const int64_t most = tokens();
+  double least = std::numeric_limits<double>::infinity();
+  for (const Port* port : ports) {
+    if (port == nullptr) continue;
+    const int64_t waiting = port->waiting();
+    const int64_t taken = port->taken();
+    // A node that has not what it needs finds that out by itself.
+    if (waiting <= 0 || taken == 0) continue;
+    least = std::min(least, static_cast<double>(waiting) * static_cast<double>(most) /
+                                static_cast<double>(taken));
+  }
+  return least;
+}
+
+uint32_t EngineNode::ready(size_t first, size_t count) {
+  uint32_t n = UINT32_MAX;
+  for (size_t i = first; i < first + count; ++i) {
+    if (ports[i]) n = std::min(n, ports[i]->ready());
+  }
+  return n == UINT32_MAX ? 0 : n;
+}
+
+Payload EngineNode::keeping(Payload payload, const Port& from, uint32_t tokens) const {
+  if (!from.blocks || payload.data == nullptr) return payload;
+  std::vector<std::shared_ptr<const void>> keepers;
+  from.keepers(tokens, keepers);
+  return keeping(std::move(payload), std::move(keepers));
+}
+
+Payload EngineNode::keeping(Payload payload,
+                            std::vector<std::shared_ptr<const void>> keepers) const {
+  keepers.push_back(std::move(payload.keep));
+  payload.keep = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(keepers));
+  return payload;
+}
+
+uint32_t EngineNode::constant_block(float value, int64_t volume) {
+  constants_.push_back(std::make_unique<float[]>(static_cast<size_t>(volume)));
+  std::fill_n(constants_.back().get(), volume, value);
+  return context_.blocks->name(constants_.back().get(), 1, volume);
+}
+
+void EngineNode::count_steps(const Steps& steps, int64_t first, int64_t last) {
+  if (stats_.steps == 0) stats_.first_step = first;
+  stats_.steps += steps.count;
+  stats_.last_step = last;
+  steps.for_stages([this](const Stage& stage) {
+    if (stage.count > 0) stats_.busy += (stage.count - 1) * stage.cost + stage.last_cost;
+  });
+}
+
+// --- sides of a node that reads memory ---
+
+void EngineNode::make_sides(size_t count) {
+  sides.resize(count);
+  sides.back().out_lane = sides.front().out_lane;
+  for (size_t s = 0; s < count; ++s) {
+    StepSource& side = sides[s];
+    if (s > 0) {
+      side.in_lane = {0, 1};
+      side.now.in.resize(2);
+      side.now.in[1].always_listed = true;
+    }
+    side.now.out.resize(s + 1 < count ? 2 : 1);
+    if (s + 1 < count) {
+      side.out_lane = {0, 1};
+      side.now.out[1].always_listed = true;
+    }
+  }
+  bursts.resize(count - 1);
+  last_burst_.assign(count - 1, kNoBurst);
+  most_bursts_ = static_cast<uint32_t>(
+      std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
+}
+
+void EngineNode::log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+  if (count == 0) return;
+  if (too_many_bursts(taken, given)) {
+    log_parts(side, taken, given);
+    return;
+  }
+  Steps& target = sides[side].now;
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind == Lane::Kind::ranges) lane->add_range(target.count, count);
+  }
+  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
+  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
+  target.add(count, interval_);
+}
+
+uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
+  const uint64_t size = context_.addresses->burst_bytes();
+  uint32_t count = 0;
+  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
+    if (burst == last_burst_[side]) continue;
+    last_burst_[side] = burst;
+    bursts[side].push_back(burst);
+    ++count;
+  }
+  return count;
+}
+
+void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
+  split_ = true;
+  Steps& target = sides[side].now;
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind != Lane::Kind::each) continue;
+    lane->kind = Lane::Kind::ranges;
+    lane->add_range(0, target.count);
+  }
+  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
+  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
+  target.add(1, cost);
+}
+
+uint32_t EngineNode::log_parts(size_t side, uint32_t taken, uint32_t given) {
+  const auto steps_of = [this](uint32_t n) {
+    return n > most_bursts_ ? (n - 1) / most_bursts_ : 0;  // beside the step proper
+  };
+  const int64_t more = steps_of(taken) + steps_of(given);
+  int64_t left = more;
+  const auto cost = [&] { return left-- > 0 ? 1 : std::max<int64_t>(1, interval_ - more); };
+  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, cost());
+  Steps& target = sides[side].now;
+  const uint32_t proper = target.count;
+  add_part(side, taken, std::min(given, most_bursts_), cost());
+  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
+    if (lane->kind == Lane::Kind::ranges) lane->add_range(proper, 1);
+  }
+  while (given > most_bursts_) {
+    given -= most_bursts_;
+    add_part(side, 0, std::min(given, most_bursts_), cost());
+  }
+  return proper;
+}
+
+void EngineNode::log_uses(size_t side, uint32_t taken) {
+  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, 1);
+  add_part(side, taken, 0, 1);
+}
+
+std::string EngineNode::described(const std::string& what) const {
+  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
+  return fmt::format("node {}: {}", text, what);
+}
+
+void EngineNode::refuse(const std::string& what) const {
+  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
+}
+
+void EngineNode::disagree(const std::string& what) const {
+  throw Error(ExitCode::internal, described(what));
+}
+
+void EngineNode::check_like(const Batch& a, const Batch& b) const {
+  if (a.structure == b.structure && a.begin == b.begin) return;
+  const bool same =
+      a.stops.size() == b.stops.size() &&
+      std::equal(a.stops.begin(), a.stops.end(), b.stops.begin(),
+                 [&](const Stop& x, const Stop& y) {
+                   return a.at(x) == b.at(y) && x.level == y.level && x.bits == y.bits;
+                 });
+  if (!same) disagree("two inputs of one space differ in structure");
+}
+
+void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer) {
+  for (Port* port : node.ports) {
+    if (port == nullptr) continue;
+    port->few = few;
+    port->coalescer = coalescer;
+  }
+}
+
+std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
+  using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
+  for (const Maker maker :
+       {&make_source_node, &make_block_node, &make_token_node, &make_join_node, &make_reduce_node,
+        &make_select_node, &make_split_node, &make_write_node}) {
+    auto node = maker(context, id);
+    if (node == nullptr) continue;
+    if (node->gate.writer() >= 0) node->add_rows_lane();
+    return node;
+  }
+  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
+  throw Error(ExitCode::rejected,
+              fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
+}
+
+}  // namespace fuseflow::engine

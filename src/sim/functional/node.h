@@ -1,0 +1,269 @@
+// What all nodes of the engine share: their ports and outputs, their pace, their counts. A node
+// works in batches; each kind is a class in kernels/*.cpp, made by make_node.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/common/result.h"
+#include "sim/data/steps.h"
+#include "sim/functional/port.h"
+#include "sim/functional/rows.h"
+#include "sim/memory/addresses.h"
+#include "sim/run.h"
+#include "sim/timing/batch_clock.h"
+
+namespace fuseflow::engine {
+
+/// What the nodes need of the run around them.
+struct Context {
+  const Program& program;
+  const Graph& graph;
+  const Machine& machine;
+  const std::vector<std::shared_ptr<const Storage>>& data;
+  const Addresses* addresses = nullptr;  ///< null: memory takes no time
+  BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
+  const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
+  bool collects_rows = false;            ///< writers note their events
+  uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
+  uint32_t folded = 32;  ///< tokens of a fiber, on average, from which on payloads are folded
+  const Storage* storage(TensorId tensor) const {
+    const auto i = static_cast<size_t>(tensor);
+    return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
+  }
+};
+
+class EngineNode {
+ public:
+  EngineNode(const Context& context, NodeId id);
+  virtual ~EngineNode() = default;
+  EngineNode(const EngineNode&) = delete;
+  EngineNode& operator=(const EngineNode&) = delete;
+
+  /// Does the next batch. False: nothing could be done with the tokens that are here.
+  bool work();
+  /// Whether the node reads the payloads of `input`.
+  virtual bool reads(size_t input) const = 0;
+  /// Whether it works on folded payloads (run_length.h) of `input` as they are.
+  virtual bool takes_folded(size_t) const { return false; }
+  /// What a writer has stored; null for other kinds.
+  virtual Written* written() { return nullptr; }
+
+  NodeId id() const { return id_; }
+  const Node& node() const { return node_; }
+  bool ended() const { return ended_; }
+  const NodeStats& stats() const { return stats_; }
+  int64_t interval() const { return interval_; }
+  int64_t latency() const { return latency_; }
+  /// Whether it notes when the rows that it writes are complete.
+  bool collects_rows() { return context_.collects_rows && written() != nullptr; }
+
+  std::vector<Port*> ports;      ///< by input; null for an immediate
+  std::vector<Output*> outputs;  ///< by output; null where there is no stream
+  /// What its steps take and give. A node that reads memory is a chain of sides: each but the last
+  /// gives one token for each token (output 0) and requests bursts (output 1); the next needs both
+  /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts.
+  std::vector<StepSource> sides;
+  std::unique_ptr<BatchClock> clock;  ///< null: its steps are kept for a solver
+  BufferTail* tail = nullptr;         ///< of a bounded buffer, where nothing else is bounded
+  Credits* credits = nullptr;         ///< the same, where the bound delays consumers
+  Activity* activity = nullptr;       ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;         ///< the same for blocked ones
+  std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
+  RowGate gate;                               ///< a load of what a phase started together writes
+  int rows_lane = StepSource::kNone;          ///< of the load: its lane of events
+  WrittenRows events;                         ///< of a writer, where they are collected
+
+  /// Tokens that the node gives in the batch at hand.
+  struct Given {
+    size_t output = 0;
+    Segment segment;
+  };
+  std::vector<Given>& given() { return given_; }
+  /// One input more: the events that its loads wait for.
+  void add_rows_lane() {
+    rows_lane = static_cast<int>(steps().in.size());
+    sides.back().in_lane.push_back(rows_lane);
+    sides.back().add_in_lane().always_listed = true;
+  }
+  /// n steps, of which the first and the last were at these times.
+  void count_steps(const Steps& steps, int64_t first, int64_t last);
+  int64_t& blocked_cycles() { return stats_.blocked; }
+
+  /// Tokens that wait at the fullest consumer.
+  int64_t backlog() const;
+  /// Tokens so far, of the stream that had most.
+  int64_t tokens() const;
+  /// About how many tokens the next batch has (in the stream that has most), by what waits and by
+  /// what became of the tokens taken so far.
+  double expected() const;
+
+ protected:
+  /// The steps of the batch at hand (of the last side).
+  Steps& steps() { return sides.back().now; }
+  /// The payloads and the steps of the next batch. False: none.
+  virtual bool compute() = 0;
+  /// Tokens that are ready at every one of the ports first .. first+count-1 (0: all others).
+  uint32_t ready(size_t first, size_t count);
+  /// n steps, each of which takes a token of every input and gives one to every output, unless
+  /// their lanes say otherwise.
+  void step(uint32_t n) { steps().add(n, interval_); }
+  Lane& in_lane(size_t input) {
+    return steps().in[static_cast<size_t>(sides.back().in_lane[input])];
+  }
+  Lane& out_lane(size_t output) {
+    return steps().out[static_cast<size_t>(sides.back().out_lane[output])];
+  }
+  /// In the step the load of a reference waits for its row.
+  void wait_for_row(uint32_t step, int64_t reference) {
+    Lane& rows = steps().in[static_cast<size_t>(rows_lane)];
+    rows.at.insert(rows.at.end(), gate.wait_for(reference), step);
+  }
+  /// Gives tokens to an output, if it has a stream.
+  void give(size_t output, const StructureRef& structure, Payload payload) {
+    if (output >= outputs.size() || outputs[output] == nullptr) return;
+    given_.push_back({output, {structure, 0, structure->count, 0, std::move(payload), {}}});
+  }
+  /// The same for the first n tokens of a batch, whose structure they keep.
+  void give_like(size_t output, const Batch& like, uint32_t n, Payload payload) {
+    if (output >= outputs.size() || outputs[output] == nullptr) return;
+    given_.push_back(
+        {output, {like.structure, like.begin, n, like.first_stop, std::move(payload), {}}});
+  }
+  bool connected(size_t output) const {
+    return output < outputs.size() && outputs[output] != nullptr && outputs[output]->connected();
+  }
+  /// A payload made of those of the next `tokens` tokens of the port, which must not be taken yet:
+  /// where they name blocks, it keeps those too.
+  Payload keeping(Payload payload, const Port& from, uint32_t tokens) const;
+  Payload keeping(Payload payload, std::vector<std::shared_ptr<const void>> keepers) const;
+  /// The name of a block full of one value, good as long as the node.
+  uint32_t constant_block(float value, int64_t volume);
+  bool blocked(StreamId stream) const {
+    return stream >= 0 && !context_.graph.streams[static_cast<size_t>(stream)].block.empty();
+  }
+  /// Whether payloads of so many tokens with so many stops are given folded (run_length.h).
+  bool worth_folding(size_t tokens, size_t stops) const {
+    return tokens >= context_.folded * stops;
+  }
+  bool reads_output(size_t output) const {
+    return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
+  }
+  /// Whether the node's tensor is in a memory that takes time.
+  bool timed_memory() const {
+    return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
+  }
+  void make_sides(size_t count);
+  /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
+  bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
+    const uint64_t inside = address - last_burst_[side];
+    const uint64_t size = context_.addresses->burst_bytes();
+    return inside < size && inside + bytes <= size;
+  }
+  /// Requests the bursts that hold these bytes, but not the one that the side requested last.
+  /// Returns how many.
+  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
+    return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
+  }
+  /// The same for n elements of so many bytes each, one behind the other: calls fetched(bursts) for
+  /// each that requests some, and quiet(count) for those between.
+  template <typename Fetched, typename Quiet>
+  void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
+                  Quiet&& quiet) {
+    const uint64_t size = context_.addresses->burst_bytes();
+    for (uint64_t k = 0; k < n;) {
+      const uint64_t element = address + k * bytes;
+      const uint64_t inside = element - last_burst_[side];
+      const uint64_t whole = inside < size ? std::min(n - k, (size - inside) / bytes) : 0;
+      if (whole == 0) {
+        fetched(fetch_others(side, element, bytes));
+        ++k;
+      } else {
+        quiet(static_cast<uint32_t>(whole));
+        k += whole;
+      }
+    }
+  }
+  /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
+  /// (the first side: a token of every input), and give one token and `given` bursts (the last
+  /// side: to all outputs).
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+    Steps& target = sides[side].now;
+    if (split_ || target.count == 0 || taken > 1 || given > 1) {
+      return log_any(side, count, taken, given);
+    }
+    if (taken > 0) target.in[1].at.push_back(target.count);
+    if (given > 0) target.out[1].at.push_back(target.count);
+    target.count += count;
+  }
+  /// Whether a step needs or requests more bursts than a port may have outstanding.
+  bool too_many_bursts(uint32_t taken, uint32_t given) const {
+    return taken > most_bursts_ || given > most_bursts_;
+  }
+  /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
+  /// as may be outstanding. The one that uses the last and requests the first is the step proper.
+  /// Returns the latter's number.
+  uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
+  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless the
+  /// ranges of its lanes are told so.
+  void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
+  /// Steps of side `side` that use so many bursts, and nothing else.
+  void log_uses(size_t side, uint32_t taken);
+  /// Whether the first bursts that a step requests can be outstanding beside the last that the step
+  /// before uses.
+  bool fit_together(uint32_t used, uint32_t requested) const {
+    const uint32_t last = used == 0 ? 0 : (used - 1) % most_bursts_ + 1;
+    return last + std::min(requested, most_bursts_) <= most_bursts_;
+  }
+  /// What only a defect of lowering or of the verifier explains.
+  [[noreturn]] void disagree(const std::string& what) const;
+  /// The node in words, and what is wrong with it.
+  std::string described(const std::string& what) const;
+  /// What a graph written by hand can do with some data: it is rejected.
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// The batches must have the same tokens; throws Error(internal).
+  void check_like(const Batch& a, const Batch& b) const;
+
+  const Context& context_;
+  const NodeId id_;
+  const Node& node_;
+  const int64_t interval_;
+  const int64_t latency_;
+  NodeStats stats_;
+  bool ended_ = false;
+  static constexpr uint64_t kNoBurst = uint64_t{1} << 63;
+  std::vector<uint64_t> last_burst_;  ///< by side: where it starts
+
+ private:
+  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
+
+  void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
+  uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
+  void keep_steps();
+
+  uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
+  bool split_ = false;                 // in the batch at hand: some step is done in parts
+  std::vector<Given> given_;
+  std::vector<std::unique_ptr<float[]>> constants_;
+};
+
+/// From here on short segments are made one at the node's ports, with the help of its thread's
+/// coalescer (null: of no thread).
+void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer);
+
+std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
+// By kind; null if the kind is another file's.
+std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_split_node(const Context& context, NodeId id);
+
+}  // namespace fuseflow::engine

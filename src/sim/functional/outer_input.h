@@ -1,0 +1,102 @@
+// Streams that go along with an inner one (ir-spec/timing.md "outer"): which of their tokens the
+// steps of the inner one need and take.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/data/steps.h"
+#include "sim/functional/port.h"
+
+namespace fuseflow::engine {
+
+/// An outer input beside an inner stream that is `loops` loops deeper.
+class Along {
+ public:
+  /// The steps are those of the inner tokens; what they need and take is added to the lane.
+  Along(Port& port, int loops, Lane& lane) : port_(&port), loops_(loops), lane_(&lane.list()) {}
+
+  /// Walks the outer tokens that go with a batch of the inner stream. Calls fiber(first, last,
+  /// word) for the payloads first..last-1 of each inner fiber, word being the outer payload (of an
+  /// empty fiber too: first = last = its stop).
+  /// Returns how many inner tokens are served (fewer when outer tokens are missing); throws
+  /// Disagreement when the streams disagree.
+  template <typename Fiber>
+  uint32_t walk(const Batch& inner, Fiber&& fiber);
+  uint32_t walk(const Batch& inner) {
+    return walk(inner, [](uint32_t, uint32_t, uint32_t) {});
+  }
+  /// Outer tokens that the last walk has read, at most.
+  uint32_t tokens() const { return static_cast<uint32_t>(lane_->at.size()) + 1; }
+
+ private:
+  Port* port_;
+  int loops_;
+  Lane* lane_;
+};
+
+/// What walk() throws.
+struct Disagreement {
+  const char* what;
+};
+
+template <typename Fiber>
+uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
+  Lane& lane = *lane_;
+  PortCursor outer(*port_);
+  uint32_t k = 0;
+  for (const Stop& stop : inner.stops) {
+    const uint32_t at = inner.at(stop);
+    if (k < at) {
+      if (!outer.here()) return k;
+      if (!outer.is_payload())
+        throw Disagreement{"an outer input has no element where the inner stream has"};
+      lane.needs(k);
+      fiber(k, at, outer.word());
+    }
+    const bool payload = !stop.done() && stop.level >= loops_ - 1 && stop.closes(loops_ - 1);
+    const bool end = stop.done() || stop.level >= loops_;
+    if (payload) {
+      if (!outer.here()) return at;
+      if (!outer.is_payload())
+        throw Disagreement{"an outer input has no element where the inner stream has"};
+      if (k == at) {  // an empty fiber
+        lane.needs(at);
+        fiber(at, at, outer.word());
+      }
+    }
+    if (end) {
+      PortCursor ahead = outer;
+      if (payload) ahead.advance();
+      if (!ahead.here()) {
+        lane.cut(at);  // the step of an empty fiber's end is not of this batch
+        return at;
+      }
+      const bool fits =
+          !ahead.is_payload() &&
+          (stop.done() ? ahead.stop().done() : ahead.stop().level + loops_ == stop.level);
+      if (!fits) throw Disagreement{"an outer input ends elsewhere than the inner stream"};
+      lane.needs(at);
+      if (payload) {
+        lane.at.push_back(at);
+        lane.needs(at);
+      }
+      lane.at.push_back(at);
+      ahead.advance();
+      outer = ahead;
+    } else if (payload) {
+      lane.at.push_back(at);
+      outer.advance();
+    }
+    k = at + 1;
+  }
+  if (k < inner.count) {
+    if (!outer.here()) return k;
+    if (!outer.is_payload())
+      throw Disagreement{"an outer input has no element where the inner stream has"};
+    lane.needs(k);
+    fiber(k, inner.count, outer.word());
+  }
+  return inner.count;
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,191 @@
+// The two ends of a stream: an output gives segments to the ports of its consumers, a port hands
+// them out in batches. Ports are the only place where two nodes (and so two threads) meet.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "sim/functional/block_pool.h"
+#include "sim/functional/coalesce.h"
+#include "sim/functional/tokens.h"
+#include "sim/run.h"
+#include "sim/threads/cross_thread_copy.h"
+#include "sim/timing/buffer_model.h"
+#include "sim/timing/credits.h"
+#include "sim/timing/occupancy.h"
+
+namespace fuseflow::engine {
+
+inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in two of them
+
+/// Any number of tokens, all long ago: they delay nobody, and cost nothing. For times that are
+/// worked out elsewhere.
+const TimeRef& long_ago();
+
+/// The next tokens of a port: a stretch of one segment.
+struct Batch {
+  StructureRef structure;
+  uint32_t begin = 0;
+  uint32_t count = 0;
+  uint32_t first_stop = 0;
+  std::span<const Stop> stops;  ///< those inside; their `at` counts from the structure's start
+  Payload payload;
+  TimeRef arrivals;
+
+  uint32_t at(const Stop& stop) const { return stop.at - begin; }  ///< position in the batch
+};
+
+/// A whole segment as a batch.
+Batch all_of(const Segment& segment);
+
+class alignas(kCacheLine) Port {
+ public:
+  int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
+  int producer = -1;     ///< node
+  int consumer = -1;     ///< node
+  bool blocks = false;   ///< payloads are names of blocks, which somebody must keep
+  bool measured = true;  ///< false: another port has the same times; see `like`
+  const Port* like = nullptr;
+  BufferTail* tail = nullptr;   ///< the producer is a bounded buffer, which measures for the port
+  Credits* credits = nullptr;   ///< the producer is a bounded buffer that waits for the takes
+  size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
+  bool elsewhere = false;       ///< producer and consumer are worked by different threads
+  bool folded = false;          ///< the consumer takes folded payloads as they are, or reads none
+  uint32_t few = 0;             ///< segments of so many tokens at most are made one (coalesce.h)
+  Coalescer* coalescer = nullptr;  ///< of the consumer's thread; null: segments stay as they are
+
+  void push(const Segment& segment);
+  /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
+  void import();
+
+  /// Tokens of the first segment that are still here; 0 if there are none.
+  uint32_t ready();
+  Batch batch(uint32_t n) const;  ///< the next n tokens, n <= ready()
+  /// Adds what keeps the payloads of the next n tokens.
+  void keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const;
+  /// Drops the next n tokens (of one or more segments), which were taken at these times.
+  void take(uint32_t n, TimeRef times);
+
+  // Of the tokens that are here (if ready() was asked):
+  TimeRef arrivals() const { return segments_.front().arrivals.from(used_); }
+  int64_t arrival(uint32_t k) const;  ///< of the k-th
+
+  int64_t waiting() const {
+    // In this order: never less than what really waits.
+    const int64_t taken = taken_.load(std::memory_order_relaxed);
+    return pushed_.load(std::memory_order_relaxed) - taken;
+  }
+  int64_t taken() const { return taken_.load(std::memory_order_relaxed); }
+  int64_t peak() const {
+    if (tail != nullptr) return tail->peak(consumer_of_tail);
+    return like != nullptr ? like->peak() : occupancy_.peak();
+  }
+
+ private:
+  friend class PortCursor;
+  friend class ArrivalCursor;
+  void take_from_first(uint32_t n);
+
+  void append(Segment&& segment);
+  void coalesce();
+
+  // The consumer's:
+  std::deque<Segment> segments_;
+  uint32_t used_ = 0;       // tokens of the first segment that are gone
+  uint32_t next_stop_ = 0;  // of the first segment: the first stop not gone
+  Occupancy occupancy_;
+  alignas(kCacheLine) std::atomic<int64_t> taken_ = 0;
+  // The producer's:
+  alignas(kCacheLine) std::atomic<int64_t> pushed_ = 0;
+  // Where both meet, if they are worked by different threads:
+  alignas(kCacheLine) std::mutex mutex_;
+  std::vector<Segment> inbox_;  // guarded by mutex_
+  std::atomic<int64_t> inbox_size_ = 0;
+};
+
+/// Reads the tokens of a port one by one, without taking them, over all segments that are here.
+class PortCursor {
+ public:
+  explicit PortCursor(Port& port) : port_(&port) {}
+
+  /// Whether the token at the cursor is here.
+  bool here() {
+    if (k_ < end_) return true;
+    return next_segment();
+  }
+  // The following need here().
+  bool is_payload() const { return k_ < stop_at_; }
+  const Stop& stop() const { return *stop_; }
+  uint32_t word() const { return words_ == nullptr ? 0 : words_[k_]; }
+  void advance() {
+    if (k_ == stop_at_) find_stop(stop_ + 1);
+    ++k_;
+    ++passed_;
+  }
+  uint32_t passed() const { return passed_; }
+
+ private:
+  bool next_segment();
+  void find_stop(const Stop* stop) {
+    stop_ = stop;
+    stop_at_ = stop_ < stops_end_ ? stop_->at - begin_ : UINT32_MAX;
+  }
+
+  Port* port_;
+  size_t segment_ = SIZE_MAX;  // the current one; none yet: SIZE_MAX
+  uint32_t k_ = 0;             // in the segment
+  uint32_t end_ = 0;
+  uint32_t begin_ = 0;
+  uint32_t stop_at_ = UINT32_MAX;
+  const Stop* stop_ = nullptr;
+  const Stop* stops_end_ = nullptr;
+  const uint32_t* words_ = nullptr;
+  uint32_t passed_ = 0;
+};
+
+/// Reads the arrivals of a port's tokens one by one, over all segments that are here.
+class ArrivalCursor {
+ public:
+  explicit ArrivalCursor(const Port& port) : port_(&port) {}
+  int64_t next() {
+    if (k_ == end_) next_segment();
+    return times_.at(k_++);
+  }
+
+ private:
+  void next_segment();
+
+  const Port* port_;
+  size_t segment_ = 0;  // the next one
+  uint32_t k_ = 0;
+  uint32_t end_ = 0;
+  TimeCursor times_;
+};
+
+/// A node's end of a stream.
+class alignas(kCacheLine) Output {
+ public:
+  StreamId stream = -1;
+  std::vector<Port*> ports;
+  bool payload_read = false;  ///< some consumer reads the payloads
+  int64_t latency = 1;
+  int64_t weight = 1;               ///< how many plain tokens one of these is worth in host memory
+  const BlockPool* pool = nullptr;  ///< set if payloads are names of blocks
+  int64_t volume = 1;               ///< of those blocks
+  std::atomic<int64_t> tokens = 0;
+  std::vector<TokenRecord>* record = nullptr;
+  bool folds = false;          ///< the latest payload is folded
+  Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
+
+  bool connected() const { return !ports.empty(); }
+  /// Gives tokens at these times.
+  void give(Segment segment, const TimeRef& times);
+
+ private:
+  void keep(Segment segment, const TimeRef& times);
+};
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,81 @@
+// Engine: what nodes share that do one step a token and keep the structure, all of whose inputs are
+// of one space. The kinds are in kernels/token.cpp and, over blocks, in kernels/block.cpp.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/functional/node.h"
+
+namespace fuseflow::engine {
+
+/// All inputs and the output are of one space.
+class TokenNode : public EngineNode {
+ public:
+  using EngineNode::EngineNode;
+  bool reads(size_t) const override { return true; }
+
+ protected:
+  bool compute() final {
+    uint32_t n = std::min(ready(0, ports.size()), most_);
+    if (credits != nullptr) n = static_cast<uint32_t>(std::min<int64_t>(n, credits->room()));
+    if (n == 0 || ended_) return false;
+    batches_.clear();
+    for (const auto& port : ports) {
+      if (port == nullptr) continue;
+      batches_.push_back(port->batch(n));
+      if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
+    }
+    const Batch& like = batches_.front();
+    const auto elements = static_cast<int64_t>(n - like.stops.size());
+    const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
+    count(batches_, elements);
+    if (sides.size() > 1) {
+      log_bursts(batches_, n);
+    } else {
+      step(n);
+    }
+    if (gate.writer() >= 0) wait_for_rows(n);
+    give_like(0, like, n, payload);
+    ended_ = !like.stops.empty() && like.stops.back().done();
+    return true;
+  }
+
+  /// Payloads of n tokens, 0 at stops.
+  virtual Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) {
+    auto words = allocate_payload(n);
+    fill(inputs, words.get(), n);
+    for (const Stop& stop : inputs.front().stops) words[inputs.front().at(stop)] = 0;
+    return {words, words.get()};
+  }
+  /// The same; those at stops may be anything.
+  virtual void fill(const std::vector<Batch>&, uint32_t*, uint32_t) {}
+  /// Flops and bytes of a batch with `elements` payloads.
+  virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
+
+  /// The steps of all sides, where memory takes time.
+  virtual void log_bursts(const std::vector<Batch>&, uint32_t) {}
+  /// Whether payload k of a load's references (input 0) is looked up: then it waits for its row.
+  virtual bool looks_up(const std::vector<Batch>&, uint32_t) { return true; }
+
+  uint32_t most_ = UINT32_MAX;  ///< tokens of a batch
+
+ private:
+  void wait_for_rows(uint32_t n) {
+    const Batch& references = batches_.front();
+    const uint32_t* refs = references.payload.words();
+    uint32_t k = 0;
+    const auto fiber = [&](uint32_t end) {
+      for (; k < end; ++k) {
+        if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(k, refs[k]);
+      }
+      ++k;
+    };
+    for (const Stop& stop : references.stops) fiber(references.at(stop));
+    fiber(n);
+  }
+
+  std::vector<Batch> batches_;
+};
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,191 @@
+#include "sim/naive/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fuseflow::naive {
+
+const Storage* Context::storage(TensorId tensor) const {
+  const auto i = static_cast<size_t>(tensor);
+  return tensor >= 0 && i < data->size() ? (*data)[i].get() : nullptr;
+}
+
+NodeRun::NodeRun(const Context& context, NodeId id)
+    : context_(context),
+      id_(id),
+      node_(context.graph.nodes[static_cast<size_t>(id)]),
+      interval_(node_timing(context.machine, context.graph, node_).interval_cycles) {
+  wait_.node = id;
+}
+
+int NodeRun::depth(size_t input) const {
+  const StreamId stream = node_.inputs[input].stream;
+  return static_cast<int>(context_.graph.streams[static_cast<size_t>(stream)].indices.size());
+}
+
+bool NodeRun::backlogged(int64_t limit) const {
+  for (const Channel* channel : outputs_) {
+    if (channel != nullptr && channel->connected() && channel->held() >= limit) return true;
+  }
+  return false;
+}
+
+void NodeRun::begin() {
+  arrivals_ = 0;
+  takes_.clear();
+  gifts_.clear();
+}
+
+const Token* NodeRun::need(size_t input, int64_t ahead) {
+  const Tap& tap = inputs_[input];
+  const Token* token = tap.channel->peek(tap.reader, ahead);
+  if (token == nullptr) {
+    const int64_t held = tap.channel->given() - tap.channel->readers[tap.reader].taken();
+    wait_ = {id_, tap.channel->id, false, tap.channel->producer, held, tap.channel->depth};
+    return nullptr;
+  }
+  arrivals_ = std::max(arrivals_, token->time + tap.channel->latency);
+  return token;
+}
+
+void NodeRun::give(size_t output, const Token& token) {
+  if (connected(output)) gifts_.push_back({output, token});
+}
+
+int64_t NodeRun::credits() {
+  int64_t latest = 0;
+  for (size_t g = 0; g < gifts_.size(); ++g) {
+    const Channel& channel = *outputs_[gifts_[g].output];
+    if (channel.depth == 0) continue;
+    int64_t before = 0;  // tokens of this step that go to the same stream first
+    for (size_t h = 0; h < g; ++h) before += gifts_[h].output == gifts_[g].output ? 1 : 0;
+    const int64_t credit = channel.credit(before);
+    if (credit < 0) {
+      wait_ = {id_, channel.id, true, -1, channel.held(), channel.depth};
+      for (const Reader& reader : channel.readers) {
+        if (channel.given() + before - channel.depth >= reader.taken()) wait_.other = reader.node();
+      }
+      return -1;
+    }
+    latest = std::max(latest, credit);
+  }
+  return latest;
+}
+
+bool NodeRun::commit(int64_t cost) {
+  const int64_t credit = credits();
+  if (credit < 0) return false;
+  const int64_t ready = std::max(free_at_, arrivals_);
+  const int64_t time = std::max(ready, credit);
+  for (const size_t input : takes_) inputs_[input].channel->take(inputs_[input].reader, time);
+  for (Gift& gift : gifts_) {
+    gift.token.time = time;
+    outputs_[gift.output]->give(gift.token);
+  }
+  stats_.blocked += time - ready;
+  if (stalls != nullptr && time > ready) stalls->add(ready, time - 1);
+  stats_.busy += cost;
+  stats_.tokens_in += static_cast<int64_t>(takes_.size());
+  stats_.tokens_out += static_cast<int64_t>(gifts_.size());
+  if (stats_.steps++ == 0) stats_.first_step = time;
+  stats_.last_step = time;
+  if (cost > 0 && busy_span) {
+    if (span_first_ >= 0 && time > span_last_ + 1) flush_span();
+    if (span_first_ < 0) span_first_ = time;
+    span_last_ = time + cost - 1;
+  }
+  free_at_ = time + cost;
+  return true;
+}
+
+void NodeRun::flush_span() {
+  if (span_first_ >= 0 && busy_span) busy_span(span_first_, span_last_);
+  span_first_ = -1;
+}
+
+bool NodeRun::commit_last(int64_t cost) {
+  if (!commit(cost)) return false;
+  ended_ = true;
+  flush_span();
+  return true;
+}
+
+bool NodeRun::along(size_t input, int loops, const Token& inner, const Token** payload) {
+  const bool done = inner.is_done();
+  const bool has_payload =
+      inner.is_payload() || (inner.is_stop() && inner.closes(loops - 1) && inner.stop >= loops - 1);
+  int64_t ahead = 0;
+  if (has_payload) {
+    const Token* token = need(input, ahead);
+    if (token == nullptr) return false;
+    if (!token->is_payload()) disagree("an outer input has no element where the inner stream has");
+    if (payload != nullptr) *payload = token;
+    if (inner.is_payload()) return true;
+    take(input);
+    ++ahead;
+  }
+  if (!done && inner.stop < loops) return true;
+  const Token* token = need(input, ahead);
+  if (token == nullptr) return false;
+  const bool fits = done ? token->is_done() : token->is_stop() && token->stop == inner.stop - loops;
+  if (!fits) disagree("an outer input ends elsewhere than the inner stream");
+  take(input);
+  return true;
+}
+
+bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
+  for (size_t input = first; input < first + count; ++input) {
+    const Token* token = need(input);
+    if (token == nullptr) return false;
+    if (token->stop != like.stop || token->bits != like.bits) {
+      disagree("two inputs of one space differ in structure");
+    }
+    take(input);
+  }
+  return true;
+}
+
+bool NodeRun::need_row(int64_t reference) {
+  if (context_.rows == nullptr) return true;
+  const int level = node_.kind == NodeKind::array ? -1 : node_.level;
+  const auto found = context_.rows->find({node_.tensor, level});
+  if (found == context_.rows->end() ||
+      context_.graph.nodes[static_cast<size_t>(found->second.writer)].phase >= node_.phase) {
+    return true;
+  }
+  const RowTimes& rows = found->second;
+  const auto at = std::upper_bound(rows.complete.begin(), rows.complete.end(), reference);
+  if (at == rows.complete.end()) {
+    wait_ = {id_, node_.inputs[0].stream, false, rows.writer, 0, 0};
+    return false;
+  }
+  arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
+  return true;
+}
+
+std::string NodeRun::described(const std::string& what) const {
+  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
+  return fmt::format("node {}: {}", text, what);
+}
+
+void NodeRun::refuse(const std::string& what) const {
+  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
+}
+
+void NodeRun::disagree(const std::string& what) const {
+  throw Error(ExitCode::internal, described(what));
+}
+
+std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {
+  using Maker = std::unique_ptr<NodeRun> (*)(const Context&, NodeId);
+  for (const Maker maker : {&make_source_node, &make_join_node, &make_reduce_node, &make_align_node,
+                            &make_token_node, &make_split_node, &make_write_node}) {
+    if (auto node = maker(context, id)) return node;
+  }
+  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
+  throw Error(ExitCode::rejected,
+              fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
+}
+
+}  // namespace fuseflow::naive

@@ -1,0 +1,156 @@
+// The common part of all node kinds in the naive executor: one step is built from needs, takes and
+// gives, and happens at the least time that ir-spec/timing.md allows. The kinds are in
+// KIND.cpp, made by make_node. Private to this folder.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/common/result.h"
+#include "sim/naive/stream.h"
+
+namespace fuseflow::naive {
+
+/// When the rows of a tensor were stored: after each event, how many fibers (values) from the first
+/// on are complete, and when a load may use them.
+struct RowTimes {
+  NodeId writer = -1;
+  std::vector<int64_t> complete;  ///< ascending
+  std::vector<int64_t> times;
+};
+
+/// What a node needs of the run around it.
+struct Context {
+  const Program& program;
+  const Graph& graph;
+  const Machine& machine;
+  /// The storage of a tensor that is read, null when there is none.
+  const Storage* storage(TensorId tensor) const;
+  const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
+  /// By tensor and level (-1: values): of the writers of phases that start together.
+  std::map<std::pair<TensorId, int>, RowTimes>* rows = nullptr;
+};
+
+class NodeRun {
+ public:
+  NodeRun(const Context& context, NodeId id);
+  virtual ~NodeRun() = default;
+  NodeRun(const NodeRun&) = delete;
+  NodeRun& operator=(const NodeRun&) = delete;
+
+  /// Does the next step. False: it has ended, or waits for a token or a credit (see wait()).
+  virtual bool step() = 0;
+  virtual Written* written() { return nullptr; }
+
+  void connect_input(Channel* channel, size_t reader) { inputs_.push_back({channel, reader}); }
+  void connect_output(Channel* channel) { outputs_.push_back(channel); }
+  void start_at(int64_t time) { free_at_ = time; }
+
+  bool ended() const { return ended_; }
+  const Wait& wait() const { return wait_; }
+  const NodeStats& stats() const { return stats_; }
+  NodeId id() const { return id_; }
+  const Node& node() const { return node_; }
+  bool backlogged(int64_t limit) const;
+
+  /// Called with (first, last) cycle of each maximal busy stretch.
+  std::function<void(int64_t, int64_t)> busy_span;
+  Activity* stalls = nullptr;  ///< where to note blocked cycles, if anywhere
+  void flush_span();
+
+ protected:
+  struct Tap {
+    Channel* channel = nullptr;
+    size_t reader = 0;
+  };
+
+  size_t input_count() const { return inputs_.size(); }
+  size_t output_count() const { return outputs_.size(); }
+  bool connected(size_t output) const {
+    return output < outputs_.size() && outputs_[output] != nullptr && outputs_[output]->connected();
+  }
+  /// Loops that `input` is nested in.
+  int depth(size_t input) const;
+
+  void begin();
+  /// Needs the token `ahead` of the head; null if it has not been given yet.
+  const Token* need(size_t input, int64_t ahead = 0);
+  void take(size_t input) { takes_.push_back(input); }
+  void give(size_t output, const Token& token);
+  /// Ends the step: false if a credit is missing (nothing has happened then), else it happens.
+  bool commit(int64_t cost);
+  bool commit() { return commit(interval_); }
+  /// Ends the step that gives done, after which nothing follows.
+  bool commit_last(int64_t cost);
+  bool commit_last() { return commit_last(interval_); }
+
+  /// An outer input goes along with a token of the inner stream, `loops` loops further in. Gives
+  /// the payload in force (null when there is none) in *payload. False: wait for a token.
+  bool along(size_t input, int loops, const Token& inner, const Token** payload = nullptr);
+  /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
+  bool take_like(size_t first, size_t count, const Token& like);
+
+  /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
+  /// yet.
+  bool need_row(int64_t reference);
+
+  void count_read(int64_t bytes) { stats_.read_bytes += bytes; }
+  void count_flops(int64_t flops) { stats_.flops += flops; }
+  /// A defect of the graph that the typing rules should have excluded.
+  [[noreturn]] void disagree(const std::string& what) const;
+  /// The node in words, and what is wrong with it.
+  std::string described(const std::string& what) const;
+  /// What a graph written by hand can do with some data: it is rejected.
+  [[noreturn]] void refuse(const std::string& what) const;
+
+  const Context& context_;
+  const NodeId id_;
+  const Node& node_;
+  const int64_t interval_;
+
+ private:
+  struct Gift {
+    size_t output;
+    Token token;
+  };
+  int64_t credits();
+
+  std::vector<Tap> inputs_;
+  std::vector<Channel*> outputs_;
+  int64_t free_at_ = 0;   ///< earliest time of the next step
+  int64_t arrivals_ = 0;  ///< latest arrival needed by the step being built
+  std::vector<size_t> takes_;
+  std::vector<Gift> gifts_;
+  Wait wait_;
+  NodeStats stats_;
+  int64_t span_first_ = -1;
+  int64_t span_last_ = -1;
+  bool ended_ = false;
+};
+
+/// The executor of one node. Throws Error(rejected) for a kind that cannot be simulated.
+std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
+
+std::unique_ptr<NodeRun> make_source_node(const Context& context, NodeId id);  // null: other kind
+std::unique_ptr<NodeRun> make_join_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id);
+std::unique_ptr<NodeRun> make_split_node(const Context& context, NodeId id);
+
+inline float as_float(uint32_t bits) {
+  float value;
+  static_assert(sizeof(value) == sizeof(bits));
+  __builtin_memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+inline uint32_t as_bits(float value) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+}  // namespace fuseflow::naive

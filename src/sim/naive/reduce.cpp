@@ -1,0 +1,256 @@
+// Naive executor: reduce and accumulate.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sim/naive/block.h"
+#include "sim/naive/node.h"
+
+namespace fuseflow::naive {
+namespace {
+
+/// A running reduction: f32, in the order of arrival.
+struct Running {
+  float value = 0;
+  int64_t count = 0;
+  std::vector<float> sums = {};  ///< of blocks, instead of `value`
+
+  void add(Reduction reduction, float next) {
+    value = combine(reduction, value, next);
+    ++count;
+  }
+  /// The result; a mean divides here, and an empty one is `init`.
+  float result(Reduction reduction, float init) const {
+    if (count == 0) return init;
+    return reduction == Reduction::mean ? value / static_cast<float>(count) : value;
+  }
+  int64_t flops(Reduction reduction) const { return reduction == Reduction::mean && count > 0; }
+};
+
+float start_value(const Node& node) {
+  return node.reduction == Reduction::mean ? identity(Reduction::mean) : node.init;
+}
+
+class ReduceNode final : public NodeRun {
+ public:
+  ReduceNode(const Context& context, NodeId id)
+      : NodeRun(context, id),
+        blocks_(context.graph, node_),
+        value_(input_slots() - 1),
+        running_(start()) {}
+
+  bool step() override {
+    begin();
+    const Token* head = need(value_);
+    if (head == nullptr) return false;
+    if (value_ > 0 && !along(0, 1, *head)) return false;
+    take(value_);
+    if (head->is_payload()) return add(Token(*head));
+    if (head->is_done()) {
+      give(0, done_token());
+      return commit_last();
+    }
+    return end_fiber(*head);
+  }
+
+ private:
+  size_t input_slots() const { return node_.inputs.size(); }
+
+  Running start() const {
+    Running running{start_value(node_)};
+    if (!blocks_.scalar()) running.sums = blocks_.start(running.value);
+    return running;
+  }
+
+  bool add(const Token& token) {
+    if (!commit()) return false;
+    if (blocks_.scalar()) {
+      running_.add(node_.reduction, as_float(token.payload));
+    } else {
+      blocks_.add(running_.sums, token);
+    }
+    count_flops(blocks_.volume());
+    return true;
+  }
+
+  Token result() const {
+    if (!blocks_.scalar()) return blocks_.result(running_.sums);
+    return payload_token(as_bits(running_.result(node_.reduction, node_.init)));
+  }
+
+  bool end_fiber(const Token& stop) {
+    if (stop.closes()) give(0, result());
+    if (stop.stop >= 1) give(0, stop_token(stop.stop - 1, stop.bits >> 1));
+    if (!commit()) return false;
+    count_flops(running_.flops(node_.reduction));
+    running_ = start();
+    return true;
+  }
+
+  const BlockReduce blocks_;
+  const size_t value_;  ///< the input of values; an input before it is the parent
+  Running running_;
+};
+
+/// Inputs: outer streams (parent, coordinates of the reduced loop), then the n coordinates kept,
+/// then the value. Outputs: n coordinates, the value.
+class AccumulateNode final : public NodeRun {
+ public:
+  AccumulateNode(const Context& context, NodeId id)
+      : NodeRun(context, id),
+        blocks_(context.graph, node_),
+        order_(static_cast<size_t>(node_.order)),
+        value_(node_.inputs.size() - 1) {}
+
+  bool step() override {
+    begin();
+    if (flushing_) return flush();
+    const Token* head = need(value_);
+    if (head == nullptr) return false;
+    if (head->is_payload()) return add(*head);
+    if (!take_all(*head)) return false;
+    if (head->is_done()) {
+      for (size_t output = 0; output <= order_; ++output) give(output, done_token());
+      return commit_last();
+    }
+    if (static_cast<size_t>(head->stop) < order_) return commit();
+    return start_flush(*head);
+  }
+
+ private:
+  using Key = std::vector<uint32_t>;
+
+  size_t first_kept() const { return value_ - order_; }
+  int loops_inside(size_t input) const { return depth(value_) - depth(input); }
+
+  /// The coordinates in force, and for each stream what goes with an inner token.
+  bool take_all(const Token& head, Key* key = nullptr) {
+    const Token token = head;
+    for (size_t input = 0; input < value_; ++input) {
+      const Token* coordinate = nullptr;
+      if (loops_inside(input) > 0) {
+        if (!along(input, loops_inside(input), token, &coordinate)) return false;
+      } else {
+        coordinate = need(input);
+        if (coordinate == nullptr || !take_like(input, 1, token)) return false;
+      }
+      if (key != nullptr && input >= first_kept()) key->push_back(coordinate->payload);
+    }
+    take(value_);
+    return true;
+  }
+
+  bool add(const Token& head) {
+    Key key;
+    const Token token = head;
+    if (!take_all(token, &key) || !commit()) return false;
+    const auto [entry, fresh] = entries_.try_emplace(std::move(key), Running{start_value(node_)});
+    if (blocks_.scalar()) {
+      entry->second.add(node_.reduction, as_float(token.payload));
+    } else {
+      if (fresh) entry->second.sums = blocks_.start(start_value(node_));
+      blocks_.add(entry->second.sums, token);
+    }
+    count_flops(blocks_.volume());
+    if (fresh && node_.capacity > 0 && static_cast<int64_t>(entries_.size()) > node_.capacity) {
+      refuse(fmt::format("more than its capacity of {} entries", node_.capacity));
+    }
+    return true;
+  }
+
+  /// The first step of a flush takes the stop; the others only give.
+  bool start_flush(const Token& stop) {
+    stop_ = stop;
+    next_ = entries_.begin();
+    between_ = false;
+    finished_ = false;
+    if (!flush()) return false;
+    flushing_ = !finished_;
+    finished_ = false;
+    return true;
+  }
+
+  bool flush() {
+    if (next_ == entries_.end()) return close();
+    return between_ ? end_inner() : give_entry();
+  }
+
+  int64_t drain_cost() const { return context_.machine.accumulate_drain_interval_cycles; }
+
+  /// The number of leading coordinates that `a` and `b` share.
+  static size_t shared(const Key& a, const Key& b) {
+    size_t n = 0;
+    while (n < a.size() && a[n] == b[n]) ++n;
+    return n;
+  }
+
+  bool give_entry() {
+    const Key& key = next_->first;
+    const size_t old = next_ == entries_.begin() ? 0 : shared(std::prev(next_)->first, key);
+    for (size_t j = old; j < order_; ++j) give(j, payload_token(key[j]));
+    const Running& running = next_->second;
+    give(order_, blocks_.scalar()
+                     ? payload_token(as_bits(running.result(node_.reduction, node_.init)))
+                     : blocks_.result(running.sums));
+    if (!commit(drain_cost())) return false;
+    count_flops(running.flops(node_.reduction));
+    ++next_;
+    between_ =
+        next_ != entries_.end() && shared(std::prev(next_)->first, next_->first) + 1 < order_;
+    return true;
+  }
+
+  /// The stop between two entries that differ in an outer coordinate: it ends the fibers below it.
+  bool end_inner() {
+    const size_t same = shared(std::prev(next_)->first, next_->first);
+    for (size_t j = same + 1; j <= order_; ++j) {
+      const size_t loop = std::min(j, order_ - 1);  // the value stream ends with the last loop
+      const int level = static_cast<int>(loop - same - 1);
+      give(j, stop_token(level, (2U << level) - 1));
+    }
+    if (!commit(drain_cost())) return false;
+    between_ = false;
+    return true;
+  }
+
+  bool close() {
+    const int outer = stop_.stop - static_cast<int>(order_);
+    const auto parent_bits = stop_.bits >> order_;  // bit 0: the parent element
+    const uint32_t any = entries_.empty() ? 0U : 1U;
+    for (size_t j = 0; j <= order_; ++j) {
+      const int loop = static_cast<int>(std::min(j, order_ - 1));
+      const uint32_t inner = any * ((1U << loop) - 1);
+      give(j, stop_token(outer + loop, (parent_bits << loop) | inner));
+    }
+    if (!commit()) return false;
+    entries_.clear();
+    flushing_ = false;
+    finished_ = true;
+    return true;
+  }
+
+  const BlockReduce blocks_;
+  const size_t order_;
+  const size_t value_;
+  std::map<Key, Running> entries_;
+  std::map<Key, Running>::iterator next_;
+  Token stop_;
+  bool flushing_ = false;
+  bool finished_ = false;  ///< the flush ended with the step just done
+  bool between_ = false;   ///< the next step of the flush is an inner stop
+};
+
+}  // namespace
+
+std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id) {
+  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
+    case NodeKind::reduce:
+      return std::make_unique<ReduceNode>(context, id);
+    case NodeKind::accumulate:
+      return std::make_unique<AccumulateNode>(context, id);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace fuseflow::naive

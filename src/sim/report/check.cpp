@@ -1,0 +1,197 @@
+#include "sim/report/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <new>
+
+#include "sim/report/check_facts.h"
+#include "tensor/source.h"
+
+namespace fuseflow {
+namespace {
+
+/// Evaluates the program and compares; with bounds: only what is named again.
+class ReferenceChecker {
+ public:
+  ReferenceChecker(const Program& program, const TensorData& data, const CheckSettings& settings)
+      : program_(program), data_(data), settings_(settings), inputs_(program.tensors.size()) {
+    for (size_t t = 0; t < inputs_.size(); ++t) {
+      const Role role = program.tensors[t].role;
+      if (role == Role::input || role == Role::constant) inputs_[t] = data.storage[t];
+    }
+  }
+
+  void assert_inputs() const {
+    for (size_t t = 0; t < inputs_.size(); ++t) {
+      if (inputs_[t] != nullptr) assert_facts(program_.tensors[t], *inputs_[t]);
+    }
+  }
+
+  void compare_all(const std::vector<TensorId>& written,
+                   std::vector<CheckedTensor>& checked) const {
+    std::vector<bool> wanted(program_.tensors.size(), false);
+    for (const TensorId tensor : written) wanted[static_cast<size_t>(tensor)] = true;
+    evaluate_with(false, {}, [&](TensorId tensor, const Value& expected) {
+      const auto t = static_cast<size_t>(tensor);
+      assert_facts(program_.tensors[t], expected);
+      if (wanted[t] && data_.storage[t] != nullptr) checked.push_back(compared(tensor, expected));
+    });
+  }
+
+  /// Looks again at what failed: rounding may explain it.
+  void compare_within_rounding(std::vector<CheckedTensor>& checked) const {
+    std::vector<TensorId> failed;
+    for (const CheckedTensor& one : checked) {
+      if (!one.passes) failed.push_back(one.tensor);
+    }
+    if (failed.empty()) return;
+    int64_t undecided = 0;
+    evaluate_with(true, failed, [&](TensorId tensor, const Value& expected) {
+      undecided += expected.undecided;
+      for (CheckedTensor& one : checked) {
+        if (one.tensor != tensor || one.passes) continue;
+        one = compared(tensor, expected);
+        one.undecided = undecided;
+      }
+    });
+  }
+
+ private:
+  CheckedTensor compared(TensorId tensor, const Value& expected) const {
+    const Value actual = value_of(data_.storage[static_cast<size_t>(tensor)]);
+    CheckedTensor one{tensor, compare(actual, expected, settings_.tolerance), false,
+                      "the reference"};
+    one.passes = one.comparison.passes(settings_.tolerance);
+    return one;
+  }
+
+  void evaluate_with(bool bounds, std::vector<TensorId> wanted,
+                     std::function<void(TensorId, const Value&)> on_result) const {
+    ReferenceOptions options;
+    options.threads = settings_.threads;
+    options.max_bytes = settings_.max_bytes;
+    options.stop = settings_.stop;
+    options.keep_all = false;
+    options.bounds = bounds;
+    options.wanted = std::move(wanted);
+    options.on_result = std::move(on_result);
+    evaluate(program_, inputs_, options);
+  }
+
+  const Program& program_;
+  const TensorData& data_;
+  const CheckSettings& settings_;
+  std::vector<std::shared_ptr<const Storage>> inputs_;
+};
+
+}  // namespace
+
+ReferenceCheck check_reference(const Program& program, const TensorData& data,
+                               const std::vector<TensorId>& written,
+                               const CheckSettings& settings) {
+  const ReferenceChecker checker(program, data, settings);
+  ReferenceCheck result;
+  checker.assert_inputs();
+  try {
+    checker.compare_all(written, result.tensors);
+    checker.compare_within_rounding(result.tensors);
+  } catch (const ReferenceStopped& stopped) {
+    result.stopped = stopped.what();
+  } catch (const std::bad_alloc&) {
+    result.stopped = "out of memory";
+  }
+  return result;
+}
+
+namespace {
+
+/// Whether dimensions of `parts` in a row multiply to those of `whole`: [20,3,4] for [20,12].
+bool are_parts(const std::vector<int64_t>& parts, const std::vector<int64_t>& whole) {
+  size_t at = 0;
+  for (const int64_t extent : whole) {
+    int64_t product = 1;
+    while (at < parts.size() && product < extent) product *= std::max<int64_t>(parts[at++], 1);
+    while (at < parts.size() && parts[at] == 1 && product == extent) ++at;
+    if (product != extent) return false;
+  }
+  return at == parts.size();
+}
+
+/// The file may have the model's shape, or as one a dimension (heads, say) whose parts the result
+/// keeps apart.
+Source file_source(const std::string& path, const Tensor& tensor) {
+  const std::vector<int64_t> shape = known_shape(tensor), files = file_shape(tensor);
+  Source source = parse_binding(path);
+  if (source.kind != Source::Kind::file) return source;
+  const std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
+  if (own != shape && own != files && !are_parts(shape, own)) {
+    throw Error(ExitCode::rejected, Location{path},
+                fmt::format("{} has shape [{}], expected [{}]", to_string(source),
+                            fmt::join(own, ","), fmt::join(files, ",")));
+  }
+  if (own != shape)
+    source.params.emplace_back("from_shape", fmt::format("[{}]", fmt::join(own, ",")));
+  return source;
+}
+
+}  // namespace
+
+CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
+                         const std::string& path, double tolerance) {
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Storage* actual = data.find(tensor);
+  if (actual == nullptr) {
+    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program", declared.name));
+  }
+  const std::vector<int64_t> shape = known_shape(declared);
+  const Source source = file_source(path, declared);
+  auto expected = std::make_shared<const Storage>(
+      load(source, shape, dense_format(static_cast<int>(shape.size()))));
+  CheckedTensor one{
+      tensor, compare(value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected)),
+      false, path};
+  one.passes = one.comparison.passes(tolerance);
+  return one;
+}
+
+std::string describe_failure(const Program& program, const CheckedTensor& checked) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const Comparison& c = checked.comparison;
+  std::string place;
+  if (c.worst >= 0) {
+    std::vector<int64_t> coordinates;
+    int64_t rest = c.worst;
+    const std::vector<int64_t> shape = file_shape(tensor);
+    for (size_t d = shape.size(); d-- > 0;) {
+      coordinates.insert(coordinates.begin(), rest % shape[d]);
+      rest /= shape[d];
+    }
+    place = fmt::format(", worst at [{}]", fmt::join(coordinates, ", "));
+  }
+  std::string what = fmt::format("the largest error is {:.6g}, the largest expected value {:.6g}",
+                                 c.max_abs_error, c.max_abs_expected);
+  if (!c.same_infinities) what = "infinities are in other places";
+  if (!c.same_nans) what = "NaNs are in other places";
+  return fmt::format("%{} differs from {}: {}{}", tensor.name, checked.against, what, place);
+}
+
+std::string describe_excused(const Program& program, const CheckedTensor& checked) {
+  const Comparison& c = checked.comparison;
+  if (c.excused == 0) return "";
+  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  std::string text = fmt::format(
+      "%{}: {} of {} elements {} not compared: rounding of sums alone may move {} as far as {} "
+      "off, by {:.6g} at most",
+      tensor.name, c.excused, element_count(known_shape(tensor)), c.excused == 1 ? "is" : "are",
+      c.excused == 1 ? "it" : "them", c.excused == 1 ? "it is" : "they are", c.max_excused_error);
+  if (checked.undecided > 0) {
+    text += fmt::format("; {} comparison{} on the way {} within rounding of {} operands",
+                        checked.undecided, checked.undecided == 1 ? "" : "s",
+                        checked.undecided == 1 ? "is" : "are",
+                        checked.undecided == 1 ? "its" : "their");
+  }
+  return text;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,58 @@
+#include "sim/timing/aliased_streams.h"
+
+#include <numeric>
+
+namespace fuseflow::engine {
+
+namespace {
+
+/// Inputs of one group are taken in the same steps; empty if nothing is known of the node's inputs.
+std::vector<size_t> taken_together(const Node& node) {
+  std::vector<size_t> group(node.inputs.size(), 0);
+  size_t first = 0;
+  switch (node.kind) {
+    case NodeKind::intersect:
+    case NodeKind::unite:
+    case NodeKind::leftjoin:
+      for (size_t g = 0; g < node.groups.size(); ++g) {
+        for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
+      }
+      return group;
+    case NodeKind::map:
+    case NodeKind::locate:
+    case NodeKind::filter:
+      return group;
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+bool gives_together(NodeKind kind) {
+  return kind == NodeKind::scan || kind == NodeKind::intersect || kind == NodeKind::unite ||
+         kind == NodeKind::leftjoin || kind == NodeKind::filter;
+}
+
+std::vector<size_t> twin_inputs(const Graph& graph, const Node& node) {
+  std::vector<size_t> twins(node.inputs.size());
+  std::iota(twins.begin(), twins.end(), size_t{0});
+  const std::vector<size_t> group = taken_together(node);
+  const auto producer = [&](size_t input) {
+    return graph.streams[static_cast<size_t>(node.inputs[input].stream)].producer;
+  };
+  for (size_t i = 1; i < group.size(); ++i) {
+    for (size_t j = 0; j < i && !node.inputs[i].is_immediate(); ++j) {
+      if (node.inputs[j].is_immediate() || twins[j] != j || group[i] != group[j]) continue;
+      if (producer(i) != producer(j)) continue;
+      const bool same = node.inputs[i].stream == node.inputs[j].stream;
+      const Node& from = graph.nodes[static_cast<size_t>(producer(i))];
+      if (!same && !gives_together(from.kind)) continue;
+      twins[i] = j;
+      break;
+    }
+  }
+  return twins;
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,258 @@
+#include "sim/timing/batch_clock.h"
+
+#include <algorithm>
+
+#include "sim/functional/node.h"
+#include "sim/timing/credit_times.h"
+#include "sim/timing/step_kernels.h"
+
+namespace fuseflow::engine {
+
+namespace {
+constexpr int64_t kNever = INT64_MIN / 4;
+// So many steps a gate, or fewer, and every step gets a bound of its own.
+constexpr uint32_t kDense = 4;
+}  // namespace
+
+// --- what the steps wait for ---
+
+void BatchClock::collect(EngineNode& node) {
+  const StepSource& source = node.sides.back();
+  const Steps& steps = source.now;
+  regular_.clear();
+  ranges_ = std::any_of(steps.in.begin(), steps.in.end(),
+                        [](const Lane& lane) { return lane.kind == Lane::Kind::ranges; });
+  gates_.clear();
+  dense_ = false;
+  next_gate_ = 0;
+  for (size_t i = 0; i < node.ports.size(); ++i) {
+    if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
+    const Port& port = *node.ports[i];
+    const Lane& lane = steps.in[static_cast<size_t>(source.in_lane[i])];
+    if (lane.kind == Lane::Kind::listed) {
+      add_gates(lane, steps, port);
+    } else if (lane.tokens(steps.count) > 0) {
+      regular_.push_back({&lane, port.arrivals()});
+    }
+  }
+  if (node.rows_lane >= 0) add_rows(node, steps);
+}
+
+/// The single steps that wait for tokens of a port, if any can.
+void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& port) {
+  const uint32_t n = lane.needed(steps.count);
+  if (n == 0 || port.arrival(n - 1) <= pace_.next()) return;
+  ArrivalCursor arrivals(port);
+  if (n * kDense > steps.count && steps.stages.empty() && !ranges_) {
+    start_bounds(steps.count);
+    for (uint32_t j = 0; j < n; ++j) {
+      int64_t& bound = bounds_[lane.need_at(j)];
+      bound = std::max(bound, arrivals.next());
+    }
+    return;
+  }
+  const size_t first = gates_.size();
+  for (uint32_t j = 0; j < n; ++j) gates_.push_back({lane.need_at(j), arrivals.next()});
+  merge_gates(first);
+}
+
+/// Loads of what a phase that started together writes.
+void BatchClock::add_rows(const EngineNode& node, const Steps& steps) {
+  const Lane& lane = steps.in[static_cast<size_t>(node.rows_lane)];
+  const size_t first = gates_.size();
+  for (const uint32_t step : lane.at) {
+    gates_.push_back({step, node.gate.arrival_of(rows_passed_++)});
+  }
+  merge_gates(first);
+}
+
+void BatchClock::merge_gates(size_t first) {
+  if (first == 0) return;
+  std::inplace_merge(gates_.begin(), gates_.begin() + static_cast<std::ptrdiff_t>(first),
+                     gates_.end(), [](const Gate& a, const Gate& b) { return a.at < b.at; });
+}
+
+void BatchClock::start_bounds(uint32_t n) {
+  if (dense_) return;
+  dense_ = true;
+  bounds_.assign(n, kNever);
+}
+
+// --- when they happen ---
+
+TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
+  if (dense_) return solve_dense(steps.count);
+  if (!steps.stages.empty() || ranges_) return solve_sections(steps);
+  section(0, steps.count);
+  if (node.credits == nullptr) return step_times(pace_, refs_, steps.count);
+  return node.credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), node.stalls});
+}
+
+/// Every step has a bound.
+TimeRef BatchClock::solve_dense(uint32_t n) {
+  for (const Gate& gate : gates_) bounds_[gate.at] = std::max(bounds_[gate.at], gate.time);
+  for (const Regular& input : regular_) {
+    TimeCursor cursor(input.arrivals);
+    for (uint32_t k = 0; k < n; ++k) bounds_[k] = std::max(bounds_[k], cursor.at(k));
+  }
+  TimesBuilder times(pace_.interval);
+  int64_t* out = times.reserve(n);
+  kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
+  pace_.stepped_at(out[n - 1]);
+  pace_.run_step = kExplicit;
+  pace_.timing_steps += n;
+  times.commit(n);
+  return {times.finish(), 0, 0};
+}
+
+/// Where the tokens of one input are far enough apart for all steps, they set the times.
+bool BatchClock::pass_on(const Steps& steps, TimeRef& times) {
+  if (regular_.size() != 1 || ranges_) return false;
+  const Regular& input = regular_.front();
+  if (input.arrivals.at(0) < pace_.next()) return false;
+  TimeCursor cursor(input.arrivals);
+  const bool passed = std::all_of(gates_.begin(), gates_.end(), [&](const Gate& gate) {
+    return gate.time <= cursor.at(gate.at);
+  });
+  if (!passed) return false;
+  int64_t last = pace_.interval;
+  bool fits = true;
+  steps.for_stages([&](const Stage& stage) {
+    fits = fits && std::max(stage.cost, stage.last_cost) <= input.arrivals.times->gap;
+    last = stage.last_cost;
+  });
+  if (!fits) return false;
+  times = input.arrivals;
+  pace_.last = times.at(steps.count - 1);
+  pace_.free = pace_.last + last;
+  pace_.run_step = kExplicit;
+  return true;
+}
+
+/// Stage by stage, and range by range of the inputs.
+TimeRef BatchClock::solve_sections(const Steps& steps) {
+  TimeRef passed;
+  if (pass_on(steps, passed)) return passed;
+  int64_t gap = INT64_MAX;
+  steps.for_stages([&](const Stage& stage) { gap = std::min({gap, stage.cost, stage.last_cost}); });
+  TimesBuilder all(gap);
+  const int64_t interval = pace_.interval;
+  uint32_t k = 0;
+  steps.for_stages([&](const Stage& stage) {
+    const uint32_t end = k + stage.count;
+    pace_.interval = stage.cost;
+    while (k < end) {
+      const uint32_t behind = section(k, end);
+      append_times(all, step_times(pace_, refs_, behind - k), behind - k);
+      k = behind;
+    }
+    if (stage.count > 0) pace_.free = pace_.last + stage.last_cost;
+  });
+  pace_.interval = interval;
+  pace_.timing_steps += all.explicit_tokens();
+  return {all.finish(), 0, 0};
+}
+
+/// Finds what steps from `first` on wait for, up to where that changes, `end` at most.
+uint32_t BatchClock::section(uint32_t first, uint32_t end) {
+  refs_.clear();
+  for (Regular& input : regular_) {
+    if (input.lane->kind == Lane::Kind::each) continue;
+    const auto& ranges = input.lane->ranges;
+    while (input.range < ranges.size() &&
+           ranges[input.range].first + ranges[input.range].count <= first) {
+      ++input.range;
+    }
+    if (input.range == ranges.size()) continue;
+    const StepRange& range = ranges[input.range];
+    const uint32_t change = first < range.first ? range.first : range.first + range.count;
+    end = std::min(end, change);
+  }
+  for (Regular& input : regular_) {
+    if (input.lane->kind == Lane::Kind::each) {
+      refs_.push_back(input.arrivals.from(first));
+      continue;
+    }
+    const auto& ranges = input.lane->ranges;
+    if (input.range == ranges.size() || first < ranges[input.range].first) continue;
+    refs_.push_back(input.arrivals.from(input.tokens));
+    input.tokens += end - first;
+  }
+  add_section_gates(first, end);
+  return end;
+}
+
+/// Those before the section are behind its first step.
+void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
+  if (next_gate_ == gates_.size() || gates_[next_gate_].at >= end) return;
+  section_gates_.clear();
+  for (; next_gate_ < gates_.size() && gates_[next_gate_].at < end; ++next_gate_) {
+    add_gate(section_gates_, gates_[next_gate_].at - first, gates_[next_gate_].time);
+  }
+  TimeRef ref;
+  if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
+    refs_.push_back(std::move(ref));
+  }
+}
+
+TimeRef token_times(const TimeRef& steps, const Lane& lane) {
+  if (lane.kind == Lane::Kind::each) return steps;
+  if (lane.kind == Lane::Kind::listed) return sample(steps, lane.at);
+  if (lane.ranges.size() == 1) return steps.from(lane.ranges.front().first);
+  TimesBuilder times(steps.times->gap);
+  for (const StepRange& range : lane.ranges) {
+    append_times(times, steps.from(range.first), range.count);
+  }
+  return {times.finish(), 0, 0};
+}
+
+// --- what they do ---
+
+void BatchClock::solve(EngineNode& node) {
+  StepSource& source = node.sides.back();
+  const Steps& steps = source.now;
+  collect(node);
+  const TimeRef times = step_times_of(node, steps);
+  node.count_steps(steps, times.at(0), pace_.last);
+  if (node.activity != nullptr) note(*node.activity, steps, times);
+  if (node.tail != nullptr) node.tail->arrive(regular_.front().arrivals, times, steps.count);
+  lane_times_.assign(steps.in.size(), {});
+  for (size_t i = 0; i < node.ports.size(); ++i) {
+    if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
+    const auto l = static_cast<size_t>(source.in_lane[i]);
+    const uint32_t n = steps.in[l].tokens(steps.count);
+    if (n == 0) continue;
+    if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.in[l]);
+    node.ports[i]->take(n, lane_times_[l]);
+  }
+  lane_times_.assign(steps.out.size(), {});
+  for (EngineNode::Given& given : node.given()) {
+    const auto l = static_cast<size_t>(source.out_lane[given.output]);
+    if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.out[l]);
+    node.outputs[given.output]->give(std::move(given.segment), lane_times_[l]);
+  }
+  if (node.collects_rows()) note_rows(node, times);
+}
+
+/// When rows are complete for those that load them.
+void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
+  TimeCursor cursor(times);
+  for (const uint32_t step : node.sides.back().now.out.front().at) {
+    node.events.arrives.push_back(cursor.at(step) + node.latency());
+  }
+}
+
+void BatchClock::note(Activity& activity, const Steps& steps, const TimeRef& times) {
+  uint32_t k = 0;
+  const auto add = [&](uint32_t count, int64_t cost) {
+    if (count > 0 && cost > 0) note_busy(activity, times.from(k), count, cost);
+    k += count;
+  };
+  steps.for_stages([&](const Stage& stage) {
+    if (stage.count == 0) return;
+    add(stage.count - 1, stage.cost);
+    add(1, stage.last_cost);
+  });
+}
+
+}  // namespace fuseflow::engine

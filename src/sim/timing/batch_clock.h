@@ -1,0 +1,68 @@
+// Times of a node's steps where nothing is bounded and memory takes no time: batch by batch, as
+// soon as the node has made one. Keeps nothing but the node's pace.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/common/activity.h"
+#include "sim/data/steps.h"
+#include "sim/data/times.h"
+#include "sim/timing/gates.h"
+
+namespace fuseflow::engine {
+
+class EngineNode;
+class Port;
+
+class BatchClock {
+ public:
+  BatchClock(int64_t interval, int64_t start) {
+    pace_.interval = interval;
+    pace_.floor = start;
+  }
+  /// The batch that the node has just made: takes its tokens, and gives on what it has made.
+  void solve(EngineNode& node);
+  uint64_t timing_steps() const { return pace_.timing_steps; }
+
+ private:
+  /// A port that takes a token a step, in all steps or in ranges of them.
+  struct Regular {
+    const Lane* lane;
+    TimeRef arrivals;     ///< of the tokens not taken yet
+    size_t range = 0;     ///< the next one
+    uint32_t tokens = 0;  ///< taken in the ranges before
+  };
+
+  void collect(EngineNode& node);
+  void add_gates(const Lane& lane, const Steps& steps, const Port& port);
+  void add_rows(const EngineNode& node, const Steps& steps);
+  void merge_gates(size_t first);
+  void start_bounds(uint32_t n);
+  TimeRef step_times_of(EngineNode& node, const Steps& steps);
+  TimeRef solve_dense(uint32_t n);
+  bool pass_on(const Steps& steps, TimeRef& times);
+  TimeRef solve_sections(const Steps& steps);
+  uint32_t section(uint32_t first, uint32_t end);
+  void add_section_gates(uint32_t first, uint32_t end);
+  static void note_rows(EngineNode& node, const TimeRef& times);
+  static void note(Activity& activity, const Steps& steps, const TimeRef& times);
+
+  Pace pace_;
+  int64_t rows_passed_ = 0;
+  // of the batch at hand
+  std::vector<Regular> regular_;
+  std::vector<Gate> gates_;  // single steps that wait, in order
+  size_t next_gate_ = 0;
+  std::vector<Gate> section_gates_;
+  bool ranges_ = false;  // some input takes in ranges
+  bool dense_ = false;   // so many wait that every step has a bound
+  std::vector<int64_t> bounds_;
+  std::vector<TimeRef> refs_;
+  std::vector<TimeRef> lane_times_;  // by lane
+};
+
+/// When the tokens of a lane are taken, or given: its steps out of the times of all.
+TimeRef token_times(const TimeRef& steps, const Lane& lane);
+
+}  // namespace fuseflow::engine

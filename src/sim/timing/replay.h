@@ -1,0 +1,81 @@
+// Times of steps where FIFOs are bounded or memory takes time: a node's known steps, with arrivals
+// and credits, as far as the tokens and credits are known, node by node in turn. Exact: the
+// equations of ir-spec/timing.md have one least solution, whatever the order in which it is worked
+// out.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/data/steps.h"
+#include "sim/run.h"
+#include "sim/timing/fifo.h"
+#include "sim/timing/step_queue.h"
+#include "sim/timing/step_solver.h"
+
+namespace fuseflow::engine {
+
+/// The timing side of one node, or of one of its sides.
+class NodeReplay {
+ public:
+  enum class State : uint8_t {
+    idle,   ///< no steps are known
+    waits,  ///< for a token or a credit
+    beyond  ///< the next step is at the horizon or later: at wake()
+  };
+
+  std::vector<Fifo*> inputs;     ///< by input; null: immediate, or like another one
+  std::vector<Gives*> outputs;   ///< by output; null: not connected, or like another one
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;    ///< the same for blocked ones
+
+  explicit NodeReplay(int64_t start) { progress_.free_at = start; }
+  void fetch(StepSource& source);
+  /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
+  bool advance(StepSolver& solver, int64_t horizon = INT64_MAX);
+  State state() const { return state_; }
+  /// Waiting, and what the next step waited for has come.
+  bool may_go_on() const {
+    return state_ == State::waits &&
+           (blocker_credit_ ? blocker_->room() : blocker_->held()) >= blocker_count_;
+  }
+  /// If it may go on: no step is earlier.
+  int64_t possible_at() const {
+    const int64_t came = blocker_credit_ ? blocker_->credit(blocker_count_ - 1)
+                                         : blocker_->arrival(blocker_count_ - 1);
+    return std::max(came, free_at());
+  }
+  int64_t wake() const { return progress_.next; }        ///< if the state is `beyond`
+  bool idle() const { return queue_.empty(); }           ///< no steps are known
+  int64_t free_at() const { return progress_.free_at; }  ///< no step can be earlier
+  int64_t last_step() const { return progress_.last; }
+  /// No token can be given earlier, if no step is before `time`.
+  int64_t gives_from(int64_t time) const;
+  /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
+  const Fifo* blocker() const { return state_ == State::waits ? blocker_ : nullptr; }
+  int64_t blocker_count() const { return blocker_count_; }
+  bool lacks_credit() const { return blocker_credit_; }
+  /// What the known steps take of the host's memory.
+  size_t backlog() const { return queue_.bytes(); }
+  /// Overwrites what depends on times.
+  void fill(NodeStats& stats) const;
+
+ private:
+  void connect(const StepSource& source);
+  int64_t most_steps(int64_t horizon) const;
+  void find_blocker();
+
+  bool connected_ = false;
+  StepPorts ports_;
+  StepQueue queue_;
+  int64_t done_last_ = 0;  // steps at once
+  State state_ = State::idle;
+  // What a step waits for: so many tokens, or as much room, of this.
+  const Fifo* blocker_ = nullptr;
+  int64_t blocker_count_ = 0;
+  bool blocker_credit_ = false;
+  StepProgress progress_;
+};
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,110 @@
+#include "sim/timing/step_kernels.h"
+
+#include <algorithm>
+
+#include "support/avx2.h"
+
+namespace fuseflow::engine::kernels {
+
+namespace {
+
+// Written once and compiled twice: always inlined into a plain function and one for AVX2.
+[[gnu::always_inline]] inline void raise_any(int64_t* to, const int64_t* from, int64_t plus,
+                                             int64_t n) {
+  for (int64_t k = 0; k < n; ++k) to[k] = std::max(to[k], from[k] + plus);
+}
+
+[[gnu::always_inline]] inline void raise_line_any(int64_t* to, int64_t start, int64_t step,
+                                                  int64_t n) {
+  for (int64_t k = 0; k < n; ++k, start += step) to[k] = std::max(to[k], start);
+}
+
+/// Where nobody waits for a stretch, or only its first step does, its times are a line.
+[[gnu::always_inline]] inline void solve_any(const int64_t* bounds, int64_t n, int64_t free_at,
+                                             int64_t cost, int64_t* times) {
+  constexpr int64_t kStretch = 16;
+  int64_t k = 0;
+  for (; k + kStretch <= n; k += kStretch) {
+    free_at = std::max(free_at, bounds[k]);
+    int64_t slack = 0;  // negative if there is less than none
+    for (int64_t i = 0; i < kStretch; ++i) {
+      times[k + i] = free_at + i * cost;
+      slack |= times[k + i] - bounds[k + i];
+    }
+    for (int64_t i = 0; slack < 0 && i < kStretch; ++i) {
+      times[k + i] = std::max(free_at, bounds[k + i]);
+      free_at = times[k + i] + cost;
+    }
+    free_at = times[k + kStretch - 1] + cost;
+  }
+  for (; k < n; ++k) {
+    times[k] = std::max(free_at, bounds[k]);
+    free_at = times[k] + cost;
+  }
+}
+
+[[gnu::always_inline]] inline bool all_before_any(const int64_t* a, const int64_t* b, int64_t n) {
+  int64_t differences = -1;  // negative as long as all are
+  for (int64_t k = 0; k < n; ++k) differences &= a[k] - b[k];
+  return differences < 0;
+}
+
+#ifdef FUSEFLOW_AVX2
+FUSEFLOW_AVX2 void raise_avx2(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
+  raise_any(to, from, plus, n);
+}
+
+FUSEFLOW_AVX2 void raise_line_avx2(int64_t* to, int64_t start, int64_t step, int64_t n) {
+  raise_line_any(to, start, step, n);
+}
+
+FUSEFLOW_AVX2 void solve_avx2(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost,
+                              int64_t* times) {
+  solve_any(bounds, n, free_at, cost, times);
+}
+FUSEFLOW_AVX2 bool all_before_avx2(const int64_t* a, const int64_t* b, int64_t n) {
+  return all_before_any(a, b, n);
+}
+
+#endif
+
+}  // namespace
+
+void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return raise_avx2(to, from, plus, n);
+#endif
+  raise_any(to, from, plus, n);
+}
+
+void raise_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return raise_line_avx2(to, start, step, n);
+#endif
+  raise_line_any(to, start, step, n);
+}
+
+// Bound by memory: nothing to gain from wider registers.
+void set(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) to[k] = from[k] + plus;
+}
+
+void set_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
+  for (int64_t k = 0; k < n; ++k, start += step) to[k] = start;
+}
+
+void solve(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost, int64_t* times) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return solve_avx2(bounds, n, free_at, cost, times);
+#endif
+  solve_any(bounds, n, free_at, cost, times);
+}
+
+bool all_before(const int64_t* a, const int64_t* b, int64_t n) {
+#ifdef FUSEFLOW_AVX2
+  if (have_avx2()) return all_before_avx2(a, b, n);
+#endif
+  return all_before_any(a, b, n);
+}
+
+}  // namespace fuseflow::engine::kernels

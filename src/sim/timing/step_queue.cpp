@@ -1,0 +1,164 @@
+#include "sim/timing/step_queue.h"
+
+#include <algorithm>
+
+namespace fuseflow::engine {
+
+uint32_t LaneView::taken_before(uint32_t first, uint32_t step) const {
+  if (lane->kind == Lane::Kind::each) return step - first;
+  if (lane->kind == Lane::Kind::listed) return before(step);
+  uint32_t sum = 0;
+  for (size_t r = range; r < lane->ranges.size() && lane->ranges[r].first < step; ++r) {
+    const StepRange& at = lane->ranges[r];
+    sum += std::min(step, at.first + at.count) - std::max(first, at.first);
+  }
+  return sum;
+}
+
+void LaneView::move_to(uint32_t step) {
+  switch (lane->kind) {
+    case Lane::Kind::each:
+      next = step;
+      return;
+    case Lane::Kind::listed:
+      next += count;
+      return;
+    case Lane::Kind::ranges:
+      for (; range < lane->ranges.size(); ++range) {
+        const StepRange& r = lane->ranges[range];
+        if (r.first + r.count > step) return;
+      }
+  }
+}
+
+void StepQueue::fetch(std::deque<Steps>& log) {
+  const bool first = batches_.empty();
+  for (Steps& steps : log) batches_.push_back(std::move(steps));
+  log.clear();
+  if (first && !batches_.empty()) open();
+}
+
+/// At the first step of the first batch.
+void StepQueue::open() {
+  step_ = 0;
+  stage_ = 0;
+  const Steps& steps = batches_.front();
+  stage_end_ = steps.stages.empty() ? steps.count : steps.stages.front().count;
+  in_.clear();
+  out_.clear();
+  for (const Lane& lane : steps.in) in_.emplace_back(lane);
+  for (const Lane& lane : steps.out) out_.emplace_back(lane);
+  ranges_ = false;
+  for (const auto* views : {&in_, &out_}) {
+    for (const LaneView& view : *views) ranges_ = ranges_ || (!view.each && !view.listed);
+  }
+}
+
+uint32_t StepQueue::even_up_to(uint32_t end) {
+  if (!ranges_) return end;
+  for (auto* views : {&in_, &out_}) {
+    for (LaneView& view : *views) view.look(step_, end);
+  }
+  return end;
+}
+
+void StepQueue::count_tokens(uint32_t n) {
+  for (auto* views : {&in_, &out_}) {
+    for (LaneView& view : *views) {
+      if (view.listed) view.count = view.before(step_ + n);
+    }
+  }
+}
+
+size_t StepQueue::bytes() const {
+  size_t sum = 0;
+  for (const Steps& steps : batches_) sum += steps.bytes();
+  return sum;
+}
+
+void StepQueue::drop(uint32_t n) {
+  if (n == 0) return;
+  step_ += n;
+  const Steps& steps = batches_.front();
+  if (step_ == steps.count) {
+    batches_.pop_front();
+    if (!batches_.empty()) open();
+    return;
+  }
+  while (step_ >= stage_end_) stage_end_ += steps.stages[++stage_].count;
+  for (LaneView& lane : in_) lane.move_to(step_);
+  for (LaneView& lane : out_) lane.move_to(step_);
+}
+
+int64_t StepQueue::costs(uint32_t n, int64_t* each) {
+  const Steps& steps = batches_.front();
+  if (steps.stages.empty()) return steps.cost;
+  size_t stage = stage_;
+  uint32_t end = stage_end_;
+  const Stage& here = steps.stages[stage];
+  if (step_ + n < end || (step_ + n == end && here.cost == here.last_cost)) return here.cost;
+  for (uint32_t k = 0; k < n;) {
+    const Stage& s = steps.stages[stage];
+    const uint32_t behind = std::min(n, end - step_);
+    std::fill(each + k, each + behind, s.cost);
+    if (step_ + behind == end) {
+      each[behind - 1] = s.last_cost;
+      if (++stage < steps.stages.size()) end += steps.stages[stage].count;
+    }
+    k = behind;
+  }
+  return -1;
+}
+
+// --- looking ahead ---
+
+int64_t StepQueue::before_give(size_t lane, int64_t most) const {
+  int64_t steps_before = 0;
+  uint32_t step = step_;
+  for (const Steps& steps : batches_) {
+    const Lane& l = steps.out[lane];
+    const LaneView view = &steps == &batches_.front() ? out_[lane] : LaneView(l);
+    uint32_t next = steps.count;
+    if (l.kind == Lane::Kind::each) next = step;
+    if (l.kind == Lane::Kind::listed && view.next < l.at.size()) next = l.at[view.next];
+    if (l.kind == Lane::Kind::ranges && view.range < l.ranges.size()) {
+      next = std::max(step, l.ranges[view.range].first);
+    }
+    steps_before += next - step;
+    if (next < steps.count || steps_before >= most) break;
+    step = 0;
+  }
+  return std::min(steps_before, most);
+}
+
+int64_t StepQueue::needed_next(size_t lane) const {
+  const LaneView& view = in_[lane];
+  if (!view.listed) return view.taken_before(step_, step_ + 1);
+  return view.lane->needed_before(view.next, step_ + 1);
+}
+
+int64_t StepQueue::given_next(size_t lane) const {
+  const LaneView& view = out_[lane];
+  return view.taken_before(step_, step_ + 1);
+}
+
+int64_t StepQueue::cost_of(int64_t n) const {
+  int64_t sum = 0;
+  int64_t first = -static_cast<int64_t>(step_);  // of the stage, among the steps to come
+  for (const Steps& steps : batches_) {
+    bool done = false;
+    steps.for_stages([&](const Stage& stage) {
+      const int64_t from = std::max<int64_t>(first, 0);
+      const int64_t end = first + stage.count;
+      first = end;
+      if (end <= 0 || done) return;
+      done = n <= end;
+      const int64_t count = std::min(n, end) - from;
+      sum += count * stage.cost + (n >= end && count > 0 ? stage.last_cost - stage.cost : 0);
+    });
+    if (done) break;
+  }
+  return sum;
+}
+
+}  // namespace fuseflow::engine

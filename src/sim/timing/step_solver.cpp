@@ -1,0 +1,377 @@
+#include "sim/timing/step_solver.h"
+
+#include <algorithm>
+
+#include "sim/common/activity.h"
+
+namespace fuseflow::engine {
+
+namespace {
+// So many steps a wait, or fewer, and every step gets a bound of its own.
+constexpr int64_t kDense = 4;
+}  // namespace
+
+int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
+                        StepProgress& progress, Activity* activity, Activity* stalls) {
+  queue_ = &queue;
+  ports_ = &ports;
+  p_ = &progress;
+  first_ = queue.step();
+  n_ = std::min({n, kMostSteps, queue.batch().count - first_});
+  n_ = place(queue.even_up_to(step_at(n_)));
+  end_ = StepEnd::none;
+  waits_.clear();
+  arrivals_.clear();
+  credits_.clear();
+  lines_.clear();
+  credits_count_ = 0;
+  each_.resize(ports.in.size());
+  for (size_t i = 0; i < ports.in.size() && n_ > 0; ++i) wait_for(i);
+  late_.resize(ports.credits.size());
+  for (size_t c = 0; c < ports.credits.size() && n_ > 0; ++c) wait_for_credits(c);
+  if (n_ == 0) return 0;
+  cost_ = queue.costs(static_cast<uint32_t>(n_), costs_.data());
+  if (!solve_lines()) solve_numbers();
+  end_before(horizon);
+  if (n_ == 0) return 0;
+  queue.count_tokens(static_cast<uint32_t>(n_));
+  for (size_t i = 0; i < ports.in.size(); ++i) take(i);
+  for (size_t o = 0; o < ports.out.size(); ++o) give(o);
+  count(activity, stalls);
+  queue.drop(static_cast<uint32_t>(n_));
+  return n_;
+}
+
+/// Only the steps before step k can be done; below 0: none.
+void StepSolver::cut(int64_t k, StepEnd why) {
+  if (k >= n_) return;
+  n_ = std::max<int64_t>(k, 0);
+  end_ = why;
+}
+
+// --- what has to be there ---
+
+void StepSolver::wait_for(size_t i) {
+  const StepPorts::In& in = ports_->in[i];
+  const LaneView& view = queue_->in(in.lane);
+  Fifo& fifo = *in.fifo;
+  if (fifo.held() > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
+  each_[i] = 0;
+  if (view.each) return wait_for_each(i);
+  if (!view.listed) return;
+  const Lane& lane = *view.lane;
+  int64_t count = lane.needed_before(view.next, step_at(n_));
+  if (const int64_t held = fifo.held(); count > held) {
+    cut(place(lane.need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
+    if (n_ == 0) return;
+    count = lane.needed_before(view.next, step_at(n_));
+  }
+  if (count == 0 || fifo.arrival(count - 1) <= p_->free_at) return;
+  count* kDense > n_ ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
+}
+
+/// Many of the steps wait for tokens.
+void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
+  const Lane& lane = *view.lane;
+  arrivals_.start(n_);
+  int64_t* const bounds = arrivals_.room();
+  // The heads of a join: behind the steps of the tokens before them.
+  const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
+  const uint32_t* const at = places.data();
+  const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
+  const int64_t plus = lane.heads ? 1 - first_ : -first_;
+  const int64_t delay = fifo.delay();
+  TimeLines::Cursor cursor = fifo.next_give;
+  for (int64_t j = 0; j < count;) {
+    const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
+    int64_t k = 0;
+    if (j == 0) {  // it has no token before it, maybe
+      arrivals_.add(std::max<int64_t>(place(lane.need_at(view.next)), 0), s.at(k++) + delay);
+    }
+    for (; k < s.count; ++k) {
+      int64_t& bound = bounds[std::max<int64_t>(at[next + j + k] + plus, 0)];
+      bound = std::max(bound, s.at(k) + delay);
+    }
+    j += s.count;
+  }
+}
+
+void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
+  const size_t others = waits_.size();
+  const int64_t delay = fifo.delay();
+  TimeLines::Cursor cursor = fifo.next_give;
+  for (int64_t j = 0; j < count;) {
+    const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
+    for (int64_t k = 0; k < s.count; ++k) {
+      const int64_t at = place(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
+      waits_.put(std::max<int64_t>(at, 0), s.at(k) + delay);
+    }
+    j += s.count;
+  }
+  waits_.merge(others);
+}
+
+void StepSolver::wait_for_each(size_t i) {
+  const Fifo& fifo = *ports_->in[i].fifo;
+  cut(fifo.held(), StepEnd::waits);
+  each_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
+}
+
+void StepSolver::wait_for_credits(size_t c) {
+  const StepPorts::Credit& credit = ports_->credits[c];
+  const LaneView& view = queue_->out(credit.lane);
+  Fifo& fifo = *credit.fifo;
+  late_[c] = {};
+  const bool all = view.each;
+  if (!all && !view.listed) return;
+  const int64_t index = fifo.source->given - fifo.depth;
+  const int64_t room = fifo.taken() - index;
+  if (index >= 0 && room > 0) fifo.takes.find(index, fifo.next_credit);
+  int64_t count = all ? n_ : view.before(step_at(n_));
+  if (count > room) {
+    cut(all ? room
+            : place(view.lane->at[view.next + static_cast<size_t>(std::max<int64_t>(room, 0))]),
+        StepEnd::waits);
+    count = room;
+  }
+  late_[c] = {std::max<int64_t>(0, -index), count};
+  // The last credit is not behind the first step: none has to be waited for.
+  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) late_[c] = {};
+  credits_count_ += late_[c].any() ? 1 : 0;
+}
+
+/// Calls wait(k, time) for the steps, below n_, that the credits may hold up, until it says false.
+template <typename Wait>
+bool StepSolver::for_credits(size_t c, Wait&& wait) const {
+  const StepPorts::Credit& credit = ports_->credits[c];
+  const Fifo& fifo = *credit.fifo;
+  const LaneView& view = queue_->out(credit.lane);
+  const bool all = view.each;
+  const int64_t index = fifo.source->given - fifo.depth;
+  TimeLines::Cursor cursor = fifo.next_credit;
+  for (int64_t j = late_[c].first; j < late_[c].count;) {
+    const auto s = fifo.takes.stretch(index + j, late_[c].count - j, cursor);
+    for (int64_t i = 0; i < s.count; ++i, ++j) {
+      const int64_t k = all ? j : place(view.lane->at[view.next + static_cast<size_t>(j)]);
+      if (k >= n_) return true;
+      if (!wait(k, s.at(i) + 1)) return false;
+    }
+  }
+  return true;
+}
+
+void StepSolver::add_credits(size_t c) {
+  const StepPorts::Credit& credit = ports_->credits[c];
+  if (queue_->out(credit.lane).each) {
+    const Fifo& fifo = *credit.fifo;
+    return credits_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
+                             late_[c].first, n_);
+  }
+  credits_.start(n_);
+  for_credits(c, [&](int64_t k, int64_t time) {
+    credits_.add(k, time);
+    return true;
+  });
+}
+
+/// Whether no credit comes behind the earliest time of its step.
+bool StepSolver::credits_in_time(size_t c) const {
+  const StepPorts::Credit& credit = ports_->credits[c];
+  const Fifo& fifo = *credit.fifo;
+  const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
+  if (!queue_->out(credit.lane).each) return for_credits(c, in_time);
+  const int64_t index = fifo.source->given - fifo.depth;
+  const int64_t count = std::min(late_[c].count, n_);
+  TimeLines::Cursor cursor = fifo.next_credit;
+  for (int64_t j = late_[c].first; j < count;) {
+    const auto s = fifo.takes.stretch(index + j, count - j, cursor);
+    if (s.values == nullptr) {  // two lines: their ends tell
+      if (!in_time(j, s.start + 1) || !in_time(j + s.count - 1, s.last() + 1)) return false;
+    } else {
+      for (int64_t i = 0; i < s.count; ++i) {
+        if (!in_time(j + i, s.values[i] + 1)) return false;
+      }
+    }
+    j += s.count;
+  }
+  return true;
+}
+
+// --- when ---
+
+/// True if the times are lines, as they mostly are where all arrivals are.
+bool StepSolver::solve_lines() {
+  if (cost_ < 0 || arrivals_.any()) return false;
+  lines_.start(p_->free_at, cost_);
+  int64_t n = n_;
+  for (size_t i = 0; i < ports_->in.size(); ++i) {
+    if (each_[i] == 0) continue;
+    const Fifo& fifo = *ports_->in[i].fifo;
+    TimeLines::Cursor cursor = fifo.next_give;
+    const auto s = fifo.source->times.stretch(fifo.taken(), n, cursor);
+    n = s.count;
+    if (s.values != nullptr || !lines_.follow(s.start + fifo.delay(), s.step)) return false;
+  }
+  if (n < std::min(n_, TimeLines::kLeastLine)) return false;
+  for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
+    if (late_[c].any() && !credits_in_time(c)) return false;
+  }
+  if (!lines_.solve(waits_, n)) return false;
+  cut(n, StepEnd::none);
+  return true;
+}
+
+void StepSolver::solve_numbers() {
+  for (size_t i = 0; i < ports_->in.size(); ++i) {
+    if (each_[i] == 0) continue;
+    const Fifo& fifo = *ports_->in[i].fifo;
+    arrivals_.add_each(fifo.source->times, fifo.next_give, fifo.taken(), fifo.delay(), 0, n_);
+  }
+  if (waits_.any()) arrivals_.start(n_);
+  for (const auto& [k, time] : waits_) {
+    if (k < n_) arrivals_.add(k, time);
+  }
+  for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
+    if (late_[c].any()) add_credits(c);
+  }
+  solve();
+  // Steps are never nearer to each other than they cost.
+  const int64_t first = times_[0];
+  const int64_t last = times_[static_cast<size_t>(n_) - 1];
+  if (cost_ >= 0 && n_ >= TimeLines::kLeastLine && last - first == cost_ * (n_ - 1)) {
+    lines_.start(first, cost_);
+    lines_.set(n_);
+  } else {
+    lines_.clear();
+  }
+}
+
+template <bool kArrivals, bool kCredits, bool kCosts>
+void StepSolver::solve_with() {
+  const int64_t* const arrivals = arrivals_.at();
+  const int64_t* const credits = credits_.at();
+  int64_t free_at = p_->free_at;
+  for (int64_t k = 0; k < n_; ++k) {
+    int64_t t = free_at;
+    if (kArrivals) t = std::max(t, arrivals[k]);
+    if (kCredits) {
+      ready_[static_cast<size_t>(k)] = t;
+      t = std::max(t, credits[k]);
+    }
+    times_[static_cast<size_t>(k)] = t;
+    free_at = t + (kCosts ? costs_[static_cast<size_t>(k)] : cost_);
+  }
+}
+template <bool kArrivals, bool kCredits>
+void StepSolver::solve_with() {
+  if (cost_ < 0) return solve_with<kArrivals, kCredits, true>();
+  solve_with<kArrivals, kCredits, false>();
+}
+void StepSolver::solve() {
+  if (arrivals_.any() && !credits_.any() && cost_ >= 0) {
+    return kernels::solve(arrivals_.at(), n_, p_->free_at, cost_, times_.data());
+  }
+  if (arrivals_.any()) {
+    return credits_.any() ? solve_with<true, true>() : solve_with<true, false>();
+  }
+  return credits_.any() ? solve_with<false, true>() : solve_with<false, false>();
+}
+
+void StepSolver::end_before(int64_t horizon) {
+  if (time(n_ - 1) < horizon) return;
+  int64_t late = 0;
+  if (lines_.any()) {
+    late = lines_.first_from(horizon, n_);
+  } else {
+    late = std::lower_bound(times_.begin(), times_.begin() + n_, horizon) - times_.begin();
+  }
+  p_->next = time(late);
+  cut(late, StepEnd::beyond);
+}
+
+// --- what is done ---
+
+void StepSolver::take(size_t i) {
+  const StepPorts::In& in = ports_->in[i];
+  const LaneView& view = queue_->in(in.lane);
+  if (view.each) {
+    in.fifo->reserve(n_);
+    append_all(in.fifo->takes);
+  } else if (view.listed && view.count > 0) {
+    in.fifo->reserve(view.count);
+    append_at(view, view.count, in.fifo->takes);
+  }
+}
+
+void StepSolver::give(size_t o) {
+  const StepPorts::Out& out = ports_->out[o];
+  const LaneView& view = queue_->out(out.lane);
+  const bool all = view.each;
+  if (!all && !view.listed) return;
+  const int64_t count = all ? n_ : view.count;
+  if (count == 0) return;
+  Gives& gives = *out.gives;
+  if (gives.memory != nullptr) {
+    for (int64_t j = 0; j < count; ++j) {
+      gives.give(time(all ? j : place(view.lane->at[view.next + static_cast<size_t>(j)])));
+    }
+    return;
+  }
+  gives.reserve(count);
+  if (all) {
+    append_all(gives.times);
+  } else {
+    append_at(view, count, gives.times);
+  }
+  gives.note_given();
+}
+
+void StepSolver::append_all(TimeLines& to) const {
+  if (lines_.any()) {
+    lines_.append_to(to, n_);
+  } else {
+    to.append(times_.data(), n_);
+  }
+}
+
+void StepSolver::append_at(const LaneView& view, int64_t count, TimeLines& to) {
+  const uint32_t* const steps = view.lane->at.data() + view.next;
+  room_.resize(static_cast<size_t>(count));
+  int64_t* const room = room_.data();
+  if (lines_.any()) {
+    lines_.at_each(steps, count, first_, room);
+  } else {
+    for (int64_t j = 0; j < count; ++j) {
+      room[j] = times_[static_cast<size_t>(place(steps[j]))];
+    }
+  }
+  to.append(room, count);
+}
+
+void StepSolver::count(Activity* activity, Activity* stalls) {
+  StepProgress& p = *p_;
+  if (p.first < 0) p.first = time(0);
+  p.last = time(n_ - 1);
+  p.steps += n_;
+  const auto cost = [this](int64_t k) {
+    return cost_ >= 0 ? cost_ : costs_[static_cast<size_t>(k)];
+  };
+  if (cost_ >= 0) {
+    p.busy += n_ * cost_;
+  } else {
+    for (int64_t k = 0; k < n_; ++k) p.busy += cost(k);
+  }
+  p.free_at = p.last + cost(n_ - 1);
+  for (int64_t k = 0; activity != nullptr && k < n_; ++k) {
+    if (cost(k) > 0) activity->add(time(k), time(k) + cost(k) - 1);
+  }
+  if (!credits_.any()) return;
+  for (int64_t k = 0; k < n_; ++k) {
+    const int64_t ready = ready_[static_cast<size_t>(k)];
+    const int64_t delay = times_[static_cast<size_t>(k)] - ready;
+    if (stalls != nullptr && delay > 0) stalls->add(ready, ready + delay - 1);
+    p.blocked += delay;
+  }
+}
+
+}  // namespace fuseflow::engine

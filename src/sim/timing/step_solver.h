@@ -1,0 +1,121 @@
+// The recurrence of a node's next steps, with arrivals and credits: port by port over many steps,
+// so that only the maxima depend on each other. replay.h knows what is around it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/timing/fifo.h"
+#include "sim/timing/step_lines.h"
+#include "sim/timing/step_queue.h"
+#include "sim/timing/step_waits.h"
+
+namespace fuseflow::engine {
+
+/// Why no more steps were done.
+enum class StepEnd : uint8_t {
+  none,   ///< all that were asked for
+  waits,  ///< a token or a credit is not known
+  beyond  ///< the next one is not before the horizon
+};
+
+/// What the steps of a node meet.
+struct StepPorts {
+  struct In {
+    Fifo* fifo;
+    size_t lane;
+  };
+  struct Out {
+    Gives* gives;
+    size_t lane;
+  };
+  /// A consumer whose room an output has to wait for.
+  struct Credit {
+    Fifo* fifo;
+    size_t lane;
+  };
+  std::vector<In> in;
+  std::vector<Out> out;
+  std::vector<Credit> credits;
+};
+
+struct StepProgress {
+  int64_t free_at = 0;
+  int64_t first = -1;
+  int64_t last = -1;
+  int64_t steps = 0;
+  int64_t blocked = 0;
+  int64_t busy = 0;
+  int64_t next = 0;  ///< time of the step that is not before the horizon
+};
+
+/// Room for one batch of steps; used for one node after the other.
+class StepSolver {
+ public:
+  /// Does up to n of the queue's next steps, all of one batch, as far as they are before the
+  /// horizon; how many.
+  int64_t run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
+              StepProgress& progress, Activity* activity, Activity* stalls);
+  StepEnd end() const { return end_; }
+
+ private:
+  /// Tokens first .. count-1 of an output that may have to wait for credits.
+  struct Late {
+    int64_t first = 0;
+    int64_t count = 0;
+    bool any() const { return first < count; }
+  };
+
+  void cut(int64_t k, StepEnd why);
+  int64_t place(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
+  uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
+  void wait_for(size_t i);
+  void bound_steps(const Fifo& fifo, const LaneView& view, int64_t count);
+  void wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count);
+  void wait_for_each(size_t i);
+  void wait_for_credits(size_t c);
+  template <typename Wait>
+  bool for_credits(size_t c, Wait&& wait) const;
+  bool credits_in_time(size_t c) const;
+  void add_credits(size_t c);
+  bool solve_lines();
+  void solve_numbers();
+  void solve();
+  template <bool kArrivals, bool kCredits, bool kCosts>
+  void solve_with();
+  template <bool kArrivals, bool kCredits>
+  void solve_with();
+  int64_t time(int64_t k) const {
+    return lines_.any() ? lines_.at(k) : times_[static_cast<size_t>(k)];
+  }
+  void end_before(int64_t horizon);
+  void take(size_t i);
+  void give(size_t o);
+  void append_all(TimeLines& to) const;
+  void append_at(const LaneView& view, int64_t count, TimeLines& to);
+  void count(Activity* activity, Activity* stalls);
+
+  StepQueue* queue_ = nullptr;
+  const StepPorts* ports_ = nullptr;
+  StepProgress* p_ = nullptr;
+  int64_t first_ = 0;  // the first step's number in its batch
+  int64_t n_ = 0;
+  StepEnd end_ = StepEnd::none;
+  int64_t cost_ = 0;  // of each step; below 0: they differ
+  // Nothing of the following is set before it is needed.
+  std::vector<uint8_t> each_;  // by input: each step may have to wait for a token
+  std::vector<Late> late_;     // by credit
+  int credits_count_ = 0;      // of those that have any
+  Waits waits_;
+  StepLines lines_;
+  Bounds arrivals_;
+  Bounds credits_;
+  Steps64 times_;
+  Steps64 ready_;  // the times without credits
+  Steps64 costs_;
+  std::vector<int64_t> room_;
+};
+
+}  // namespace fuseflow::engine
