@@ -38,7 +38,8 @@ class Result {
     for (const Write& level : levels_) {
       kinds.push_back(level.format);
       const int loop = graph_.loop_of(graph_.space_of(level.stream));
-      shape.push_back(level.extent >= 0 || loop < 0 ? level.extent : graph_.extent_of(loop));
+      if (loop < 0) fail("coordinates in no loop");
+      shape.push_back(level.extent >= 0 ? level.extent : graph_.extent_of(loop));
     }
     add_nodes(tensors.add_result(name_, std::move(kinds), shape));
   }
@@ -70,6 +71,7 @@ class Result {
       if (level.stream >= 0) continue;
       level.format = LevelKind::dense;
       level.stream = graph_.stream_in(space);
+      if (level.stream < 0) fail(fmt::format("level {} has no coordinates", l));
     }
     levels_ = std::move(ordered);
   }
@@ -78,7 +80,7 @@ class Result {
   /// dropped. Here a drop moves them to new fibers: what is written below goes through it too.
   void follow_drop(StreamId above, StreamId& below) {
     const NodeId id = graph_.producer_of(above);
-    if (graph_.node(id).kind != NodeKind::drop) return;
+    if (!is_drop(graph_.node(id))) return;
     const StreamId dropped =
         graph_.node(id).inputs[static_cast<size_t>(graph_.port_of(above))].stream;
     const int from = graph_.space_of(dropped);
@@ -89,6 +91,14 @@ class Result {
     graph_.node(id).inputs.push_back({below, 0});
     ++graph_.node(id).groups[1];
     below = graph_.give(id, graph_.kind_of(below), moved, "");
+  }
+
+  /// A drop that is well formed: one that is not the verifier refuses.
+  static bool is_drop(const Node& node) {
+    return node.kind == NodeKind::drop && node.groups.size() == 2 &&
+           node.inputs.size() == node.outputs.size() &&
+           std::none_of(node.inputs.begin(), node.inputs.end(),
+                        [](const Input& input) { return input.is_immediate(); });
   }
 
   /// Where the drop puts a space below `from`, which becomes `to`.

@@ -181,5 +181,36 @@ TEST(Read, RefusesByOperation) {
             "");
 }
 
+/// Extensions may say anything of a node.
+TEST(Read, RefusesExtensionsThatAreNoNode) {
+  const std::string root = "operators { id: 1 root { output_ref { id { id: 1 } } } } ";
+  const std::string scan =
+      "operators { id: 2 extension { kind: \"scan\" inputs { ref { id { id: 1 } } } "
+      "outputs { crd { id { id: 2 } } loops: \"i\" } outputs { crd { id { id: 3 } } loops: \"i\" } "
+      "} } ";
+  const auto refused = [&](const std::string& text) {
+    return fault([&] {
+      read_graphs({{"g", parse_comal("graph { " + root + scan + text + " }", "g")}}, "");
+    });
+  };
+  const std::string writes =
+      "operators { id: 8 fiber_write { input_crd { id { id: 5 } } format: \"dense\" } } "
+      "operators { id: 9 val_write { input_val { id { id: 6 } } } }";
+  for (const char* node : {
+           "kind: \"drop\" inputs { crd { id { id: 2 } } } outputs { crd { id { id: 4 } } loops: "
+           "\"i\" } outputs { crd { id { id: 5 } } loops: \"i\" } outputs { val { id { id: 6 } } "
+           "loops: \"i\" loops: \"j\" }",
+           "kind: \"drop\" inputs { number: 1 } inputs { crd { id { id: 2 } } } groups: 1 groups: "
+           "1 "
+           "outputs { crd { id { id: 5 } } loops: \"i\" } outputs { val { id { id: 6 } } loops: "
+           "\"i\" loops: \"j\" }",
+           "kind: \"filter\" inputs { crd { id { id: 2 } } } outputs { crd { id { id: 5 } } } "
+           "outputs { val { id { id: 6 } } loops: \"i\" loops: \"j\" loops: \"k\" }",
+       }) {
+    EXPECT_NE(refused("operators { id: 7 extension { " + std::string(node) + " } } " + writes), "")
+        << node;
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow
