@@ -8,12 +8,13 @@
 #include "exchange/alu_ops.h"
 #include "exchange/data.h"
 #include "exchange/native_form.h"
+#include "exchange/stream_ids.h"
+#include "exchange/write_extension.h"
 
 namespace fuseflow {
 
 namespace {
 
-using comal::Extension;
 using comal::Operation;
 
 constexpr uint64_t kChannelSize = 1024;  ///< as deep as Comal's own graphs have their channels
@@ -25,14 +26,13 @@ class GraphWriter {
         g_(*region.graph),
         dialect_(dialect),
         names_(file_names(program)),
-        as_(written_as(g_)) {
+        ids_(program, g_, dialect) {
     out_.graph.set_name(program.name);
     out_.graph.set_channel_size(kChannelSize);
     out_.graph.mutable_graph()->set_name(region.name);
   }
 
   WrittenGraph write() {
-    count_uses();
     for (const GraphIndex& index : g_.indices) {
       comal::Loop& loop = *out_.graph.add_loops();
       loop.set_name(index.name);
@@ -45,95 +45,35 @@ class GraphWriter {
 
  private:
   const Stream& stream(StreamId s) const { return g_.streams[static_cast<size_t>(s)]; }
-  bool operation_for(const Node& node) const { return has_operation(g_, program_, node, dialect_); }
-
-  // --- streams: one id for each consumer, by a broadcast where there are several
-
-  void count_uses() {
-    uses_.assign(g_.streams.size(), 0);
-    named_.assign(g_.streams.size(), false);
-    for (const Node& node : g_.nodes) {
-      const bool operation = operation_for(node);
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i].is_immediate()) continue;
-        if (operation && node.kind == NodeKind::drop && i >= 2) continue;
-        StreamId s = as_[static_cast<size_t>(node.inputs[i].stream)];
-        if (operation && is_looked_at(g_, node, i)) {
-          named_[static_cast<size_t>(s)] = true;
-          s = taken_instead(node, i);
-        }
-        if (s < 0) continue;
-        named_[static_cast<size_t>(s)] = true;
-        ++uses_[static_cast<size_t>(s)];
-      }
-    }
-    first_id_.assign(g_.streams.size(), 0);
-    branches_.resize(g_.streams.size());
-  }
-
-  /// What Comal takes in the place of an input that it only looks at; -1: nothing.
-  StreamId taken_instead(const Node& node, size_t input) const {
-    if (node.kind != NodeKind::repeat) return -1;
-    const StreamId signal = node.inputs[input].stream;
-    return dialect_ == Dialect::sam ? signal : twin_of(g_, signal);
-  }
-
-  /// The id under which the next consumer takes a stream.
-  uint64_t take(StreamId s) {
-    std::vector<uint64_t>& branches = branches_[static_cast<size_t>(s)];
-    if (branches.empty()) return first_id_[static_cast<size_t>(s)];
-    const uint64_t id = branches.back();
-    branches.pop_back();
-    return id;
-  }
-
-  template <typename Message>
-  void set(Message* message, uint64_t id) {
-    message->mutable_id()->set_id(id);
-  }
 
   /// An input of an operation.
   template <typename Message>
   void take(const Node& node, size_t input, Message* message) {
-    set(message, take(as_[static_cast<size_t>(node.inputs[input].stream)]));
+    set_id(message, ids_.take(node.inputs[input].stream));
   }
 
   /// An output of an operation.
   template <typename Message>
   void give(const Node& node, size_t port, Message* message) {
     const StreamId s = node.outputs[port];
-    set(message, first_id_[static_cast<size_t>(s)]);
+    set_id(message, ids_.given(s));
     message->set_name(stream(s).name);
-  }
-
-  /// Ids of what a node gives, which its operation then names; 0 for what nobody takes.
-  void name_outputs(const Node& node) {
-    for (const StreamId s : node.outputs) {
-      if (named_[static_cast<size_t>(s)]) first_id_[static_cast<size_t>(s)] = next_id_++;
-    }
-  }
-
-  template <typename Bundle>
-  void branch(StreamId s, Bundle& bundle) {
-    set(bundle.mutable_input(), first_id_[static_cast<size_t>(s)]);
-    std::vector<uint64_t>& branches = branches_[static_cast<size_t>(s)];
-    for (int i = 0; i < uses_[static_cast<size_t>(s)]; ++i) {
-      set(bundle.add_outputs(), next_id_);
-      branches.push_back(next_id_++);
-    }
-    first_id_[static_cast<size_t>(s)] = branches.front();
-    std::reverse(branches.begin(), branches.end());  // the last is taken first
   }
 
   void branch_outputs(const Node& node) {
     for (const StreamId s : node.outputs) {
-      if (uses_[static_cast<size_t>(s)] < 2 || node.kind == NodeKind::buffer) continue;
+      if (!ids_.is_written(s) || !ids_.has_branches(s)) continue;
+      if (node.kind == NodeKind::buffer) continue;  // is a broadcast itself
       Operation& operation = add("broadcast");
       comal::Broadcast& broadcast = *operation.mutable_broadcast();
       operation.mutable_extension()->set_kind("wire");
-      if (stream(s).kind == StreamKind::crd) branch(s, *broadcast.mutable_crd());
-      if (stream(s).kind == StreamKind::ref) branch(s, *broadcast.mutable_ref());
-      if (stream(s).kind == StreamKind::val) branch(s, *broadcast.mutable_val());
+      const auto bundle = [&](auto& of_kind) {
+        set_id(of_kind.mutable_input(), ids_.given(s));
+        ids_.branch(s, of_kind);
+      };
+      if (stream(s).kind == StreamKind::crd) bundle(*broadcast.mutable_crd());
+      if (stream(s).kind == StreamKind::ref) bundle(*broadcast.mutable_ref());
+      if (stream(s).kind == StreamKind::val) bundle(*broadcast.mutable_val());
     }
   }
 
@@ -153,12 +93,13 @@ class GraphWriter {
   }
 
   void write_node(const Node& node) {
-    name_outputs(node);
-    if (operation_for(node)) {
+    ids_.give(node);
+    if (has_operation(g_, program_, node, dialect_)) {
       write_operation(node);
     } else {
       ++out_.extensions[node_kind_name(node.kind)];
-      write_extension(node, *add(node_kind_name(node.kind)).mutable_extension());
+      write_extension(g_, ids_, node, node.tensor < 0 ? "" : name_of(node.tensor),
+                      *add(node_kind_name(node.kind)).mutable_extension());
     }
     branch_outputs(node);
   }
@@ -216,8 +157,9 @@ class GraphWriter {
     comal::RepeatSig& op = *operation.mutable_repeatsig();
     take(node, 1, op.mutable_input_crd());
     op.set_index(loop_of(node.inputs[1].stream));
-    set(op.mutable_output_rep_sig(), next_id_);
-    return next_id_++;
+    const uint64_t signal = ids_.fresh();
+    set_id(op.mutable_output_rep_sig(), signal);
+    return signal;
   }
 
   void repeat(const Node& node) {
@@ -235,13 +177,13 @@ class GraphWriter {
       take(node, 0, op.mutable_in_ref());
       give(node, 0, op.mutable_out_ref());
     }
-    if (look) look_at(node.inputs[1].stream, operation);
-    if (sam) return set(op.mutable_rep_sig(), signal);
+    if (look) look_at(g_, ids_, node.inputs[1].stream, operation);
+    if (sam) return set_id(op.mutable_rep_sig(), signal);
     const StreamId by = look ? twin_of(g_, node.inputs[1].stream) : node.inputs[1].stream;
     if (stream(by).kind == StreamKind::ref) {
-      set(op.mutable_rep_ref(), take(by));
+      set_id(op.mutable_rep_ref(), ids_.take(by));
     } else {
-      set(op.mutable_rep_val(), take(by));
+      set_id(op.mutable_rep_val(), ids_.take(by));
     }
   }
 
@@ -289,7 +231,7 @@ class GraphWriter {
   void reduce(const Node& node) {
     Operation& operation = add("reduce");
     comal::Reduce& op = *operation.mutable_reduce();
-    if (node.inputs.size() == 2) look_at(node.inputs[0].stream, operation);
+    if (node.inputs.size() == 2) look_at(g_, ids_, node.inputs[0].stream, operation);
     op.set_reduce_type(node.reduction == Reduction::max ? comal::Reduce::MAX : comal::Reduce::ADD);
     take(node, node.inputs.size() - 1, op.mutable_input_val());
     give(node, 0, op.mutable_output_val());
@@ -300,7 +242,7 @@ class GraphWriter {
     Operation& operation = add("spacc");
     comal::SparseAccumulator& op = *operation.mutable_spacc();
     const auto order = static_cast<size_t>(node.order);
-    look_at(node.inputs[0].stream, operation);
+    look_at(g_, ids_, node.inputs[0].stream, operation);
     operation.mutable_extension()->set_capacity(node.capacity);
     op.set_order(order);
     for (size_t i = 1; i <= order; ++i) {
@@ -343,10 +285,10 @@ class GraphWriter {
     comal::Broadcast& op = *operation.mutable_broadcast();
     const StreamId s = node.outputs[0];
     const auto bundle = [&](auto& of_kind) {
-      if (uses_[static_cast<size_t>(s)] < 2) {
+      if (!ids_.has_branches(s)) {
         give(node, 0, of_kind.add_outputs());
       } else {
-        branch(s, of_kind);
+        ids_.branch(s, of_kind);
         of_kind.mutable_outputs(0)->set_name(stream(s).name);
       }
       take(node, 0, of_kind.mutable_input());
@@ -382,57 +324,6 @@ class GraphWriter {
     take(node, input, op.mutable_input_crd());
   }
 
-  // --- extensions
-
-  template <typename Port>
-  void set_stream(Port& port, StreamId s, uint64_t id, const std::string& name) {
-    const auto fill = [&](auto* message) {
-      set(message, id);
-      message->set_name(name);
-    };
-    if (stream(s).kind == StreamKind::crd) fill(port.mutable_crd());
-    if (stream(s).kind == StreamKind::ref) fill(port.mutable_ref());
-    if (stream(s).kind == StreamKind::val) fill(port.mutable_val());
-  }
-
-  /// What a node takes and its operation does not.
-  void look_at(StreamId s, Operation& operation) {
-    s = as_[static_cast<size_t>(s)];
-    set_stream(*operation.mutable_extension()->add_inputs(), s, first_id_[static_cast<size_t>(s)],
-               "");
-  }
-
-  void write_extension(const Node& node, Extension& extension) {
-    const NodeKindInfo& info = node_kind_info(node.kind);
-    extension.set_kind(node_kind_name(node.kind));
-    for (const Input& input : node.inputs) {
-      Extension::Port& port = *extension.add_inputs();
-      if (input.is_immediate()) {
-        port.set_number(input.immediate);
-      } else {
-        set_stream(port, input.stream, take(as_[static_cast<size_t>(input.stream)]), "");
-      }
-    }
-    for (const StreamId s : node.outputs) {
-      Extension::Port& port = *extension.add_outputs();
-      set_stream(port, s, first_id_[static_cast<size_t>(s)], stream(s).name);
-      for (const int index : stream(s).indices) {
-        port.add_loops(g_.indices[static_cast<size_t>(index)].name);
-      }
-    }
-    if (info.op) extension.set_op(std::string(op_info(node.op).name));
-    if (info.reduction) extension.set_reduction(std::string(reduction_name(node.reduction)));
-    if (info.init && node.init != 0) extension.set_init(node.init);
-    if (node.tensor >= 0) extension.set_tensor(name_of(node.tensor));
-    if (node.level > 0) extension.set_level(node.level);
-    extension.set_order(node.order);
-    extension.mutable_groups()->Assign(node.groups.begin(), node.groups.end());
-    extension.set_offset(node.offset);
-    if (node.stride != 1) extension.set_stride(node.stride);
-    extension.mutable_strides()->Assign(node.strides.begin(), node.strides.end());
-    extension.set_capacity(node.capacity);
-  }
-
   void add_facts() {
     std::set<TensorId> used;
     for (const Node& node : g_.nodes) {
@@ -452,13 +343,8 @@ class GraphWriter {
   const Graph& g_;
   Dialect dialect_;
   std::vector<std::string> names_;
-  std::vector<StreamId> as_;  ///< what a stream is written as, by stream
+  StreamIds ids_;
   WrittenGraph out_;
-  std::vector<int> uses_;                        ///< consumers, by stream
-  std::vector<bool> named_;                      ///< streams that some operation names
-  std::vector<uint64_t> first_id_;               ///< the id that its producer gives it
-  std::vector<std::vector<uint64_t>> branches_;  ///< ids of a broadcast's outputs not yet taken
-  uint64_t next_id_ = 1;
 };
 
 }  // namespace
