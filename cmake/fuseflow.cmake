@@ -21,12 +21,17 @@ if(FUSEFLOW_SANITIZE)
   target_link_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE})
 endif()
 
-# fuseflow_library(NAME [LIBS dependency...]): src/NAME's sources as fuseflow_NAME.
-# Every .cpp of the folder belongs to it, so a new operator or pass is one new file.
+# fuseflow_library(NAME [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME and of the folders in it, or of
+# exactly these folders of src, as fuseflow_NAME. So a new operator or pass is one new file.
 function(fuseflow_library name)
-  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp
-       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LIBS" ${ARGN})
+  if(ARG_FOLDERS)
+    list(TRANSFORM ARG_FOLDERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(TRANSFORM ARG_FOLDERS APPEND /*.cpp OUTPUT_VARIABLE patterns)
+    file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  endif()
   add_library(fuseflow_${name} STATIC ${sources})
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
 endfunction()

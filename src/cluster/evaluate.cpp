@@ -12,8 +12,8 @@
 #include "cluster/recognize.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
-#include "sim/threads/on_threads.h"
 #include "support/csv.h"
+#include "support/on_threads.h"
 
 namespace fuseflow::cluster {
 namespace {

@@ -25,8 +25,4 @@ int64_t inter_cluster_reduce(int64_t clusters_along_n, int64_t clusters_along_k)
   return clusters_along_n * clusters_along_k;
 }
 
-int64_t second_step(const ClusterShape& shape, int64_t blk_n) {
-  return blk_n / shape.reduce();
-}
-
 }  // namespace fuseflow::cluster

@@ -21,7 +21,4 @@ bool shape_allowed(const ClusterShape& shape);
 /// share the same (M, L) range. One is a plain store.
 int64_t inter_cluster_reduce(int64_t clusters_along_n, int64_t clusters_along_k);
 
-/// The reduction step of the second product in the published examples: blk_n / cls_reduce.
-int64_t second_step(const ClusterShape& shape, int64_t blk_n);
-
 }  // namespace fuseflow::cluster

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/slice.h"
+#include "resources/resources.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"

@@ -12,13 +12,12 @@ using Kind = ExprNode::Kind;
 
 Emitter::Emitter(const Program& program, const RegionIndices& indices,
                  const Expressions& expressions, const std::vector<int>& order,
-                 GraphBuilder& builder, Mutant mutant)
+                 GraphBuilder& builder)
     : program_(program),
       indices_(indices),
       expressions_(expressions),
       rank_(indices.indices.size(), 0),
       builder_(builder),
-      mutant_(mutant),
       extents_(indices.extents()) {
   for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int>(i);
 }
@@ -218,7 +217,7 @@ StreamTensor Emitter::make_reduction(int n, const Context& context) {
 /// True if entries that are not visited may be left out of the reduction.
 bool Emitter::identity_fill(const ExprNode& reduce) const {
   const ExprNode& body = node(reduce.children[0]);
-  if (!body.fill || mutant_ == Mutant::reduction_ignores_fill) return true;
+  if (!body.fill) return true;
   return may_leave_out(reduce.reduction, *body.fill, body.facts);
 }
 
@@ -226,8 +225,7 @@ float Emitter::start_of(const ExprNode& reduce) const {
   const ExprNode& body = node(reduce.children[0]);
   const bool from_zero = reduce.reduction == Reduction::max && body.fill && *body.fill == 0 &&
                          body.facts.nonnegative && reduce.count > 0;
-  return from_zero || mutant_ == Mutant::reduction_starts_from_zero ? 0.0F
-                                                                    : identity(reduce.reduction);
+  return from_zero ? 0.0F : identity(reduce.reduction);
 }
 
 /// True if the accumulator over loop `over` gives every coordinate of loop `loop`: no loop above
@@ -361,7 +359,7 @@ StreamId Emitter::locate(int view, int level, int space) {
   locate.kind = NodeKind::locate;
   locate.tensor = expr.tensor;
   locate.level = level;
-  locate.offset = mutant_ == Mutant::offset_forgotten ? 0 : affine.offset;
+  locate.offset = affine.offset;
   const StreamId parent = reference(view, level, space);
   locate.inputs = streams_in({parent});
   for (size_t t = 0; t < affine.terms.size(); ++t) {
@@ -394,7 +392,7 @@ StreamId Emitter::repeat_once(StreamId stream, int to) {
 }
 
 StreamId Emitter::align(StreamId to, StreamId from, StreamId inner) {
-  if (to == from || mutant_ == Mutant::align_forgotten) return inner;
+  if (to == from) return inner;
   Node align;
   align.kind = NodeKind::align;
   align.inputs = streams_in({to, from, inner});

@@ -16,20 +16,6 @@
 
 namespace fuseflow {
 
-/// Rules of the lowering that a test can break on purpose, to show that it would notice.
-enum class Mutant : uint8_t {
-  none,
-  union_becomes_intersection,  ///< coordinates that only one operand has are lost
-  reduction_ignores_fill,      ///< absent entries are left out of reductions whatever their fill
-  lookup_drops_coordinates,    ///< an operand that is only looked up takes coordinates away
-  align_forgotten,             ///< inner fibers stay under their old outer coordinates
-  wrong_pad,                   ///< absent values of a streamed reduction are 0, not its fill
-  result_keeps_empty_fibers,   ///< no drop on compressed results
-  offset_forgotten,            ///< shifted accesses read in place
-  reduction_starts_from_zero,  ///< whatever the reduction
-  fill_mismatch_ignored,       ///< a result whose stored fill is another is not visited everywhere
-};
-
 /// A stream nested below a space: one coordinate stream a loop, and the values.
 struct StreamTensor {
   std::vector<int> indices;  ///< region indices, outermost first
@@ -46,7 +32,7 @@ struct Context {
 class Emitter {
  public:
   Emitter(const Program& program, const RegionIndices& indices, const Expressions& expressions,
-          const std::vector<int>& order, GraphBuilder& builder, Mutant mutant);
+          const std::vector<int>& order, GraphBuilder& builder);
 
   /// Starts a phase: its own root, nothing shared with earlier phases.
   void begin_phase(int phase);
@@ -101,7 +87,6 @@ class Emitter {
   const Expressions& expressions_;
   std::vector<int> rank_;  ///< position of each region index in the order
   GraphBuilder& builder_;
-  Mutant mutant_;
   std::vector<int64_t> extents_;
 
   std::vector<Space> spaces_;                                   ///< of this phase; 0 is the root

@@ -28,7 +28,7 @@ class RegionLowering {
         expressions_(build_expressions(program, region_, indices_)),
         builder_(options.max_nodes),
         emitter_(program, indices_, expressions_, chosen_order(indices_, region_.schedule),
-                 builder_, options.mutant) {}
+                 builder_) {}
 
   LoweredRegion run() {
     if (names_count()) builder_.keep_names();
@@ -81,12 +81,11 @@ class RegionLowering {
     const std::optional<float> fill = expressions_.nodes[node].fill;
     const bool same =
         fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
-    const bool everywhere = fill && !same && options_.mutant != Mutant::fill_mismatch_ignored;
+    const bool everywhere = fill && !same;
     builder_.set_origin(instance.statement);
     StreamTensor value = emitter_.emit_root(node, map, everywhere);
     builder_.set_origin(instance.statement);
-    write_result(program_, statement.result, map, std::move(value), emitter_, builder_,
-                 options_.mutant);
+    write_result(program_, statement.result, map, std::move(value), emitter_, builder_);
   }
 
   /// A phase need not wait for the one before it where all that it reads of earlier phases is in

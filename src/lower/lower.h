@@ -11,10 +11,9 @@
 namespace fuseflow {
 
 struct LowerOptions {
-  size_t max_nodes = 200'000;    ///< of one region; more is Error(rejected)
-  size_t max_instances = 4096;   ///< of one region; more is LoweringConflict
-  bool buffers = true;           ///< false: what flows is all that is asked (estimates)
-  Mutant mutant = Mutant::none;  ///< tests only
+  size_t max_nodes = 200'000;   ///< of one region; more is Error(rejected)
+  size_t max_instances = 4096;  ///< of one region; more is LoweringConflict
+  bool buffers = true;          ///< false: what flows is all that is asked (estimates)
 };
 
 /// Lowers one region of a valid program by its schedule. Throws Error(rejected) (LoweringConflict

@@ -81,9 +81,8 @@ LoopOpener::Formula LoopOpener::view_formula(int n) {
     leaf.node = n;
     leaf.level = level;
     const StreamId parent = emitter_.reference(n, level, context_.space);
-    const bool shifted = emitter_.mutant_ != Mutant::offset_forgotten;
     emitter_.builder_.set_origin(expr.statement);
-    leaf.crd = scan(expr.tensor, level, parent, shifted ? -affine.offset : 0, &leaf.payload);
+    leaf.crd = scan(expr.tensor, level, parent, -affine.offset, &leaf.payload);
     return {Formula::Kind::leaf, add_leaf(std::move(leaf)), {}};
   }
   return {};
@@ -109,7 +108,7 @@ LoopOpener::Formula LoopOpener::stream_formula(int n) {
   leaf.crd = leaf.stream.crds[0];
   const float pad = expr.fill.value_or(
       expr.reduction == Reduction::mean ? std::nanf("") : identity(expr.reduction));
-  leaf.pad = emitter_.mutant_ == Mutant::wrong_pad ? 0 : pad;
+  leaf.pad = pad;
   if (leaf.stream.crds.size() == 1) leaf.payload = leaf.stream.value.stream;
   const bool complete = leaf.stream.complete[0];
   const int position = add_leaf(std::move(leaf));
@@ -187,8 +186,7 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
     const auto same = [&](const Joined& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   }
-  const bool both =
-      wanted.kind == Formula::Kind::both || emitter_.mutant_ == Mutant::union_becomes_intersection;
+  const bool both = wanted.kind == Formula::Kind::both;
   return join_nodes(both ? NodeKind::intersect : NodeKind::unite, std::move(parts));
 }
 
@@ -310,8 +308,7 @@ void LoopOpener::look_up(Joined& lead) {
       part->items.push_back({leaf->payload, leaf->payload, leaf->is_value(), leaf->pad});
     }
     Node node;
-    const bool drops = emitter_.mutant_ == Mutant::lookup_drops_coordinates;
-    node.kind = drops ? NodeKind::intersect : NodeKind::leftjoin;
+    node.kind = NodeKind::leftjoin;
     node.init = std::bit_cast<float>(pad);
     std::vector<int> loops = emitter_.builder_.stream(lead.crd).indices;
     std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};

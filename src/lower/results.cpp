@@ -9,12 +9,11 @@ namespace {
 class ResultWriter {
  public:
   ResultWriter(const Tensor& tensor, TensorId id, const std::vector<int>& map, StreamTensor value,
-               Emitter& emitter, GraphBuilder& builder, Mutant mutant)
+               Emitter& emitter, GraphBuilder& builder)
       : tensor_(tensor),
         id_(id),
         emitter_(emitter),
         builder_(builder),
-        mutant_(mutant),
         crds_(std::move(value.crds)) {
     value.crds = crds_;
     value_ = emitter.as_stream(value);
@@ -83,7 +82,6 @@ class ResultWriter {
 
   /// Elements of compressed levels with nothing below them, innermost first.
   void drop_empty_fibers() {
-    if (mutant_ == Mutant::result_keeps_empty_fibers) return;
     for (size_t p = crds_.size() - 1; p-- > 0;) {
       if (compressed(p)) drop(p);
     }
@@ -155,7 +153,6 @@ class ResultWriter {
   const TensorId id_;
   Emitter& emitter_;
   GraphBuilder& builder_;
-  const Mutant mutant_;
   std::vector<StreamId> crds_;  // by loop
   StreamId value_ = -1;
   std::vector<size_t> position_;  // by level: its loop
@@ -164,9 +161,8 @@ class ResultWriter {
 }  // namespace
 
 void write_result(const Program& program, TensorId tensor, const std::vector<int>& map,
-                  StreamTensor value, Emitter& emitter, GraphBuilder& builder, Mutant mutant) {
-  ResultWriter(program.tensors[tensor], tensor, map, std::move(value), emitter, builder, mutant)
-      .run();
+                  StreamTensor value, Emitter& emitter, GraphBuilder& builder) {
+  ResultWriter(program.tensors[tensor], tensor, map, std::move(value), emitter, builder).run();
 }
 
 }  // namespace fuseflow

@@ -8,6 +8,6 @@ namespace fuseflow {
 
 /// Writes `value` (over the plain indices `map`, by dimension) as `tensor`.
 void write_result(const Program& program, TensorId tensor, const std::vector<int>& map,
-                  StreamTensor value, Emitter& emitter, GraphBuilder& builder, Mutant mutant);
+                  StreamTensor value, Emitter& emitter, GraphBuilder& builder);
 
 }  // namespace fuseflow

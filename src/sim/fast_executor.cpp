@@ -5,12 +5,13 @@
 #include <thread>
 
 #include "graph/blocks.h"
-#include "sim/common/result.h"
+#include "sim/common/written_tensors.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
 #include "sim/naive/interpret.h"
 #include "sim/threads/schedule.h"
-#include "sim/timing/aliased_streams.h"
 #include "sim/timing/bounded.h"
+#include "sim/timing/unbounded.h"
 
 namespace fuseflow {
 namespace engine {
@@ -70,19 +71,10 @@ class Run {
     return std::move(result_);
   }
 
-  /// Whether some token of a bounded buffer came too late: the times of this run are wrong.
-  bool some_too_late() const {
-    return std::any_of(tails_.begin(), tails_.end(),
-                       [](const auto& tail) { return tail != nullptr && tail->too_late(); });
-  }
-
-  /// Adds those buffers to `strict`.
-  void collect_too_late(std::vector<bool>& strict) const {
-    strict.resize(tails_.size());
-    for (size_t n = 0; n < tails_.size(); ++n) {
-      if (tails_[n] != nullptr && tails_[n]->too_late()) strict[n] = true;
-    }
-  }
+  /// Of a run in which nothing is bounded but buffers: whether its times are wrong, and which
+  /// buffers have to be strict then.
+  bool some_too_late() const { return unbounded_ != nullptr && unbounded_->some_too_late(); }
+  void collect_too_late(std::vector<bool>& strict) const { unbounded_->collect_too_late(strict); }
 
  private:
   /// Of the scratchpad tensors that are loaded when the graph starts.
@@ -96,18 +88,17 @@ class Run {
   }
 
   void connect();
-  void connect_buffer(size_t n);
   void set_blocks(size_t stream, const Node& producer);
-  void find_twins(size_t n);
   void run_together(int first, int last);
   void run_in_turn(int first, int last);
   void keep_rows();
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
   void find_demand();
-  void allow_folded();
+  void allow_run_length();
   void run_phases(int first, int last);
   void finish_phase();
+  int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
   void check_ended();
   void run_bounded();
   bool check_limits();
@@ -124,16 +115,15 @@ class Run {
   const bool bounded_;              // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
   Context context_{program_,    graph_,  machine_, data_,         nullptr,
-                   pool_.get(), nullptr, false,    tuning_.chunk, tuning_.folded};
-  std::vector<Output> outputs_;                            // by stream
-  std::vector<std::vector<std::unique_ptr<Port>>> ports_;  // by node and input
-  std::vector<std::unique_ptr<EngineNode>> nodes_;         // of the current phase, in graph order
-  std::vector<int> position_;                              // by node: in nodes_, or -1
-  std::vector<std::unique_ptr<BufferTail>> tails_;  // by node; bounded buffers of unbounded runs
-  std::vector<std::unique_ptr<Credits>> credits_;   // the same, of strict ones
+                   pool_.get(), nullptr, false,    tuning_.chunk, tuning_.run_length_from};
+  std::vector<Output> outputs_;                     // by stream
+  NodePorts ports_;                                 // by node and input
+  std::vector<std::unique_ptr<EngineNode>> nodes_;  // of the current phase, in graph order
+  std::vector<int> position_;                       // by node: in nodes_, or -1
   Rows rows_;
   std::unique_ptr<Addresses> addresses_;
-  std::unique_ptr<Bounded> replay_;  // bounded runs only
+  std::unique_ptr<Unbounded> unbounded_;  // one of the two
+  std::unique_ptr<Bounded> replay_;
   std::unique_ptr<Schedule> schedule_;
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
@@ -178,54 +168,12 @@ void Run::connect() {
       port.blocks = output.pool != nullptr;
       port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
       port.consumer = static_cast<int>(n);
-      port.measured = !bounded_;
       output.ports.push_back(&port);
     }
-    if (!bounded_) find_twins(n);
   }
-  tails_.resize(graph_.nodes.size());
-  credits_.resize(graph_.nodes.size());
-  if (bounded_ || data_only_) return;
-  for (size_t n = 0; n < graph_.nodes.size(); ++n) connect_buffer(n);
-}
-
-/// Bounded buffers of a run in which nothing else is bounded.
-void Run::connect_buffer(size_t n) {
-  const Node& node = graph_.nodes[n];
-  if (node.kind != NodeKind::buffer || node.capacity <= 0 || node.outputs.empty()) return;
-  Output& output = outputs_[static_cast<size_t>(node.outputs[0])];
-  if (output.ports.empty()) return;
-  Port& input = *ports_[n][0];
-  const bool behind_buffer =
-      graph_.nodes[static_cast<size_t>(input.producer)].kind == NodeKind::buffer;
-  // A buffer before this one has to know when this one really takes.
-  const bool strict = behind_buffer || (n < strict_.size() && strict_[n]);
-  if (strict) {
-    credits_[n] = std::make_unique<Credits>(node.capacity, output.ports.size());
-  } else {
-    const UnitTiming& timing = machine_.timing(unit_class(node.kind));
-    tails_[n] =
-        std::make_unique<BufferTail>(node.capacity, timing.interval_cycles, timing.latency_cycles,
-                                     input.latency, output.ports.size());
-    tails_[n]->record = output.record;
-    input.measured = false;
-  }
-  for (size_t c = 0; c < output.ports.size(); ++c) {
-    output.ports[c]->tail = tails_[n].get();
-    output.ports[c]->credits = credits_[n].get();
-    output.ports[c]->consumer_of_tail = c;
-    if (!strict) output.ports[c]->measured = false;
-  }
-}
-
-/// Of two streams that hold the same one is measured.
-void Run::find_twins(size_t n) {
-  const std::vector<size_t> twins = twin_inputs(graph_, graph_.nodes[n]);
-  for (size_t i = 0; i < twins.size(); ++i) {
-    if (twins[i] == i) continue;
-    ports_[n][i]->measured = false;
-    ports_[n][i]->like = ports_[n][twins[i]].get();
-  }
+  if (bounded_) return;
+  unbounded_ = std::make_unique<Unbounded>(graph_, machine_, outputs_, ports_);
+  if (!data_only_) unbounded_->connect(strict_);
 }
 
 /// Phases that start together.
@@ -293,25 +241,14 @@ void Run::make_nodes(int first, int last) {
     const Node& node = graph_.nodes[n];
     if (node.phase < first || node.phase > last) continue;
     auto made = make_node(context_, static_cast<NodeId>(n));
-    made->tail = tails_[n].get();
-    made->credits = credits_[n].get();
-    if (options_.trace && !bounded_) {
-      Activity* activity = &result_.activity[n];
-      // A bounded buffer's real steps are known later.
-      Activity* stalls = &result_.stalls[n];
-      (tails_[n] == nullptr ? made->activity : tails_[n]->activity) = activity;
-      (tails_[n] == nullptr ? made->stalls : tails_[n]->stalls) = stalls;
-    }
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
     }
-    if (!bounded_) made->clock = std::make_unique<BatchClock>(made->interval(), start_);
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
-  schedule_ = std::make_unique<Schedule>(nodes_, position_, kMostBacklogChunks * tuning_.chunk,
-                                         tuning_.few);
+  schedule_ = std::make_unique<Schedule>(nodes_, position_, most_waiting(), tuning_.few);
 }
 
 /// Which payloads anybody reads: from the last consumer back.
@@ -334,12 +271,12 @@ void Run::find_demand() {
   }
 }
 
-/// Which ports hand out folded payloads.
-void Run::allow_folded() {
+/// Which ports hand out run-length payloads.
+void Run::allow_run_length() {
   for (const auto& node : nodes_) {
     for (size_t i = 0; i < node->ports.size(); ++i) {
       Port* port = node->ports[i];
-      if (port != nullptr) port->folded = node->takes_folded(i) || !node->reads(i);
+      if (port != nullptr) port->takes_run_length = node->takes_run_length(i) || !node->reads(i);
     }
   }
 }
@@ -348,6 +285,7 @@ void Run::allow_folded() {
 void Run::run_bounded() {
   replay_->start_phase(nodes_, start_);
   if (options_.trace) replay_->note_activity(result_.activity, result_.stalls);
+  const auto stuck = [this](const EngineNode& node) { return schedule_->stuck(node); };
   int64_t asked = 0;
   while (result_.finish == Finish::done) {
     const Bounded::State state = replay_->advance([&] {
@@ -358,7 +296,8 @@ void Run::run_bounded() {
     if (state == Bounded::State::stopped) break;
     EngineNode* node = nullptr;
     do {
-      node = state == Bounded::State::wants_steps ? replay_->next_to_log(*schedule_) : nullptr;
+      node = state == Bounded::State::wants_steps ? replay_->next_to_log(stuck, most_waiting())
+                                                  : nullptr;
     } while (node != nullptr && !schedule_->work(*node));
     if (node != nullptr) continue;
     if (!replay_->finished()) result_.finish = Finish::deadlock;
@@ -371,11 +310,13 @@ void Run::run_phases(int first, int last) {
   if (result_.finish != Finish::done) return;
   make_nodes(first, last);
   find_demand();
-  allow_folded();
+  allow_run_length();
   if (bounded_) {
     run_bounded();
     return finish_phase();
   }
+  unbounded_->start_phase(nodes_, start_);
+  if (options_.trace) unbounded_->note_activity(result_.activity, result_.stalls);
   schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
     now_ = std::max(now_, last_step + 1);
     return check_limits() && !some_too_late();
@@ -395,8 +336,7 @@ void Run::finish_phase() {
 void Run::check_ended() {
   const auto ended = [](const auto& node) { return node->ended(); };
   if (std::all_of(nodes_.begin(), nodes_.end(), ended)) return;
-  const auto bounded = [](const auto& credits) { return credits != nullptr; };
-  if (std::none_of(credits_.begin(), credits_.end(), bounded)) {
+  if (unbounded_ == nullptr || !unbounded_->any_strict()) {
     throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
   }
   result_.finish = Finish::deadlock;
@@ -434,13 +374,7 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    if (node->clock) {
-      result_.timing_operations += static_cast<int64_t>(node->clock->timing_steps());
-    }
-    if (const auto& tail = tails_[static_cast<size_t>(node->id())]) {
-      tail->fill(stats);
-      result_.timing_operations += static_cast<int64_t>(tail->timing_steps());
-    }
+    if (unbounded_) unbounded_->fill(node->id(), stats);
     if (bounded_) {
       replay_->fill(node->id(), stats);
       result_.timing_operations += stats.steps;
@@ -450,6 +384,7 @@ void Run::end_phase() {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
+  if (unbounded_) result_.timing_operations += unbounded_->operations();
   if (result_.finish != Finish::done) return;
   WrittenTensors written;
   for (const auto& node : nodes_) {
@@ -472,15 +407,8 @@ void Run::summarize() {
     const Output& output = outputs_[s];
     if (!output.connected()) continue;
     result_.streams[s].tokens = output.tokens;
-    for (const Port* port : output.ports) {
-      result_.streams[s].peak = std::max(result_.streams[s].peak, port->peak());
-    }
   }
-  for (size_t n = 0; n < tails_.size(); ++n) {
-    if (tails_[n] == nullptr) continue;
-    StreamStats& stats = result_.streams[static_cast<size_t>(graph_.nodes[n].inputs[0].stream)];
-    stats.peak = std::max(stats.peak, tails_[n]->input_peak());
-  }
+  if (unbounded_) unbounded_->fill_peaks(result_.streams);
   if (replay_) {
     replay_->fill_peaks(result_.streams);
     const MemoryStats memory = replay_->memory_stats();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "sim/common/program_result.h"
 #include "sim/run.h"
 #include "tensor/source.h"
 
@@ -17,13 +18,6 @@ namespace fuseflow {
 /// tensors are loaded side by side on so many threads at most.
 TensorData load_tensors(const Program& program, const LoadOptions& options = {}, int threads = 1);
 
-struct ProgramRun {
-  std::vector<RunResult> regions;  ///< of the regions that were run, in order
-  TensorData data;                 ///< inputs and everything written
-  Finish finish = Finish::done;    ///< of the last region
-  double seconds = 0;              ///< host time of the simulation alone
-};
-
 /// Refuses (Error(rejected), with the reason) a graph that needs more units of a class or more
 /// scratchpad than the machine has, and tiles on a machine without cores.
 void check_fits(const Program& program, const Region& region, const Machine& machine);
@@ -33,11 +27,5 @@ void check_fits(const Program& program, const Region& region, const Machine& mac
 ProgramRun run_program(const Program& program, TensorData data, const Machine& machine,
                        const RunOptions& options,
                        const std::function<void(size_t, int64_t)>& before = {});
-
-/// Cycles of the regions that were run, with the reconfigurations between them.
-int64_t total_cycles(const ProgramRun& run, const Machine& machine);
-
-/// The counts of all regions that were run together: sums, the largest peak, total_cycles.
-RunResult total_counts(const ProgramRun& run, const Machine& machine);
 
 }  // namespace fuseflow

@@ -49,7 +49,7 @@ EngineTuning draw_tuning(Draw& draw) {
   EngineTuning tuning;
   tuning.chunk = static_cast<uint32_t>(draw.one_of<4>({2, 5, 64, 16384}));
   tuning.few = static_cast<uint32_t>(draw.one_of<2>({4, 256}));
-  tuning.folded = static_cast<uint32_t>(draw.one_of<3>({0, 4, 32}));
+  tuning.run_length_from = static_cast<uint32_t>(draw.one_of<3>({0, 4, 32}));
   tuning.alone = draw.one_of<2>({1, 256});
   tuning.scatter = draw.below(4) == 0;
   return tuning;

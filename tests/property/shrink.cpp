@@ -39,8 +39,7 @@ bool is_used(const Program& program, TensorId tensor) {
 
 class Shrinker {
  public:
-  Shrinker(Recipe recipe, uint64_t seed, Mutant mutant)
-      : best_(std::move(recipe)), seed_(seed), mutant_(mutant) {}
+  Shrinker(Recipe recipe, uint64_t seed) : best_(std::move(recipe)), seed_(seed) {}
 
   Recipe run() {
     for (int round = 0; round < 6; ++round) {
@@ -59,7 +58,7 @@ class Shrinker {
   bool fails(const Recipe& recipe) {
     if (++attempts_ > 3000) return false;
     try {
-      const CheckResult result = check_recipe(recipe, seed_, mutant_);
+      const CheckResult result = check_recipe(recipe, seed_);
       return !result.failure.empty() && !result.refused;
     } catch (const std::exception&) {
       return false;
@@ -243,7 +242,6 @@ class Shrinker {
 
   Recipe best_;
   const uint64_t seed_;
-  const Mutant mutant_;
   int accepted_ = 0;
   int attempts_ = 0;
 };
@@ -358,7 +356,7 @@ std::string find_facts_again(Program& program) {
 
 }  // namespace
 
-CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
+CheckResult check_recipe(const Recipe& recipe, uint64_t seed) {
   Program program = schedule_recipe(recipe, seed);
   if (seed % 3 == 0) {
     const std::string wrong = find_facts_again(program);
@@ -366,7 +364,6 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   }
   const Inputs inputs = inputs_of(program);
   CheckOptions options;
-  options.lower.mutant = mutant;
   options.threads = 1 << (seed % 4);
   CheckResult result = check_program(program, inputs, options);
   if (!result.failure.empty()) return result;
@@ -388,8 +385,8 @@ CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant) {
   return result;
 }
 
-Recipe shrink(Recipe recipe, uint64_t seed, Mutant mutant) {
-  return Shrinker(std::move(recipe), seed, mutant).run();
+Recipe shrink(Recipe recipe, uint64_t seed) {
+  return Shrinker(std::move(recipe), seed).run();
 }
 
 }  // namespace fuseflow::testing

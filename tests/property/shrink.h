@@ -10,9 +10,9 @@ namespace fuseflow::testing {
 /// that cannot be met is taken back; what is left is placed as fuseflow-fuse would.
 Program schedule_recipe(const Recipe& recipe, uint64_t seed);
 
-CheckResult check_recipe(const Recipe& recipe, uint64_t seed, Mutant mutant);
+CheckResult check_recipe(const Recipe& recipe, uint64_t seed);
 
 /// Drops statements, expressions, placements, entries and extents while the check still fails.
-Recipe shrink(Recipe recipe, uint64_t seed, Mutant mutant);
+Recipe shrink(Recipe recipe, uint64_t seed);
 
 }  // namespace fuseflow::testing

@@ -164,9 +164,9 @@ void compare_executors(const Program& program, const Machine& machine, const std
     const RunResult naive = interpret_graph(program, *region.graph, data, machine, options);
     for (const uint32_t chunk : {8192U, 1U, 3U}) {
       options.threads = chunk == 3 ? 2 : 1;
-      const RunResult fast =
-          run_fast(program, *region.graph, data, machine, options,
-                   {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
+      const RunResult fast = run_fast(
+          program, *region.graph, data, machine, options,
+          {.chunk = chunk, .run_length_from = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
       EXPECT_EQ(testing::difference(naive, fast), "") << name << " chunk " << chunk;
     }
     for (const auto& [tensor, storage] : naive.results) data.storage[tensor] = storage;
@@ -203,9 +203,9 @@ TEST_P(Blocked, MemoryDelaysButChangesNothing) {
   options.record_streams = true;
   RunResult first;
   for (const uint32_t chunk : {8192U, 1U, 5U}) {
-    RunResult run =
-        run_fast(lowered, graph, data, machine, options,
-                 {.chunk = chunk, .folded = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
+    RunResult run = run_fast(
+        lowered, graph, data, machine, options,
+        {.chunk = chunk, .run_length_from = chunk == 1 ? 32U : 0U, .alone = 0, .scatter = true});
     ASSERT_EQ(run.finish, Finish::done) << c.name;
     EXPECT_EQ(testing::different_results(plain, run), "") << c.name;
     EXPECT_EQ(plain.dram_read_bytes, run.dram_read_bytes) << c.name;

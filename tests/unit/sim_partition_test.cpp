@@ -1,4 +1,4 @@
-// How a crew of threads divides the nodes among itself.
+// How threads divide the nodes among themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/run.h"
+#include "sim/common/token.h"
 
 namespace fuseflow {
 

@@ -1,8 +1,10 @@
 // What steps on blocks (ir-spec/blocks.md) and on the scratchpad (ir-spec/timing.md) cost.
+#include "sim/common/node_timing.h"
+
 #include <algorithm>
 
 #include "graph/blocks.h"
-#include "sim/run.h"
+#include "resources/resources.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow {

@@ -41,7 +41,7 @@ size_t most_kept(size_t c) {
   return std::clamp(kMostKept / bytes_of(c), 2 * kMove, kMostBlocksKept);
 }
 
-enum Kind : uint64_t { kOwn, kCarried, kKinds };
+enum Kind : uint64_t { kOwn, kCrossThread, kKinds };
 
 /// Before the memory that is handed out, which starts a cache line.
 struct alignas(64) Header {
@@ -103,10 +103,10 @@ void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count)
 
 }  // namespace
 
-CarriedMemory::CarriedMemory() {
-  wanted = kCarried;
+CrossThreadMemory::CrossThreadMemory() {
+  wanted = kCrossThread;
 }
-CarriedMemory::~CarriedMemory() {
+CrossThreadMemory::~CrossThreadMemory() {
   wanted = kOwn;
 }
 

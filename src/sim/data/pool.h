@@ -14,12 +14,12 @@ void give_back(void* memory, size_t bytes) noexcept;
 
 /// While one lives, take_from_pool gives its thread memory of another kind: what is made for
 /// another thread (cross_thread_copy.h). The two kinds never mix.
-class CarriedMemory {
+class CrossThreadMemory {
  public:
-  CarriedMemory();
-  ~CarriedMemory();
-  CarriedMemory(const CarriedMemory&) = delete;
-  CarriedMemory& operator=(const CarriedMemory&) = delete;
+  CrossThreadMemory();
+  ~CrossThreadMemory();
+  CrossThreadMemory(const CrossThreadMemory&) = delete;
+  CrossThreadMemory& operator=(const CrossThreadMemory&) = delete;
 };
 
 /// For std::allocate_shared.

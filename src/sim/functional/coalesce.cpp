@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "sim/functional/run_length.h"
-#include "sim/timing/credit_times.h"
 
 namespace fuseflow::engine {
 
@@ -42,14 +41,14 @@ std::shared_ptr<const Times> join_times(std::span<const Segment> parts, int64_t 
 
 Payload join_payloads(std::span<Segment> parts, uint32_t count) {
   const bool none = std::all_of(parts.begin(), parts.end(), [](const Segment& part) {
-    return part.payload.data == nullptr && part.payload.folded == nullptr;
+    return part.payload.data == nullptr && part.payload.run_length == nullptr;
   });
   if (none) return {};
   const auto words = allocate_payload(count);
   uint32_t* out = words.get();
   for (Segment& part : parts) {
-    if (part.payload.folded != nullptr) {
-      unfold(all_of(part), out);
+    if (part.payload.run_length != nullptr) {
+      write_words(all_of(part), out);
     } else {
       std::memcpy(out, part.payload.data, part.count * sizeof(uint32_t));
     }

@@ -1,4 +1,4 @@
-// What all nodes of the engine share: their ports and outputs, their pace, their counts. A node
+// What all nodes of the engine share: their ports and outputs, their steps, their counts. A node
 // works in batches; each kind is a class in kernels/*.cpp, made by make_node.
 #pragma once
 
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/common/result.h"
+#include "sim/common/node_timing.h"
+#include "sim/common/run_result.h"
+#include "sim/common/written_tensors.h"
 #include "sim/data/steps.h"
 #include "sim/functional/port.h"
 #include "sim/functional/rows.h"
 #include "sim/memory/addresses.h"
-#include "sim/run.h"
-#include "sim/timing/batch_clock.h"
 
 namespace fuseflow::engine {
 
@@ -30,11 +30,22 @@ struct Context {
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
-  uint32_t folded = 32;  ///< tokens of a fiber, on average, from which on payloads are folded
+  uint32_t run_length_from = 32;         ///< as EngineTuning has it
   const Storage* storage(TensorId tensor) const {
     const auto i = static_cast<size_t>(tensor);
     return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
   }
+};
+
+class EngineNode;
+
+/// Gives times to what a node has just made, takes its tokens and gives on what it has made.
+class NodeClock {
+ public:
+  virtual ~NodeClock() = default;
+  virtual void solve(EngineNode& node) = 0;
+  /// Tokens that the node may give now (a bounded buffer).
+  virtual int64_t room() const { return INT64_MAX; }
 };
 
 class EngineNode {
@@ -48,8 +59,8 @@ class EngineNode {
   bool work();
   /// Whether the node reads the payloads of `input`.
   virtual bool reads(size_t input) const = 0;
-  /// Whether it works on folded payloads (run_length.h) of `input` as they are.
-  virtual bool takes_folded(size_t) const { return false; }
+  /// Whether it works on run-length payloads (run_length.h) of `input` as they are.
+  virtual bool takes_run_length(size_t) const { return false; }
   /// What a writer has stored; null for other kinds.
   virtual Written* written() { return nullptr; }
 
@@ -68,11 +79,7 @@ class EngineNode {
   /// gives one token for each token (output 0) and requests bursts (output 1); the next needs both
   /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts.
   std::vector<StepSource> sides;
-  std::unique_ptr<BatchClock> clock;  ///< null: its steps are kept for a solver
-  BufferTail* tail = nullptr;         ///< of a bounded buffer, where nothing else is bounded
-  Credits* credits = nullptr;         ///< the same, where the bound delays consumers
-  Activity* activity = nullptr;       ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;         ///< the same for blocked ones
+  NodeClock* clock = nullptr;                 ///< null: its steps are kept for a solver
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   RowGate gate;                               ///< a load of what a phase started together writes
   int rows_lane = StepSource::kNone;          ///< of the load: its lane of events
@@ -146,9 +153,9 @@ class EngineNode {
   bool blocked(StreamId stream) const {
     return stream >= 0 && !context_.graph.streams[static_cast<size_t>(stream)].block.empty();
   }
-  /// Whether payloads of so many tokens with so many stops are given folded (run_length.h).
-  bool worth_folding(size_t tokens, size_t stops) const {
-    return tokens >= context_.folded * stops;
+  /// Whether payloads of so many tokens with so many stops are given by run lengths.
+  bool worth_run_length(size_t tokens, size_t stops) const {
+    return tokens >= context_.run_length_from * stops;
   }
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
@@ -254,16 +261,5 @@ class EngineNode {
 /// From here on short segments are made one at the node's ports, with the help of its thread's
 /// coalescer (null: of no thread).
 void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer);
-
-std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
-// By kind; null if the kind is another file's.
-std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_split_node(const Context& context, NodeId id);
 
 }  // namespace fuseflow::engine

@@ -10,10 +10,11 @@
 namespace fuseflow::engine {
 
 /// An outer input beside an inner stream that is `loops` loops deeper.
-class Along {
+class OuterInput {
  public:
   /// The steps are those of the inner tokens; what they need and take is added to the lane.
-  Along(Port& port, int loops, Lane& lane) : port_(&port), loops_(loops), lane_(&lane.list()) {}
+  OuterInput(Port& port, int loops, Lane& lane)
+      : port_(&port), loops_(loops), lane_(&lane.list()) {}
 
   /// Walks the outer tokens that go with a batch of the inner stream. Calls fiber(first, last,
   /// word) for the payloads first..last-1 of each inner fiber, word being the outer payload (of an
@@ -40,7 +41,7 @@ struct Disagreement {
 };
 
 template <typename Fiber>
-uint32_t Along::walk(const Batch& inner, Fiber&& fiber) {
+uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
   Lane& lane = *lane_;
   PortCursor outer(*port_);
   uint32_t k = 0;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "sim/run.h"
+#include "sim/common/token.h"
 #include "support/avx2.h"
 
 namespace fuseflow::engine::kernels {

@@ -35,7 +35,8 @@ uint32_t Port::ready() {
   if (segments_.empty()) import();
   if (segments_.empty()) return 0;
   if (segments_.front().count - used_ <= few) coalesce();
-  if (!folded && segments_.front().payload.folded != nullptr) unfold(segments_.front());
+  if (!takes_run_length && segments_.front().payload.run_length != nullptr)
+    make_words(segments_.front());
   return segments_.front().count - used_;
 }
 
@@ -108,9 +109,7 @@ void Port::take(uint32_t n, TimeRef times) {
   while (n > 0) {
     const Segment& s = segments_.front();
     const uint32_t count = std::min(n, s.count - used_);
-    if (tail != nullptr) tail->take(consumer_of_tail, times, count);
-    if (credits != nullptr) credits->take(consumer_of_tail, times, count);
-    if (measured) occupancy_.add(s.arrivals.from(used_).later(-latency), times, count);
+    if (observer != nullptr) observer->take(s.arrivals.from(used_).later(-latency), times, count);
     take_from_first(count);
     times.offset += count;
     n -= count;
@@ -138,7 +137,7 @@ bool PortCursor::next_segment() {
   if (next >= port_->segments_.size()) return false;
   segment_ = next;
   Segment& s = port_->segments_[next];
-  if (!port_->folded && s.payload.folded != nullptr) unfold(s);
+  if (!port_->takes_run_length && s.payload.run_length != nullptr) make_words(s);
   k_ = next == 0 ? port_->used_ : 0;
   end_ = s.count;
   begin_ = s.begin;
@@ -177,19 +176,19 @@ void Output::give(Segment segment, const TimeRef& times) {
   if (segment.count == 0 || ports.empty()) return;
   tokens.store(tokens.load(std::memory_order_relaxed) + segment.count,
                std::memory_order_relaxed);  // the only writer
-  folds = segment.payload.folded != nullptr;
+  gives_run_length = segment.payload.run_length != nullptr;
   segment.arrivals = times.later(latency);
   if (record != nullptr) keep(segment, times);
-  if (carrier == nullptr) {
+  if (copier == nullptr) {
     for (Port* port : ports) port->push(segment);
     return;
   }
-  const Segment carried = carrier->copy(segment, pool == nullptr);
-  for (Port* port : ports) port->push(port->elsewhere ? carried : segment);
+  const Segment copied = copier->copy(segment, pool == nullptr);
+  for (Port* port : ports) port->push(port->elsewhere ? copied : segment);
 }
 
 void Output::keep(Segment segment, const TimeRef& times) {
-  if (segment.payload.folded != nullptr) unfold(segment);
+  if (segment.payload.run_length != nullptr) make_words(segment);
   const Stops& stops = segment.structure->stops;
   size_t s = segment.first_stop;
   TimeCursor cursor(times);

@@ -8,14 +8,10 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/common/run_result.h"
 #include "sim/functional/block_pool.h"
 #include "sim/functional/coalesce.h"
 #include "sim/functional/tokens.h"
-#include "sim/run.h"
-#include "sim/threads/cross_thread_copy.h"
-#include "sim/timing/buffer_model.h"
-#include "sim/timing/credits.h"
-#include "sim/timing/occupancy.h"
 
 namespace fuseflow::engine {
 
@@ -41,20 +37,33 @@ struct Batch {
 /// A whole segment as a batch.
 Batch all_of(const Segment& segment);
 
+/// Is told when the tokens of a port are given and taken.
+class TakeObserver {
+ public:
+  virtual ~TakeObserver() = default;
+  /// The next n tokens.
+  virtual void take(const TimeRef& gives, const TimeRef& takes, uint32_t n) = 0;
+};
+
+/// Copies segments for consumers on other threads.
+class SegmentCopier {
+ public:
+  virtual ~SegmentCopier() = default;
+  /// The same tokens, shared with nobody. `payload`: copy the payloads too (names of blocks stay).
+  virtual Segment copy(const Segment& segment, bool payload) = 0;
+};
+
 class alignas(kCacheLine) Port {
  public:
-  int64_t latency = 1;   ///< of the producer: a token given at t arrives at t + latency
-  int producer = -1;     ///< node
-  int consumer = -1;     ///< node
-  bool blocks = false;   ///< payloads are names of blocks, which somebody must keep
-  bool measured = true;  ///< false: another port has the same times; see `like`
-  const Port* like = nullptr;
-  BufferTail* tail = nullptr;   ///< the producer is a bounded buffer, which measures for the port
-  Credits* credits = nullptr;   ///< the producer is a bounded buffer that waits for the takes
-  size_t consumer_of_tail = 0;  ///< the consumer's number at `tail` or `credits`
-  bool elsewhere = false;       ///< producer and consumer are worked by different threads
-  bool folded = false;          ///< the consumer takes folded payloads as they are, or reads none
-  uint32_t few = 0;             ///< segments of so many tokens at most are made one (coalesce.h)
+  int64_t latency = 1;  ///< of the producer: a token given at t arrives at t + latency
+  int producer = -1;    ///< node
+  int consumer = -1;    ///< node
+  bool blocks = false;  ///< payloads are names of blocks, which somebody must keep
+  TakeObserver* observer = nullptr;
+  bool frees_producer = false;     ///< the producer waits for tokens to be taken
+  bool elsewhere = false;          ///< producer and consumer are worked by different threads
+  bool takes_run_length = false;   ///< the consumer takes such payloads as they are, or reads none
+  uint32_t few = 0;                ///< segments of so many tokens at most are made one (coalesce.h)
   Coalescer* coalescer = nullptr;  ///< of the consumer's thread; null: segments stay as they are
 
   void push(const Segment& segment);
@@ -79,10 +88,6 @@ class alignas(kCacheLine) Port {
     return pushed_.load(std::memory_order_relaxed) - taken;
   }
   int64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  int64_t peak() const {
-    if (tail != nullptr) return tail->peak(consumer_of_tail);
-    return like != nullptr ? like->peak() : occupancy_.peak();
-  }
 
  private:
   friend class PortCursor;
@@ -96,7 +101,6 @@ class alignas(kCacheLine) Port {
   std::deque<Segment> segments_;
   uint32_t used_ = 0;       // tokens of the first segment that are gone
   uint32_t next_stop_ = 0;  // of the first segment: the first stop not gone
-  Occupancy occupancy_;
   alignas(kCacheLine) std::atomic<int64_t> taken_ = 0;
   // The producer's:
   alignas(kCacheLine) std::atomic<int64_t> pushed_ = 0;
@@ -177,8 +181,8 @@ class alignas(kCacheLine) Output {
   int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
-  bool folds = false;          ///< the latest payload is folded
-  Carrier* carrier = nullptr;  ///< for the ports that are elsewhere; null: there are none
+  bool gives_run_length = false;    ///< the latest payload is one
+  SegmentCopier* copier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }
   /// Gives tokens at these times.

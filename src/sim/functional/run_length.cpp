@@ -26,9 +26,9 @@ void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
 
 Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
                std::vector<uint32_t>& scratch) {
-  if (batch.payload.folded == nullptr) return {batch.payload.words() + first, 1};
+  if (batch.payload.run_length == nullptr) return {batch.payload.words() + first, 1};
   const Run run = run_of(batch, s, first);
-  const uint32_t* memory = batch.payload.folded->memory;
+  const uint32_t* memory = batch.payload.run_length->memory;
   if (memory != nullptr) return {memory + run.first, run.step};
   const uint32_t count = run.step == 0 ? 1 : last - first;
   scratch.resize(count + kSlack);
@@ -36,45 +36,45 @@ Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
   return {scratch.data(), run.step};
 }
 
-void unfold(const Batch& batch, uint32_t* words) {
+void write_words(const Batch& batch, uint32_t* words) {
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
-    write(run_of(batch, s, first), batch.payload.folded->memory, words + first, last - first);
+    write(run_of(batch, s, first), batch.payload.run_length->memory, words + first, last - first);
   });
   for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
 }
 
 Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch) {
   Batch with = batch;
-  if (batch.payload.folded == nullptr) return with;
+  if (batch.payload.run_length == nullptr) return with;
   scratch.resize(batch.count + kSlack);
-  unfold(batch, scratch.data());
+  write_words(batch, scratch.data());
   with.payload = {nullptr, scratch.data(), nullptr};
   return with;
 }
 
-void unfold(Segment& segment) {
+void make_words(Segment& segment) {
   const auto words = allocate_payload(segment.count);
-  unfold(all_of(segment), words.get());
+  write_words(all_of(segment), words.get());
   segment.payload = {words, words.get(), nullptr};
 }
 
-std::shared_ptr<const FoldedPayload> fold(const Segment& segment) {
+std::shared_ptr<const RunLengthPayload> encode_runs(const Segment& segment) {
   const Batch batch = all_of(segment);
   if (batch.count < kLeastPassed * batch.stops.size()) return nullptr;
   auto runs = make_pooled<Runs>(batch.stops.size() + 1);
   const uint32_t* words = segment.payload.words();
-  bool folds = true;
+  bool all_runs = true;
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
-    if (!folds) return;
+    if (!all_runs) return;
     const uint32_t n = last - first;
     const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
-    folds = step == 1   ? words[first] < kAbsent - (n - 1) && kernels::is_run(words + first, n)
-            : step == 0 ? kernels::is_same(words + first, n)
-                        : false;
+    all_runs = step == 1   ? words[first] < kAbsent - (n - 1) && kernels::is_run(words + first, n)
+               : step == 0 ? kernels::is_same(words + first, n)
+                           : false;
     (*runs)[s] = {words[first], step};
   });
-  if (!folds) return nullptr;
-  return folded_like(batch, std::move(runs));
+  if (!all_runs) return nullptr;
+  return run_length_like(batch, std::move(runs));
 }
 
 }  // namespace fuseflow::engine

@@ -1,6 +1,6 @@
 // Payloads whose fibers are runs (dense levels, references of whole fibers) or repeat one word,
 // kept as such: a few bytes a fiber instead of four a token. So are values that lie in memory one
-// behind the other. Nodes that can work on them do (EngineNode::takes_folded); for all others a
+// behind the other. Nodes that can work on them do (EngineNode::takes_run_length); for all others a
 // port makes words of them.
 #pragma once
 
@@ -23,7 +23,7 @@ using Runs = std::vector<Run, PoolAllocator<Run>>;
 
 /// A stretch of tokens of a structure, fiber by fiber: the one up to the stop `first_stop`, the one
 /// up to the next stop, ... Fibers without tokens here have any run.
-struct FoldedPayload {
+struct RunLengthPayload {
   uint32_t begin = 0;       ///< token of the structure where the first run starts
   uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
   std::shared_ptr<const Runs> runs;
@@ -40,11 +40,11 @@ struct Words {
 /// The run of a batch's fiber up to its s-th stop (stops.size(): up to its end), from the batch's
 /// token k on, which is in that fiber.
 inline Run run_of(const Batch& batch, size_t s, uint32_t k) {
-  const FoldedPayload& folded = *batch.payload.folded;
+  const RunLengthPayload& payload = *batch.payload.run_length;
   const size_t stop = batch.first_stop + s;
   const uint32_t start =
-      stop == folded.first_stop ? folded.begin : batch.structure->stops[stop - 1].at + 1;
-  Run run = (*folded.runs)[stop - folded.first_stop];
+      stop == payload.first_stop ? payload.begin : batch.structure->stops[stop - 1].at + 1;
+  Run run = (*payload.runs)[stop - payload.first_stop];
   run.first += run.step * (batch.begin + k - start);
   return run;
 }
@@ -63,10 +63,10 @@ void for_fibers(const Batch& batch, Fiber&& fiber) {
 }
 
 /// Runs by fiber, of the tokens of a batch.
-inline std::shared_ptr<const FoldedPayload> folded_like(const Batch& batch,
-                                                        std::shared_ptr<const Runs> runs) {
-  return make_pooled<FoldedPayload>(
-      FoldedPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
+inline std::shared_ptr<const RunLengthPayload> run_length_like(const Batch& batch,
+                                                               std::shared_ptr<const Runs> runs) {
+  return make_pooled<RunLengthPayload>(
+      RunLengthPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
 }
 
 /// The words of a batch's tokens first .. last-1, of the fiber up to its s-th stop; `scratch` is
@@ -74,15 +74,15 @@ inline std::shared_ptr<const FoldedPayload> folded_like(const Batch& batch,
 Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
                std::vector<uint32_t>& scratch);
 
-/// The words of a folded batch, 0 at stops.
-void unfold(const Batch& batch, uint32_t* words);
-/// The batch with words; those of a folded one are made in `scratch`, which has to outlive it.
+/// Writes the words of a run-length batch, 0 at stops.
+void write_words(const Batch& batch, uint32_t* words);
+/// The batch with words; those of a run-length one are made in `scratch`, which has to outlive it.
 Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch);
-/// Makes words of a segment's folded payload, in the memory of the thread that calls.
-void unfold(Segment& segment);
+/// Makes words of a segment's run-length payload, in the memory of the thread that calls.
+void make_words(Segment& segment);
 
-/// The same payload folded; null if some fiber is neither a run nor a repetition, or fibers are
-/// short.
-std::shared_ptr<const FoldedPayload> fold(const Segment& segment);
+/// The same payload by run lengths; null if some fiber is neither a run nor a repetition, or fibers
+/// are short.
+std::shared_ptr<const RunLengthPayload> encode_runs(const Segment& segment);
 
 }  // namespace fuseflow::engine

@@ -2,7 +2,7 @@
 
 namespace fuseflow::engine {
 
-Growth::Growth(const Tensor& tensor, size_t level)
+SizePredictor::SizePredictor(const Tensor& tensor, size_t level)
     : volume_(static_cast<size_t>(tensor.format.block_volume())) {
   const std::vector<LevelKind>& levels = tensor.format.levels;
   const bool values = level == levels.size();

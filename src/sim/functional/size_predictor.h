@@ -13,10 +13,10 @@ namespace fuseflow::engine {
 /// How large the array of a level's coordinates or of the values will be: by the number of
 /// positions where all levels are dense, else by how many fibers are there of those that will be,
 /// if that is known. Fibers hold as much as there happens to be.
-class Growth {
+class SizePredictor {
  public:
   /// Of the coordinates of level `level`, or of the values (levels().size()).
-  Growth(const Tensor& tensor, size_t level);
+  SizePredictor(const Tensor& tensor, size_t level);
 
   void add_fibers(size_t count) { fibers_ += static_cast<int64_t>(count); }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/common/token.h"
 #include "sim/data/pool.h"
 #include "sim/data/times.h"
 
@@ -35,19 +36,19 @@ inline std::shared_ptr<Structure> new_structure() {
   return make_pooled<Structure>();
 }
 
-struct FoldedPayload;  // run_length.h
+struct RunLengthPayload;  // run_length.h
 
 /// Payloads by token (coordinates, references: uint32_t; values: float; blocks: their names in the
-/// BlockPool, kept too); 0 at stops. Null where no consumer reads them. Or folded, then they are
-/// words by fiber.
+/// BlockPool, kept too); 0 at stops. Null where no consumer reads them. Or run lengths, then they
+/// are words by fiber.
 struct Payload {
   std::shared_ptr<const void> keep;
   const void* data = nullptr;
-  std::shared_ptr<const FoldedPayload> folded = nullptr;
+  std::shared_ptr<const RunLengthPayload> run_length = nullptr;
   const uint32_t* words() const { return static_cast<const uint32_t*>(data); }
   const float* values() const { return static_cast<const float*>(data); }
   Payload from(uint32_t k) const {
-    return {keep, data == nullptr ? nullptr : static_cast<const uint32_t*>(data) + k, folded};
+    return {keep, data == nullptr ? nullptr : static_cast<const uint32_t*>(data) + k, run_length};
   }
 };
 

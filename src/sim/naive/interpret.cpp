@@ -3,9 +3,9 @@
 #include <chrono>
 #include <map>
 
-#include "sim/common/result.h"
+#include "sim/common/wait_cycle.h"
+#include "sim/common/written_tensors.h"
 #include "sim/naive/node.h"
-#include "sim/report/deadlock.h"
 
 namespace fuseflow {
 namespace naive {

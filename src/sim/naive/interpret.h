@@ -3,7 +3,10 @@
 // that the fast engine is tested against; clarity comes before speed.
 #pragma once
 
-#include "sim/run.h"
+#include "machine/machine.h"
+#include "sim/common/options.h"
+#include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 
 namespace fuseflow {
 

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/common/result.h"
+#include "machine/machine.h"
+#include "sim/common/node_timing.h"
+#include "sim/common/written_tensors.h"
 #include "sim/naive/stream.h"
 
 namespace fuseflow::naive {

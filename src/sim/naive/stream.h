@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "sim/run.h"
+#include "sim/common/options.h"
+#include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 
 namespace fuseflow::naive {
 

@@ -8,7 +8,7 @@
 
 #include "ir/program.h"
 #include "reference/reference.h"
-#include "sim/run.h"
+#include "sim/common/tensor_data.h"
 
 namespace fuseflow {
 

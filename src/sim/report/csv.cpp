@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "ir/attribution.h"
-#include "sim/common/result.h"
+#include "resources/resources.h"
+#include "sim/common/written_tensors.h"
 #include "support/csv.h"
 
 namespace fuseflow {

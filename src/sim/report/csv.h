@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/program_run.h"
+#include "sim/common/program_result.h"
 #include "sim/report/check.h"
 
 namespace fuseflow {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
 namespace fuseflow {
 namespace {
 
@@ -37,27 +34,6 @@ std::string advice_line(const DepthAdvice& advice) {
 }
 
 }  // namespace
-
-// Every node waits for exactly one other, so each walk ends in a cycle or at a node that does not
-// wait.
-std::vector<Wait> shortest_wait_cycle(const std::vector<Wait>& waits) {
-  std::map<NodeId, const Wait*> by_node;
-  for (const Wait& wait : waits) by_node[wait.node] = &wait;
-  std::vector<Wait> best;
-  for (const auto& [start, first] : by_node) {
-    std::vector<Wait> cycle;
-    const Wait* at = first;
-    while (at != nullptr && cycle.size() <= waits.size()) {
-      cycle.push_back(*at);
-      if (at->other == start) break;
-      const auto next = by_node.find(at->other);
-      at = next == by_node.end() ? nullptr : next->second;
-    }
-    if (at == nullptr || cycle.back().other != start) continue;
-    if (best.empty() || cycle.size() < best.size()) best = std::move(cycle);
-  }
-  return best;
-}
 
 std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock) {
   std::string text = "deadlock: these nodes wait for each other:\n";

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "sim/run.h"
+#include "sim/common/run_result.h"
 
 namespace fuseflow {
 

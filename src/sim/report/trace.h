@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/program_run.h"
+#include "sim/common/program_result.h"
 
 namespace fuseflow {
 

@@ -37,7 +37,7 @@ void copy_past_caches(void* to, const void* from, size_t bytes) {
 }
 
 std::shared_ptr<const Structure> copy_structure(const Structure& from) {
-  const CarriedMemory carried;
+  const CrossThreadMemory carried;
   auto to = new_structure();
   to->count = from.count;
   to->stops = from.stops;
@@ -45,7 +45,7 @@ std::shared_ptr<const Structure> copy_structure(const Structure& from) {
 }
 
 std::shared_ptr<const Times> copy_times(const Times& from) {
-  const CarriedMemory carried;
+  const CrossThreadMemory carried;
   auto to = make_pooled<Times>();
   to->pieces = from.pieces;
   to->count = from.count;
@@ -69,7 +69,7 @@ std::shared_ptr<const Times> copy_times(const Times& from) {
 }
 
 Payload copy_payload(const Payload& from, uint32_t count) {
-  const CarriedMemory carried;
+  const CrossThreadMemory carried;
   const size_t bytes = (size_t{count} + kSlack) * sizeof(uint32_t);
   void* memory = take_from_pool(bytes);
   copy_past_caches(memory, from.data, count * sizeof(uint32_t));
@@ -81,8 +81,8 @@ Payload copy_payload(const Payload& from, uint32_t count) {
 
 template <typename T>
 template <typename Make>
-std::shared_ptr<const T> Carrier::Recent<T>::find(const std::shared_ptr<const T>& from,
-                                                  Make&& make) {
+std::shared_ptr<const T> CrossThreadCopy::Recent<T>::find(const std::shared_ptr<const T>& from,
+                                                          Make&& make) {
   for (const Entry& entry : entries) {
     if (entry.from == from) return entry.to;
   }
@@ -92,18 +92,18 @@ std::shared_ptr<const T> Carrier::Recent<T>::find(const std::shared_ptr<const T>
   return entry.to;
 }
 
-Segment Carrier::copy(const Segment& segment, bool payload) {
+Segment CrossThreadCopy::copy(const Segment& segment, bool payload) {
   Segment to = segment;
   to.structure = structures_.find(segment.structure, copy_structure);
   to.arrivals.times = times_.find(segment.arrivals.times, copy_times);
   if (!payload || segment.payload.data == nullptr) return to;
-  to.payload = {nullptr, nullptr, fold(segment)};
-  if (to.payload.folded == nullptr) to.payload = copy_payload(segment.payload, segment.count);
+  to.payload = {nullptr, nullptr, encode_runs(segment)};
+  if (to.payload.run_length == nullptr) to.payload = copy_payload(segment.payload, segment.count);
   return to;
 }
 
-void Carrier::clear() {
-  *this = Carrier();
+void CrossThreadCopy::clear() {
+  *this = CrossThreadCopy();
 }
 
 }  // namespace fuseflow::engine

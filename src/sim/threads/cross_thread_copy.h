@@ -1,23 +1,22 @@
 // Takes segments from one thread to another as copies. A core that writes where another core has
 // read waits for that core, line by line, which costs more than all that is computed; so what
 // passes is copied, past the caches, into memory that is used for nothing else, and each thread's
-// own chunks stay its own. What can be folded (run_length.h) passes so.
+// own chunks stay its own. What run lengths can say (run_length.h) passes so.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <memory>
 
-#include "sim/functional/tokens.h"
+#include "sim/functional/port.h"
 
 namespace fuseflow::engine {
 
 /// Copies for the streams of one thread. What several streams share is copied once, as far as it is
 /// recent.
-class Carrier {
+class CrossThreadCopy : public SegmentCopier {
  public:
-  /// The same tokens, shared with nobody. `payload`: copy the payloads too (names of blocks stay).
-  Segment copy(const Segment& segment, bool payload);
+  Segment copy(const Segment& segment, bool payload) override;
   /// Forgets what was copied lately.
   void clear();
 

@@ -53,14 +53,14 @@ void Schedule::tell_neighbours(const EngineNode& node) {
     if (at < 0) return;
     State& state = states_[static_cast<size_t>(at)];
     state.stuck = false;
-    state.worth = state.patience.enough(nodes_[static_cast<size_t>(at)]->expected(), few_);
+    state.worth = state.threshold.enough(nodes_[static_cast<size_t>(at)]->expected(), few_);
   };
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
     for (const Port* port : output->ports) tell(port->consumer);
   }
   for (const Port* port : node.ports) {
-    if (port != nullptr && port->credits != nullptr) tell(port->producer);
+    if (port != nullptr && port->frees_producer) tell(port->producer);
   }
 }
 
@@ -71,8 +71,8 @@ bool Schedule::work(EngineNode& node) {
   }
   tell_neighbours(node);
   State& state = states_[place(node)];
-  state.patience.reset();
-  state.worth = state.patience.enough(node.expected(), few_);
+  state.threshold.reset();
+  state.worth = state.threshold.enough(node.expected(), few_);
   return true;
 }
 
@@ -80,7 +80,7 @@ void Schedule::run(int threads, const EngineTuning& tuning,
                    const std::function<bool(int64_t)>& go_on) {
   threads = std::min(threads, static_cast<int>(nodes_.size()));
   if (!run_alone(threads > 1 ? tuning.alone : INT64_MAX, go_on)) return;
-  Crew(nodes_, position_, most_waiting_, few_, tuning).run(threads, go_on);
+  WorkerPool(nodes_, position_, most_waiting_, few_, tuning).run(threads, go_on);
 }
 
 /// So many batches on the calling thread. False: there is no more to do.

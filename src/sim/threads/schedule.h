@@ -1,13 +1,14 @@
-// Which node works next; on several threads, once it pays, a crew (worker_pool.h). Every order
-// gives the same results, counts and times; this one keeps the tokens that wait between nodes few.
+// Which node works next; on several threads, once it pays, a pool of workers (worker_pool.h). Every
+// order gives the same results, counts and times; this one keeps the tokens that wait between nodes
+// few.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "sim/fast_executor.h"
 #include "sim/functional/node.h"
+#include "sim/functional/tuning.h"
 #include "sim/threads/batch_threshold.h"
 
 namespace fuseflow::engine {
@@ -31,13 +32,12 @@ class Schedule {
   /// One batch of a node. False if it can do nothing now.
   bool work(EngineNode& node);
   bool stuck(const EngineNode& node) const { return states_[place(node)].stuck; }
-  bool far_ahead(const EngineNode& node) const { return node.backlog() >= most_waiting_; }
 
  private:
   struct State {
     bool stuck = false;  ///< nothing to do until a token comes
     bool worth = true;   ///< what waits is worth a batch
-    Patience patience;
+    BatchThreshold threshold;
   };
 
   EngineNode* next() const;

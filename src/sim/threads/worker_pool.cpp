@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "sim/threads/on_threads.h"
+#include "support/on_threads.h"
 
 namespace fuseflow::engine {
 
@@ -36,8 +36,8 @@ constexpr auto kLastDivision = milliseconds(100);
 // a chunk. As measured, between the slowest and the fastest that the project's machine has shown.
 constexpr double kGiveToken = 0.2;
 constexpr double kTakeToken = 0.2;
-constexpr double kToFold = 0.3;   // of that, where short fibers are runs
-constexpr double kFolded = 0.05;  // the same, where they come folded
+constexpr double kToEncode = 0.3;  // of that, where short fibers are runs
+constexpr double kAsRuns = 0.05;   // the same, where they come as run lengths
 constexpr double kPassChunk = 300;
 
 void pause() {
@@ -48,9 +48,9 @@ void pause() {
 
 /// What of an output's tokens crosses between threads.
 double passed(const Node& node, size_t o, const Output& output) {
-  if (output.folds) return kFolded;
+  if (output.gives_run_length) return kAsRuns;
   const bool runs = node.kind == NodeKind::repeat || (node.kind == NodeKind::scan && o == 1);
-  return runs ? kToFold : 1;
+  return runs ? kToEncode : 1;
 }
 
 double nanoseconds(std::chrono::steady_clock::duration time) {
@@ -59,8 +59,9 @@ double nanoseconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-Crew::Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
-           int64_t most_waiting, uint32_t few, const EngineTuning& tuning)
+WorkerPool::WorkerPool(std::vector<std::unique_ptr<EngineNode>>& nodes,
+                       const std::vector<int>& position, int64_t most_waiting, uint32_t few,
+                       const EngineTuning& tuning)
     : nodes_(nodes),
       position_(position),
       most_waiting_(most_waiting),
@@ -71,10 +72,10 @@ Crew::Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<in
   for (const auto& node : nodes) given_.emplace_back(node->outputs.size(), 0);
 }
 
-Crew::~Crew() {
+WorkerPool::~WorkerPool() {
   for (const auto& node : nodes_) {
     for (Output* output : node->outputs) {
-      if (output != nullptr) output->carrier = nullptr;
+      if (output != nullptr) output->copier = nullptr;
     }
     for (Port* port : node->ports) {
       if (port != nullptr) port->elsewhere = false;
@@ -83,7 +84,7 @@ Crew::~Crew() {
   }
 }
 
-void Crew::run(int threads, const std::function<bool(int64_t)>& go_on) {
+void WorkerPool::run(int threads, const std::function<bool(int64_t)>& go_on) {
   go_on_ = &go_on;
   may_spin_ = threads <= static_cast<int>(std::thread::hardware_concurrency());
   for (int t = 0; t < threads; ++t) {
@@ -107,11 +108,11 @@ void Crew::run(int threads, const std::function<bool(int64_t)>& go_on) {
 }
 
 /// What a helping thread does. Those that come late find that all is done.
-void Crew::serve() {
+void WorkerPool::serve() {
   if (Worker* self = join()) serve_as(*self);
 }
 
-Crew::Worker* Crew::join() {
+WorkerPool::Worker* WorkerPool::join() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !pause_ || ended_; });
   const int number = joined_;
@@ -120,7 +121,7 @@ Crew::Worker* Crew::join() {
   return workers_[static_cast<size_t>(number)].get();
 }
 
-void Crew::serve_as(Worker& self) {
+void WorkerPool::serve_as(Worker& self) {
   self.now = Clock::now();
   try {
     while (!ended_.load(std::memory_order_acquire)) {
@@ -138,13 +139,13 @@ void Crew::serve_as(Worker& self) {
     if (!problem_) problem_ = std::current_exception();
     end();
   }
-  self.carrier.clear();
+  self.copier.clear();
   self.coalescer.clear();
 }
 
 /// Of its nodes that are not far ahead the last in graph order that has a worthwhile batch for
 /// others; else the last that has one for itself; else the first that may have any.
-EngineNode* Crew::next(Worker& self) {
+EngineNode* WorkerPool::next(Worker& self) {
   self.fills_in = false;
   EngineNode* own = nullptr;
   EngineNode* any = nullptr;
@@ -160,14 +161,14 @@ EngineNode* Crew::next(Worker& self) {
     if (node.backlog() >= most_waiting_) continue;
     const double expected = node.expected();
     if (expected >= (state.feeds ? few_ / kFewerForOthers : few_ * kMoreForItself)) return &node;
-    if (own == nullptr && state.patience.enough(expected, few_)) own = &node;
+    if (own == nullptr && state.threshold.enough(expected, few_)) own = &node;
     any = &node;
   }
   self.fills_in = own == nullptr;
   return own != nullptr ? own : any;
 }
 
-void Crew::work(Worker& self, EngineNode& node) {
+void WorkerPool::work(Worker& self, EngineNode& node) {
   State& state = states_[static_cast<size_t>(position_[static_cast<size_t>(node.id())])];
   // Whoever tells from here on is heard, even if the node does not see those tokens any more.
   if (state.told.load(std::memory_order_relaxed)) state.told.exchange(false);
@@ -184,7 +185,7 @@ void Crew::work(Worker& self, EngineNode& node) {
     state.stuck = true;
     return;
   }
-  state.patience.reset();
+  state.threshold.reset();
   self.last_step.store(
       std::max(self.last_step.load(std::memory_order_relaxed), node.stats().last_step),
       std::memory_order_relaxed);
@@ -193,7 +194,7 @@ void Crew::work(Worker& self, EngineNode& node) {
 
 /// What a batch of so many tokens would have taken if the thread had had more to do: it would have
 /// waited until it was longer.
-double Crew::needed(const Worker& self, State& state, double took, double tokens) {
+double WorkerPool::needed(const Worker& self, State& state, double took, double tokens) {
   if (self.fills_in) return state.rate > 0 ? std::min(took, state.rate * tokens) : took;
   if (tokens > 0) {
     const double rate = took / tokens;
@@ -203,18 +204,18 @@ double Crew::needed(const Worker& self, State& state, double took, double tokens
 }
 
 /// The node has given tokens to its consumers, and room and perhaps credits to its producers.
-void Crew::tell(const Worker& self, const EngineNode& node) {
+void WorkerPool::tell(const Worker& self, const EngineNode& node) {
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
     for (const Port* port : output->ports) tell_node(self, port->consumer, true);
   }
   for (const Port* port : node.ports) {
-    if (port != nullptr) tell_node(self, port->producer, port->credits != nullptr);
+    if (port != nullptr) tell_node(self, port->producer, port->frees_producer);
   }
 }
 
 /// `tokens`: it may have something to do now; else only room to do it.
-void Crew::tell_node(const Worker& self, int neighbour, bool tokens) {
+void WorkerPool::tell_node(const Worker& self, int neighbour, bool tokens) {
   const int place = position_[static_cast<size_t>(neighbour)];
   if (place < 0) return;
   State& state = states_[static_cast<size_t>(place)];
@@ -226,7 +227,7 @@ void Crew::tell_node(const Worker& self, int neighbour, bool tokens) {
   wake(*workers_[static_cast<size_t>(state.owner)]);
 }
 
-void Crew::wake(Worker& worker) {
+void WorkerPool::wake(Worker& worker) {
   if (!worker.idle.load(std::memory_order_seq_cst)) return;
   worker.news.fetch_add(1, std::memory_order_seq_cst);
   if (!worker.asleep.load(std::memory_order_seq_cst)) return;
@@ -235,7 +236,7 @@ void Crew::wake(Worker& worker) {
 }
 
 /// Until there may be something to do. May return a node to be worked.
-EngineNode* Crew::wait(Worker& self) {
+EngineNode* WorkerPool::wait(Worker& self) {
   self.seen = self.news.load(std::memory_order_seq_cst);
   self.idle.store(true, std::memory_order_seq_cst);
   idle_.fetch_add(1, std::memory_order_seq_cst);
@@ -255,7 +256,7 @@ EngineNode* Crew::wait(Worker& self) {
 
 /// Sleeps; but if no thread has anything to do, the node that is the least far ahead goes on, and
 /// if there is none, the graph has ended.
-EngineNode* Crew::settle(Worker& self) {
+EngineNode* WorkerPool::settle(Worker& self) {
   std::unique_lock lock(mutex_);
   self.settled = true;
   if (!all_settled()) return sleep(self, lock);
@@ -281,7 +282,7 @@ EngineNode* Crew::settle(Worker& self) {
 }
 
 /// Whether every thread has looked for work and has been told nothing since. Needs the lock.
-bool Crew::all_settled() const {
+bool WorkerPool::all_settled() const {
   if (pause_) return false;
   for (int t = 0; t < joined_; ++t) {
     const Worker& worker = *workers_[static_cast<size_t>(t)];
@@ -290,7 +291,7 @@ bool Crew::all_settled() const {
   return true;
 }
 
-EngineNode* Crew::sleep(Worker& self, std::unique_lock<std::mutex>& lock) {
+EngineNode* WorkerPool::sleep(Worker& self, std::unique_lock<std::mutex>& lock) {
   self.asleep.store(true, std::memory_order_seq_cst);
   changed_.wait_for(lock, kLongestSleep, [&] {
     return self.news.load(std::memory_order_seq_cst) != self.seen || pause_ || ended_;
@@ -301,14 +302,14 @@ EngineNode* Crew::sleep(Worker& self, std::unique_lock<std::mutex>& lock) {
 }
 
 /// Needs the lock.
-void Crew::end() {
+void WorkerPool::end() {
   ended_ = true;
   changed_.notify_all();
 }
 
 // --- the calling thread ---
 
-void Crew::lead() {
+void WorkerPool::lead() {
   const Clock::time_point now = workers_[0]->now;
   const bool joined = joined_.load(std::memory_order_relaxed) != divided_among_;
   if (joined || now - divided_ > until_division_) divide_again();
@@ -319,7 +320,7 @@ void Crew::lead() {
   end();
 }
 
-int64_t Crew::last_step() const {
+int64_t WorkerPool::last_step() const {
   int64_t last = -1;
   for (const auto& worker : workers_) {
     last = std::max(last, worker->last_step.load(std::memory_order_relaxed));
@@ -327,7 +328,7 @@ int64_t Crew::last_step() const {
   return last;
 }
 
-void Crew::divide_again() {
+void WorkerPool::divide_again() {
   stop_others();
   if (ended_) return;
   const int among = joined_;
@@ -342,7 +343,7 @@ void Crew::divide_again() {
   changed_.notify_all();
 }
 
-std::vector<int> Crew::scattered(int parts) {
+std::vector<int> WorkerPool::scattered(int parts) {
   ++divisions_;
   std::vector<int> part(nodes_.size());
   for (size_t i = 0; i < part.size(); ++i) {
@@ -352,14 +353,14 @@ std::vector<int> Crew::scattered(int parts) {
 }
 
 /// Returns when all other threads rest.
-void Crew::stop_others() {
+void WorkerPool::stop_others() {
   std::unique_lock lock(mutex_);
   pause_ = true;
   changed_.notify_all();
   changed_.wait(lock, [&] { return resting_ == joined_ - 1 || ended_; });
 }
 
-void Crew::rest(Worker& self) {
+void WorkerPool::rest(Worker& self) {
   std::unique_lock lock(mutex_);
   ++resting_;
   changed_.notify_all();
@@ -369,7 +370,7 @@ void Crew::rest(Worker& self) {
 }
 
 /// What was measured since the last division; forgets half of it.
-Workload Crew::workload() {
+Workload WorkerPool::workload() {
   Workload workload;
   double known = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) known += states_[i].work;
@@ -396,7 +397,7 @@ Workload Crew::workload() {
   return workload;
 }
 
-void Crew::assign(const std::vector<int>& part) {
+void WorkerPool::assign(const std::vector<int>& part) {
   find_feeders(part);
   for (const auto& worker : workers_) worker->nodes.clear();
   for (size_t i = 0; i < part.size(); ++i) {
@@ -409,18 +410,18 @@ void Crew::assign(const std::vector<int>& part) {
   for (size_t i = 0; i < part.size(); ++i) {
     for (Output* output : nodes_[i]->outputs) {
       if (output == nullptr) continue;
-      output->carrier = nullptr;
+      output->copier = nullptr;
       for (Port* port : output->ports) {
         const int place = position_[static_cast<size_t>(port->consumer)];
         port->import();
         port->elsewhere = place >= 0 && part[static_cast<size_t>(place)] != part[i];
-        if (port->elsewhere) output->carrier = &workers_[static_cast<size_t>(part[i])]->carrier;
+        if (port->elsewhere) output->copier = &workers_[static_cast<size_t>(part[i])]->copier;
       }
     }
   }
 }
 
-void Crew::find_feeders(const std::vector<int>& part) {
+void WorkerPool::find_feeders(const std::vector<int>& part) {
   for (size_t i = 0; i < part.size(); ++i) states_[i].feeds = false;
   for (bool found = true; found;) {
     found = false;
@@ -433,7 +434,7 @@ void Crew::find_feeders(const std::vector<int>& part) {
 
 /// Whether its tokens, or the credits it gives by taking some, go to another thread's node, or to
 /// one that feeds another thread.
-bool Crew::feeds(size_t place, const std::vector<int>& part) const {
+bool WorkerPool::feeds(size_t place, const std::vector<int>& part) const {
   const auto goes = [&](int neighbour) {
     const int to = position_[static_cast<size_t>(neighbour)];
     if (to < 0) return false;
@@ -446,7 +447,7 @@ bool Crew::feeds(size_t place, const std::vector<int>& part) const {
     }
   }
   for (const Port* port : nodes_[place]->ports) {
-    if (port != nullptr && port->credits != nullptr && goes(port->producer)) return true;
+    if (port != nullptr && port->frees_producer && goes(port->producer)) return true;
   }
   return false;
 }

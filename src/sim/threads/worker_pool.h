@@ -13,21 +13,21 @@
 #include <mutex>
 #include <vector>
 
-#include "sim/fast_executor.h"
 #include "sim/functional/node.h"
+#include "sim/functional/tuning.h"
 #include "sim/threads/batch_threshold.h"
 #include "sim/threads/cross_thread_copy.h"
 #include "sim/threads/partition.h"
 
 namespace fuseflow::engine {
 
-class Crew {
+class WorkerPool {
  public:
-  Crew(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
-       int64_t most_waiting, uint32_t few, const EngineTuning& tuning);
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  WorkerPool(std::vector<std::unique_ptr<EngineNode>>& nodes, const std::vector<int>& position,
+             int64_t most_waiting, uint32_t few, const EngineTuning& tuning);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling
   /// thread, with the latest step so far.
@@ -39,7 +39,7 @@ class Crew {
   struct alignas(kCacheLine) State {
     int owner = 0;
     bool stuck = false;  ///< nothing to do until a token comes
-    Patience patience;
+    BatchThreshold threshold;
     bool feeds = false;  ///< others' nodes, at last
     double work = 0;     ///< nanoseconds since the last division
     double usual = 0;    ///< nanoseconds of a batch
@@ -49,7 +49,7 @@ class Crew {
   struct alignas(kCacheLine) Worker {
     int number = 0;
     std::vector<int> nodes;  ///< places of its nodes, in graph order
-    Carrier carrier;
+    CrossThreadCopy copier;
     Coalescer coalescer;
     Clock::time_point now;  ///< when its last batch ended
     bool fills_in = false;  ///< the batch at hand is not worthwhile, but there is no other

@@ -2,7 +2,10 @@
 // every graph.
 #pragma once
 
-#include "sim/run.h"
+#include "machine/machine.h"
+#include "sim/common/options.h"
+#include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 
 namespace fuseflow {
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sim/common/result.h"
+#include "sim/common/written_tensors.h"
 #include "sim/tiles/addressing.h"
 #include "support/error.h"
 

@@ -6,7 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "sim/run.h"
+#include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 #include "sim/tiles/expand.h"
 
 namespace fuseflow {

@@ -34,25 +34,25 @@ bool gives_together(NodeKind kind) {
          kind == NodeKind::leftjoin || kind == NodeKind::filter;
 }
 
-std::vector<size_t> twin_inputs(const Graph& graph, const Node& node) {
-  std::vector<size_t> twins(node.inputs.size());
-  std::iota(twins.begin(), twins.end(), size_t{0});
+std::vector<size_t> aliased_inputs(const Graph& graph, const Node& node) {
+  std::vector<size_t> aliased(node.inputs.size());
+  std::iota(aliased.begin(), aliased.end(), size_t{0});
   const std::vector<size_t> group = taken_together(node);
   const auto producer = [&](size_t input) {
     return graph.streams[static_cast<size_t>(node.inputs[input].stream)].producer;
   };
   for (size_t i = 1; i < group.size(); ++i) {
     for (size_t j = 0; j < i && !node.inputs[i].is_immediate(); ++j) {
-      if (node.inputs[j].is_immediate() || twins[j] != j || group[i] != group[j]) continue;
+      if (node.inputs[j].is_immediate() || aliased[j] != j || group[i] != group[j]) continue;
       if (producer(i) != producer(j)) continue;
       const bool same = node.inputs[i].stream == node.inputs[j].stream;
       const Node& from = graph.nodes[static_cast<size_t>(producer(i))];
       if (!same && !gives_together(from.kind)) continue;
-      twins[i] = j;
+      aliased[i] = j;
       break;
     }
   }
-  return twins;
+  return aliased;
 }
 
 }  // namespace fuseflow::engine

@@ -13,6 +13,6 @@ namespace fuseflow::engine {
 bool gives_together(NodeKind kind);
 
 /// For each input of a node the first one that holds the same; itself if there is none.
-std::vector<size_t> twin_inputs(const Graph& graph, const Node& node);
+std::vector<size_t> aliased_inputs(const Graph& graph, const Node& node);
 
 }  // namespace fuseflow::engine

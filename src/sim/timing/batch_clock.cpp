@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/functional/node.h"
+#include "sim/timing/buffer_model.h"
 #include "sim/timing/credit_times.h"
+#include "sim/timing/credits.h"
 #include "sim/timing/step_kernels.h"
 
 namespace fuseflow::engine {
@@ -84,8 +85,8 @@ TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
   if (dense_) return solve_dense(steps.count);
   if (!steps.stages.empty() || ranges_) return solve_sections(steps);
   section(0, steps.count);
-  if (node.credits == nullptr) return step_times(pace_, refs_, steps.count);
-  return node.credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), node.stalls});
+  if (credits == nullptr) return step_times(pace_, refs_, steps.count);
+  return credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), stalls});
 }
 
 /// Every step has a bound.
@@ -208,14 +209,18 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 
 // --- what they do ---
 
+int64_t BatchClock::room() const {
+  return credits == nullptr ? INT64_MAX : credits->room();
+}
+
 void BatchClock::solve(EngineNode& node) {
   StepSource& source = node.sides.back();
   const Steps& steps = source.now;
   collect(node);
   const TimeRef times = step_times_of(node, steps);
   node.count_steps(steps, times.at(0), pace_.last);
-  if (node.activity != nullptr) note(*node.activity, steps, times);
-  if (node.tail != nullptr) node.tail->arrive(regular_.front().arrivals, times, steps.count);
+  if (activity != nullptr) note(*activity, steps, times);
+  if (buffer != nullptr) buffer->arrive(regular_.front().arrivals, times, steps.count);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;

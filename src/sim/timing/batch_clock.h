@@ -8,21 +8,28 @@
 #include "sim/common/activity.h"
 #include "sim/data/steps.h"
 #include "sim/data/times.h"
+#include "sim/functional/node.h"
 #include "sim/timing/gates.h"
 
 namespace fuseflow::engine {
 
-class EngineNode;
-class Port;
+class BufferModel;
+class Credits;
 
-class BatchClock {
+class BatchClock : public NodeClock {
  public:
+  BufferModel* buffer = nullptr;  ///< of a bounded buffer, where nothing else is bounded
+  Credits* credits = nullptr;     ///< the same, where the bound delays consumers
+  Activity* activity = nullptr;   ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;     ///< the same for blocked ones
+
   BatchClock(int64_t interval, int64_t start) {
     pace_.interval = interval;
     pace_.floor = start;
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
-  void solve(EngineNode& node);
+  void solve(EngineNode& node) override;
+  int64_t room() const override;
   uint64_t timing_steps() const { return pace_.timing_steps; }
 
  private:

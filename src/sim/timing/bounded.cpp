@@ -152,14 +152,15 @@ Bounded::State Bounded::advance(const std::function<bool()>& go_on) {
   }
 }
 
-EngineNode* Bounded::next_to_log(const Schedule& schedule) const {
+EngineNode* Bounded::next_to_log(const std::function<bool(const EngineNode&)>& stuck,
+                                 int64_t most_waiting) const {
   EngineNode* least = nullptr;
   size_t least_backlog = SIZE_MAX;
   for (size_t s = sides_.size(); s-- > 0;) {
     const Side& side = sides_[s];
-    if (!side.replay || !side.last || side.node->ended() || schedule.stuck(*side.node)) continue;
+    if (!side.replay || !side.last || side.node->ended() || stuck(*side.node)) continue;
     size_t backlog = side.replay->backlog();
-    if (schedule.far_ahead(*side.node)) {
+    if (side.node->backlog() >= most_waiting) {
       backlog += kMostLogged + kBytesOfToken * static_cast<size_t>(side.node->backlog());
     }
     if (backlog < kMostLogged) return side.node;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "sim/functional/node.h"
-#include "sim/threads/schedule.h"
 #include "sim/timing/replay.h"
 
 namespace fuseflow::engine {
@@ -34,7 +33,10 @@ class Bounded {
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
   State advance(const std::function<bool()>& go_on);
   /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
-  EngineNode* next_to_log(const Schedule& schedule) const;
+  /// A node that is `most_waiting` tokens ahead of a consumer comes last, one that is `stuck` not
+  /// at all.
+  EngineNode* next_to_log(const std::function<bool(const EngineNode&)>& stuck,
+                          int64_t most_waiting) const;
   bool finished() const;
   int64_t bytes() const;    ///< of the host's memory: times that are kept
   int64_t reached() const;  ///< latest step or answer so far, + 1

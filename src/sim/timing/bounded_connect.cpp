@@ -31,17 +31,17 @@ void Bounded::connect_streams(const std::vector<std::vector<std::unique_ptr<Port
   consumers_.resize(graph_.streams.size());
   for (const Node& node : graph_.nodes) share_gives(node);
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    const std::vector<size_t> twins = twin_inputs(graph_, graph_.nodes[n]);
+    const std::vector<size_t> aliased = aliased_inputs(graph_, graph_.nodes[n]);
     std::vector<Fifo*> fifos(ports[n].size());
     for (size_t i = 0; i < ports[n].size(); ++i) {
       inputs_[n].push_back(nullptr);
       if (ports[n][i] == nullptr) continue;
       const auto stream = static_cast<size_t>(graph_.nodes[n].inputs[i].stream);
-      if (twins[i] == i) {
+      if (aliased[i] == i) {
         fifos[i] = &add_fifo(*outputs_of_[stream], depth_of(stream), outputs_[stream].latency);
         inputs_[n].back() = fifos[i];
       } else {
-        fifos[i] = fifos[twins[i]];
+        fifos[i] = fifos[aliased[i]];
       }
       consumers_[stream].push_back(fifos[i]);
     }

@@ -4,14 +4,14 @@
 
 namespace fuseflow::engine {
 
-void BufferTail::arrive(const TimeRef& arrivals, const TimeRef& gives, uint32_t n) {
+void BufferModel::arrive(const TimeRef& arrivals, const TimeRef& gives, uint32_t n) {
   const std::lock_guard lock(mutex_);
   arrivals_.push_back({arrived_, n, arrivals});
   gives_.push_back({arrived_, n, gives});
   arrived_ += n;
 }
 
-void BufferTail::take(size_t consumer, const TimeRef& takes, uint32_t n) {
+void BufferModel::take(size_t consumer, const TimeRef& takes, uint32_t n) {
   const std::lock_guard lock(mutex_);
   Consumer& taker = consumers_[consumer];
   taker.takes.push_back({taker.taken, n, takes});
@@ -27,7 +27,7 @@ void BufferTail::take(size_t consumer, const TimeRef& takes, uint32_t n) {
   }
 }
 
-void BufferTail::settle(uint32_t n) {
+void BufferModel::settle(uint32_t n) {
   const TimeRef gives = gives_.front().at(settled_);
   find_credits(n);
   const bool as_given = pace_.next() <= gives.at(0) && never_wait(gives, credits_);
@@ -52,7 +52,7 @@ void BufferTail::settle(uint32_t n) {
   forget(n);
 }
 
-void BufferTail::forget(uint32_t n) {
+void BufferModel::forget(uint32_t n) {
   settled_ += n;
   if (arrivals_.front().end() == settled_) {
     arrivals_.pop_front();
@@ -68,7 +68,7 @@ void BufferTail::forget(uint32_t n) {
 }
 
 /// The takes `capacity_` tokens before the next n.
-void BufferTail::find_credits(uint32_t n) {
+void BufferModel::find_credits(uint32_t n) {
   credits_.clear();
   for (const Consumer& consumer : consumers_) {
     for (const Span& span : consumer.takes) {
@@ -82,7 +82,7 @@ void BufferTail::find_credits(uint32_t n) {
   }
 }
 
-void BufferTail::fill(NodeStats& stats) const {
+void BufferModel::fill(NodeStats& stats) const {
   if (first_ < 0) return;
   stats.blocked = blocked_;
   stats.first_step = first_;

@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run.h"
+#include "sim/common/run_result.h"
 #include "sim/timing/credit_times.h"
 #include "sim/timing/occupancy.h"
 
 namespace fuseflow::engine {
 
-class BufferTail {
+class BufferModel {
  public:
-  BufferTail(int64_t capacity, int64_t interval, int64_t latency, int64_t input_latency,
-             size_t consumers)
+  BufferModel(int64_t capacity, int64_t interval, int64_t latency, int64_t input_latency,
+              size_t consumers)
       : capacity_(capacity),
         latency_(latency),
         input_latency_(input_latency),

@@ -47,20 +47,6 @@ void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t int
   }
 }
 
-void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
-  TimeCursor cursor(ref);
-  for (uint32_t k = 0; k < n;) {
-    const int64_t start = cursor.at(k);
-    const uint32_t count = std::min(n, cursor.piece_end()) - k;
-    if (cursor.step() != kExplicit) {
-      times.append(count, start, cursor.step());
-    } else {
-      for (uint32_t i = 0; i < count; ++i) times.append(1, cursor.at(k + i), 0);
-    }
-    k += count;
-  }
-}
-
 namespace {
 
 /// Cycles by which each step is later than its arrival and the step before allow. `earliest`: of

@@ -35,7 +35,4 @@ bool never_later(const TimeRef& a, const TimeRef& b, uint32_t n);
 /// Notes the cycles of n steps that last `interval` each.
 void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval);
 
-/// Appends the first n times of `ref`.
-void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);
-
 }  // namespace fuseflow::engine

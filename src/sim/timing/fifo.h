@@ -6,8 +6,8 @@
 #include <deque>
 #include <vector>
 
+#include "sim/common/run_result.h"
 #include "sim/memory/dram.h"
-#include "sim/run.h"
 #include "sim/timing/time_lines.h"
 
 namespace fuseflow::engine {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/run_result.h"
 #include "sim/data/steps.h"
-#include "sim/run.h"
 #include "sim/timing/fifo.h"
 #include "sim/timing/step_queue.h"
 #include "sim/timing/step_solver.h"

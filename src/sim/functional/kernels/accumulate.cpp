@@ -68,7 +68,7 @@ class AccumulateNode final : public EngineNode {
     if (input == value_) return reads_output(order_);
     return input >= value_ - order_;
   }
-  bool takes_folded(size_t input) const override {
+  bool takes_run_length(size_t input) const override {
     return input >= value_ - order_ && depth(input) == depth(value_) && !blocks_.blocked();
   }
 
@@ -121,8 +121,8 @@ class AccumulateNode final : public EngineNode {
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) continue;
       try {
-        Along along(*ports[i], depth(value_) - depth(i), in_lane(i));
-        served = std::min(served, walk(along, i, whole));
+        OuterInput outer(*ports[i], depth(value_) - depth(i), in_lane(i));
+        served = std::min(served, walk(outer, i, whole));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }
@@ -138,13 +138,13 @@ class AccumulateNode final : public EngineNode {
 
   /// The kept coordinates that go along give the keys at which the innermost fibers start: those of
   /// outer loops come first, and their fibers hold the ones of the next loop.
-  uint32_t walk(Along& along, size_t input, const Batch& whole) {
-    if (input < value_ - order_) return along.walk(whole);
+  uint32_t walk(OuterInput& outer, size_t input, const Batch& whole) {
+    if (input < value_ - order_) return outer.walk(whole);
     const uint64_t factor = key_factor(input);
     outer_.swap(fibers_);
     fibers_.clear();
     size_t o = 0;
-    return along.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+    return outer.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
       check_coordinate(input, word);
       if (first == last) return;
       while (o < outer_.size() && outer_[o].last <= first) ++o;
@@ -168,7 +168,7 @@ class AccumulateNode final : public EngineNode {
     check_like(batch_, batch);
     if (input < value_ - order_) return;
     coordinates_ = batch;
-    if (batch.payload.folded != nullptr) {
+    if (batch.payload.run_length != nullptr) {
       for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
         const Run run = run_of(batch, s, first);
         check_coordinate(input, uint64_t{run.first} + run.step * (last - first - 1));
@@ -236,7 +236,7 @@ class AccumulateNode final : public EngineNode {
     }
     stats_.flops += last - first;
     const float* values = values_of(s, first, last);
-    if (coordinates_.payload.folded == nullptr) {
+    if (coordinates_.payload.run_length == nullptr) {
       return entries_.add_many(base, coordinates_.payload.words() + first, values, last - first);
     }
     const Run run = run_of(coordinates_, s, first);
@@ -245,7 +245,7 @@ class AccumulateNode final : public EngineNode {
 
   /// Null if nobody reads them.
   const float* values_of(size_t s, uint32_t first, uint32_t last) {
-    if (batch_.payload.folded == nullptr && batch_.payload.data == nullptr) return nullptr;
+    if (batch_.payload.run_length == nullptr && batch_.payload.data == nullptr) return nullptr;
     const Words words = words_of(batch_, s, first, last, scratch_);
     if (words.step == 0 && last - first > 1) {
       const uint32_t word = *words.first;

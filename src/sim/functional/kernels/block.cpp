@@ -260,9 +260,9 @@ class PadNode final : public EngineNode {
     const Batch whole = ports[0]->batch(n);
     for (const size_t i : outer_) {
       coordinates_[i].assign(n, 0);
-      Along along(*ports[i], depth(0) - depth(i), in_lane(i));
+      OuterInput outer(*ports[i], depth(0) - depth(i), in_lane(i));
       try {
-        n = std::min(n, along.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+        n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
           std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
         }));
       } catch (const Disagreement& problem) {

@@ -41,7 +41,7 @@ class ReduceNode final : public EngineNode {
     uint32_t n = ready;
     if (value_ > 0) {
       try {
-        n = Along(*ports[0], 1, in_lane(0)).walk(batch);
+        n = OuterInput(*ports[0], 1, in_lane(0)).walk(batch);
       } catch (const Disagreement& problem) {
         disagree(problem.what);
       }

@@ -148,8 +148,8 @@ class DropNode final : public EngineNode {
     for (size_t i = 0; i < outer_; ++i) {
       words[i].assign(whole.count, 0);
       try {
-        Along along(*ports[i], 1, in_lane(i));
-        n = std::min(n, along.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+        OuterInput outer(*ports[i], 1, in_lane(i));
+        n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
           words[i][first] = word;
         }));
       } catch (const Disagreement& problem) {

@@ -76,10 +76,10 @@ class ScanNode final : public EngineNode {
     structure_->stops.reserve(std::min<size_t>(chunk_, last_stops_ + last_stops_ / 4 + 8));
     count_ = 0;
     lane_ = &(memory() ? sides[1].now.in : steps().in).front().list();
-    const bool folds = worth_folding(last_count_, last_stops_);
+    const bool runs = worth_run_length(last_count_, last_stops_);
     const bool dense = view_.kind() == LevelKind::dense;
-    crd_runs_ = folds && reads_output(0) && dense ? new_runs() : nullptr;
-    ref_runs_ = folds && reads_output(1) && (dense || level_ != nullptr) ? new_runs() : nullptr;
+    crd_runs_ = runs && reads_output(0) && dense ? new_runs() : nullptr;
+    ref_runs_ = runs && reads_output(1) && (dense || level_ != nullptr) ? new_runs() : nullptr;
     crd_ = reads_output(0) && !crd_runs_ ? allocate_payload(chunk_) : nullptr;
     ref_ = reads_output(1) && !ref_runs_ ? allocate_payload(chunk_) : nullptr;
   }
@@ -350,7 +350,7 @@ class ScanNode final : public EngineNode {
   static Payload payload(const std::shared_ptr<uint32_t[]>& words, std::shared_ptr<Runs> runs) {
     if (runs == nullptr) return {words, words.get()};
     return {nullptr, nullptr,
-            make_pooled<FoldedPayload>(FoldedPayload{0, 0, std::move(runs), nullptr})};
+            make_pooled<RunLengthPayload>(RunLengthPayload{0, 0, std::move(runs), nullptr})};
   }
 
   void finish_chunk() {

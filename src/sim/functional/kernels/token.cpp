@@ -20,14 +20,14 @@ class MapNode final : public TokenNode {
  public:
   using TokenNode::TokenNode;
   bool reads(size_t) const override { return reads_output(0); }
-  bool takes_folded(size_t) const override { return true; }
+  bool takes_run_length(size_t) const override { return true; }
 
  protected:
   void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
-    const bool folded = std::any_of(inputs.begin(), inputs.end(), [](const Batch& input) {
-      return input.payload.folded != nullptr;
+    const bool runs = std::any_of(inputs.begin(), inputs.end(), [](const Batch& input) {
+      return input.payload.run_length != nullptr;
     });
-    if (!folded) return evaluate(inputs, 0, 0, n, out);
+    if (!runs) return evaluate(inputs, 0, 0, n, out);
     for_fibers(inputs.front(), [&](size_t s, uint32_t first, uint32_t last) {
       evaluate(inputs, s, first, last, out);
     });
@@ -37,7 +37,7 @@ class MapNode final : public TokenNode {
   }
 
  private:
-  /// Tokens first .. last-1; where an input is folded, of the fiber up to the s-th stop.
+  /// Tokens first .. last-1; where an input is run lengths, of the fiber up to the s-th stop.
   void evaluate(const std::vector<Batch>& inputs, size_t s, uint32_t first, uint32_t last,
                 uint32_t* out) {
     std::array<const float*, 3> operands{};
@@ -73,18 +73,18 @@ class ArrayNode final : public TokenNode {
     bytes_ = static_cast<uint64_t>(element_bytes(tensor_.type));
   }
   // Steps that wait for rows look at each reference.
-  bool takes_folded(size_t) const override { return gate.writer() < 0; }
+  bool takes_run_length(size_t) const override { return gate.writer() < 0; }
 
  protected:
-  /// Values of folded references stay where they are, if all of them are there.
+  /// Values of run-length references stay where they are, if all of them are there.
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
     const Batch& references = inputs[0];
-    if (references.payload.folded == nullptr) return TokenNode::make_payload(inputs, n);
+    if (references.payload.run_length == nullptr) return TokenNode::make_payload(inputs, n);
     look_at(references);
     if (found_.absent > 0 || found_.beyond > storage_->values.size()) {
       return TokenNode::make_payload({with_words(references, refs_)}, n);
     }
-    auto values = make_pooled<FoldedPayload>(*references.payload.folded);
+    auto values = make_pooled<RunLengthPayload>(*references.payload.run_length);
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
     return {nullptr, nullptr, std::move(values)};
   }
@@ -131,7 +131,7 @@ class ArrayNode final : public TokenNode {
 
   /// Memory: the references of tokens first .. last-1, before the s-th stop.
   void log_fiber(const Batch& input, size_t s, uint32_t first, uint32_t last) {
-    if (input.payload.folded == nullptr) {
+    if (input.payload.run_length == nullptr) {
       return log_references(input.payload.words() + first, last - first);
     }
     const Run run = run_of(input, s, first);
@@ -193,7 +193,7 @@ class ArrayNode final : public TokenNode {
 
   /// What the references are; nothing is loaded.
   void look_at(const Batch& input) {
-    if (input.payload.folded == nullptr) {
+    if (input.payload.run_length == nullptr) {
       found_ = kernels::references(input.payload.words(), input.count);
       return;
     }
@@ -212,7 +212,7 @@ class ArrayNode final : public TokenNode {
   const Tensor& tensor_;
   const Storage* storage_;
   kernels::References found_;   // of the batch at hand
-  std::vector<uint32_t> refs_;  // words of folded references
+  std::vector<uint32_t> refs_;  // words of run-length references
   // where memory takes time
   uint64_t start_ = 0;  // of the values
   uint64_t bytes_ = 0;  // of one
@@ -231,7 +231,7 @@ class LocateNode final : public TokenNode {
     }
   }
 
-  bool takes_folded(size_t) const override { return plain() && gate.writer() < 0; }
+  bool takes_run_length(size_t) const override { return plain() && gate.writer() < 0; }
 
  protected:
   bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {
@@ -239,8 +239,8 @@ class LocateNode final : public TokenNode {
   }
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
     if (!plain()) return TokenNode::make_payload(inputs, n);
-    if (inputs[0].payload.folded != nullptr && inputs[1].payload.folded != nullptr) {
-      if (auto folded = find_runs(inputs)) return {nullptr, nullptr, std::move(folded)};
+    if (inputs[0].payload.run_length != nullptr && inputs[1].payload.run_length != nullptr) {
+      if (auto runs = find_runs(inputs)) return {nullptr, nullptr, std::move(runs)};
     }
     return TokenNode::make_payload(
         {with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
@@ -295,21 +295,21 @@ class LocateNode final : public TokenNode {
 
   /// References and coordinates of fibers that are runs give runs of positions; null if some do
   /// not.
-  std::shared_ptr<const FoldedPayload> find_runs(const std::vector<Batch>& inputs) const {
+  std::shared_ptr<const RunLengthPayload> find_runs(const std::vector<Batch>& inputs) const {
     auto runs = make_pooled<Runs>(inputs[0].stops.size() + 1);
-    bool folds = true;
+    bool all_runs = true;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       const Run refs = run_of(inputs[0], s, first);
       const Run coordinates = run_of(inputs[1], s, first);
       const uint64_t end = uint64_t{coordinates.first} + coordinates.step * (last - first - 1);
       const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
-      folds = folds && refs.step == 0 && refs.first != kAbsent &&
-              end < static_cast<uint64_t>(level_.extent()) &&
-              position < static_cast<uint64_t>(kMaxStored);
+      all_runs = all_runs && refs.step == 0 && refs.first != kAbsent &&
+                 end < static_cast<uint64_t>(level_.extent()) &&
+                 position < static_cast<uint64_t>(kMaxStored);
       (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
     });
-    if (!folds) return nullptr;
-    return folded_like(inputs[0], std::move(runs));
+    if (!all_runs) return nullptr;
+    return run_length_like(inputs[0], std::move(runs));
   }
 
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
@@ -338,7 +338,7 @@ class LocateNode final : public TokenNode {
   LevelView level_;
   std::optional<LevelReader> reader_;  // where memory takes time
   uint32_t last_ = kAbsent;
-  std::vector<uint32_t> refs_;  // words of folded inputs
+  std::vector<uint32_t> refs_;  // words of run-length inputs
   std::vector<uint32_t> coordinates_;
 };
 
@@ -347,7 +347,7 @@ class PassNode final : public TokenNode {
  public:
   using TokenNode::TokenNode;
   bool reads(size_t) const override { return reads_output(0); }
-  bool takes_folded(size_t) const override { return node_.kind == NodeKind::buffer; }
+  bool takes_run_length(size_t) const override { return node_.kind == NodeKind::buffer; }
 
  protected:
   Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
@@ -374,31 +374,31 @@ class RepeatNode final : public EngineNode {
     const uint32_t ready = ports[1]->ready();
     if (ready == 0 || ended_) return false;
     const Batch batch = ports[1]->batch(ready);
-    Along along(*ports[0], 1, in_lane(0));
+    OuterInput outer(*ports[0], 1, in_lane(0));
     Payload payload;
-    const uint32_t n = repeat(along, batch, payload);
+    const uint32_t n = repeat(outer, batch, payload);
     if (n == 0) return false;
     step(n);
     for (const Stop& stop : batch.stops) ended_ = ended_ || (batch.at(stop) < n && stop.done());
-    give_like(0, batch, n, keeping(payload, *ports[0], along.tokens()));
+    give_like(0, batch, n, keeping(payload, *ports[0], outer.tokens()));
     return true;
   }
 
  private:
   /// The payloads of as many tokens as the repeated stream serves; how many.
-  uint32_t repeat(Along& along, const Batch& batch, Payload& payload) {
+  uint32_t repeat(OuterInput& outer, const Batch& batch, Payload& payload) {
     try {
-      if (!reads_output(0)) return along.walk(batch);
-      const bool folds = !ports[0]->blocks && worth_folding(batch.count, batch.stops.size());
-      return folds ? repeat_runs(along, batch, payload) : repeat_words(along, batch, payload);
+      if (!reads_output(0)) return outer.walk(batch);
+      const bool runs = !ports[0]->blocks && worth_run_length(batch.count, batch.stops.size());
+      return runs ? repeat_runs(outer, batch, payload) : repeat_words(outer, batch, payload);
     } catch (const Disagreement& problem) {
       disagree(problem.what);
     }
   }
 
-  static uint32_t repeat_words(Along& along, const Batch& batch, Payload& payload) {
+  static uint32_t repeat_words(OuterInput& outer, const Batch& batch, Payload& payload) {
     const auto words = allocate_payload(batch.count);
-    const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t last, uint32_t word) {
+    const uint32_t n = outer.walk(batch, [&](uint32_t first, uint32_t last, uint32_t word) {
       std::fill(words.get() + first, words.get() + last, word);
     });
     for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
@@ -406,14 +406,14 @@ class RepeatNode final : public EngineNode {
     return n;
   }
 
-  static uint32_t repeat_runs(Along& along, const Batch& batch, Payload& payload) {
+  static uint32_t repeat_runs(OuterInput& outer, const Batch& batch, Payload& payload) {
     auto runs = make_pooled<Runs>(batch.stops.size() + 1);
     size_t s = 0;  // the stop at the end of the fiber
-    const uint32_t n = along.walk(batch, [&](uint32_t first, uint32_t, uint32_t word) {
+    const uint32_t n = outer.walk(batch, [&](uint32_t first, uint32_t, uint32_t word) {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
       (*runs)[s] = {word, 0};
     });
-    payload.folded = folded_like(batch, std::move(runs));
+    payload.run_length = run_length_like(batch, std::move(runs));
     return n;
   }
 };

@@ -19,7 +19,7 @@ class WriteNode final : public EngineNode {
         main_(node_.inputs.size() - 1),
         volume_(static_cast<size_t>(tensor_.format.block_volume())),
         below_(level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size()),
-        growth_(tensor_, below_) {
+        sizes_(tensor_, below_) {
     first_dense_ = below_ - std::min(below_, main_);
     for (size_t l = first_dense_; l < below_; ++l) {
       extents_.push_back(tensor_.level_extent(l));
@@ -88,9 +88,9 @@ class WriteNode final : public EngineNode {
     for (size_t i = 0; i < main_; ++i) {
       outer_[i].clear();
       if (depth(i) == depth(main_)) continue;
-      Along along(*ports[i], depth(main_) - depth(i), in_lane(i));
+      OuterInput outer(*ports[i], depth(main_) - depth(i), in_lane(i));
       try {
-        n_ = std::min(n_, along.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+        n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
           outer_[i].push_back({first, word});
         }));
       } catch (const Disagreement& problem) {
@@ -250,10 +250,10 @@ class WriteNode final : public EngineNode {
   }
 
   void make_room() {
-    growth_.add_fibers(batch_.stops.size());  // each has a stop
+    sizes_.add_fibers(batch_.stops.size());  // each has a stop
     const size_t more = n_ - batch_.stops.size();
-    if (level_) return growth_.make_room(written_.crd, written_.crd.size() + more);
-    if (main_ == 0) growth_.make_room(written_.values, written_.values.size() + more * volume_);
+    if (level_) return sizes_.make_room(written_.crd, written_.crd.size() + more);
+    if (main_ == 0) sizes_.make_room(written_.values, written_.values.size() + more * volume_);
   }
 
   /// The outer coordinates in force at an inner token.
@@ -306,7 +306,7 @@ class WriteNode final : public EngineNode {
   }
 
   void fill_up_to(size_t end) {
-    growth_.make_room(written_.values, end);
+    sizes_.make_room(written_.values, end);
     written_.values.resize(end, tensor_.fill);
   }
 
@@ -394,7 +394,7 @@ class WriteNode final : public EngineNode {
   const size_t main_;    // the input written; those before it are coordinates
   const size_t volume_;  // of the tensor's blocks
   const size_t below_;   // the levels above what is written
-  Growth growth_;        // of what is written
+  SizePredictor sizes_;  // of what is written
   size_t first_dense_ = 0;
   std::vector<int64_t> extents_;  // of the dense levels whose coordinates are given
   std::vector<int64_t> coordinates_;

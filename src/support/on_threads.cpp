@@ -1,4 +1,4 @@
-#include "sim/threads/on_threads.h"
+#include "support/on_threads.h"
 
 // The thread sanitizer does not see what a TBB that was built without it synchronises: it gets
 // plain threads, which run the same code.

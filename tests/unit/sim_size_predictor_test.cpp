@@ -14,52 +14,52 @@ Tensor tensor(std::vector<int64_t> shape, const std::string& format) {
 }
 
 /// How often an array is moved that gets `count` elements a fiber, a fiber at a time.
-int moves(Growth growth, size_t fibers, size_t count) {
+int moves(SizePredictor sizes, size_t fibers, size_t count) {
   std::vector<uint32_t> array;
   int moved = 0;
   for (size_t f = 0; f < fibers; ++f) {
-    growth.add_fibers(1);
+    sizes.add_fibers(1);
     const size_t room = array.capacity();
-    growth.make_room(array, array.size() + count);
+    sizes.make_room(array, array.size() + count);
     array.resize(array.size() + count);
     moved += array.capacity() != room ? 1 : 0;
   }
   return moved;
 }
 
-TEST(SimGrowth, FibersOfDenseLevelsAreExpected) {
+TEST(SizePredictor, FibersOfDenseLevelsAreExpected) {
   const Tensor csr = tensor({1000, 500}, "dense,compressed");
-  EXPECT_LE(moves(Growth(csr, 1), 1000, 20), 2);  // the first time for 64 fibers
-  EXPECT_LE(moves(Growth(csr, 2), 1000, 20), 2);  // of values
+  EXPECT_LE(moves(SizePredictor(csr, 1), 1000, 20), 2);  // the first time for 64 fibers
+  EXPECT_LE(moves(SizePredictor(csr, 2), 1000, 20), 2);  // of values
   const Tensor deep = tensor({10, 100, 50}, "dense,dense,compressed");
-  EXPECT_LE(moves(Growth(deep, 2), 1000, 20), 2);
+  EXPECT_LE(moves(SizePredictor(deep, 2), 1000, 20), 2);
 }
 
-TEST(SimGrowth, PositionsOfDenseLevelsAreKnown) {
+TEST(SizePredictor, PositionsOfDenseLevelsAreKnown) {
   const Tensor dense = tensor({100, 200}, "dense,dense");
-  EXPECT_LE(moves(Growth(dense, 2), 1000, 20), 2);
+  EXPECT_LE(moves(SizePredictor(dense, 2), 1000, 20), 2);
 }
 
-TEST(SimGrowth, NothingIsReservedForWhatIsNotKnown) {
+TEST(SizePredictor, NothingIsReservedForWhatIsNotKnown) {
   const Tensor sparse = tensor({1000, 500}, "compressed,compressed");
   for (const size_t level : {1, 2}) {
-    Growth growth(sparse, level);
-    growth.add_fibers(1);
+    SizePredictor sizes(sparse, level);
+    sizes.add_fibers(1);
     std::vector<uint32_t> array;
-    growth.make_room(array, 20);
+    sizes.make_room(array, 20);
     EXPECT_EQ(array.capacity(), 0U);
   }
-  Growth none(tensor({1000, 500}, "dense,compressed"), 1);  // no fiber has ended yet
+  SizePredictor none(tensor({1000, 500}, "dense,compressed"), 1);  // no fiber has ended yet
   std::vector<uint32_t> array;
   none.make_room(array, 20);
   EXPECT_EQ(array.capacity(), 0U);
 }
 
-TEST(SimGrowth, TheFirstFibersDoNotTellAll) {
-  Growth growth(tensor({1000000, 500}, "dense,compressed"), 1);
-  growth.add_fibers(1);
+TEST(SizePredictor, TheFirstFibersDoNotTellAll) {
+  SizePredictor sizes(tensor({1000000, 500}, "dense,compressed"), 1);
+  sizes.add_fibers(1);
   std::vector<uint32_t> array;
-  growth.make_room(array, 500);
+  sizes.make_room(array, 500);
   EXPECT_LE(array.capacity(), 500U * 70);
 }
 

@@ -1,4 +1,4 @@
-#include "sim/common/result.h"
+#include "sim/common/written_tensors.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Host threads, of one simulation or of several. The only place of the simulator that starts any.
+// Host threads, of one computation or of several.
 #pragma once
 
 #include <functional>

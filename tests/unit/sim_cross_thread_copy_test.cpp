@@ -3,18 +3,18 @@
 
 #include <vector>
 
-#include "sim/functional/port.h"
+#include "sim/threads/cross_thread_copy.h"
 #include "sim_chunk.h"
 
 namespace fuseflow::engine {
 namespace {
 
-void expect_arrives(const Chunk& chunk, const Segment& given, bool folds) {
-  Carrier carrier;
+void expect_arrives(const Chunk& chunk, const Segment& given, bool runs) {
+  CrossThreadCopy copier;
   Port port;
   port.elsewhere = true;
-  const Segment copy = carrier.copy(given, true);
-  EXPECT_EQ(copy.payload.folded != nullptr, folds);
+  const Segment copy = copier.copy(given, true);
+  EXPECT_EQ(copy.payload.run_length != nullptr, runs);
   EXPECT_NE(copy.structure, given.structure);
   EXPECT_NE(copy.arrivals.times, given.arrivals.times);
   port.push(copy);
@@ -29,57 +29,57 @@ void expect_arrives(const Chunk& chunk, const Segment& given, bool folds) {
   for (const Stop& stop : batch.stops) EXPECT_EQ(stop.at, given.structure->stops[s++].at);
 }
 
-void expect_all_parts_arrive(const Chunk& chunk, bool folds) {
-  expect_arrives(chunk, chunk.segment, folds);
+void expect_all_parts_arrive(const Chunk& chunk, bool runs) {
+  expect_arrives(chunk, chunk.segment, runs);
   const uint32_t count = chunk.segment.count;
   for (const uint32_t first : {1U, 7U, 100U}) {
-    expect_arrives(chunk, chunk.part(first, count - first), folds);
-    expect_arrives(chunk, chunk.part(first, 31), folds);
+    expect_arrives(chunk, chunk.part(first, count - first), runs);
+    expect_arrives(chunk, chunk.part(first, 31), runs);
   }
 }
 
 const std::vector<uint32_t> kLong = {90, 0, 70, 333, 1, 64};
 
-TEST(Carry, RunsAreFolded) {
+TEST(CrossThreadCopy, RunsAreEncoded) {
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return 1000 * f + k; }), true);
 }
 
-TEST(Carry, RepetitionsAreFolded) {
+TEST(CrossThreadCopy, RepetitionsAreEncoded) {
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t) { return 77 * f; }), true);
 }
 
-TEST(Carry, AnAbsentReferenceIsNoPartOfARun) {
+TEST(CrossThreadCopy, AnAbsentReferenceIsNoPartOfARun) {
   const Chunk chunk(kLong, [](uint32_t, uint32_t k) { return kAbsent + k; });
   expect_arrives(chunk, chunk.segment, false);
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t, uint32_t) { return kAbsent; }), true);
 }
 
-TEST(Carry, OtherWordsAreCopied) {
+TEST(CrossThreadCopy, OtherWordsAreCopied) {
   expect_all_parts_arrive(Chunk(kLong, [](uint32_t f, uint32_t k) { return f + 3 * k * k; }),
                           false);
 }
 
-TEST(Carry, OneWordOfARunThatDiffersIsNotLost) {
+TEST(CrossThreadCopy, OneWordOfARunThatDiffersIsNotLost) {
   const Chunk chunk({100, 100}, [](uint32_t f, uint32_t k) { return f == 1 && k == 99 ? 5 : k; });
   expect_arrives(chunk, chunk.segment, false);
 }
 
-TEST(Carry, ShortFibersAreCopied) {
+TEST(CrossThreadCopy, ShortFibersAreCopied) {
   const Chunk chunk(std::vector<uint32_t>(200, 2), [](uint32_t f, uint32_t k) { return f + k; });
   expect_all_parts_arrive(chunk, false);
 }
 
-TEST(Carry, WhatIsSharedIsCopiedOnce) {
-  Carrier carrier;
+TEST(CrossThreadCopy, WhatIsSharedIsCopiedOnce) {
+  CrossThreadCopy copier;
   const Chunk chunk(kLong, [](uint32_t f, uint32_t k) { return f * k; });
-  const Segment one = carrier.copy(chunk.segment, true);
-  const Segment two = carrier.copy(chunk.part(7, 50), false);
+  const Segment one = copier.copy(chunk.segment, true);
+  const Segment two = copier.copy(chunk.part(7, 50), false);
   EXPECT_EQ(one.structure, two.structure);
   EXPECT_EQ(one.arrivals.times, two.arrivals.times);
   EXPECT_EQ(two.payload.data, chunk.segment.payload.words() + 7);  // names of blocks stay
 }
 
-TEST(Carry, PortsKeepTheOrderWhenTheirThreadsChange) {
+TEST(CrossThreadCopy, PortsKeepTheOrderWhenTheirThreadsChange) {
   const Chunk chunk(kLong, [](uint32_t f, uint32_t k) { return f + k; });
   Port port;
   port.elsewhere = true;

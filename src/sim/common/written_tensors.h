@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "sim/run.h"
+#include "sim/common/run_result.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
