@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "support/error.h"
+#include "tensor/csf.h"
 #include "tensor/generate.h"
 #include "tensor/npy.h"
 #include "tensor/params.h"
@@ -42,9 +43,10 @@ RawTensor read_file(const Source& source, const Shape& shape, const LoadOptions&
   if (extension == ".tns") return read_tns(path, shape);
   if (extension == ".smtx") return read_smtx(path);
   if (extension == ".npy") return read_npy(path);
+  if (is_csf_path(path)) return read_csf(path);
   throw Error(ExitCode::rejected, Location{path},
               fmt::format("unknown kind of tensor file '{}', expected .mtx, .mtx.gz, .tns, .smtx, "
-                          ".npy or .npz",
+                          ".npy, .npz or tensor_NAME_mode_shape",
                           extension));
 }
 

@@ -1,7 +1,7 @@
 // Readers of the formats for sparse tensors: Matrix Market (.mtx, .mtx.gz), FROSTT (.tns), DLMC
-// (.smtx) and archives of arrays (.npz). Each maps the file, parses it once and checks every claim
-// of its header against what follows. All throw Error(rejected) with file, line and column, or
-// Error(io).
+// (.smtx), archives of arrays (.npz) and text files of levels (csf.h). Each maps the file, parses
+// it once and checks every claim of its header against what follows. All throw Error(rejected) with
+// file, line and column, or Error(io).
 #pragma once
 
 #include <optional>
@@ -30,5 +30,10 @@ RawTensor read_tns(const std::string& path, const std::optional<std::vector<int6
 
 /// DLMC: "rows, columns, entries", then row offsets and column indices from 0; values are 1.
 RawTensor read_smtx(const std::string& path);
+
+/// Text files of levels, by the path that csf_path() makes. All stored values are entries, zeros
+/// too; an all-dense tensor is dense. An element of a compressed level without values below it is
+/// rejected: entries could not say it.
+RawTensor read_csf(const std::string& path);
 
 }  // namespace fuseflow

@@ -101,7 +101,8 @@ TEST_F(Loading, ChecksShapeAndCount) {
   expect_contains(fault("file(\"x.npy\")", std::vector<int64_t>{}), "expected []");
   expect_contains(fault("file(\"a.mtx\", nnz=3)"), "has 2 entries, not the declared 3");
   expect_contains(fault("file(\"x.npy\", nnz=4)"), "has 2 entries, not the declared 4");
-  expect_contains(fault("file(\"a.csv\")"), "expected .mtx, .mtx.gz, .tns, .smtx, .npy or .npz");
+  expect_contains(fault("file(\"a.csv\")"),
+                  "expected .mtx, .mtx.gz, .tns, .smtx, .npy, .npz or tensor_NAME_mode_shape");
   EXPECT_EQ(fault("file(\"none.mtx\")").substr(0, 2), "3 ");
 }
 

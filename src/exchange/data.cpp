@@ -1,0 +1,58 @@
+#include "exchange/data.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "support/error.h"
+#include "tensor/csf.h"
+
+namespace fuseflow {
+
+std::string file_name(const std::string& name) {
+  std::string result = name;
+  for (char& c : result) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.' || c == '-';
+    if (!plain) c = '_';
+  }
+  return result;
+}
+
+std::vector<std::string> file_names(const Program& program) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const Tensor& tensor : program.tensors) {
+    const std::string base = file_name(tensor.name);
+    std::string name = base;
+    for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void write_data(const Program& program, const std::vector<const Region*>& regions,
+                const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::set<TensorId> used;
+  for (const Region* region : regions) {
+    for (const Node& node : region->graph->nodes) {
+      if (node.tensor >= 0) used.insert(node.tensor);
+    }
+  }
+  const std::vector<std::string> names = file_names(program);
+  for (const TensorId id : used) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    if (tensor.source.kind == Source::Kind::none) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("tensor %{} has no data yet, expected a source", tensor.name));
+    }
+    write_csf(csf_path(folder, names[static_cast<size_t>(id)]),
+              load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+  }
+}
+
+}  // namespace fuseflow

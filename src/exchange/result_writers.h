@@ -1,0 +1,13 @@
+// From the writes of single levels, in any order, to the tensors that a graph gives.
+#pragma once
+
+#include <vector>
+
+#include "exchange/node_reader.h"
+
+namespace fuseflow {
+
+/// Adds the tensors, and the nodes that write them. Throws Error(rejected).
+void add_results(GraphBuilder& graph, TensorTable& tensors, const std::vector<Write>& writes);
+
+}  // namespace fuseflow

@@ -1,0 +1,234 @@
+#include "exchange/sam_ports.h"
+
+namespace fuseflow {
+
+namespace {
+
+using comal::Operation;
+
+StreamSlot slot(comal::CrdStream* crd) {
+  return {crd, nullptr, nullptr, nullptr};
+}
+StreamSlot slot(comal::RefStream* ref) {
+  return {nullptr, ref, nullptr, nullptr};
+}
+StreamSlot slot(comal::ValStream* val) {
+  return {nullptr, nullptr, val, nullptr};
+}
+StreamSlot slot(comal::RepSigStream* signal) {
+  return {nullptr, nullptr, nullptr, signal};
+}
+
+template <typename Fork>
+StreamSlot bundle_input(Fork& fork, const std::string& type) {
+  if (type == "crd") return slot(fork.mutable_crd()->mutable_input());
+  if (type == "ref") return slot(fork.mutable_ref()->mutable_input());
+  if (type == "val") return slot(fork.mutable_val()->mutable_input());
+  if (type == "repsig") return slot(fork.mutable_repsig()->mutable_input());
+  return {};
+}
+
+template <typename Fork>
+StreamSlot bundle_output(Fork& fork, const std::string& type) {
+  if (type == "crd") return slot(fork.mutable_crd()->add_outputs());
+  if (type == "ref") return slot(fork.mutable_ref()->add_outputs());
+  if (type == "val") return slot(fork.mutable_val()->add_outputs());
+  if (type == "repsig") return slot(fork.mutable_repsig()->add_outputs());
+  return {};
+}
+
+StreamSlot payload_slot(comal::Joiner::Payload& payload, const std::string& type) {
+  if (type == "val") return slot(payload.mutable_val_stream());
+  return type == "ref" ? slot(payload.mutable_ref_stream()) : StreamSlot{};
+}
+
+/// Outer or inner, of a node that names both.
+bool is_inner(const SamNode& node, const EdgeEnd& end) {
+  if (end.side == "inner" || end.side == "outer") return end.side == "inner";
+  return end.name == node.attribute("inner");
+}
+
+StreamSlot join_input(SamNode& node, const EdgeEnd& end) {
+  comal::Joiner& join = *node.operation->mutable_joiner();
+  const auto [pair, fresh] = node.pairs.try_emplace(end.name, join.input_pairs_size());
+  if (fresh) {
+    join.add_input_pairs();
+    join.add_output_refs();
+  }
+  comal::Joiner::JoinBundle& bundle = *join.mutable_input_pairs(pair->second);
+  if (end.type == "crd") return slot(bundle.mutable_crd());
+  return payload_slot(*bundle.mutable_in_ref(), end.type);
+}
+
+StreamSlot join_output(SamNode& node, const EdgeEnd& end) {
+  comal::Joiner& join = *node.operation->mutable_joiner();
+  if (end.type == "crd") return slot(join.mutable_output_crd());
+  const auto pair = node.pairs.find(end.name);
+  if (pair == node.pairs.end()) return {};
+  return payload_slot(*join.mutable_output_refs(pair->second), end.type);
+}
+
+StreamSlot repeat_input(comal::Repeat& op, const std::string& type) {
+  if (type == "repsig") return slot(op.mutable_rep_sig());
+  if (type == "ref") return slot(op.mutable_in_ref());
+  return type == "val" ? slot(op.mutable_in_val()) : StreamSlot{};
+}
+
+/// The coordinates of in0 are the innermost; in1, in2, .. are around them, outermost last.
+StreamSlot accumulate_output(SamNode& node, const EdgeEnd& end) {
+  comal::SparseAccumulator& op = *node.operation->mutable_spacc();
+  if (end.type == "val") return slot(op.mutable_output_val());
+  if (end.name == op.inner_crd()) return slot(op.mutable_output_inner_crd());
+  for (int i = 0; i < op.outer_crds_size(); ++i) {
+    if (op.outer_crds(i) != end.name) continue;
+    while (op.output_outer_crds_size() < op.outer_crds_size()) op.add_output_outer_crds();
+    return slot(op.mutable_output_outer_crds(i));
+  }
+  return {};
+}
+
+StreamSlot accumulate_input(SamNode& node, const EdgeEnd& end) {
+  comal::SparseAccumulator& op = *node.operation->mutable_spacc();
+  if (end.type == "val") return slot(op.mutable_input_val());
+  return end.name == op.inner_crd() ? slot(op.mutable_input_inner_crd())
+                                    : slot(op.add_input_outer_crds());
+}
+
+StreamSlot drop_input(SamNode& node, const EdgeEnd& end) {
+  comal::CoordDrop& op = *node.operation->mutable_coord_drop();
+  if (end.type == "val") return slot(op.mutable_input_inner_val());
+  return is_inner(node, end) ? slot(op.mutable_input_inner_crd())
+                             : slot(op.mutable_input_outer_crd());
+}
+
+StreamSlot drop_output(SamNode& node, const EdgeEnd& end) {
+  comal::CoordDrop& op = *node.operation->mutable_coord_drop();
+  if (end.type == "val") return slot(op.mutable_output_inner_val());
+  const bool inner = node.attribute("inner") != "val" && is_inner(node, end);
+  return inner ? slot(op.mutable_output_inner_crd()) : slot(op.mutable_output_outer_crd());
+}
+
+StreamSlot hold_input(SamNode& node, const EdgeEnd& end) {
+  comal::CoordHold& op = *node.operation->mutable_coord_hold();
+  return is_inner(node, end) ? slot(op.mutable_input_inner_crd())
+                             : slot(op.mutable_input_outer_crd());
+}
+
+StreamSlot hold_output(SamNode& node, const EdgeEnd& end) {
+  comal::CoordHold& op = *node.operation->mutable_coord_hold();
+  return is_inner(node, end) ? slot(op.mutable_output_inner_crd())
+                             : slot(op.mutable_output_outer_crd());
+}
+
+}  // namespace
+
+void StreamSlot::set(uint64_t id) const {
+  if (crd != nullptr) crd->mutable_id()->set_id(id);
+  if (ref != nullptr) ref->mutable_id()->set_id(id);
+  if (val != nullptr) val->mutable_id()->set_id(id);
+  if (signal != nullptr) signal->mutable_id()->set_id(id);
+}
+
+const void* StreamSlot::address() const {
+  if (crd != nullptr) return crd;
+  if (ref != nullptr) return ref;
+  if (val != nullptr) return val;
+  return signal;
+}
+
+EdgeEnd::EdgeEnd(const DotEdge& edge, bool first) {
+  const auto text = [&](const char* key) {
+    const auto found = edge.attributes.find(key);
+    return found == edge.attributes.end() ? std::string() : found->second;
+  };
+  type = text("type");
+  name = text(first && edge.attributes.contains("from") ? "from" : "comment");
+  if (name.empty() && text("label").starts_with(type + "_")) {
+    name = text("label").substr(type.size() + 1);
+  }
+  for (const char* part : {"in", "out", "inner", "outer"}) {
+    if (!name.starts_with(std::string(part) + "-")) continue;
+    side = part;
+    name = name.substr(side.size() + 1);
+    return;
+  }
+}
+
+std::string SamNode::attribute(const std::string& key) const {
+  const auto found = attributes.find(key);
+  return found == attributes.end() ? std::string() : found->second;
+}
+
+StreamSlot input_slot(SamNode& node, const EdgeEnd& end) {
+  Operation& op = *node.operation;
+  const std::string& type = end.type;
+  switch (op.op_case()) {
+    case Operation::kBroadcast:
+      return bundle_input(*op.mutable_broadcast(), type);
+    case Operation::kJoiner:
+      return join_input(node, end);
+    case Operation::kRepeat:
+      return repeat_input(*op.mutable_repeat(), type);
+    case Operation::kSpacc:
+      return type == "crd" || type == "val" ? accumulate_input(node, end) : StreamSlot{};
+    case Operation::kCoordDrop:
+      return type == "crd" || type == "val" ? drop_input(node, end) : StreamSlot{};
+    default:
+      break;
+  }
+  if (type == "crd") {
+    if (op.has_repeatsig()) return slot(op.mutable_repeatsig()->mutable_input_crd());
+    if (op.has_fiber_write()) return slot(op.mutable_fiber_write()->mutable_input_crd());
+    if (op.has_coord_hold()) return hold_input(node, end);
+  }
+  if (type == "ref") {
+    if (op.has_fiber_lookup()) return slot(op.mutable_fiber_lookup()->mutable_input_ref());
+    if (op.has_array()) return slot(op.mutable_array()->mutable_input_ref());
+  }
+  if (type == "val") {
+    if (op.has_alu()) return slot(op.mutable_alu()->mutable_vals()->add_inputs());
+    if (op.has_func()) return slot(op.mutable_func()->mutable_input_val());
+    if (op.has_reduce()) return slot(op.mutable_reduce()->mutable_input_val());
+    if (op.has_val_write()) return slot(op.mutable_val_write()->mutable_input_val());
+  }
+  return {};
+}
+
+StreamSlot output_slot(SamNode& node, const EdgeEnd& end) {
+  Operation& op = *node.operation;
+  const std::string& type = end.type;
+  switch (op.op_case()) {
+    case Operation::kBroadcast:
+      return bundle_output(*op.mutable_broadcast(), type);
+    case Operation::kJoiner:
+      return join_output(node, end);
+    case Operation::kSpacc:
+      return type == "crd" || type == "val" ? accumulate_output(node, end) : StreamSlot{};
+    case Operation::kCoordDrop:
+      return type == "crd" || type == "val" ? drop_output(node, end) : StreamSlot{};
+    default:
+      break;
+  }
+  if (type == "repsig" && op.has_repeatsig()) {
+    return slot(op.mutable_repeatsig()->mutable_output_rep_sig());
+  }
+  if (type == "crd") {
+    if (op.has_fiber_lookup()) return slot(op.mutable_fiber_lookup()->mutable_output_crd());
+    if (op.has_coord_hold()) return hold_output(node, end);
+  }
+  if (type == "ref") {
+    if (op.has_root()) return slot(op.mutable_root()->mutable_output_ref());
+    if (op.has_fiber_lookup()) return slot(op.mutable_fiber_lookup()->mutable_output_ref());
+    if (op.has_repeat()) return slot(op.mutable_repeat()->mutable_out_ref());
+  }
+  if (type == "val") {
+    if (op.has_repeat()) return slot(op.mutable_repeat()->mutable_out_val());
+    if (op.has_array()) return slot(op.mutable_array()->mutable_output_val());
+    if (op.has_alu()) return slot(op.mutable_alu()->mutable_vals()->mutable_output());
+    if (op.has_func()) return slot(op.mutable_func()->mutable_output_val());
+    if (op.has_reduce()) return slot(op.mutable_reduce()->mutable_output_val());
+  }
+  return {};
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,259 @@
+#include "tensor/csf.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "support/error.h"
+#include "support/io.h"
+#include "tensor/limits.h"
+#include "tensor/readers.h"
+#include "tensor/text_cursor.h"
+
+namespace fuseflow {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kBegin = "tensor_";
+constexpr std::string_view kEnd = "_mode_shape";
+constexpr size_t kMaxRank = 16;
+
+/// A sibling of the shape's file: `what` is "vals", "0_seg", ..
+std::string sibling(const std::string& path, const std::string& what) {
+  return path.substr(0, path.size() - std::string_view("shape").size()) + what;
+}
+
+std::string level_file(const std::string& path, size_t level, const char* what) {
+  return sibling(path, fmt::format("{}_{}", level, what));
+}
+
+template <typename Take>
+void for_each_line(const std::string& path, const Take& take) {
+  const MappedFile file(path);
+  TextCursor cursor(file.bytes(), path);
+  for (cursor.skip_lines('\0'); !cursor.at_end(); cursor.skip_lines('\0')) {
+    take(cursor);
+    cursor.end_line();
+  }
+}
+
+/// The arrays of a compressed level, as the file has them.
+struct Stored {
+  std::vector<int64_t> seg;
+  std::vector<uint32_t> crd;
+};
+
+Stored read_level(const std::string& path, size_t level, int64_t extent) {
+  Stored stored;
+  for_each_line(level_file(path, level, "crd"), [&](TextCursor& cursor) {
+    stored.crd.push_back(cursor.coordinate(extent, 0, "coordinate"));
+  });
+  const auto entries = static_cast<int64_t>(stored.crd.size());
+  for_each_line(level_file(path, level, "seg"), [&](TextCursor& cursor) {
+    const int64_t least = stored.seg.empty() ? 0 : stored.seg.back();
+    const int64_t position = cursor.integer("a position");
+    if (position < least || position > (stored.seg.empty() ? 0 : entries)) {
+      cursor.fail(fmt::format("position {} is out of range, expected {} to {}", position, least,
+                              stored.seg.empty() ? 0 : entries),
+                  1);
+    }
+    stored.seg.push_back(position);
+  });
+  return stored;
+}
+
+/// Reads the levels of one tensor, outermost first, and spells out the coordinates of each.
+class CsfReader {
+ public:
+  explicit CsfReader(const std::string& path) : path_(path), shape_(read_csf_shape(path)) {}
+
+  RawTensor read() {
+    read_levels();
+    read_values();
+    RawTensor raw;
+    raw.origin = path_;
+    raw.shape = shape_;
+    if (all_dense_) {
+      raw.data = Buffer<float>(std::move(values_));
+      return raw;
+    }
+    raw.data = Coo{shape_, coordinates(), std::move(values_)};
+    return raw;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& file, const std::string& message) const {
+    throw Error(ExitCode::rejected, Location{file}, message);
+  }
+
+  /// Counts the positions of every level before anything is spelled out: the files say how many
+  /// there are, whatever the shape says.
+  void read_levels() {
+    levels_.resize(shape_.size());
+    for (size_t l = 0; l < shape_.size(); ++l) {
+      if (!csf_level_is_stored(path_, static_cast<int>(l))) {
+        if (shape_[l] > 0 && positions_ > kMaxStored / shape_[l]) {
+          fail(path_, fmt::format("level {} has more than {} positions", l, kMaxStored));
+        }
+        positions_ *= shape_[l];
+        continue;
+      }
+      all_dense_ = false;
+      levels_[l] = read_level(path_, l, shape_[l]);
+      check_fibers(l);
+      positions_ = static_cast<int64_t>(levels_[l].crd.size());
+    }
+  }
+
+  void check_fibers(size_t l) const {
+    const Stored& level = levels_[l];
+    const std::string seg = level_file(path_, l, "seg");
+    if (static_cast<int64_t>(level.seg.size()) != positions_ + 1) {
+      fail(seg, fmt::format("{} positions, expected {}: one for each of the {} elements above, and "
+                            "the end",
+                            level.seg.size(), positions_ + 1, positions_));
+    }
+    if (level.seg.back() != static_cast<int64_t>(level.crd.size())) {
+      fail(seg, fmt::format("the last position is {}, expected the number of coordinates, {}",
+                            level.seg.back(), level.crd.size()));
+    }
+    bool stored_above = false;
+    for (size_t above = 0; above < l; ++above) stored_above |= !levels_[above].seg.empty();
+    for (size_t p = 0; p + 1 < level.seg.size(); ++p) check_fiber(l, p, stored_above);
+  }
+
+  void check_fiber(size_t l, size_t p, bool stored_above) const {
+    const Stored& level = levels_[l];
+    if (stored_above && level.seg[p] == level.seg[p + 1]) {
+      fail(level_file(path_, l, "seg"),
+           fmt::format("element {} of the level above has an empty fiber, expected no element "
+                       "without values below a compressed level",
+                       p));
+    }
+    for (int64_t at = level.seg[p] + 1; at < level.seg[p + 1]; ++at) {
+      const auto here = static_cast<size_t>(at);
+      if (level.crd[here - 1] < level.crd[here]) continue;
+      fail(level_file(path_, l, "crd"),
+           fmt::format("coordinate {} follows {} in a fiber, expected ascending ones",
+                       level.crd[here], level.crd[here - 1]));
+    }
+  }
+
+  void read_values() {
+    const std::string file = sibling(path_, "vals");
+    for_each_line(file, [&](TextCursor& cursor) { values_.push_back(cursor.value()); });
+    if (static_cast<int64_t>(values_.size()) == positions_) return;
+    fail(file, fmt::format("{} values, expected {}: one for each position of the innermost level",
+                           values_.size(), positions_));
+  }
+
+  /// A column of coordinates a level, for the positions of the innermost one.
+  std::vector<std::vector<uint32_t>> coordinates() const {
+    std::vector<std::vector<uint32_t>> columns;
+    if (values_.empty()) return {shape_.size(), std::vector<uint32_t>{}};
+    for (size_t l = 0; l < shape_.size(); ++l) {
+      std::vector<size_t> parents;
+      std::vector<uint32_t> own;
+      const size_t above = columns.empty() ? 1 : columns[0].size();
+      for (size_t p = 0; p < above; ++p) open_fiber(l, p, parents, own);
+      for (auto& column : columns) {
+        std::vector<uint32_t> spread;
+        spread.reserve(parents.size());
+        for (const size_t p : parents) spread.push_back(column[p]);
+        column = std::move(spread);
+      }
+      columns.push_back(std::move(own));
+    }
+    return columns;
+  }
+
+  void open_fiber(size_t l, size_t p, std::vector<size_t>& parents,
+                  std::vector<uint32_t>& own) const {
+    const Stored& level = levels_[l];
+    const bool dense = level.seg.empty();
+    const int64_t begin = dense ? 0 : level.seg[p];
+    const int64_t end = dense ? shape_[l] : level.seg[p + 1];
+    for (int64_t at = begin; at < end; ++at) {
+      parents.push_back(p);
+      own.push_back(dense ? static_cast<uint32_t>(at) : level.crd[static_cast<size_t>(at)]);
+    }
+  }
+
+  std::string path_;
+  std::vector<int64_t> shape_;
+  std::vector<Stored> levels_;  ///< empty where a level is dense
+  std::vector<float> values_;
+  int64_t positions_ = 1;  ///< of the innermost level read
+  bool all_dense_ = true;
+};
+
+template <typename Number>
+std::string column_text(const Number* begin, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) fmt::format_to(std::back_inserter(text), "{}\n", begin[i]);
+  return text;
+}
+
+}  // namespace
+
+std::string csf_path(const std::string& folder, const std::string& name) {
+  const bool plain =
+      !name.empty() && name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+  if (!plain) {
+    throw Error(ExitCode::rejected,
+                fmt::format("tensor '{}' names no file, expected a name without '/'", name));
+  }
+  const fs::path file(fmt::format("{}{}{}", kBegin, name, kEnd));
+  return (fs::path(folder) / file).lexically_normal().string();
+}
+
+bool is_csf_path(const std::string& path) {
+  const std::string file = fs::path(path).filename().string();
+  return file.size() > kBegin.size() + kEnd.size() && file.starts_with(kBegin) &&
+         file.ends_with(kEnd);
+}
+
+bool csf_level_is_stored(const std::string& path, int level) {
+  std::error_code ignored;
+  return fs::exists(level_file(path, static_cast<size_t>(level), "seg"), ignored);
+}
+
+std::vector<int64_t> read_csf_shape(const std::string& path) {
+  std::vector<int64_t> shape;
+  for_each_line(path, [&](TextCursor& cursor) {
+    if (shape.size() == kMaxRank) cursor.fail("more than 16 extents");
+    shape.push_back(cursor.integer("an extent"));
+    if (shape.back() > kMaxStored) cursor.fail("an extent beyond 32 bits", 1);
+  });
+  return shape;
+}
+
+RawTensor read_csf(const std::string& path) {
+  return CsfReader(path).read();
+}
+
+void write_csf(const std::string& path, const Storage& storage) {
+  if (!storage.format.block.empty()) {
+    throw Error(ExitCode::rejected, "blocks have no form in text files of levels");
+  }
+  std::vector<int64_t> extents;
+  for (size_t l = 0; l < storage.levels.size(); ++l) {
+    const Level& level = storage.levels[l];
+    extents.push_back(level.extent);
+    if (level.kind == LevelKind::dense) continue;
+    if (level.kind != LevelKind::compressed) {
+      throw Error(ExitCode::rejected,
+                  fmt::format("a {} level has no form in text files of levels, expected dense or "
+                              "compressed",
+                              level_name(level.kind)));
+    }
+    write_output(level_file(path, l, "seg"), column_text(level.pos.data(), level.pos.size()));
+    write_output(level_file(path, l, "crd"), column_text(level.crd.data(), level.crd.size()));
+  }
+  write_output(path, column_text(extents.data(), extents.size()));
+  write_output(sibling(path, "vals"), column_text(storage.values.data(), storage.values.size()));
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,73 @@
+// libFuzzer target of the graphs of other simulators: the first byte says whether the rest is
+// Graphviz or a ComalGraph. What is accepted must print as a program, and where it can be written,
+// what is written must be accepted with as many nodes.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "exchange/comal_file.h"
+#include "exchange/read_graph.h"
+#include "exchange/sam_dot.h"
+#include "exchange/write_graph.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "support/error.h"
+#include "tensor/csf.h"
+#include "tensor/storage.h"
+
+namespace fuseflow {
+namespace {
+
+/// A folder with the small tensors B and C.
+const std::string& data_folder() {
+  static const std::string folder = [] {
+    std::string made = (std::filesystem::temp_directory_path() / "fuseflow_exchange_fuzz").string();
+    std::filesystem::create_directories(made);
+    for (const char* name : {"B", "C"}) {
+      write_csf(csf_path(made, name), from_dense(std::vector<float>{1, 0, 2, 0, 0, 0, 0, 3, 4},
+                                                 {3, 3}, sparse_format(2)));
+    }
+    return made;
+  }();
+  return folder;
+}
+
+comal::ComalGraph parse(std::string_view text, bool dot) {
+  return dot ? parse_sam_dot(text, "input") : parse_comal(text, "input");
+}
+
+void check(const Program& program) {
+  parse_program({"printed", print_program(program)});
+  for (const Dialect dialect : {Dialect::comal, Dialect::sam}) {
+    WrittenGraph written;
+    try {
+      written = write_graph(program, program.regions[0], dialect);
+    } catch (const Error&) {
+      continue;  // a node that has no form
+    }
+    const bool sam = dialect == Dialect::sam;
+    const std::string text = sam ? sam_dot(written.graph) : comal_binary(written.graph);
+    const Program again = read_graphs({{"again", parse(text, sam)}}, data_folder());
+    if (again.regions[0].graph->nodes.size() != program.regions[0].graph->nodes.size())
+      std::abort();
+  }
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace fuseflow;  // NOLINT(google-build-using-namespace): all of it
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  Program program;
+  try {
+    program = read_graphs({{"input", parse(text, data[0] % 2 == 1)}}, data_folder());
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) std::abort();
+    return 0;
+  }
+  check(program);
+  return 0;
+}

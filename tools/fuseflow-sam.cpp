@@ -1,0 +1,173 @@
+// fuseflow-sam: graphs of Comal and SAM to programs, and back.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "exchange/comal_file.h"
+#include "exchange/data.h"
+#include "exchange/dot_text.h"
+#include "exchange/read_graph.h"
+#include "exchange/sam_dot.h"
+#include "exchange/write_graph.h"
+#include "import/import.h"
+#include "program_tool.h"
+
+namespace fuseflow {
+namespace {
+
+struct ReadOptions {
+  std::vector<std::string> graphs;
+  std::string data;
+  std::string output = "-";
+};
+
+struct WriteOptions {
+  FilterOptions filter;
+  std::string format = "comal";
+  std::string data;
+  std::string region;
+  bool text = false;
+  bool strict = false;
+};
+
+void add_read_options(CLI::App& app, ReadOptions& options) {
+  app.add_option("graphs", options.graphs,
+                 "ComalGraph (protobuf or its text) or SAM graph (Graphviz); several are regions "
+                 "in this order")
+      ->option_text("GRAPH...")
+      ->required();
+  app.add_option("--data", options.data, "Folder with the files tensor_NAME_mode_* of the tensors")
+      ->option_text("DIR");
+  app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
+      ->option_text("FILE");
+}
+
+void add_write_options(CLI::App& app, WriteOptions& options) {
+  add_filter_options(app, options.filter);
+  app.get_option("--output")
+      ->description("Write to FILE; of several regions a folder, one file a region")
+      ->option_text("FILE|DIR");
+  app.add_option("--format", options.format, "comal (the default) or sam")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"comal", "sam"}));
+  app.add_option("--data", options.data, "Write the data of inputs and constants to DIR, too")
+      ->option_text("DIR");
+  app.add_option("--region", options.region, "Only this region")->option_text("NAME");
+  app.add_flag("--text", options.text,
+               "Protobuf as text, as on standard output and in files *.txtpb");
+  app.add_flag("--strict", options.strict, "Refuse what only fuseflow reads");
+}
+
+ExitCode read(const ReadOptions& options) {
+  std::vector<NamedGraph> graphs;
+  for (const std::string& path : options.graphs) {
+    const SourceText source = read_source(path);
+    graphs.push_back({source.name, is_dot(source.text) ? parse_sam_dot(source.text, source.name)
+                                                       : parse_comal(source.text, source.name)});
+  }
+  write_program(options.output, read_graphs(graphs, options.data));
+  return ExitCode::ok;
+}
+
+/// The regions asked for, in their order.
+std::vector<const Region*> chosen_regions(const Program& program, const WriteOptions& options) {
+  std::vector<const Region*> chosen;
+  for (const Region& region : program.regions) {
+    if (options.region.empty() || region.name == options.region) chosen.push_back(&region);
+  }
+  if (chosen.empty()) {
+    throw Error(ExitCode::rejected, options.region.empty()
+                                        ? "the program has no regions"
+                                        : fmt::format("there is no region @{}", options.region));
+  }
+  if (chosen.size() > 1 && options.filter.output == "-") {
+    throw Error(ExitCode::usage,
+                fmt::format("the program has {} regions, expected -o DIR, or --region NAME",
+                            chosen.size()));
+  }
+  return chosen;
+}
+
+std::string bytes_of(const WrittenGraph& written, const WriteOptions& options,
+                     const std::string& path) {
+  if (options.format == "sam") return sam_dot(written.graph);
+  const bool text = options.text || path == "-" || path.ends_with(".txtpb");
+  return text ? comal_text(written.graph) : comal_binary(written.graph);
+}
+
+/// What only we read, in all graphs.
+void note_extensions(const std::map<std::string, int>& extensions, const WriteOptions& options) {
+  if (extensions.empty()) return;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : extensions) kinds.push_back(fmt::format("{} {}", count, kind));
+  const std::string list = fmt::format("{}", fmt::join(kinds, ", "));
+  if (options.strict) {
+    throw Error(ExitCode::rejected,
+                fmt::format("{} has no operation for these nodes: {}", options.format, list));
+  }
+  report(Severity::note, fmt::format("{} has no operation for these nodes, which only fuseflow-sam "
+                                     "reads: {}",
+                                     options.format, list));
+}
+
+/// NN_REGION.bin in a folder, which is made.
+std::string file_in(const std::string& folder, size_t number, const Region& region,
+                    const WriteOptions& options) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  const char* kind = options.format == "sam" ? "gv" : options.text ? "txtpb" : "bin";
+  return fmt::format("{}/{:02}_{}.{}", folder, number, file_name(region.name), kind);
+}
+
+ExitCode write(const WriteOptions& options) {
+  const Program program = read_program(options.filter);
+  const std::vector<const Region*> regions = chosen_regions(program, options);
+  const Dialect dialect = options.format == "sam" ? Dialect::sam : Dialect::comal;
+  std::vector<WrittenGraph> written;
+  std::map<std::string, int> extensions;
+  for (const Region* region : regions) {
+    written.push_back(write_graph(program, *region, dialect));
+    for (const auto& [kind, count] : written.back().extensions) extensions[kind] += count;
+  }
+  note_extensions(extensions, options);
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const std::string& output = options.filter.output;
+    const bool single = regions.size() == 1;
+    const std::string path = single ? output : file_in(output, i + 1, *regions[i], options);
+    write_output(path, bytes_of(written[i], options, path));
+  }
+  if (!options.data.empty()) write_data(program, regions, options.data);
+  return ExitCode::ok;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Graphs of the simulators Comal and SAM as programs, and back:\n"
+      "  fuseflow-sam read ikj.bin --data tensors | fuseflow-sim --machine comal\n"
+      "  fuseflow-lower spmm.ff | fuseflow-sam write --format comal --data tensors -o spmm.bin",
+      "fuseflow-sam");
+  ReadOptions reading;
+  WriteOptions writing;
+  app.require_subcommand(1);
+  app.fallthrough();
+  CLI::App* reader = app.add_subcommand("read", "Graphs to a program");
+  CLI::App* writer = app.add_subcommand("write", "The graphs of a lowered program to files");
+  add_read_options(*reader, reading);
+  add_write_options(*writer, writing);
+  for (CLI::App* command : {reader, writer}) {
+    command->fallthrough();
+    command->get_formatter()->column_width(34);
+    let_last_win(*command);
+  }
+  register_onnx_sources();
+  return run_tool(argc, argv, app,
+                  [&] { return reader->parsed() ? read(reading) : write(writing); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::run(argc, argv);
+}
