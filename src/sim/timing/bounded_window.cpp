@@ -91,9 +91,9 @@ int64_t Bounded::quiet_until(int64_t due) const {
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
 bool Bounded::next_window(int64_t due) {
   if (!memory_) return false;
-  reach_next_request();
   horizon_ = std::max(horizon_, quiet_until(due));
   settled_ = horizon_;
+  reach_next_request();  // steps that request nothing may be before that
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {
