@@ -130,9 +130,10 @@ Fiber fiber_of_join(const Node& node, FiberNumbers& numbers, int /*loop*/) {
 
 void elements_of_join(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
   const double around = numbers.input(0).fibers;
-  const double places = std::max(1.0, around) * numbers.extent(0);
+  const double fibers = std::max(1.0, around);
+  const double places = fibers * numbers.extent(0);
   const auto chance = [&](size_t i) { return std::min(1.0, numbers.input(i).count / places); };
-  const double count = chance_of(node, by_group(node, chance)) * places;
+  const double count = chance_of(node, by_group(node, chance)) * fibers * numbers.extent(0);
   std::fill(out.begin(), out.end(), Elements{count, around});
 }
 
@@ -156,9 +157,9 @@ double chance_of_all(std::span<const double> groups) {
 }
 
 double chance_of_any(std::span<const double> groups) {
-  double none = 1;
-  for (const double p : groups) none *= 1 - p;
-  return 1 - none;
+  double any = 0;
+  for (const double p : groups) any = 1 - (1 - any) * (1 - p);
+  return any;
 }
 
 double chance_of_first(std::span<const double> groups) {
