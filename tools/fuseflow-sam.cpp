@@ -6,12 +6,12 @@
 
 #include "exchange/comal_file.h"
 #include "exchange/data.h"
-#include "exchange/dot_text.h"
 #include "exchange/read_graph.h"
 #include "exchange/sam_dot.h"
 #include "exchange/write_graph.h"
 #include "import/import.h"
 #include "program_tool.h"
+#include "support/input_kind.h"
 
 namespace fuseflow {
 namespace {
@@ -63,8 +63,9 @@ ExitCode read(const ReadOptions& options) {
   std::vector<NamedGraph> graphs;
   for (const std::string& path : options.graphs) {
     const SourceText source = read_source(path);
-    graphs.push_back({source.name, is_dot(source.text) ? parse_sam_dot(source.text, source.name)
-                                                       : parse_comal(source.text, source.name)});
+    const bool drawn = kind_of(source.text) == InputKind::drawing;
+    graphs.push_back({source.name, drawn ? parse_sam_dot(source.text, source.name)
+                                         : parse_comal(source.text, source.name)});
   }
   write_program(options.output, read_graphs(graphs, options.data));
   return ExitCode::ok;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/names.h"
+#include "support/text.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -111,13 +112,12 @@ int FormBuilder::new_digit(const Statement& s, IndexId index, Dim dim) {
   digit.extent = extent_of_index(s, index);
   digit.dim = dim;
   if (digit.extent < 1) refuse("a loop has no steps");
-  const std::string base = s.indices[static_cast<size_t>(index)].name;
-  digit.name = base;
-  const auto taken = [&](const FormDigit& other) { return other.name == digit.name; };
-  for (int suffix = 1; std::any_of(built_.form.digits.begin(), built_.form.digits.end(), taken);
-       ++suffix) {
-    digit.name = fmt::format("{}_{}", base, suffix);
-  }
+  const std::vector<FormDigit>& digits = built_.form.digits;
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(digits.begin(), digits.end(),
+                       [&](const FormDigit& other) { return other.name == name; });
+  };
+  digit.name = unused_name(s.indices[static_cast<size_t>(index)].name, "_", 1, taken);
   built_.form.digits.push_back(digit);
   return static_cast<int>(built_.form.digits.size()) - 1;
 }

@@ -1,9 +1,11 @@
 // Comal's operators and ours.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "exchange/comal.pb.h"
+#include "graph/graph.h"
 #include "ops/op.h"
 
 namespace fuseflow {
@@ -31,5 +33,14 @@ inline constexpr std::array kAluOps = {
     AluOp{comal::ALU::SCALARDIV, Op::div, true},
     AluOp{comal::ALU::ELEMMUL, Op::mul},
 };
+
+/// The row that a `map` is written as; null: Comal has no such operator.
+inline const AluOp* find_alu(const Node& map) {
+  const bool scalar = map.inputs.back().is_immediate();
+  const auto* const row = std::find_if(kAluOps.begin(), kAluOps.end(), [&](const AluOp& known) {
+    return known.ours == map.op && known.scalar == scalar;
+  });
+  return row == kAluOps.end() ? nullptr : row;
+}
 
 }  // namespace fuseflow

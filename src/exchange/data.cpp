@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/error.h"
+#include "support/text.h"
 #include "tensor/csf.h"
 
 namespace fuseflow {
@@ -24,10 +25,9 @@ std::vector<std::string> file_names(const Program& program) {
   std::vector<std::string> names;
   std::set<std::string> taken;
   for (const Tensor& tensor : program.tensors) {
-    const std::string base = file_name(tensor.name);
-    std::string name = base;
-    for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
-    names.push_back(std::move(name));
+    names.push_back(unused_name(file_name(tensor.name), "_", 2, [&](const std::string& name) {
+      return !taken.insert(name).second;
+    }));
   }
   return names;
 }

@@ -145,13 +145,6 @@ class DotParser {
 
 }  // namespace
 
-bool is_dot(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  text.remove_prefix(begin);
-  return text.starts_with("digraph") || text.starts_with("strict digraph");
-}
-
 DotGraph parse_dot(std::string_view text, const std::string& path) {
   return DotParser(text, path).parse();
 }

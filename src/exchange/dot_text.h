@@ -29,9 +29,6 @@ struct DotGraph {
   std::vector<DotEdge> edges;  ///< in the order of the text
 };
 
-/// Whether a text begins like a Graphviz graph.
-bool is_dot(std::string_view text);
-
 /// Throws Error(rejected) with file, line and column.
 DotGraph parse_dot(std::string_view text, const std::string& path);
 

@@ -61,7 +61,7 @@ class Opened {
 
   int space(const Extension::Port& port) {
     const int depth = port.loops_size();
-    if (depth == 0) return GraphBuilder::kRootSpace;
+    if (depth == 0) return GraphAssembler::kRootSpace;
     if (spaces_.empty()) {
       while (r_.graph().depth_of(base_) >= depth) base_ = r_.graph().parent_of(base_);
       spaces_.push_back(base_);

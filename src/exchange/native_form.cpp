@@ -62,10 +62,7 @@ bool is_join(const Node& node) {
 }
 
 bool is_alu(const Node& node) {
-  if (node.inputs.front().is_immediate()) return false;
-  const bool scalar = node.inputs.back().is_immediate();
-  return std::any_of(kAluOps.begin(), kAluOps.end(),
-                     [&](const AluOp& row) { return row.ours == node.op && row.scalar == scalar; });
+  return !node.inputs.front().is_immediate() && find_alu(node) != nullptr;
 }
 
 bool is_reduce(const Node& node) {

@@ -45,14 +45,15 @@ void NodeReader::bind(PortKey key, StreamId stream) {
 StreamId NodeReader::root() {
   if (root_ < 0) {
     root_ = graph_.give(graph_.add(make_node(NodeKind::root)), StreamKind::ref,
-                        GraphBuilder::kRootSpace, "root");
+                        GraphAssembler::kRootSpace, "root");
   }
   return root_;
 }
 
 StreamId NodeReader::parent_of(StreamId stream) const {
   const int space = graph_.space_of(stream);
-  if (space == GraphBuilder::kRootSpace) fail("a stream in no loop, expected one that a loop ends");
+  if (space == GraphAssembler::kRootSpace)
+    fail("a stream in no loop, expected one that a loop ends");
   const StreamId parent = graph_.stream_in(graph_.parent_of(space));
   if (parent < 0) fail("the space around a stream has no streams");
   return parent;

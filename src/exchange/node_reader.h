@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/graph_builder.h"
+#include "exchange/graph_assembler.h"
 #include "exchange/ports.h"
 #include "exchange/tensor_table.h"
 
@@ -23,7 +23,7 @@ struct Write {
 
 class NodeReader {
  public:
-  NodeReader(GraphBuilder& graph, TensorTable& tensors) : graph_(graph), tensors_(tensors) {}
+  NodeReader(GraphAssembler& graph, TensorTable& tensors) : graph_(graph), tensors_(tensors) {}
 
   /// Applies the rule of the operation, whose inputs have been given. Throws Error(rejected).
   void read(const comal::Operation& operation);
@@ -32,7 +32,7 @@ class NodeReader {
 
   // For the rules.
 
-  GraphBuilder& graph() { return graph_; }
+  GraphAssembler& graph() { return graph_; }
   TensorTable& tensors() { return tensors_; }
   const comal::Extension& extension() const { return operation_->extension(); }
   [[noreturn]] void fail(const std::string& message) const;
@@ -61,7 +61,7 @@ class NodeReader {
   StreamId parent_of(StreamId stream) const;
 
  private:
-  GraphBuilder& graph_;
+  GraphAssembler& graph_;
   TensorTable& tensors_;
   const comal::Operation* operation_ = nullptr;
   std::map<PortKey, StreamId> streams_;

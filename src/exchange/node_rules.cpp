@@ -18,7 +18,7 @@ using comal::Operation;
 
 void root(NodeReader& r, const comal::Generator& op) {
   const NodeId node = r.graph().add(make_node(NodeKind::root));
-  r.give(node, StreamKind::ref, GraphBuilder::kRootSpace, op.output_ref());
+  r.give(node, StreamKind::ref, GraphAssembler::kRootSpace, op.output_ref());
 }
 
 void scan(NodeReader& r, const comal::FiberLookup& op) {
@@ -114,10 +114,10 @@ void joiner(NodeReader& r, const comal::Joiner& op) {
   const std::vector<Input> inputs = node.inputs;
   const NodeId id = r.graph().add(std::move(node));
   const int first = r.graph().space_of(inputs[0].stream);
-  if (first == GraphBuilder::kRootSpace) r.fail("joins streams in no loop");
+  if (first == GraphAssembler::kRootSpace) r.fail("joins streams in no loop");
   for (const Input& input : inputs) {
     const int space = r.graph().space_of(input.stream);
-    if (space != GraphBuilder::kRootSpace) {
+    if (space != GraphAssembler::kRootSpace) {
       r.graph().unify(r.graph().loop_of(first), r.graph().loop_of(space));
     }
   }
@@ -293,9 +293,9 @@ void drop(NodeReader& r, const comal::CoordDrop& op) {
                              : r.input(op.input_inner_crd(), "input_inner_crd");
   const int above = r.graph().space_of(outer.stream);
   const int below = r.graph().space_of(inner.stream);
-  if (above == GraphBuilder::kRootSpace) r.fail("drops coordinates in no loop");
+  if (above == GraphAssembler::kRootSpace) r.fail("drops coordinates in no loop");
   if (values && above == below) return filter_zeros(r, op, outer, inner);
-  if (below == GraphBuilder::kRootSpace) r.fail("inner coordinates in no loop");
+  if (below == GraphAssembler::kRootSpace) r.fail("inner coordinates in no loop");
   Node made = make_node(NodeKind::drop, {outer, inner});
   made.groups = {1, 1};
   const NodeId node = r.graph().add(std::move(made));

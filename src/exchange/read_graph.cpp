@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
 #include <map>
-#include <queue>
 
 #include "exchange/node_reader.h"
 #include "exchange/result_writers.h"
 #include "ir/verify.h"
+#include "support/dependency_order.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -43,62 +43,44 @@ std::map<PortKey, int> find_producers(const Operations& operations, std::vector<
 }
 
 /// Producers before consumers, else as they stand.
-std::vector<int> sorted(const Operations& operations) {
+std::vector<size_t> sorted(const Operations& operations) {
   std::vector<Ports> ports;
   const std::map<PortKey, int> producers = find_producers(operations, ports);
-  std::vector<int> missing(ports.size(), 0);
-  std::vector<std::vector<int>> consumers(ports.size());
-  const auto wait_for = [&](int operation, const PortKey& key) {
-    const auto found = producers.find(key);
-    if (found == producers.end()) {
-      reject(operations[operation], fmt::format("takes stream {}, which nothing gives", key.id));
-    }
-    ++missing[static_cast<size_t>(operation)];
-    consumers[static_cast<size_t>(found->second)].push_back(operation);
-  };
-  for (int i = 0; i < operations.size(); ++i) {
-    for (const PortKey& key : ports[static_cast<size_t>(i)].inputs) wait_for(i, key);
-    for (const PortKey& key : ports[static_cast<size_t>(i)].looked_at) wait_for(i, key);
-  }
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int i = 0; i < operations.size(); ++i) {
-    if (missing[static_cast<size_t>(i)] == 0) ready.push(i);
-  }
-  std::vector<int> order;
-  for (; !ready.empty();) {
-    order.push_back(ready.top());
-    ready.pop();
-    for (const int consumer : consumers[static_cast<size_t>(order.back())]) {
-      if (--missing[static_cast<size_t>(consumer)] == 0) ready.push(consumer);
+  std::vector<std::vector<size_t>> needs(ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    for (const auto* keys : {&ports[i].inputs, &ports[i].looked_at}) {
+      for (const PortKey& key : *keys) {
+        const auto found = producers.find(key);
+        if (found == producers.end()) {
+          reject(operations[static_cast<int>(i)],
+                 fmt::format("takes stream {}, which nothing gives", key.id));
+        }
+        needs[i].push_back(static_cast<size_t>(found->second));
+      }
     }
   }
-  if (order.size() == ports.size()) return order;
-  int waits = 0;
-  while (missing[static_cast<size_t>(waits)] == 0) ++waits;
-  reject(operations[waits], "waits for what it gives");
+  std::vector<size_t> order = dependency_order(needs);
+  const size_t waits = first_left_out(order, needs.size());
+  if (waits < needs.size()) reject(operations[static_cast<int>(waits)], "waits for what it gives");
+  return order;
 }
 
 std::string free_name(const Program& program, const std::string& wanted) {
   const auto taken = [&](const std::string& name) {
-    for (const Region& region : program.regions) {
-      if (region.name == name) return true;
-    }
-    return false;
+    return std::any_of(program.regions.begin(), program.regions.end(),
+                       [&](const Region& region) { return region.name == name; });
   };
-  const std::string base = wanted.empty() ? "graph" : wanted;
-  std::string name = base;
-  for (int n = 2; taken(name); ++n) name = fmt::format("{}_{}", base, n);
-  return name;
+  return unused_name(wanted.empty() ? "graph" : wanted, "_", 2, taken);
 }
 
 Region read_region(const comal::ComalGraph& graph, TensorTable& tensors, const Program& program) {
   tensors.begin_graph(graph);
-  GraphBuilder builder;
+  GraphAssembler builder;
   for (const comal::Loop& loop : graph.loops()) builder.fix_extent(loop.name(), loop.extent());
   NodeReader reader(builder, tensors);
   const Operations& operations = graph.graph().operators();
   if (operations.empty()) throw Error(ExitCode::rejected, "a graph without operations");
-  for (const int i : sorted(operations)) reader.read(operations[i]);
+  for (const size_t i : sorted(operations)) reader.read(operations[static_cast<int>(i)]);
   add_results(builder, tensors, reader.writes());
   Region region;
   region.name = free_name(program, graph.graph().name());

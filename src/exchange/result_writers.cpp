@@ -15,7 +15,7 @@ namespace {
 /// The writers of one tensor.
 class Result {
  public:
-  Result(GraphBuilder& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
+  Result(GraphAssembler& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
 
   void add(const Write& write) {
     if (!write.values) {
@@ -132,7 +132,7 @@ class Result {
     graph_.add(std::move(node));
   }
 
-  GraphBuilder& graph_;
+  GraphAssembler& graph_;
   std::string name_;
   std::vector<Write> levels_;
   StreamId values_ = -1;
@@ -140,7 +140,7 @@ class Result {
 
 }  // namespace
 
-void add_results(GraphBuilder& graph, TensorTable& tensors, const std::vector<Write>& writes) {
+void add_results(GraphAssembler& graph, TensorTable& tensors, const std::vector<Write>& writes) {
   std::vector<Result> results;  // in the order of the first write
   std::map<std::string, size_t> of_tensor;
   for (const Write& write : writes) {

@@ -8,6 +8,6 @@
 namespace fuseflow {
 
 /// Adds the tensors, and the nodes that write them. Throws Error(rejected).
-void add_results(GraphBuilder& graph, TensorTable& tensors, const std::vector<Write>& writes);
+void add_results(GraphAssembler& graph, TensorTable& tensors, const std::vector<Write>& writes);
 
 }  // namespace fuseflow

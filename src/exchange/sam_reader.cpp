@@ -107,8 +107,17 @@ class SamReader {
     const bool sub = type == "add" && node.attribute("sub") == "1";
     comal::ALU& op = *node.operation->mutable_alu();
     op.add_stages()->set_op(sub ? comal::ALU::SUB : row->op);
-    op.set_scalar(std::strtod(node.attribute("scalar").c_str(), nullptr));
+    op.set_scalar(scalar_of(node));
     return true;
+  }
+
+  /// The number of an operator with one; 0 where none is said.
+  double scalar_of(const SamNode& node) {
+    const std::string text = node.attribute("scalar");
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || (status == std::errc{} && end == text.data() + text.size())) return value;
+    fail(node.line, fmt::format("scalar=\"{}\", expected a number", printable(text)));
   }
 
   void fill_operation(SamNode& node, const std::string& type, Operation::OpCase operation) {

@@ -109,10 +109,8 @@ TensorId TensorTable::add_result(const std::string& name, std::vector<LevelKind>
                                  const std::vector<int64_t>& shape) {
   Tensor tensor;
   tensor.role = Role::result;
-  tensor.name = name.empty() ? "X" : name;
-  for (int n = 2; find_tensor(program_, tensor.name) >= 0; ++n) {
-    tensor.name = fmt::format("{}_{}", name.empty() ? "X" : name, n);
-  }
+  const auto taken = [&](const std::string& other) { return find_tensor(program_, other) >= 0; };
+  tensor.name = unused_name(name.empty() ? "X" : name, "_", 2, taken);
   for (const int64_t extent : shape) tensor.shape.push_back({extent, ""});
   tensor.format = make_format(std::move(levels));
   apply_facts(tensor, name);

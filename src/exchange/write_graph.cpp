@@ -217,16 +217,13 @@ class GraphWriter {
 
   void map(const Node& node) {
     comal::ALU& op = *add("alu").mutable_alu();
-    const bool scalar = node.inputs.back().is_immediate();
-    if (scalar) op.set_scalar(node.inputs.back().immediate);
-    for (size_t i = 0; i < node.inputs.size() - (scalar ? 1 : 0); ++i) {
+    const AluOp& alu = *find_alu(node);
+    if (alu.scalar) op.set_scalar(node.inputs.back().immediate);
+    for (size_t i = 0; i < node.inputs.size() - (alu.scalar ? 1 : 0); ++i) {
       take(node, i, op.mutable_vals()->add_inputs());
     }
     give(node, 0, op.mutable_vals()->mutable_output());
-    const auto row = std::find_if(kAluOps.begin(), kAluOps.end(), [&](const AluOp& known) {
-      return known.ours == node.op && known.scalar == scalar;
-    });
-    op.add_stages()->set_op(row->theirs);
+    op.add_stages()->set_op(alu.theirs);
   }
 
   void reduce(const Node& node) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "nodes/blocks.h"
+#include "nodes/rule.h"
 #include "nodes/spaces.h"
 
 namespace fuseflow {
@@ -128,7 +129,7 @@ class Blocker {
         if (!input.is_immediate()) input.stream = moved_[input.stream];
       }
       if (node.kind == NodeKind::map) contract(node);
-      if (node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate) pad_reduced(node);
+      if (reduces(node.kind)) pad_reduced(node);
       if (node.kind == NodeKind::write_values) arrange_written(node);
       if (node.kind == NodeKind::accumulate) bound(node);
       add(std::move(node), old_.nodes[id_].outputs);
@@ -148,7 +149,7 @@ class Blocker {
 
   /// Which loop each level of a written tensor gets its coordinates from.
   void find_written(const Node& node, const BlockRules& old_rules) {
-    if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) return;
+    if (!writes_tensor(node.kind)) return;
     const int rank = tensors_[node.tensor].format.rank();
     std::vector<int>& loops = written_[node.tensor];
     loops.resize(rank, -1);
@@ -184,8 +185,8 @@ class Blocker {
     const StreamId output = old_.nodes[id_].outputs[0];
     if (node.op != Op::mul || consumers_[output].size() != 1) return;
     const Node& sum = old_.nodes[consumers_[output][0]];
-    const bool sums = (sum.kind == NodeKind::reduce || sum.kind == NodeKind::accumulate) &&
-                      sum.reduction == Reduction::sum && sum.inputs.back().stream == output;
+    const bool sums =
+        reduces(sum.kind) && sum.reduction == Reduction::sum && sum.inputs.back().stream == output;
     if (!sums) return;
     const int ended = ended_loop(sum);
     for (const Input& input : node.inputs) {

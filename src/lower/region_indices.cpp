@@ -6,6 +6,7 @@
 
 #include "ir/slice.h"
 #include "lower/expression.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -371,11 +372,9 @@ class InstanceBuilder {
     std::set<std::string> taken;
     for (size_t i = 0; i < order.size(); ++i) {
       position[order[i]] = static_cast<int>(i);
-      std::string name = opened_[order[i]].name;
-      for (int suffix = 2; !taken.insert(name).second; ++suffix) {
-        name = fmt::format("{}{}", opened_[order[i]].name, suffix);
-      }
-      result_.indices.push_back({name, extents_[order[i]]});
+      const auto is_taken = [&](const std::string& name) { return !taken.insert(name).second; };
+      result_.indices.push_back(
+          {unused_name(opened_[order[i]].name, "", 2, is_taken), extents_[order[i]]});
     }
     for (Instance& instance : result_.instances) {
       for (Affine& affine : instance.map) {

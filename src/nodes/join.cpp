@@ -210,67 +210,38 @@ constexpr JoinRule kLeftjoin = {
     .by_words = false,
 };
 
+/// A join that opens a space of its own; `pads`: absent payloads are given a value.
+constexpr NodeRule rule_of_join(std::string_view name, bool pads, const JoinRule* join,
+                                void (*typing)(Typing&), StepCounts (*steps)(const NodeNumbers&)) {
+  return {
+      .name = name,
+      .fields = NodeFields{.groups = true, .init = pads},
+      .family = NodeFamily::join,
+      .unit = UnitClass::join,
+      .typing = typing,
+      .carried = carried_by_join,
+      .block = blocks::of_carried,
+      .check_block = blocks::no_check,
+      .join = join,
+      .ended = ended::none,
+      .origins = origins::one_computed,
+      .shaping = shaping_of_join,
+      .fiber = fiber_of_join,
+      .elements = elements_of_join,
+      .steps = steps,
+      .flops = flops::none,
+      .bytes = bytes::none,
+  };
+}
+
 }  // namespace
 
-constinit const NodeRule intersect_rule = {
-    .name = "intersect",
-    .fields = NodeFields{.groups = true},
-    .family = NodeFamily::join,
-    .unit = UnitClass::join,
-    .typing = type_join,
-    .carried = carried_by_join,
-    .block = blocks::of_carried,
-    .check_block = blocks::no_check,
-    .join = &kIntersect,
-    .ended = ended::none,
-    .origins = origins::one_computed,
-    .shaping = shaping_of_join,
-    .fiber = fiber_of_join,
-    .elements = elements_of_join,
-    .steps = steps_of_join,
-    .flops = flops::none,
-    .bytes = bytes::none,
-};
-
-constinit const NodeRule intersect_words_rule = {
-    .name = "intersect_words",
-    .fields = NodeFields{.groups = true},
-    .family = NodeFamily::join,
-    .unit = UnitClass::join,
-    .typing = type_word_join,
-    .carried = carried_by_join,
-    .block = blocks::of_carried,
-    .check_block = blocks::no_check,
-    .join = &kIntersectWords,
-    .ended = ended::none,
-    .origins = origins::one_computed,
-    .shaping = shaping_of_join,
-    .fiber = fiber_of_join,
-    .elements = elements_of_join,
-    .steps = steps_of_word_join,
-    .flops = flops::none,
-    .bytes = bytes::none,
-};
-
-constinit const NodeRule unite_rule = {
-    .name = "unite",
-    .fields = NodeFields{.groups = true, .init = true},
-    .family = NodeFamily::join,
-    .unit = UnitClass::join,
-    .typing = type_join,
-    .carried = carried_by_join,
-    .block = blocks::of_carried,
-    .check_block = blocks::no_check,
-    .join = &kUnite,
-    .ended = ended::none,
-    .origins = origins::one_computed,
-    .shaping = shaping_of_join,
-    .fiber = fiber_of_join,
-    .elements = elements_of_join,
-    .steps = steps_of_join,
-    .flops = flops::none,
-    .bytes = bytes::none,
-};
+constinit const NodeRule intersect_rule =
+    rule_of_join("intersect", false, &kIntersect, type_join, steps_of_join);
+constinit const NodeRule intersect_words_rule =
+    rule_of_join("intersect_words", false, &kIntersectWords, type_word_join, steps_of_word_join);
+constinit const NodeRule unite_rule =
+    rule_of_join("unite", true, &kUnite, type_join, steps_of_join);
 
 constinit const NodeRule leftjoin_rule = {
     .name = "leftjoin",

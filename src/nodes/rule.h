@@ -146,5 +146,9 @@ inline bool joins(NodeKind kind) {
 inline bool reduces(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::reduce;
 }
+/// Gives values that it works out itself.
+inline bool makes_values(NodeKind kind) {
+  return *node_rule(kind).family == NodeFamily::compute || reduces(kind);
+}
 
 }  // namespace fuseflow

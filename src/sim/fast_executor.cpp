@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "graph/blocks.h"
+#include "nodes/rule.h"
 #include "sim/common/written_tensors.h"
 #include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
@@ -141,10 +142,8 @@ void Run::set_blocks(size_t stream, const Node& producer) {
   Output& output = outputs_[stream];
   output.pool = pool_.get();
   output.volume = block_volume(graph_, block);
-  const NodeKind kind = producer.kind;
-  const bool makes = kind == NodeKind::map || kind == NodeKind::reduce || kind == NodeKind::pad ||
-                     kind == NodeKind::accumulate || kind == NodeKind::coordinate;
-  if (makes) output.weight = std::max<int64_t>(1, output.volume / kValuesOfWeight);
+  if (makes_values(producer.kind))
+    output.weight = std::max<int64_t>(1, output.volume / kValuesOfWeight);
 }
 
 void Run::connect() {

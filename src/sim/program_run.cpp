@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "ir/slice.h"
+#include "nodes/rule.h"
 #include "resources/resources.h"
 #include "support/on_threads.h"
 
@@ -25,8 +26,7 @@ std::vector<bool> tensors_read(const Program& program) {
     }
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
-      const bool reads = node.kind == NodeKind::scan || node.kind == NodeKind::locate ||
-                         node.kind == NodeKind::array || node.kind == NodeKind::tile_load;
+      const bool reads = reads_tensor(node.kind) || node.kind == NodeKind::tile_load;
       if (reads && node.tensor >= 0) read[static_cast<size_t>(node.tensor)] = true;
     }
   }

@@ -9,6 +9,8 @@
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+
+#include "support/ceil_div.h"
 #endif
 
 namespace fuseflow {
@@ -35,7 +37,7 @@ bool prepare() {
   while (start == nullptr && bytes > kLeast) start = std::malloc(bytes /= 2);
   mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
   if (start == nullptr) return false;
-  const auto first = (reinterpret_cast<uintptr_t>(start) + kHugePage - 1) / kHugePage * kHugePage;
+  const auto first = ceil_div(reinterpret_cast<uintptr_t>(start), kHugePage) * kHugePage;
   const auto end = reinterpret_cast<uintptr_t>(start) + bytes;
   // Advice: where it is not taken, pages are small.
   static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));

@@ -124,7 +124,9 @@ InputKind kind_of_text(std::string_view text) {
   if (is_report(begin)) return InputKind::report;
   if (is_machine(text)) return InputKind::machine;
   if (is_tensor_text(text)) return InputKind::tensor;
-  if (begin.starts_with("digraph")) return InputKind::drawing;
+  if (begin.starts_with("digraph") || begin.starts_with("strict digraph")) {
+    return InputKind::drawing;
+  }
   if (begin.starts_with("{")) return InputKind::trace;
   return InputKind::text;
 }

@@ -2,6 +2,7 @@
 // or break a file that must be UTF-8.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,5 +22,19 @@ std::string printable(std::string_view text, std::string_view kept = "");
 /// The text in double quotes with \" \\ \n \t \r, and \xHH for other ASCII control characters and
 /// for bytes that are not UTF-8: strings of the IR's text, which is always UTF-8.
 std::string quoted_string(std::string_view text);
+
+/// `base` if that is not `taken`, else the first of `base` `separator` number that is not, for
+/// numbers from `first` on.
+template <std::predicate<const std::string&> Taken>
+std::string unused_name(const std::string& base, std::string_view separator, int first,
+                        const Taken& taken) {
+  std::string name = base;
+  for (int n = first; taken(name); ++n) {
+    name = base;
+    name += separator;
+    name += std::to_string(n);
+  }
+  return name;
+}
 
 }  // namespace fuseflow

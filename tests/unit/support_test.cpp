@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "support/dependency_order.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/io.h"
@@ -13,6 +14,18 @@
 
 namespace fuseflow {
 namespace {
+
+TEST(DependencyOrder, KeepsTheOrderWhereItMay) {
+  EXPECT_EQ(dependency_order({}), std::vector<size_t>{});
+  EXPECT_EQ(dependency_order({{2, 2}, {}, {3}, {}}), (std::vector<size_t>{1, 3, 2, 0}));
+  EXPECT_EQ(first_left_out({1, 3, 2, 0}, 4), 4U);
+}
+
+TEST(DependencyOrder, LeavesOutACircleAndWhatNeedsIt) {
+  const std::vector<size_t> order = dependency_order({{3}, {2}, {1}, {1}, {}});
+  EXPECT_EQ(order, std::vector<size_t>{4});
+  EXPECT_EQ(first_left_out(order, 5), 0U);
+}
 
 TEST(Diagnostic, HasPlaceMessageSourceLineAndCaret) {
   const Diagnostic diagnostic{Severity::error, {"a.ff", 2, 3, 2}, "bad, expected good", "xxyyzz"};

@@ -17,6 +17,7 @@
 #include "import/values/evaluate.h"
 #include "import/values/indices.h"
 #include "support/error.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -69,12 +70,11 @@ std::string signature(const Statement& s, const Expr& access) {
 }
 
 std::string derived_name(const DraftProgram& draft, const std::string& base) {
-  for (int n = 1;; ++n) {
-    std::string name = fmt::format("{}.{}", base, n);
-    const bool taken = std::any_of(draft.tensors.begin(), draft.tensors.end(),
-                                   [&](const Draft& d) { return d.tensor.name == name; });
-    if (!taken) return name;
-  }
+  // The name itself is that of the tensor it is derived from.
+  return unused_name(base, ".", 1, [&](const std::string& name) {
+    return name == base || std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                                       [&](const Draft& d) { return d.tensor.name == name; });
+  });
 }
 
 bool same_values(const ConstantTensor& a, const ConstantTensor& b) {

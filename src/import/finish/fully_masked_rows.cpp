@@ -9,6 +9,7 @@
 #include "import/finish/finite_masks.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -129,14 +130,11 @@ void mark_inputs(DraftProgram& draft, TensorId tensor, std::set<TensorId>& seen)
   }
 }
 
-std::string unused_name(const DraftProgram& draft, const std::string& wanted) {
-  std::string name = wanted;
-  const auto taken = [&] {
+std::string unused_tensor_name(const DraftProgram& draft, const std::string& wanted) {
+  return unused_name(wanted, ".", 1, [&](const std::string& name) {
     return std::any_of(draft.tensors.begin(), draft.tensors.end(),
                        [&](const Draft& d) { return d.tensor.name == name; });
-  };
-  for (int n = 1; taken(); ++n) name = wanted + "." + std::to_string(n);
-  return name;
+  });
 }
 
 ConstantPtr bits(const std::vector<int64_t>& positions, std::vector<int64_t> shape) {
@@ -232,8 +230,8 @@ std::optional<FullyMaskedRows> closed_rows(const DraftProgram& draft, const Stat
   rows.vector = entries_of(scan, vector_indices, extents);
   std::string base = draft.tensors[static_cast<size_t>(maximum.result)].tensor.name;
   if (base.ends_with(".max")) base.resize(base.size() - 4);
-  rows.vector_name = unused_name(draft, base + ".closed");
-  rows.matrix_name = unused_name(draft, base + ".closed_rows");
+  rows.vector_name = unused_tensor_name(draft, base + ".closed");
+  rows.matrix_name = unused_tensor_name(draft, base + ".closed_rows");
   return rows;
 }
 

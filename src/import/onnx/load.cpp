@@ -4,14 +4,13 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <limits>
-#include <queue>
 #include <set>
 #include <unordered_map>
 
 #include "import/onnx/model.h"
 #include "import/onnx/tensor_proto.h"
+#include "support/dependency_order.h"
 #include "support/error.h"
 #include "support/input_kind.h"
 #include "support/io.h"
@@ -270,8 +269,7 @@ class Loader {
         }
       }
     }
-    std::vector<std::vector<size_t>> users(model_.nodes.size());
-    std::vector<size_t> missing(model_.nodes.size(), 0);
+    std::vector<std::vector<size_t>> needs(model_.nodes.size());
     for (size_t n = 0; n < model_.nodes.size(); ++n) {
       for (const auto& name : model_.nodes[n].inputs) {
         if (known.contains(name)) continue;
@@ -280,8 +278,7 @@ class Loader {
           fail(fmt::format("node '{}' uses '{}', which nothing defines",
                            shown(model_.nodes[n].name), shown(name)));
         }
-        users[found->second].push_back(n);
-        ++missing[n];
+        needs[n].push_back(found->second);
       }
     }
     for (const auto& output : model_.outputs) {
@@ -289,29 +286,18 @@ class Loader {
         fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
       }
     }
-    reorder(users, missing);
+    reorder(needs);
   }
 
-  void reorder(const std::vector<std::vector<size_t>>& users, std::vector<size_t>& missing) {
-    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
-    for (size_t n = 0; n < missing.size(); ++n) {
-      if (missing[n] == 0) ready.push(n);
+  void reorder(const std::vector<std::vector<size_t>>& needs) {
+    const std::vector<size_t> order = dependency_order(needs);
+    const size_t waits = first_left_out(order, needs.size());
+    if (waits < needs.size()) {
+      fail(fmt::format("the graph has a cycle through node '{}'", shown(model_.nodes[waits].name)));
     }
     std::vector<OnnxNode> sorted;
-    while (!ready.empty()) {
-      const size_t n = ready.top();
-      ready.pop();
-      for (const size_t user : users[n]) {
-        if (--missing[user] == 0) ready.push(user);
-      }
-      sorted.push_back(std::move(model_.nodes[n]));
-    }
-    if (sorted.size() != model_.nodes.size()) {
-      const auto n = static_cast<size_t>(
-          std::find_if(missing.begin(), missing.end(), [](size_t m) { return m > 0; }) -
-          missing.begin());
-      fail(fmt::format("the graph has a cycle through node '{}'", shown(model_.nodes[n].name)));
-    }
+    sorted.reserve(order.size());
+    for (const size_t n : order) sorted.push_back(std::move(model_.nodes[n]));
     model_.nodes = std::move(sorted);
   }
 

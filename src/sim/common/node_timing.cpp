@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/blocks.h"
+#include "nodes/rule.h"
 #include "resources/resources.h"
 #include "support/ceil_div.h"
 
@@ -79,9 +80,7 @@ namespace {
 
 UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node) {
   UnitTiming timing = machine.timing(unit_class(node.kind));
-  const bool works = node.kind == NodeKind::map || node.kind == NodeKind::pad ||
-                     node.kind == NodeKind::coordinate || node.kind == NodeKind::array ||
-                     node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate;
+  const bool works = makes_values(node.kind) || node.kind == NodeKind::array;
   const Work work = works ? work_of(graph, node) : Work{};
   if (!work.blocks) return timing;
   const BlockTiming& block = machine.block;
@@ -97,7 +96,7 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
   if (block.lanes > 0) timing.interval_cycles *= ceil_div(work.volume, block.lanes);
   if (node.kind == NodeKind::array) {
     at_least(block.load_latency_cycles_per_element * work.volume);
-  } else if (node.kind == NodeKind::reduce || node.kind == NodeKind::accumulate) {
+  } else if (reduces(node.kind)) {
     timing.latency_cycles += block.reduce_latency_cycles_per_element * work.volume;
   } else if (node.kind == NodeKind::map && node.inputs.size() == 1) {
     at_least(block.unary_latency_cycles_per_side * work.side);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nodes/rule.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -43,10 +44,6 @@ void clear_padding(Storage& storage) {
     kept[static_cast<size_t>(&value - first)] = value;
   });
   storage.values = Buffer<float>(std::move(kept));
-}
-
-bool is_writer(NodeKind kind) {
-  return kind == NodeKind::write_level || kind == NodeKind::write_values;
 }
 
 int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
@@ -149,7 +146,7 @@ void finish_counts(const Program& program, const Graph& graph,
       stats.busy = std::min(stats.busy, result.cycles - stats.blocked);
     }
     stats.starved = result.cycles - stats.busy - stats.blocked;
-    if (is_writer(node.kind)) load[static_cast<size_t>(node.tensor)] = false;
+    if (writes_tensor(node.kind)) load[static_cast<size_t>(node.tensor)] = false;
   }
   for (size_t t = 0; t < load.size(); ++t) {
     if (!load[t] || data[t] == nullptr) continue;

@@ -1,5 +1,6 @@
 #include "sim/functional/block_pool.h"
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow::engine {
@@ -40,7 +41,7 @@ std::shared_ptr<BlockSlab> BlockPool::make(uint32_t count, int64_t volume) {
 }
 
 uint32_t BlockPool::name(const float* values, uint64_t count, int64_t volume) {
-  const uint64_t slabs = (count + kMostBlocks - 1) / kMostBlocks;
+  const uint64_t slabs = ceil_div(count, uint64_t{kMostBlocks});
   const std::lock_guard lock(mutex_);
   const uint32_t id = take_ids(slabs);
   for (uint64_t s = 0; s < slabs; ++s) {

@@ -18,9 +18,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
       latency_(node_timing(context.machine, context.graph, node_).latency_cycles) {
   sides.resize(1);
   sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
-  const bool loads = node_.kind == NodeKind::scan || node_.kind == NodeKind::locate ||
-                     node_.kind == NodeKind::array;
-  if (!loads || context.rows == nullptr) return;
+  if (!reads_tensor(node_.kind) || context.rows == nullptr) return;
   const auto rows =
       context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
   if (rows == context.rows->end()) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
 #include "tensor/limits.h"
 
 namespace fuseflow::engine {
@@ -54,7 +55,7 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     const uint64_t start = next;
     // Beyond 2^48 a bound says nothing: results are then told apart by their starts alone.
     bytes = std::min(bytes, uint64_t{1} << 40);
-    next = (next + bytes + kAlignment - 1) / kAlignment * kAlignment;
+    next = ceil_div(next + bytes, kAlignment) * kAlignment;
     return start;
   };
   for (size_t t = 0; t < program.tensors.size(); ++t) {

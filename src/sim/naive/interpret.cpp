@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "nodes/rule.h"
 #include "sim/common/wait_cycle.h"
 #include "sim/common/written_tensors.h"
 #include "sim/naive/node.h"
@@ -224,7 +225,7 @@ void Run::end_phase() {
 
 void Run::count_written(const NodeRun& run) {
   const Node& node = run.node();
-  if (node.kind != NodeKind::write_level && node.kind != NodeKind::write_values) return;
+  if (!writes_tensor(node.kind)) return;
   result_.nodes[static_cast<size_t>(run.id())].write_bytes =
       written_bytes(program_, node.tensor, node.kind == NodeKind::write_level ? node.level : -1,
                     *data_[static_cast<size_t>(node.tensor)]);

@@ -4,6 +4,7 @@
 
 #include "sim/naive/block.h"
 #include "sim/naive/node.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::naive {
 namespace {
@@ -119,7 +120,7 @@ class WordJoinNode final : public JoinNode {
   WordJoinNode(const Context& context, NodeId id) : JoinNode(context, id) {
     const auto out = static_cast<size_t>(node_.outputs[0]);
     const auto loop = static_cast<size_t>(context.graph.streams[out].indices.back());
-    words_ = (context.graph.indices[loop].extent + kWord - 1) / kWord;
+    words_ = ceil_div(context.graph.indices[loop].extent, kWord);
   }
 
  private:

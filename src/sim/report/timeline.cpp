@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow {
 namespace {
 
@@ -29,7 +31,7 @@ double length_of(size_t bin, int64_t interval, int64_t cycles) {
 
 std::vector<int64_t> rebinned(const Activity& activity, int64_t interval) {
   const auto factor = static_cast<size_t>(std::max<int64_t>(1, interval / activity.interval()));
-  std::vector<int64_t> bins((activity.busy().size() + factor - 1) / factor, 0);
+  std::vector<int64_t> bins(ceil_div(activity.busy().size(), factor), 0);
   for (size_t k = 0; k < activity.busy().size(); ++k) bins[k / factor] += activity.busy()[k];
   return bins;
 }
@@ -42,7 +44,7 @@ int64_t covering_interval(int64_t cycles, int64_t most) {
 
 std::vector<TimelineSample> timeline_of(const Graph& graph, const RunResult& result,
                                         int64_t interval) {
-  const auto bins = static_cast<size_t>((result.cycles + interval - 1) / interval);
+  const auto bins = static_cast<size_t>(ceil_div(result.cycles, interval));
   std::vector<TimelineSample> samples(bins);
   const std::set<TensorId> on_chip(graph.scratchpad.begin(), graph.scratchpad.end());
   const std::vector<double> given = tokens_given(graph, result);

@@ -8,6 +8,7 @@
 #include "ir/attribution.h"
 #include "nodes/rule.h"
 #include "sim/report/timeline.h"
+#include "support/ceil_div.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -117,7 +118,7 @@ class RegionTrace {
   }
 
   std::vector<int64_t> padded(std::vector<int64_t> bins) const {
-    bins.resize(static_cast<size_t>((result_.cycles + interval_ - 1) / interval_), 0);
+    bins.resize(static_cast<size_t>(ceil_div(result_.cycles, interval_)), 0);
     return bins;
   }
 

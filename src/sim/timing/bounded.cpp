@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -56,7 +58,7 @@ int64_t Bounded::load(const std::vector<int64_t>& bytes) {
     StepSource stores;
     requests.one_lane(0, 1);
     stores.one_lane(1, 0);
-    const auto count = static_cast<uint32_t>((total + size - 1) / size);
+    const auto count = static_cast<uint32_t>(ceil_div(total, size));
     for (uint32_t k = 0; k < count; ++k, address += static_cast<uint64_t>(size)) {
       fifo->source->memory->addresses.push_back(address);
     }

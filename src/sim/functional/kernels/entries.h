@@ -9,6 +9,7 @@
 
 #include "ops/op.h"
 #include "sim/functional/payload_loops.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::engine {
 
@@ -20,7 +21,7 @@ class Entries {
   Entries(Reduction reduction, float start, uint64_t extent)
       : reduction_(reduction), start_(start), dense_(extent <= kMostDense) {
     if (!dense_) return;
-    extent = (extent + kBlock - 1) / kBlock * kBlock;
+    extent = ceil_div(extent, kBlock) * kBlock;
     values_.assign(extent, start);
     marks_.assign(extent + sizeof(uint64_t), 0);
     blocks_.assign(extent / kBlock, 0);

@@ -20,11 +20,11 @@ inline Node make_node(NodeKind kind, std::vector<Input> inputs = {}) {
   return node;
 }
 
-class GraphBuilder {
+class GraphAssembler {
  public:
   static constexpr int kRootSpace = 0;
 
-  GraphBuilder();
+  GraphAssembler();
 
   /// The loop of that name, a new one for a new name and for none. Its extent becomes the largest
   /// that was said.

@@ -1,19 +1,18 @@
-#include "exchange/graph_builder.h"
+#include "exchange/graph_assembler.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <set>
 
+#include "support/dependency_order.h"
 #include "support/error.h"
 
 namespace fuseflow {
 
-GraphBuilder::GraphBuilder() : spaces_(1) {}
+GraphAssembler::GraphAssembler() : spaces_(1) {}
 
-int GraphBuilder::loop(const std::string& name, int64_t extent) {
+int GraphAssembler::loop(const std::string& name, int64_t extent) {
   const auto next = static_cast<int>(loops_.size());
   const int found = name.empty() ? next : by_name_.try_emplace(name, next).first->second;
   if (found == next) loops_.push_back({name, 0});
@@ -22,18 +21,18 @@ int GraphBuilder::loop(const std::string& name, int64_t extent) {
   return found;
 }
 
-void GraphBuilder::fix_extent(const std::string& name, int64_t extent) {
+void GraphAssembler::fix_extent(const std::string& name, int64_t extent) {
   loops_[static_cast<size_t>(loop(name, extent))].fixed = extent;
 }
 
-int GraphBuilder::first_of(int loop) const {
+int GraphAssembler::first_of(int loop) const {
   while (loops_[static_cast<size_t>(loop)].same_as >= 0) {
     loop = loops_[static_cast<size_t>(loop)].same_as;
   }
   return loop;
 }
 
-void GraphBuilder::unify(int a, int b) {
+void GraphAssembler::unify(int a, int b) {
   const int kept = std::min(first_of(a), first_of(b));
   const int gone = std::max(first_of(a), first_of(b));
   if (kept == gone) return;
@@ -45,12 +44,12 @@ void GraphBuilder::unify(int a, int b) {
   if (into.name.empty()) into.name = from.name;
 }
 
-int64_t GraphBuilder::extent_of(int loop) const {
+int64_t GraphAssembler::extent_of(int loop) const {
   const Loop& known = loops_[static_cast<size_t>(first_of(loop))];
   return known.fixed >= 0 ? known.fixed : known.extent;
 }
 
-int GraphBuilder::open(int parent, int loop) {
+int GraphAssembler::open(int parent, int loop) {
   constexpr int kMaxDepth = 64;
   if (depth_of(parent) == kMaxDepth) {
     throw Error(ExitCode::rejected, "a stream in more than 64 loops");
@@ -59,12 +58,12 @@ int GraphBuilder::open(int parent, int loop) {
   return static_cast<int>(spaces_.size()) - 1;
 }
 
-bool GraphBuilder::is_below(int space, int above) const {
+bool GraphAssembler::is_below(int space, int above) const {
   while (space >= 0 && space != above) space = parent_of(space);
   return space >= 0;
 }
 
-std::vector<int> GraphBuilder::loops_of(int space) const {
+std::vector<int> GraphAssembler::loops_of(int space) const {
   std::vector<int> loops(static_cast<size_t>(depth_of(space)));
   for (; space != kRootSpace; space = parent_of(space)) {
     loops[static_cast<size_t>(depth_of(space)) - 1] = loop_of(space);
@@ -72,12 +71,12 @@ std::vector<int> GraphBuilder::loops_of(int space) const {
   return loops;
 }
 
-NodeId GraphBuilder::add(Node node) {
+NodeId GraphAssembler::add(Node node) {
   graph_.nodes.push_back(std::move(node));
   return static_cast<NodeId>(graph_.nodes.size()) - 1;
 }
 
-StreamId GraphBuilder::give(NodeId node, StreamKind kind, int space, const std::string& name) {
+StreamId GraphAssembler::give(NodeId node, StreamKind kind, int space, const std::string& name) {
   const auto id = static_cast<StreamId>(graph_.streams.size());
   std::vector<StreamId>& outputs = graph_.nodes[static_cast<size_t>(node)].outputs;
   graph_.streams.push_back({name, kind, {}, node, static_cast<int>(outputs.size())});
@@ -89,7 +88,7 @@ StreamId GraphBuilder::give(NodeId node, StreamKind kind, int space, const std::
 }
 
 /// The graph's index of each loop. Loops without a name are called i, j, .. z, i1, ..
-std::vector<int> GraphBuilder::number_loops() {
+std::vector<int> GraphAssembler::number_loops() {
   std::set<std::string> taken;
   for (const Loop& loop : loops_) taken.insert(loop.name);
   int next = 0;
@@ -116,39 +115,29 @@ std::vector<int> GraphBuilder::number_loops() {
 }
 
 /// Puts producers before consumers, else keeps the order. Inputs may have been added to nodes.
-void GraphBuilder::sort_nodes() {
-  const size_t count = graph_.nodes.size();
-  std::vector<int> missing(count, 0);
-  std::vector<std::vector<NodeId>> consumers(count);
-  for (size_t n = 0; n < count; ++n) {
+void GraphAssembler::sort_nodes() {
+  std::vector<std::vector<size_t>> needs(graph_.nodes.size());
+  for (size_t n = 0; n < needs.size(); ++n) {
     for (const Input& input : graph_.nodes[n].inputs) {
-      if (input.is_immediate()) continue;
-      ++missing[n];
-      consumers[static_cast<size_t>(producer_of(input.stream))].push_back(static_cast<NodeId>(n));
+      if (!input.is_immediate()) needs[n].push_back(static_cast<size_t>(producer_of(input.stream)));
     }
   }
-  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
-  for (size_t n = 0; n < count; ++n) {
-    if (missing[n] == 0) ready.push(static_cast<NodeId>(n));
+  const std::vector<size_t> order = dependency_order(needs);
+  if (order.size() != needs.size()) {
+    throw Error(ExitCode::rejected, "the operations wait in a circle");
   }
   std::vector<Node> sorted;
-  sorted.reserve(count);
-  while (!ready.empty()) {
-    const auto n = static_cast<size_t>(ready.top());
-    ready.pop();
-    for (const NodeId consumer : consumers[n]) {
-      if (--missing[static_cast<size_t>(consumer)] == 0) ready.push(consumer);
-    }
+  sorted.reserve(order.size());
+  for (const size_t n : order) {
     for (const StreamId s : graph_.nodes[n].outputs) {
       graph_.streams[static_cast<size_t>(s)].producer = static_cast<NodeId>(sorted.size());
     }
     sorted.push_back(std::move(graph_.nodes[n]));
   }
-  if (sorted.size() != count) throw Error(ExitCode::rejected, "the operations wait in a circle");
   graph_.nodes = std::move(sorted);
 }
 
-Graph GraphBuilder::finish() {
+Graph GraphAssembler::finish() {
   const std::vector<int> index = number_loops();
   for (size_t s = 0; s < graph_.streams.size(); ++s) {
     for (const int loop : loops_of(space_of_[s])) {
