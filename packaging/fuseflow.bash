@@ -25,6 +25,11 @@ _fuseflow_values() {
   return 0
 }
 
+# The commands of a tool that has some: lines of one word in its help.
+_fuseflow_commands() {
+  "$1" --help 2>/dev/null | grep -xE '[a-z]+'
+}
+
 _fuseflow() {
   local tool=$1 word=$2 option=$3
   COMPREPLY=()
@@ -44,6 +49,8 @@ _fuseflow() {
   fi
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_options "$tool")" -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_commands "$tool")" -- "$word")
   fi
 }
 

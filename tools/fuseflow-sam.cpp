@@ -48,8 +48,8 @@ void add_write_options(CLI::App& app, WriteOptions& options) {
   app.get_option("--output")
       ->description("Write to FILE; of several regions a folder, one file a region")
       ->option_text("FILE|DIR");
-  app.add_option("--format", options.format, "comal (the default) or sam")
-      ->option_text("NAME")
+  app.add_option("--format", options.format, "Whose graphs (default: comal)")
+      ->option_text("comal|sam")
       ->check(CLI::IsMember({"comal", "sam"}));
   app.add_option("--data", options.data, "Write the data of inputs and constants to DIR, too")
       ->option_text("DIR");
@@ -152,6 +152,9 @@ int run(int argc, char** argv) {
   WriteOptions writing;
   app.require_subcommand(1);
   app.fallthrough();
+  // Completion and man pages are made from a tool's own help, which says what its commands take.
+  app.set_help_flag();
+  app.set_help_all_flag("-h,--help", "Print this help message and exit");
   CLI::App* reader = app.add_subcommand("read", "Graphs to a program");
   CLI::App* writer = app.add_subcommand("write", "The graphs of a lowered program to files");
   add_read_options(*reader, reading);
