@@ -16,7 +16,7 @@ enum class PortKind : uint8_t { crd, ref, val, signal };
 struct PortKey {
   PortKind kind = PortKind::crd;
   uint64_t id = 0;
-  auto operator<=>(const PortKey&) const = default;
+  auto operator<=>(const PortKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
 
 inline PortKey key_of(const comal::CrdStream& s) {
