@@ -32,6 +32,7 @@ struct Spaces {
     NodeId opener = -1;  ///< the node whose output opened it (the first one, if several are equal)
     int index = -1;      ///< into Graph::indices; -1 for the root space
     int depth = 0;       ///< number of indices
+    int elements_of = -1;  ///< a space with the same elements, in other fibers (drop); -1: itself
   };
 
   std::vector<int> of_stream;  ///< position in `spaces`, by stream; -1 if it could not be computed
@@ -43,6 +44,10 @@ struct Spaces {
   std::vector<int> ref_level;
 
   const Space& of(StreamId stream) const { return spaces[of_stream[stream]]; }
+  /// The first space with the elements of this one, which may be in other fibers.
+  int same_elements(int space) const {
+    return spaces[space].elements_of < 0 ? space : spaces[space].elements_of;
+  }
 };
 
 /// An error at a node.

@@ -49,14 +49,24 @@ class GraphParser {
     c_.unexpected("'scratchpad', 'index', 'tiles', 'phase' or '}'", "phase { ... }");
   }
 
-  /// A line that is not the rest of a longer one: in a phase `$s: ` or a node without streams,
-  /// else a keyword.
+  /// A line that is not the rest of a longer one: in a phase streams before `= KIND`, or a node
+  /// without streams, else a keyword.
   bool begins_line(const Token& token) const {
     if (!token.first_on_line) return false;
-    if (in_phase_ && token.kind == TokenKind::stream) return c_.peek(1).is(":");
+    if (in_phase_ && token.kind == TokenKind::stream) return c_.peek(1).is(":") || gives_streams();
     if (token.kind != TokenKind::identifier) return false;
     if (in_phase_) return find_node_kind(token.text).has_value();
     return token.is("phase") || token.is("index") || token.is("scratchpad") || token.is("tiles");
+  }
+
+  /// The line at hand has `= KIND`.
+  bool gives_streams() const {
+    for (size_t ahead = 1; !c_.peek(ahead).first_on_line; ++ahead) {
+      const Token& token = c_.peek(ahead);
+      if (token.kind == TokenKind::end) return false;
+      if (token.is("=")) return find_node_kind(c_.peek(ahead + 1).text).has_value();
+    }
+    return false;
   }
 
   /// Skips the line that began at `mark`, and loses the streams and indices that it may have given.
@@ -241,11 +251,10 @@ class GraphParser {
     Node node;
     node.phase = phase_;
     const Token first = c_.peek();
-    std::vector<std::pair<Stream, Token>> outputs;
+    std::vector<Output> outputs;
     if (first.kind == TokenKind::stream) {
       do {
-        const Token token = c_.peek();
-        outputs.emplace_back(parse_output(), token);
+        outputs.push_back(parse_output());
       } while (c_.accept(","));
       c_.expect("=", kNodeExample);
     }
@@ -253,7 +262,7 @@ class GraphParser {
     if (c_.at("(")) parse_inputs(node);
     parse_attributes(node);
     const auto id = static_cast<NodeId>(g_.nodes.size());
-    for (auto& [stream, token] : outputs) {
+    for (auto& [stream, token, typed] : outputs) {
       stream.producer = id;
       stream.port = static_cast<int>(node.outputs.size());
       const auto s = static_cast<StreamId>(g_.streams.size());
@@ -263,14 +272,29 @@ class GraphParser {
       }
       node.outputs.push_back(s);
       g_.streams.push_back(std::move(stream));
+      untyped_.push_back(!typed);
     }
     g_.nodes.push_back(std::move(node));
     places_.push_back(c_.location(first));
   }
 
-  Stream parse_output() {
+  struct Output {
     Stream stream;
-    stream.name = c_.expect_sigil(TokenKind::stream, "a stream", kNodeExample);
+    Token token;
+    bool typed = false;
+  };
+
+  /// `$i: crd<i>`, or `$i` where the node tells its type.
+  Output parse_output() {
+    Output output;
+    output.token = c_.peek();
+    output.stream.name = c_.expect_sigil(TokenKind::stream, "a stream", kNodeExample);
+    output.typed = !c_.at(",") && !c_.at("=");
+    if (output.typed) parse_type(output.stream);
+    return output;
+  }
+
+  void parse_type(Stream& stream) {
     c_.expect(":", kNodeExample);
     const Token kind = c_.peek();
     c_.expect_name("a stream kind: crd, ref or val", kNodeExample);
@@ -300,7 +324,6 @@ class GraphParser {
     }
     c_.expect(">", "val<i,k>");
     if (c_.at("[")) stream.block = parse_index_list("val<i,k>[i,k]");
-    return stream;
   }
 
   void parse_kind(Node& node) {
@@ -487,7 +510,7 @@ class GraphParser {
 
   void check() {
     if (tensors_.size() != program_.tensors.size()) tensors_ = graph_tensors(program_);
-    verify_graph(g_, tensors_, [this](NodeId node, std::string message) {
+    complete_graph(g_, tensors_, untyped_, [this](NodeId node, std::string message) {
       c_.error(node < 0 ? begin_ : places_[node], std::move(message));
     });
   }
@@ -501,6 +524,7 @@ class GraphParser {
   std::map<std::string, int, std::less<>> digit_ids_;  ///< of the dimensions of tiles
   std::map<std::string, StreamId, std::less<>> stream_ids_;
   std::vector<Location> places_;  ///< of each node
+  std::vector<bool> untyped_;     ///< by stream
   Location begin_;
   int phase_ = 0;
   bool in_phase_ = false;

@@ -14,7 +14,7 @@ void type_counter(Typing& t) {
   if (t.inputs() != 1 || t.outputs() == 0 || t.outputs() > 2) {
     return (void)t.fail("a counter has one input and gives coordinates and, if used, references");
   }
-  const int index = t.is_kind(0, StreamKind::ref) ? t.declared_index(0) : -1;
+  const int index = t.is_kind(0, StreamKind::ref) ? t.declared_index() : -1;
   if (index < 0) return;
   const int opened = t.may_be_absent(0) ? t.open(t.space(0), index)
                                         : t.open_counted(t.space(0), index, t.extent(index));
@@ -27,7 +27,7 @@ void type_scan(Typing& t) {
   const Node& node = t.node();
   if (node.tensor < 0) return type_counter(t);
   if (!t.counts(1, 2) || !t.refers_to(0, node.level - 1)) return;
-  const int index = t.declared_index(0);
+  const int index = t.declared_index();
   if (index < 0) return;
   const int64_t extent = t.tensor().level_extent(node.level);
   const bool all = t.tensor().format.levels[node.level] == LevelKind::dense && extent >= 0 &&

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "nodes/blocks.h"
 #include "nodes/rule.h"
 #include "nodes/typing.h"
 #include "support/error.h"
@@ -29,6 +30,23 @@ std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, 
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
                       const GraphError& error) {
   return Typing(graph, tensors, error).run();
+}
+
+Spaces infer_types(Graph& graph, std::span<const GraphTensor> tensors,
+                   const std::vector<bool>& untyped, const GraphError& error) {
+  Typing typing(graph, tensors, error);
+  typing.infer(graph, untyped);
+  Spaces spaces = typing.run();
+  BlockRules rules(graph, tensors);
+  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
+    const std::vector<StreamId>& outputs = graph.nodes[n].outputs;
+    for (size_t port = 0; port < outputs.size(); ++port) {
+      if (spaces.of_stream[outputs[port]] < 0) return spaces;
+      std::vector<int> block = rules.output(n, port);
+      if (untyped[outputs[port]]) graph.streams[outputs[port]].block = std::move(block);
+    }
+  }
+  return spaces;
 }
 
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors) {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "graph/spaces.h"
 
@@ -15,6 +16,11 @@ Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
 
 /// The same; throws Error(rejected) at the first violation.
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors);
+
+/// The same, and gives streams with untyped[stream] the type that their node gives them: kind,
+/// loops and block. Those that depend on a violation stay as they are.
+Spaces infer_types(Graph& graph, std::span<const GraphTensor> tensors,
+                   const std::vector<bool>& untyped, const GraphError& error);
 
 /// "$c = scan %adj.0": how messages call a node.
 std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, NodeId node);

@@ -15,7 +15,7 @@ constexpr int64_t kMostElements = int64_t{1} << 30;  ///< of a dimension
 constexpr int64_t kPartialBytes = 4;
 
 using Dims = std::vector<int>;
-constexpr int kM = 0, kN = 1, kK = 2, kL = 3;
+constexpr int kM = 0, kN = 1, kL = 3;  // 2: k
 
 const Dims& dims_of(const Graph& graph, StreamId stream) {
   return graph.streams[static_cast<size_t>(stream)].block;

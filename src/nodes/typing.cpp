@@ -28,6 +28,11 @@ Typing::Typing(const Graph& graph, std::span<const GraphTensor> tensors, const G
   coordinates_of_.assign(n, -1);
 }
 
+void Typing::infer(Graph& graph, const std::vector<bool>& untyped) {
+  inferred_ = &graph;
+  untyped_ = &untyped;
+}
+
 Spaces Typing::run() {
   for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
     id_ = n;
@@ -106,10 +111,26 @@ bool Typing::directly_below(size_t inner, size_t outer) {
 bool Typing::refers_to(size_t i, int level) {
   const TensorId tensor = level < 0 ? -1 : node_->tensor;
   if (!is_kind(i, StreamKind::ref)) return false;
-  if (out_.ref_tensor[in(i)] == tensor && out_.ref_level[in(i)] == level) return true;
+  const TensorId referred = out_.ref_tensor[in(i)];
+  if (out_.ref_level[in(i)] == level && (referred == tensor || same_positions(referred, level))) {
+    return true;
+  }
   return fail(fmt::format("{} is a reference to {}, expected one to {}", type(in(i)),
                           position_text(out_.ref_tensor[in(i)], out_.ref_level[in(i)]),
                           position_text(tensor, level)));
+}
+
+/// Positions of dense levels follow from extents alone, so tensors of equal shape share them.
+bool Typing::same_positions(TensorId other, int level) const {
+  if (other < 0 || level < 0) return false;
+  const GraphTensor& a = tensors_[other];
+  const GraphTensor& b = tensor();
+  for (int l = 0; l <= level; ++l) {
+    const bool dense =
+        a.format.levels[l] == LevelKind::dense && b.format.levels[l] == LevelKind::dense;
+    if (!dense || a.level_extent(l) < 0 || a.level_extent(l) != b.level_extent(l)) return false;
+  }
+  return true;
 }
 
 bool Typing::same_loop(size_t i, size_t j) {
@@ -132,10 +153,14 @@ bool Typing::around(int outer, int inner) const {
   return inner >= 0;
 }
 
-int Typing::declared_index(size_t port) {
-  const Stream& output = stream(node_->outputs[port]);
-  if (!output.indices.empty()) return output.indices.back();
-  fail(fmt::format("output ${} is in no loop, expected an index to open", output.name));
+int Typing::declared_index() {
+  for (const StreamId s : node_->outputs) {
+    if (untyped(s)) continue;
+    if (!stream(s).indices.empty()) return stream(s).indices.back();
+    fail(fmt::format("output ${} is in no loop, expected an index to open", stream(s).name));
+    return -1;
+  }
+  fail("opens a loop that nothing names, expected the type of an output, e.g. `$i: crd<i>`");
   return -1;
 }
 
@@ -146,7 +171,10 @@ int Typing::open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) return found->second;
   const int id = static_cast<int>(out_.spaces.size());
-  out_.spaces.push_back({under, id_, index, under < 0 ? 0 : out_.spaces[under].depth + 1});
+  out_.spaces.push_back({.parent = under,
+                         .opener = id_,
+                         .index = index,
+                         .depth = under < 0 ? 0 : out_.spaces[under].depth + 1});
   by_key_.emplace(key, id);
   return id;
 }
@@ -163,7 +191,10 @@ int Typing::move_below(int inner, int outer, int kept, bool aligned) {
   if (inner == outer) return kept;
   if (inner < 0 || parent(inner) < 0) return -1;
   const int under = move_below(parent(inner), outer, kept, aligned);
-  return under < 0 ? -1 : open_keyed(under, index(inner), aligned ? kAligned : id_, inner, 0);
+  if (under < 0) return -1;
+  const int moved = open_keyed(under, index(inner), aligned ? kAligned : id_, inner, 0);
+  if (!aligned) out_.spaces[moved].elements_of = out_.same_elements(inner);
+  return moved;
 }
 
 int Typing::open_copy(const Split& split) {
@@ -195,6 +226,10 @@ std::vector<int> Typing::path(int space) const {
 void Typing::give(size_t port, StreamKind kind, int space) {
   const StreamId s = node_->outputs[port];
   const std::vector<int> indices = path(space);
+  if (untyped(s)) {
+    inferred_->streams[s].kind = kind;
+    inferred_->streams[s].indices = indices;
+  }
   if (stream(s).kind != kind || stream(s).indices != indices) {
     fail(fmt::format("output ${} is declared {}{}, expected {}{}", stream(s).name,
                      stream_kind_name(stream(s).kind), index_list(stream(s).indices),

@@ -16,6 +16,8 @@ namespace fuseflow {
 class Typing {
  public:
   Typing(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error);
+  /// Streams of the same graph with untyped[stream] get the type that their node gives them.
+  void infer(Graph& graph, const std::vector<bool>& untyped);
   /// Applies the rule of every node.
   Spaces run();
 
@@ -61,8 +63,9 @@ class Typing {
   bool same_loop(size_t i, size_t j);
   /// The coordinates are in the space of input `last` or around it.
   bool in_or_around(size_t coordinates, size_t last);
-  /// The innermost index that output `port` declares; -1 (reported) if it is in no loop.
-  int declared_index(size_t port);
+  /// The loop that the outputs say they open: the innermost index of the first that has a type; -1
+  /// (reported) if it is in no loop, or none has a type.
+  int declared_index();
 
   // --- opening spaces. `index` is the loop. The same arguments give the same space.
 
@@ -86,7 +89,7 @@ class Typing {
   /// The spaces of the copies of one loop inside a split one, as one loop below `under`.
   int open_merged(int under, const std::vector<int>& copies);
 
-  // --- giving. What an output declares must be what it is given.
+  // --- giving. What an output declares must be what it is given; one without a type gets it.
 
   void give(size_t port, StreamKind kind, int space);
   /// The output carries what stream `from` carries.
@@ -101,6 +104,8 @@ class Typing {
   using Key = std::tuple<int, int, NodeId, int64_t, int64_t>;
   int open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b);
   bool inputs_typed() const;
+  bool untyped(StreamId s) const { return inferred_ != nullptr && (*untyped_)[s]; }
+  bool same_positions(TensorId tensor, int level) const;
   std::string index_list(const std::vector<int>& indices) const;
   std::string position_text(TensorId tensor, int level) const;
   std::vector<int> path(int space) const;
@@ -113,6 +118,8 @@ class Typing {
   std::map<Key, int> by_key_;
   std::map<int, Split> split_of_;  ///< by space
   std::map<std::vector<int>, int64_t> merges_;
+  Graph* inferred_ = nullptr;  ///< null: every stream has a type
+  const std::vector<bool>* untyped_ = nullptr;
   NodeId id_ = -1;
   const Node* node_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -21,6 +22,16 @@ class Verifier {
  public:
   Verifier(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error)
       : g_(graph), tensors_(tensors), error_(error) {}
+
+  /// `run` gives streams with untyped[stream] their types.
+  void infer(Graph& graph, const std::vector<bool>& untyped) {
+    for (size_t s = 0; s < untyped.size(); ++s) {
+      if (untyped[s]) untyped_.push_back(static_cast<StreamId>(s));
+    }
+    types_ = [&](const GraphError& report) {
+      return infer_types(graph, tensors_, untyped, report);
+    };
+  }
 
   void run() {
     check_names();
@@ -48,7 +59,7 @@ class Verifier {
       sound_ = false;
       error_(n, std::move(message));
     };
-    const Spaces spaces = compute_spaces(g_, tensors_, report);
+    const Spaces spaces = types_(report);
     if (sound_) check_writes(spaces);
     if (sound_) check_blocks(g_, tensors_, report);
   }
@@ -60,6 +71,10 @@ class Verifier {
   }
 
   void check_tiles() {
+    for (const StreamId s : untyped_) {
+      fail(g_.streams[s].producer,
+           fmt::format("${} has no type, which streams of tiles need", g_.streams[s].name));
+    }
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
       if (!node_rule(node.kind).fields->subscripts) continue;
@@ -235,7 +250,11 @@ class Verifier {
         continue;
       }
       const int above = written_space(writer->second, spaces);
-      while (space >= 0 && space != above) space = spaces.spaces[space].parent;
+      const int elements = spaces.same_elements(above);
+      while (space >= 0 && spaces.same_elements(space) != elements) {
+        space = spaces.spaces[space].parent;
+      }
+      if (space >= 0) space = above;  // the same elements, in the fibers that the levels have
       if (g_.nodes[writer->second].phase != g_.nodes[some].phase) {
         return fail(writer->second, "is written in another phase than the rest of the tensor");
       }
@@ -304,6 +323,10 @@ class Verifier {
   const Graph& g_;
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
+  std::function<Spaces(const GraphError&)> types_ = [this](const GraphError& report) {
+    return compute_spaces(g_, tensors_, report);
+  };
+  std::vector<StreamId> untyped_;
   bool sound_ = true;
 };
 
@@ -312,6 +335,13 @@ class Verifier {
 void verify_graph(const Graph& graph, std::span<const GraphTensor> tensors,
                   const GraphError& error) {
   Verifier(graph, tensors, error).run();
+}
+
+void complete_graph(Graph& graph, std::span<const GraphTensor> tensors,
+                    const std::vector<bool>& untyped, const GraphError& error) {
+  Verifier verifier(graph, tensors, error);
+  verifier.infer(graph, untyped);
+  verifier.run();
 }
 
 }  // namespace fuseflow

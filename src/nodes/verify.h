@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "graph/graph.h"
 #include "graph/spaces.h"
@@ -12,5 +13,10 @@ namespace fuseflow {
 /// Reports every violation. Spaces are computed only if the structure is sound.
 void verify_graph(const Graph& graph, std::span<const GraphTensor> tensors,
                   const GraphError& error);
+
+/// The same for a graph as it was written by hand: streams with untyped[stream] have no type yet,
+/// and get that which their node gives them (a graph of tiles must say all).
+void complete_graph(Graph& graph, std::span<const GraphTensor> tensors,
+                    const std::vector<bool>& untyped, const GraphError& error);
 
 }  // namespace fuseflow

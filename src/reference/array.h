@@ -64,6 +64,7 @@ template <class Body>
 void for_each_point(const Loops& loops, const Domain& domain, const std::vector<const View*>& views,
                     Body&& body) {
   std::vector<int64_t> offsets;
+  offsets.reserve(views.size());
   for (const View* view : views) offsets.push_back(view->base);
   std::vector<int64_t> at(loops.size(), 0);
   for (const IndexId loop : loops) {

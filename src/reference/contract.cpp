@@ -75,7 +75,10 @@ void add_row(const std::vector<View>& factors, const std::vector<int64_t>& offse
 }  // namespace
 
 Table contract(const Contraction& of, const std::vector<View>& factors, Watch& watch) {
-  const auto& [domain, free, over, scale, threads] = of;
+  const Domain& domain = of.domain;
+  const Loops& free = of.free;
+  const Loops& over = of.over;
+  const double scale = of.scale;
   const auto values = watch.array(domain.size(free));
   Table out = dense_table(domain, free, values);
   if (values->empty()) return out;
@@ -123,7 +126,7 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
   }
   // More than the machine has would be refused with a warning on standard error.
   const int most = tbb::info::default_concurrency();
-  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : tbb::task_arena::automatic);
+  tbb::task_arena arena(of.threads > 0 ? std::min(of.threads, most) : tbb::task_arena::automatic);
   arena.execute(
       [&] { tbb::parallel_for(int64_t{0}, domain.extent[split], [&](int64_t at) { task(at); }); });
   return out;

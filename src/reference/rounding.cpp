@@ -129,6 +129,7 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
                  const SumOf& sum_of) {
   const auto sum = [&](double by, const std::function<float(float, float)>& f) {
     std::vector<Table> others;
+    others.reserve(factors.size());
     for (const Table& factor : factors) others.push_back(mapped(factor, watch, f));
     return sum_of(others, by);
   };

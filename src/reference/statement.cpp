@@ -381,6 +381,7 @@ Table StatementEvaluator::apply_present(Op op, const std::vector<Table>& operand
   std::vector<std::vector<float>> read_bounds(exact ? 0 : operands.size(),
                                               std::vector<float>(chunk * row));
   std::vector<Gather> gathers;
+  gathers.reserve(operands.size());
   for (const Table& operand : operands) gathers.emplace_back(operand, *pattern, dense, domain_);
   const float* rows[3] = {};
   const int strides[3] = {1, 1, 1};
@@ -416,8 +417,10 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
   std::vector<std::vector<float>> copied_bounds(exact ? 0 : operands.size(),
                                                 std::vector<float>(row));
   std::vector<View> views;
+  views.reserve(operands.size());
   for (const Table& operand : operands) views.push_back(operand.view());
   std::vector<const View*> pointers;
+  pointers.reserve(views.size());
   for (const View& view : views) pointers.push_back(&view);
   float* to = values->data();
   for_each_point(outer, domain_, pointers, [&](const std::vector<int64_t>& at) {
@@ -462,6 +465,7 @@ Table StatementEvaluator::contraction(int32_t position, double scale) {
   std::vector<int32_t> positions;
   split_product(node.children[0], positions);
   std::vector<Table> factors;
+  factors.reserve(positions.size());
   for (const int32_t factor : positions) factors.push_back(eval(factor));
   const Loops free = free_indices(position);
   Loops all = free;

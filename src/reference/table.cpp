@@ -66,7 +66,7 @@ PatternPtr unite(const Domain& domain, const std::vector<PatternPtr>& patterns) 
 }
 
 std::shared_ptr<const std::vector<float>> unless_zero(
-    std::shared_ptr<const std::vector<float>> bounds) {
+    const std::shared_ptr<const std::vector<float>>& bounds) {
   if (bounds == nullptr) return nullptr;
   const auto moves = [](float bound) { return bound != 0; };
   return std::any_of(bounds->begin(), bounds->end(), moves) ? bounds : nullptr;

@@ -57,12 +57,11 @@ struct Table {
 
   bool exact() const { return bounds == nullptr && fill_bound == 0; }
   View view() const { return {values->data(), base, strides}; }
-  View bound_view() const { return {bounds->data(), base, strides}; }
 };
 
 /// Bounds that are all 0 are none.
 std::shared_ptr<const std::vector<float>> unless_zero(
-    std::shared_ptr<const std::vector<float>> bounds);
+    const std::shared_ptr<const std::vector<float>>& bounds);
 
 /// A row-major table over `loops`, everything present.
 Table dense_table(const Domain& domain, const Loops& loops,

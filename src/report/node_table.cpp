@@ -43,6 +43,7 @@ std::vector<StreamRow> parse_stream_table(const SourceText& source) {
 
 std::vector<const NodeRow*> busiest_nodes(const std::vector<NodeRow>& nodes, size_t most) {
   std::vector<const NodeRow*> rows;
+  rows.reserve(nodes.size());
   for (const NodeRow& row : nodes) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const NodeRow* a, const NodeRow* b) { return a->busy > b->busy; });

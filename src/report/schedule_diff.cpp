@@ -65,8 +65,10 @@ std::vector<std::string> schedule_changes(const Program& a, const Program& b,
     }
     const std::vector<std::string> before = settings(a, pair.a);
     const std::vector<std::string> after = settings(b, pair.b);
-    for (const std::string& gone : without(before, after)) lines.push_back(name + ": - " + gone);
-    for (const std::string& come : without(after, before)) lines.push_back(name + ": + " + come);
+    for (const std::string& gone : without(before, after))
+      lines.push_back(fmt::format("{}: - {}", name, gone));
+    for (const std::string& come : without(after, before))
+      lines.push_back(fmt::format("{}: + {}", name, come));
   }
   for (const Tensor& tensor : a.tensors) {
     const TensorId other = find_tensor(b, tensor.name);

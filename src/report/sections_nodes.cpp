@@ -65,7 +65,7 @@ std::string busy_bars(const std::map<std::string, double>& sums, double all) {
   for (const auto& [name, busy] : sorted) {
     const std::string label = name.empty() ? "(none)" : name;
     const std::string value = grouped_number(busy) + " (" + percent(busy, all) + ")";
-    bars.push_back({label, label + ": " + value, {{"busy", busy}}, value});
+    bars.push_back({label, fmt::format("{}: {}", label, value), {{"busy", busy}}, value});
   }
   return bars.empty() ? "" : bar_chart(bars, std::max(1.0, sorted[0].second));
 }

@@ -179,6 +179,7 @@ std::string regions_section(const PageInput& input) {
   const RunTable& run = input.runs.back();
   const std::vector<const RunRow*> rows = longest_regions(run, kMostRegions);
   std::vector<Bar> bars;
+  bars.reserve(rows.size());
   for (const RunRow* row : rows) {
     bars.push_back(cycle_bar(row->region, cycles_of(*row), cycles_of(run.total)));
   }

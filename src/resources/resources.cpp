@@ -56,7 +56,7 @@ int64_t buffer_bytes(const Node& node) {
   const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, node.capacity));
   if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, capacity));
   if (node.kind != NodeKind::accumulate) return 0;
-  return saturating(saturating_product(static_cast<uint64_t>(4 * (1 + node.order)), capacity));
+  return saturating(saturating_product(4 * (1 + static_cast<uint64_t>(node.order)), capacity));
 }
 
 }  // namespace

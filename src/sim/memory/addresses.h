@@ -27,7 +27,7 @@ class Addresses {
   }
   /// Bits of a bitvector level are its `coordinates`.
   uint64_t level(TensorId tensor, int level, Array array) const {
-    return starts_[static_cast<size_t>(tensor)][static_cast<size_t>(2 * level + array)];
+    return starts_[static_cast<size_t>(tensor)][2 * static_cast<size_t>(level) + array];
   }
   uint64_t values(TensorId tensor) const { return starts_[static_cast<size_t>(tensor)].back(); }
   uint64_t burst_bytes() const { return burst_bytes_; }

@@ -171,7 +171,7 @@ class AccumulateNode final : public EngineNode {
     if (batch.payload.run_length != nullptr) {
       for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
         const Run run = run_of(batch, s, first);
-        check_coordinate(input, uint64_t{run.first} + run.step * (last - first - 1));
+        check_coordinate(input, uint64_t{run.first} + uint64_t{run.step} * (last - first - 1));
       });
       return;
     }

@@ -68,7 +68,8 @@ class Entries {
   /// The same of keys that are `step` (0 or 1) apart from `key` on.
   void add_run(uint64_t key, uint32_t step, const float* values, uint32_t n) {
     if (step == 1 && adds(values)) return sum_run(key, values, n);
-    for (uint32_t k = 0; k < n; ++k) add(key + step * k, values == nullptr ? 0 : values[k]);
+    for (uint32_t k = 0; k < n; ++k)
+      add(key + uint64_t{step} * k, values == nullptr ? 0 : values[k]);
   }
 
   /// Calls visit(key, values, counts, n) for stretches of n keys that follow one another, in
