@@ -6,6 +6,7 @@
 
 #include "cluster/evaluate.h"
 #include "cluster/lower_plan.h"
+#include "cluster/plan_json.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
@@ -25,7 +26,7 @@ struct Options {
   bool bias = false, residual = false;
   MachineOptions machine{"h100", {}};
   Effort effort;
-  std::string explain, plans, table;
+  std::string explain, plans, plan, table;
   FilterOptions filter;
   bool verbose = false;
   int64_t table_up_to = 4096;
@@ -142,7 +143,7 @@ std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Mac
     SearchOptions options;
     options.skip_costs = true;
     write_output(o.explain, explain_csv(search(chain, machine, options).counts));
-    if (!o.measure && o.plans.empty()) return std::nullopt;
+    if (!o.measure && o.plans.empty() && o.plan.empty()) return std::nullopt;
   }
   Choice choice = choose(chain, machine, o.effort, graph_of, o.threads);
   if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
@@ -179,8 +180,8 @@ void note_scale(std::vector<std::pair<std::string, std::string>>& notes, const M
 }
 
 /// Plans one chain of a program; false when the tool stops after --explain.
-bool plan_found(const Options& o, const Machine& machine, const FoundChain& found,
-                Program& program) {
+bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Program& program,
+                std::vector<PlannedChain>& planned) {
   const Chain chain = padded(found.chain);
   const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
     return lower_plan(found.form, chain, plan, analysis);
@@ -189,6 +190,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (!choice) {
     return false;
   }
+  planned.push_back({chain, tensors_of(program, found.form), *choice});
   const std::string label =
       fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
   const auto left = [&](const std::string& why) {
@@ -252,13 +254,15 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     report(Severity::note, "no chain of dense products found; the program is left as it is");
   }
   Options each = o;
+  std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
-    if (!plan_found(each, machine, found, program)) {
+    if (!plan_found(each, machine, found, program, planned)) {
       return ExitCode::ok;
     }
     each.explain.clear();
     each.plans.clear();
   }
+  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }
@@ -313,6 +317,9 @@ ExitCode run(const Options& o) {
                             "larger scratchpads",
                             chain.name, machine.name));
   }
+  if (!o.plan.empty()) {
+    write_output(o.plan, plans_json(machine, {{chain, tensors_of(chain), *choice}}));
+  }
   write_output(o.filter.output, plan_text(chain, machine, *choice));
   return ExitCode::ok;
 }
@@ -349,12 +356,15 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--explain", o.explain,
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring")
       ->option_text("FILE");
-  app.add_flag("--measure", o.measure, "With --explain: go on to measure (as --plans does)");
+  app.add_flag("--measure", o.measure,
+               "With --explain: go on to measure (as --plan and --plans do)");
   app.add_flag("--evaluate", o.evaluate,
                "Print the evaluation table: the chain given, or all 26 workloads");
   add_threads_option(app, o.threads);
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
+  app.add_option("--plan", o.plan, "Write the plan of each chain (JSON, ir-spec/plan.schema.json)")
+      ->option_text("FILE");
   app.add_option("--plans", o.plans, "Write the plans that were simulated (CSV)")
       ->option_text("FILE");
   app.add_option("--table", o.table,
