@@ -10,6 +10,7 @@
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
+#include "ir/names.h"
 #include "machine/keys.h"
 #include "machine_options.h"
 #include "program_tool.h"
@@ -225,15 +226,21 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   return true;
 }
 
-void explain_refused(const Program& program, const std::vector<RefusedChain>& refused) {
-  constexpr size_t kMost = 20;
-  for (size_t i = 0; i < std::min(refused.size(), kMost); ++i) {
-    report(Severity::note, fmt::format("the product %{} ends no chain: {}",
-                                       program.tensors[static_cast<size_t>(refused[i].tensor)].name,
-                                       refused[i].why));
+/// At most `most` of them one by one.
+void explain_refused(const Program& program, const std::vector<RefusedChain>& refused,
+                     size_t most) {
+  const auto name = [&](TensorId tensor) {
+    return quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name);
+  };
+  for (size_t i = 0; i < std::min(refused.size(), most); ++i) {
+    report(Severity::note,
+           fmt::format("the products %{} and %{} are no chain: {}", name(refused[i].first),
+                       name(refused[i].tensor), refused[i].why));
   }
-  if (refused.size() > kMost) {
-    report(Severity::note, fmt::format("and {} more products", refused.size() - kMost));
+  if (refused.size() > most) {
+    report(Severity::note, fmt::format("and {} more pairs of products are no chains; --explain "
+                                       "says why for each",
+                                       refused.size() - most));
   }
 }
 
@@ -242,7 +249,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = read_program(o.filter);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
-  if (o.verbose || chains.empty()) explain_refused(program, refused);
+  constexpr size_t kMostUnasked = 20;
+  if (o.verbose || !o.explain.empty() || chains.empty()) {
+    explain_refused(program, refused, o.explain.empty() ? kMostUnasked : refused.size());
+  }
   const auto work = [](const FoundChain& f) {
     const Extents& s = f.chain.size;
     return static_cast<double>(s[Dim::m]) * static_cast<double>(s[Dim::n]) *
@@ -354,7 +364,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--accept-slower", o.accept_slower,
                "Take a plan although its kernels apart are faster, with a warning");
   app.add_option("--explain", o.explain,
-                 "Write the candidates left by each pruning rule (CSV) and stop before measuring")
+                 "Write the candidates left by each pruning rule (CSV) and stop before measuring; "
+                 "say for each pair of products of a program why it is no chain")
       ->option_text("FILE");
   app.add_flag("--measure", o.measure,
                "With --explain: go on to measure (as --plan and --plans do)");
