@@ -6,9 +6,11 @@
 
 #include "cluster/evaluate.h"
 #include "cluster/lower_plan.h"
+#include "cluster/plan_json.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
+#include "ir/names.h"
 #include "machine/keys.h"
 #include "machine_options.h"
 #include "program_tool.h"
@@ -24,13 +26,14 @@ struct Options {
   int64_t rows = 0;
   bool bias = false, residual = false;
   MachineOptions machine{"h100", {}};
-  int top = 11;
-  std::string explain, plans, table;
+  Effort effort;
+  std::string explain, plans, plan, table;
   FilterOptions filter;
   bool verbose = false;
   int64_t table_up_to = 4096;
   bool measure = false;
   bool evaluate = false;
+  bool accept_slower = false;
   int threads = 1;
   bool program = false;
 };
@@ -104,18 +107,14 @@ Chain chosen_chain(const Options& o) {
   return chain;
 }
 
-/// Plans for every power of two of rows up to the largest wanted.
-std::vector<TableRow> plan_table(const Chain& chain, const Machine& machine, int64_t up_to) {
+/// What to do for every power of two of rows up to the largest wanted.
+std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
-  for (int64_t m = 16; m <= up_to; m *= 2) {
+  for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
     Chain sized = chain;
     sized.size[Dim::m] = m;
-    SearchOptions options;
-    options.top = 1;
-    SearchResult found = search(padded(sized), machine, options);
-    if (!found.best.empty()) {
-      rows.push_back({m, std::move(found.best.front())});
-    }
+    Choice choice = choose(padded(sized), machine, o.effort, {}, o.threads);
+    if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
 }
@@ -130,7 +129,7 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
   const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
   std::string text = evaluation_header();
   bool right = true;
-  for (const Evaluation& row : evaluate(chains, machine, o.top, o.threads)) {
+  for (const Evaluation& row : evaluate(chains, machine, o.effort, o.threads)) {
     right = right && row.values.passed;
     text += evaluation_row(row, machine);
   }
@@ -138,35 +137,18 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
   return right ? ExitCode::ok : ExitCode::unfinished;
 }
 
-/// Searches, writes what was asked for, and measures; nothing when it stops before measuring.
-std::optional<MeasuredPlan> plan_chain(const Options& o, const Chain& chain, const Machine& machine,
-                                       const GraphOf& graph_of = {}) {
-  SearchOptions options;
-  options.top = o.top;
-  SearchResult found = search(chain, machine, options);
-  options.holding = Holding::one_core;
-  for (RankedPlan& plan : search(chain, machine, options).best) {  // clusters of one core
-    found.best.push_back(std::move(plan));
-  }
-  std::stable_sort(
-      found.best.begin(), found.best.end(),
-      [](const RankedPlan& a, const RankedPlan& b) { return a.cost.phased < b.cost.phased; });
+/// Counts and searches, and writes what was asked for; nothing when it stops before measuring.
+std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Machine& machine,
+                                 const GraphOf& graph_of = {}) {
   if (!o.explain.empty()) {
-    write_output(o.explain, explain_csv(found.counts));
+    SearchOptions options;
+    options.skip_costs = true;
+    write_output(o.explain, explain_csv(search(chain, machine, options).counts));
+    if (!o.measure && o.plans.empty() && o.plan.empty()) return std::nullopt;
   }
-  const bool measures = o.explain.empty() || o.measure;
-  std::vector<ScaledMeasure> measured;
-  MeasuredPlan best;
-  if (measures) {
-    best = measure_best(chain, found.best, machine, &measured, graph_of);
-  }
-  if (!o.plans.empty()) {
-    write_output(o.plans, plans_csv(chain, machine, found.best, measured));
-  }
-  if (!measures) {
-    return std::nullopt;
-  }
-  return best;
+  Choice choice = choose(chain, machine, o.effort, graph_of, o.threads);
+  if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
+  return choice;
 }
 
 /// The plan as notes on a region.
@@ -198,70 +180,67 @@ void note_scale(std::vector<std::pair<std::string, std::string>>& notes, const M
   if (best.measure.scale > 1) notes.emplace_back("scale", std::to_string(best.measure.scale));
 }
 
-/// Separate kernels with the elementwise work in the products' stores are what a library would run;
-/// they are no graph of tiles yet, so the plan stays, but not without a word.
-void warn_if_folded_wins(const Options& o, const std::string& label, const Chain& chain,
-                         const Machine& machine, int64_t planned) {
-  const Measured folded = unfused(chain, machine, o.top, Kernels::folded);
-  if (planned <= folded.cycles) return;
-  report(Severity::warning,
-         fmt::format("{}: the plan takes {} cycles, separate kernels with elementwise operators "
-                     "folded into their products' stores {}: fusion loses here",
-                     label, planned, folded.cycles));
-}
-
 /// Plans one chain of a program; false when the tool stops after --explain.
-bool plan_found(const Options& o, const Machine& machine, const FoundChain& found,
-                Program& program) {
+bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Program& program,
+                std::vector<PlannedChain>& planned) {
   const Chain chain = padded(found.chain);
   const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
     return lower_plan(found.form, chain, plan, analysis);
   };
-  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine, graph_of);
-  if (!best) {
+  const std::optional<Choice> choice = plan_chain(o, chain, machine, graph_of);
+  if (!choice) {
     return false;
   }
+  planned.push_back({chain, tensors_of(program, found.form), *choice});
   const std::string label =
       fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
   const auto left = [&](const std::string& why) {
     report(Severity::note, fmt::format("{}: {}; left as it is", label, why));
     return true;
   };
-  if (best->rank == 0) return left("no plan fits the machine");
-  const Measured apart = unfused(chain, machine, o.top, Kernels::separate);
-  if (best->measure.measured.cycles >= apart.cycles) {
-    return left(fmt::format("its best plan takes {} cycles, unfused kernels {}",
-                            best->measure.measured.cycles, apart.cycles));
+  const MeasuredPlan& best = choice->fused();
+  if (best.rank == 0) return left("no plan fits the machine");
+  const Measured& measured = best.measure.measured;
+  const bool loses = measured.cycles >= choice->apart().cycles;
+  const std::string beside = fmt::format("kernels apart {} ({} with elementwise operators folded)",
+                                         choice->separate.cycles, choice->folded.cycles);
+  if (loses && !o.accept_slower) {
+    return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
-  if (!check_values(chain, best->plan.plan, machine).passed) {
+  if (!check_values(chain, best.plan.plan, machine).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
-  const RankedPlan& plan = best->plan;
-  std::vector<std::pair<std::string, std::string>> notes = plan_notes(chain, machine, *best);
-  note_scale(notes, *best);
-  if (!attach_plan(program, found, notes, graph_of(plan.plan, plan.analysis))) {
+  std::vector<std::pair<std::string, std::string>> notes = plan_notes(chain, machine, best);
+  note_scale(notes, best);
+  if (!attach_plan(program, found, notes, graph_of(best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
-  report(Severity::note,
-         fmt::format("{}: {} cycles ({} unfused), {} bytes of global memory ({} unfused)", label,
-                     best->measure.measured.cycles, apart.cycles,
-                     best->measure.measured.bytes.global(), apart.bytes.global()));
-  warn_if_folded_wins(o, label, chain, machine, best->measure.measured.cycles);
+  report(
+      loses ? Severity::warning : Severity::note,
+      fmt::format("{}: {} cycles, {}; {} bytes of global memory, apart {} ({}){}", label,
+                  measured.cycles, beside, measured.bytes.global(), choice->separate.bytes.global(),
+                  choice->folded.bytes.global(), loses ? ": fusion loses here" : ""));
   if (o.verbose) {
-    std::fputs(plan_text(chain, machine, *best).c_str(), stderr);
+    std::fputs(plan_text(chain, machine, *choice).c_str(), stderr);
   }
   return true;
 }
 
-void explain_refused(const Program& program, const std::vector<RefusedChain>& refused) {
-  constexpr size_t kMost = 20;
-  for (size_t i = 0; i < std::min(refused.size(), kMost); ++i) {
-    report(Severity::note, fmt::format("the product %{} ends no chain: {}",
-                                       program.tensors[static_cast<size_t>(refused[i].tensor)].name,
-                                       refused[i].why));
+/// At most `most` of them one by one.
+void explain_refused(const Program& program, const std::vector<RefusedChain>& refused,
+                     size_t most) {
+  const auto name = [&](TensorId tensor) {
+    return quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name);
+  };
+  for (size_t i = 0; i < std::min(refused.size(), most); ++i) {
+    report(Severity::note,
+           fmt::format("the products %{} and %{} are no chain: {}", name(refused[i].first),
+                       name(refused[i].tensor), refused[i].why));
   }
-  if (refused.size() > kMost) {
-    report(Severity::note, fmt::format("and {} more products", refused.size() - kMost));
+  if (refused.size() > most) {
+    report(Severity::note, fmt::format("and {} more pairs of products are no chains; --explain "
+                                       "says why for each",
+                                       refused.size() - most));
   }
 }
 
@@ -270,7 +249,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = read_program(o.filter);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
-  if (o.verbose || chains.empty()) explain_refused(program, refused);
+  constexpr size_t kMostUnasked = 20;
+  if (o.verbose || !o.explain.empty() || chains.empty()) {
+    explain_refused(program, refused, o.explain.empty() ? kMostUnasked : refused.size());
+  }
   const auto work = [](const FoundChain& f) {
     const Extents& s = f.chain.size;
     return static_cast<double>(s[Dim::m]) * static_cast<double>(s[Dim::n]) *
@@ -282,13 +264,15 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     report(Severity::note, "no chain of dense products found; the program is left as it is");
   }
   Options each = o;
+  std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
-    if (!plan_found(each, machine, found, program)) {
+    if (!plan_found(each, machine, found, program, planned)) {
       return ExitCode::ok;
     }
     each.explain.clear();
     each.plans.clear();
   }
+  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }
@@ -330,21 +314,23 @@ ExitCode run(const Options& o) {
   }
   const Chain chain = padded(chosen_chain(o));
   if (!o.table.empty()) {
-    write_output(o.table, table_csv(chain, machine, plan_table(chain, machine, o.table_up_to)));
+    write_output(o.table, table_csv(chain, machine, plan_table(o, chain, machine)));
     return ExitCode::ok;
   }
-  const std::optional<MeasuredPlan> best = plan_chain(o, chain, machine);
-  if (!best) {
+  const std::optional<Choice> choice = plan_chain(o, chain, machine);
+  if (!choice) {
     return ExitCode::ok;
   }
-  if (best->rank == 0) {
+  if (choice->fused().rank == 0) {
     throw Error(ExitCode::rejected,
                 fmt::format("no plan of chain {} fits machine {}, expected smaller extents or "
                             "larger scratchpads",
                             chain.name, machine.name));
   }
-  write_output(o.filter.output, plan_text(chain, machine, *best));
-  warn_if_folded_wins(o, "chain " + chain.name, chain, machine, best->measure.measured.cycles);
+  if (!o.plan.empty()) {
+    write_output(o.plan, plans_json(machine, {{chain, tensors_of(chain), *choice}}));
+  }
+  write_output(o.filter.output, plan_text(chain, machine, *choice));
   return ExitCode::ok;
 }
 
@@ -367,21 +353,33 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
   add_machine_options(app, o.machine);
-  app.add_option("--top", o.top,
-                 "Plans kept by cost, of linked clusters and of single cores each (default: 11)")
+  app.add_option("--effort", o.effort.operations,
+                 "Tile operations that each search simulates at most (default: 16777216)")
       ->option_text("N")
-      ->check(CLI::Range(1, 100000));
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_option("--top", o.effort.most,
+                 "Only look at the N best plans by cost (default: at all that bounds leave)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000000));
+  app.add_flag("--accept-slower", o.accept_slower,
+               "Take a plan although its kernels apart are faster, with a warning");
   app.add_option("--explain", o.explain,
-                 "Write the candidates left by each pruning rule (CSV) and stop before measuring")
+                 "Write the candidates left by each pruning rule (CSV) and stop before measuring; "
+                 "say for each pair of products of a program why it is no chain")
       ->option_text("FILE");
-  app.add_flag("--measure", o.measure, "With --explain: go on to measure");
+  app.add_flag("--measure", o.measure,
+               "With --explain: go on to measure (as --plan and --plans do)");
   app.add_flag("--evaluate", o.evaluate,
                "Print the evaluation table: the chain given, or all 26 workloads");
-  add_threads_option(app, o.threads, "--evaluate: ");
+  add_threads_option(app, o.threads);
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
-  app.add_option("--plans", o.plans, "Write the kept plans (CSV)")->option_text("FILE");
-  app.add_option("--table", o.table, "Write the best plan for each number of rows (CSV) and stop")
+  app.add_option("--plan", o.plan, "Write the plan of each chain (JSON, ir-spec/plan.schema.json)")
+      ->option_text("FILE");
+  app.add_option("--plans", o.plans, "Write the plans that were simulated (CSV)")
+      ->option_text("FILE");
+  app.add_option("--table", o.table,
+                 "Write the best plan for each number of rows, measured (CSV), and stop")
       ->option_text("FILE");
   app.add_option("--table-up-to", o.table_up_to,
                  "Largest number of rows in the table (default: 4096)")

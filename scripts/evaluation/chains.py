@@ -22,7 +22,7 @@ def ratio(of, to):
 
 def remark(row, least):
     """Why the bytes saved are what they are."""
-    if row["chosen"] == "unfused":
+    if row["chosen"] in ("folded", "separate"):
         return "no plan is faster than the kernels apart: left as it is"
     if least < 1.2:
         return "weights, which either reads, are nearly all of the bytes: no more can be saved"
@@ -34,7 +34,8 @@ def workloads(h):
     measured = rows(h.run("cluster", "--machine", MACHINE, "--evaluate", check=True))
     columns = ["workload", "m", "n", "k", "l", "unfused_mb", "fixed_tiles_mb", "fused_mb",
                "bytes_ratio", "fixed_bytes_ratio", "least_ratio", "unfused_cycles", "fixed_cycles",
-               "scratchpad_only_cycles", "links_cycles", "fused_cycles", "speedup", "fixed_speedup",
+               "folded_cycles", "scratchpad_only_cycles", "one_core_cycles", "links_cycles", "fused_cycles",
+               "speedup", "fixed_speedup", "links_gain", "chosen_speedup",
                "scratchpad_only_fits", "chosen", "simulation", "scale", "checked", "note"]
     lines, kept = [], {}
     for row in measured:
@@ -43,7 +44,9 @@ def workloads(h):
                   "fixed_bytes_ratio": ratio(row["fixed_global_bytes"], row["fused_global_bytes"]),
                   "least_ratio": least,
                   "speedup": ratio(row["unfused_cycles"], row["fused_cycles"]),
-                  "fixed_speedup": ratio(row["fixed_cycles"], row["fused_cycles"])}
+                  "fixed_speedup": ratio(row["fixed_cycles"], row["fused_cycles"]),
+                  "links_gain": ratio(row["one_core_cycles"], row["linked_cycles"]),
+                  "chosen_speedup": float(row["chosen_speedup"])}
         for key, value in values.items():
             kept.setdefault(key, []).append(value)
         mb = {k: float(row[k]) / 1e6 for k in ("unfused_global_bytes", "fixed_global_bytes",
@@ -51,14 +54,15 @@ def workloads(h):
         lines.append([row["workload"], row["m"], row["n"], row["k"], row["l"],
                       mb["unfused_global_bytes"], mb["fixed_global_bytes"], mb["fused_global_bytes"],
                       values["bytes_ratio"], values["fixed_bytes_ratio"], least,
-                      row["unfused_cycles"], row["fixed_cycles"], row["scratchpad_only_cycles"],
-                      row["linked_cycles"], row["fused_cycles"], values["speedup"],
-                      values["fixed_speedup"], row["scratchpad_only"], row["chosen"],
+                      row["unfused_cycles"], row["fixed_cycles"], row["folded_cycles"],
+                      row["scratchpad_only_cycles"], row["one_core_cycles"], row["linked_cycles"],
+                      row["fused_cycles"], values["speedup"], values["fixed_speedup"],
+                      values["links_gain"], values["chosen_speedup"], row["scratchpad_only"], row["chosen"],
                       row["simulation"], row["scale"], row["checked"], remark(row, least)])
     means = {key: mean(values) for key, values in kept.items()}
     lines.append(["mean", *[""] * 7, means["bytes_ratio"], means["fixed_bytes_ratio"],
-                  means["least_ratio"], *[""] * 5, means["speedup"], means["fixed_speedup"],
-                  *[""] * 5, f"published: {PUBLISHED_GLOBAL} in bytes, "
+                  means["least_ratio"], *[""] * 7, means["speedup"], means["fixed_speedup"],
+                  means["links_gain"], means["chosen_speedup"], *[""] * 5, f"published: {PUBLISHED_GLOBAL} in bytes, "
                   f"{PUBLISHED_SPEEDUP['search']} in time over library kernels"])
     h.table("chains", columns, lines)
     names = [row["workload"] for row in measured]

@@ -300,14 +300,14 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   count_communication(chain, plan, result.visits, trips, first, second);
   LevelBytes common = first;
   common += second;
-  const LevelBytes epilogue = count_epilogue(chain, plan, result.visits);
+  result.epilogue = count_epilogue(chain, plan, result.visits);
   const int64_t sharers =
       (trips.all[Dim::n] / trips.temporal[Dim::n]) * (trips.all[Dim::k] / trips.temporal[Dim::k]);
   result.core = common;
-  result.core += epilogue;
-  second += epilogue;
+  result.core += result.epilogue;
+  second += result.epilogue;
   result.total = trips.clusters * plan.shape.cores() * common;
-  result.total += trips.clusters / sharers * plan.shape.cores() * epilogue;
+  result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
   const int64_t mn = plan.tile[Dim::m] * plan.tile[Dim::n];
   result.first_flops = 2 * mn * result.visits.first_multiplies * plan.tile[Dim::k];
   result.second_flops = 2 * mn * result.visits.second_multiplies * plan.tile[Dim::l];

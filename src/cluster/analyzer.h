@@ -85,10 +85,11 @@ struct Analysis {
   Trips trips;
   Capacity capacity;
   Visits visits;
-  LevelBytes core;    ///< one core of a cluster that also adds bias and residual
-  LevelBytes first;   ///< the part of `core` that makes C
-  LevelBytes second;  ///< the part of `core` that uses C
-  LevelBytes total;   ///< the whole machine
+  LevelBytes core;      ///< one core of a cluster that also adds bias and residual
+  LevelBytes first;     ///< the part of `core` that makes C
+  LevelBytes second;    ///< the part of `core` that uses C
+  LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
+  LevelBytes total;     ///< the whole machine
   int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
   int64_t element_bytes = 2;
 };

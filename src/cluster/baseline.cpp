@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "cluster/bound.h"
 #include "cluster/search.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -122,21 +123,23 @@ int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
   return size.m / (plan.m * plan.steps_m) * (size.n / (plan.n * plan.steps_n)) * plan.split_k;
 }
 
-Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
+                         int64_t most_cycles = 0) {
   const TileOps graph = ProductBuilder(size, plan).build();
   const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
-  return time_launch(machine, {&graph}, which, {size.element_bytes, nullptr, {}});
+  return time_launch(machine, {&graph}, which, {size.element_bytes, nullptr, {}, most_cycles});
 }
 
 struct RankedProduct {
-  double bound = 0;
+  double cost = 0;
   double global = 0;
   int64_t tiles = 0;
   int64_t number = 0;
+  int64_t least = 0;  ///< bound of the cycles
   ProductPlan plan;
   bool operator<(const RankedProduct& other) const {
-    return std::tie(bound, global, tiles, number) <
-           std::tie(other.bound, other.global, other.tiles, other.number);
+    return std::tie(cost, global, tiles, number) <
+           std::tie(other.cost, other.global, other.tiles, other.number);
   }
 };
 
@@ -170,9 +173,13 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const double operands = static_cast<double>(
       tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
   const double flops = static_cast<double>(2 * tiles * steps_k * p.m * p.n * p.k);
-  ranked.bound = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                           waves * flops / machine.matrix_rate(size.element_bytes)});
+  ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
+                          waves * flops / machine.matrix_rate(size.element_bytes)});
   ranked.tiles = blocks * tiles * steps_k;
+  ranked.least = least_cycles(
+      {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.element_bytes,
+       p.m * p.n * size.element_bytes, loaded + stored, static_cast<int64_t>(operands)},
+      blocks, machine);
   return ranked;
 }
 
@@ -234,24 +241,41 @@ TileOps map_graph(int64_t elements, int inputs, int64_t element_bytes) {
 
 }  // namespace
 
-Measured best_product(const ProductSize& size, const Machine& machine, int top) {
+namespace {
+
+std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machine& machine) {
   std::vector<RankedProduct> all;
   for_each_product(size, machine, [&](const ProductPlan& plan) {
     all.push_back(cost_product(size, plan, machine));
     all.back().number = static_cast<int64_t>(all.size());
   });
-  if (all.empty()) {
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
+  Measured best;
+  for (const RankedProduct& product : ranked_products(size, machine)) {
+    const Measured measured = measure_product(size, product.plan, machine);
+    if (best.cycles == 0 || measured.cycles < best.cycles) best = measured;
+  }
+  return best;
+}
+
+Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+  const std::vector<RankedProduct> all = ranked_products(size, machine);
+  Measured best;
+  const auto simulate = [&](size_t i, int64_t most) {
+    const Measured measured = measure_product(size, all[i].plan, machine, most);
+    if (measured.finished && (best.cycles == 0 || measured.cycles < best.cycles)) best = measured;
+    return Trial{measured.cycles, measured.nodes, measured.finished};
+  };
+  const auto least = [&](size_t i) { return all[i].least; };
+  if (!find_fastest(all.size(), least, simulate, effort).found) {
     throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
                                                 size.m, size.n, size.k, machine.name));
-  }
-  const size_t kept = std::min(all.size(), static_cast<size_t>(top));
-  std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(kept), all.end());
-  Measured best;
-  for (size_t i = 0; i < kept; ++i) {
-    const Measured measured = measure_product(size, all[i].plan, machine);
-    if (i == 0 || measured.cycles < best.cycles) {
-      best = measured;
-    }
   }
   return best;
 }
@@ -304,13 +328,14 @@ class Launches {
 
 }  // namespace
 
-Measured unfused(const Chain& chain, const Machine& machine, int top, Kernels kernels) {
+Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort,
+                 Kernels kernels) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
   const int64_t bytes = chain.element_bytes;
   const auto product = [&](const ProductSize& size) {
     return kernels == Kernels::fixed ? fixed_product(size, machine)
-                                     : best_product(size, machine, top);
+                                     : best_product(size, machine, effort);
   };
   Launches all(machine);
   ProductSize first{m, n, k, chain.bias0 > 0, false, bytes};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster/chain.h"
+#include "cluster/fastest.h"
 #include "machine/machine.h"
 #include "sim/tiles/timing.h"
 
@@ -24,8 +25,11 @@ struct ProductSize {
   int64_t element_bytes = 2;
 };
 
-/// The kernel with the best measured time among the `top` best by the cost model.
-Measured best_product(const ProductSize& size, const Machine& machine, int top);
+/// The fastest kernel that the effort finds, over tiles, walks and splits of K.
+Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort);
+
+/// The fastest of all of them, each simulated to its end: what the bounds are checked against.
+Measured best_product_of_all(const ProductSize& size, const Machine& machine);
 
 /// An elementwise kernel over `elements`: reads `inputs` tensors, writes one.
 Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine);
@@ -39,7 +43,8 @@ enum class Kernels : uint8_t {
 };
 
 /// The kernels of a chain one after the other, with the machine's reconfiguration_cycles between.
-Measured unfused(const Chain& chain, const Machine& machine, int top, Kernels kernels);
+/// Each product is searched with the whole effort.
+Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort, Kernels kernels);
 
 /// Bytes of global memory that nothing can save: every operand read and every result written once,
 /// by one kernel an operator or by one kernel for all.

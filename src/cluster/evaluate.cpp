@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <functional>
 
 #include "cluster/lower_plan.h"
@@ -13,29 +11,17 @@
 #include "sim/program_run.h"
 #include "sim/report/check.h"
 #include "support/csv.h"
-#include "support/on_threads.h"
 
 namespace fuseflow::cluster {
 namespace {
 
 constexpr double kTolerance = 1e-4;
 
-MeasuredPlan best_of(const Chain& chain, const Machine& machine, int top, Holding holding) {
-  SearchOptions options;
-  options.top = top;
-  options.holding = holding;
-  return measure_best(chain, search(chain, machine, options).best, machine);
-}
+constexpr int kRandomPlans = 11;
 
-int64_t median_random_cycles(const Chain& chain, const Machine& machine, int plans,
-                             Holding holding) {
-  std::vector<ScaledMeasure> measures;
-  measure_best(chain, random_plans(chain, machine, {plans, 1, holding}), machine, &measures);
-  std::vector<int64_t> cycles;
-  cycles.reserve(measures.size());
-  for (const ScaledMeasure& measure : measures) {
-    cycles.push_back(measure.measured.cycles);
-  }
+int64_t median_random_cycles(const Chain& chain, const Machine& machine, Holding holding) {
+  std::vector<int64_t> cycles =
+      measure_all(chain, random_plans(chain, machine, {kRandomPlans, 1, holding}), machine);
   std::sort(cycles.begin(), cycles.end());
   return cycles.empty() ? 0 : cycles[cycles.size() / 2];
 }
@@ -46,46 +32,15 @@ double ratio(int64_t of, int64_t to) {
 
 using Task = std::function<void()>;
 
-/// What an evaluation consists of; none needs another's result.
-std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, int top) {
+/// What an evaluation consists of beside the choice; none needs another's result.
+std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, const Effort& effort) {
   const Chain& chain = result.chain;
   return {
-      [&, top] { result.unfused = unfused(chain, machine, top, Kernels::separate); },
-      [&, top] { result.unfused_folded = unfused(chain, machine, top, Kernels::folded); },
-      [&, top] { result.unfused_fixed = unfused(chain, machine, top, Kernels::fixed); },
-      [&, top] { result.scratchpad_only = best_of(chain, machine, top, Holding::scratchpad); },
-      [&, top] { result.one_core = best_of(chain, machine, top, Holding::one_core); },
-      [&, top] {
-        result.analyzer_cycles = median_random_cycles(chain, machine, top, Holding::one_core);
-      },
-      [&, top] {
-        result.random_cycles = median_random_cycles(chain, machine, top, Holding::linked);
-      },
-      [&, top] {
-        result.linked = best_of(chain, machine, top, Holding::linked);
-        if (result.linked.rank == 0) return;
-        result.values = check_values(chain, result.linked.plan.plan, machine);
-      },
+      [&] { result.unfused_fixed = unfused(chain, machine, effort, Kernels::fixed); },
+      [&] { result.scratchpad_only = best_plan(chain, machine, Holding::scratchpad, effort); },
+      [&] { result.analyzer_cycles = median_random_cycles(chain, machine, Holding::one_core); },
+      [&] { result.random_cycles = median_random_cycles(chain, machine, Holding::linked); },
   };
-}
-
-/// Runs all tasks, one at a time on each thread: they differ a thousandfold in size. Of several
-/// errors the first task's is thrown, whichever came first.
-void run_tasks(const std::vector<Task>& tasks, int threads) {
-  std::vector<std::exception_ptr> errors(tasks.size());
-  std::atomic<size_t> next = 0;
-  on_threads(threads, [&] {
-    for (size_t t = next++; t < tasks.size(); t = next++) {
-      try {
-        tasks[t]();
-      } catch (...) {
-        errors[t] = std::current_exception();
-      }
-    }
-  });
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
 }
 
 std::string optional_plan(const MeasuredPlan& plan) {
@@ -125,16 +80,25 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
 }
 
-std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine, int top,
-                                 int threads) {
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
+                                 const Effort& effort, int threads) {
   std::vector<Evaluation> result(chains.size());
-  std::vector<Task> tasks;
+  const GraphOf own;  // graphs of the chains' own programs
+  std::vector<Task> tasks, checks;
   for (size_t i = 0; i < chains.size(); ++i) {
-    result[i].chain = padded(chains[i]);
-    const std::vector<Task> more = tasks_of(result[i], machine, top);
-    tasks.insert(tasks.end(), more.begin(), more.end());
+    Evaluation& one = result[i];
+    one.chain = padded(chains[i]);
+    for (const auto& more : {choice_tasks(one.choice, one.chain, machine, effort, own),
+                             tasks_of(one, machine, effort)}) {
+      tasks.insert(tasks.end(), more.begin(), more.end());
+    }
+    checks.emplace_back([&] {
+      if (one.choice.fused().rank == 0) return;
+      one.values = check_values(one.chain, one.choice.fused().plan.plan, machine);
+    });
   }
   run_tasks(tasks, threads);
+  run_tasks(checks, threads);
   return result;
 }
 
@@ -146,36 +110,36 @@ std::string evaluation_header() {
          "linked,linked_global_bytes,linked_cycles,linked_link_bytes,global_ratio,speedup,"
          "folded_speedup,rank,plan,simulation,scale,checked,max_abs_error,fused_global_bytes,fused_"
          "cycles,fused_global_ratio,fused_speedup,fixed_global_bytes,fixed_cycles,"
-         "fixed_global_ratio,fixed_speedup,unfused_least_bytes,fused_least_bytes,chosen\n";
+         "fixed_global_ratio,fixed_speedup,unfused_least_bytes,fused_least_bytes,chosen,links_gain,"
+         "chosen_speedup,plans_simulated,proven\n";
 }
 
 std::string evaluation_row(const Evaluation& e, const Machine& machine) {
-  const Measured& best = e.linked.measure.measured;
-  const Measured& single = e.one_core.measure.measured;
-  const bool alone = e.one_core.rank > 0 && (e.linked.rank == 0 || single.cycles < best.cycles);
-  const Measured& fused = alone ? single : best;  // what fuseflow-cluster chooses
-  std::string plan = describe(e.linked.plan.plan);
+  const Choice& choice = e.choice;
+  const Measured& best = choice.linked.measure.measured;
+  const Measured& fused = choice.fused().measure.measured;
+  const Measured& apart = choice.separate;
+  std::string plan = describe(choice.linked.plan.plan);
   std::replace(plan.begin(), plan.end(), ',', 'x');
   return fmt::format(
       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
-      "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{}\n",
+      "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{},{:.3f},{:.3f},{},{}\n",
       kCsvSchema, e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m],
-      e.chain.size[Dim::n], e.chain.size[Dim::k], e.chain.size[Dim::l], e.unfused.bytes.global(),
-      e.unfused.cycles, e.unfused_folded.bytes.global(), e.unfused_folded.cycles,
-      optional_plan(e.scratchpad_only), optional_plan(e.one_core), e.analyzer_cycles,
-      e.random_cycles, optional_plan(e.linked), best.bytes.link,
-      ratio(e.unfused.bytes.global(), best.bytes.global()), ratio(e.unfused.cycles, best.cycles),
-      ratio(e.unfused_folded.cycles, best.cycles), e.linked.rank, plan,
-      e.linked.measure.scale == 1 ? "full" : "reduced", e.linked.measure.scale,
+      e.chain.size[Dim::n], e.chain.size[Dim::k], e.chain.size[Dim::l], apart.bytes.global(),
+      apart.cycles, choice.folded.bytes.global(), choice.folded.cycles,
+      optional_plan(e.scratchpad_only), optional_plan(choice.one_core), e.analyzer_cycles,
+      e.random_cycles, optional_plan(choice.linked), best.bytes.link,
+      ratio(apart.bytes.global(), best.bytes.global()), ratio(apart.cycles, best.cycles),
+      ratio(choice.folded.cycles, best.cycles), choice.linked.rank, plan,
+      choice.linked.measure.scale == 1 ? "full" : "reduced", choice.linked.measure.scale,
       e.values.passed ? "ok" : "wrong", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
-      ratio(e.unfused.bytes.global(), fused.bytes.global()), ratio(e.unfused.cycles, fused.cycles),
+      ratio(apart.bytes.global(), fused.bytes.global()), ratio(apart.cycles, fused.cycles),
       e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
       ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(e.chain, false),
-      least_bytes(e.chain, true),
-      fused.cycles >= e.unfused.cycles ? "unfused"
-      : alone                          ? "one_core"
-                                       : "linked");
+      least_bytes(e.chain, true), name_of(choice.way()), choice.links_gain(),
+      ratio(choice.apart().cycles, choice.cycles()), choice.linked.log.simulated,
+      choice.linked.log.left == 0 ? "yes" : "no");
 }
 
 }  // namespace fuseflow::cluster

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/baseline.h"
-#include "cluster/measure.h"
+#include "cluster/choice.h"
 
 namespace fuseflow::cluster {
 
@@ -24,22 +23,19 @@ ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& mac
 ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine);
 
 struct Evaluation {
-  Chain chain;              ///< padded
-  Measured unfused;         ///< one kernel an operator
-  Measured unfused_folded;  ///< elementwise operators folded into the products
-  Measured unfused_fixed;   ///< one kernel an operator, products in tiles of 128 x 128 x 64
+  Chain chain;  ///< padded
+  Choice choice;
+  Measured unfused_fixed;  ///< one kernel an operator, products in tiles of 128 x 128 x 64
   MeasuredPlan scratchpad_only;
-  MeasuredPlan one_core;        ///< the search over clusters of one core, without links
-  MeasuredPlan linked;          ///< the search over linked clusters
   int64_t analyzer_cycles = 0;  ///< ablation, analyzer alone: median of random plans without links
   int64_t random_cycles = 0;    ///< ablation, with communication: median of random linked plans
   ValueCheck values;
 };
 
-/// One for each chain, in their order, whatever the number of host threads. `top` plans of each
-/// search are measured. A scratchpad_only or one_core of rank 0 does not fit.
-std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine, int top,
-                                 int threads);
+/// One for each chain, in their order, whatever the number of host threads. Each search has the
+/// whole effort. A scratchpad_only of rank 0 does not fit.
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
+                                 const Effort& effort, int threads);
 
 std::string evaluation_header();
 std::string evaluation_row(const Evaluation& evaluation, const Machine& machine);

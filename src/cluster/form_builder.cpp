@@ -55,6 +55,19 @@ std::string FormBuilder::text_of(TensorId tensor) const {
   return "%" + quote_if_needed(program_.tensors[static_cast<size_t>(tensor)].name);
 }
 
+bool FormBuilder::is_given(TensorId tensor) const {
+  const Role role = program_.tensors[static_cast<size_t>(tensor)].role;
+  return role == Role::input || role == Role::constant;
+}
+
+/// Why a chain cannot keep a tensor on chip.
+std::string FormBuilder::why_not_inner(TensorId tensor) const {
+  if (is_given(tensor)) return "is an input or a constant, and no row of C";
+  const bool result = program_.tensors[static_cast<size_t>(tensor)].role == Role::result;
+  return result ? "is a result, which must be stored"
+                : "is part of another chain: a third product, and a chain has two";
+}
+
 BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Statement*>& tail) {
   const Statement& last = tail.empty() ? e : *tail.back();
   tail_tensors_.insert(e.result);
@@ -279,8 +292,8 @@ void FormBuilder::second_product() {
 bool FormBuilder::try_second(const Expr& c, const Expr& d) {
   const Statement* producer = statement_of_(c.tensor);
   if (producer == nullptr) {
-    const bool made = program_.tensors[static_cast<size_t>(c.tensor)].role == Role::temporary;
-    refuse(made ? fmt::format("{} is part of another chain", text_of(c.tensor)) : "");
+    const bool given = is_given(c.tensor);
+    refuse(given ? "" : fmt::format("{} {}", text_of(c.tensor), why_not_inner(c.tensor)));
   }
   const FormAccess c_access = access_of(c, second_->binding);
   built_.form.d = access_of(d, second_->binding);
@@ -323,8 +336,10 @@ int32_t FormBuilder::first_tree(const Statement& s, int32_t at, const Binding& b
     case Expr::Kind::reduce: {
       const auto product = product_of(s, expr, binding);
       if (!product) {
-        refuse(fmt::format("{}, between the two products, is a reduction and no product of tensors",
-                           text_of(s.result)));
+        refuse(
+            fmt::format("{}, between the two products, is a reduction (as of a softmax) and "
+                        "no product of tensors",
+                        text_of(s.result)));
       }
       return first_product(*product);
     }
@@ -357,10 +372,8 @@ int32_t FormBuilder::first_access(const Statement&, const Expr& node, const Bind
     return add(built_.form.first, std::move(load));
   }
   if (producer == nullptr) {
-    refuse(
-        fmt::format("{}, between the two products, is no row of C: it is an input, a result "
-                    "or part of another chain",
-                    text_of(node.tensor)));
+    refuse(fmt::format("{}, between the two products, {}", text_of(node.tensor),
+                       why_not_inner(node.tensor)));
   }
   const auto known = made_.find(node.tensor);
   const Binding inner = bind_results(*producer, access.subscripts);

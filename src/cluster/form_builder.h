@@ -41,6 +41,8 @@ class FormBuilder {
   };
   [[noreturn]] static void refuse(std::string why) { throw Refused{std::move(why)}; }
   std::string text_of(TensorId tensor) const;
+  bool is_given(TensorId tensor) const;
+  std::string why_not_inner(TensorId tensor) const;
   using Affine = TileSubscript;
   using Binding = std::map<IndexId, Affine>;
   struct Product {

@@ -323,15 +323,21 @@ Program chain_program(const Chain& chain) {
   return parse_program({"chain " + chain.name, ProgramText(chain).text()});
 }
 
-Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis) {
+GraphOf graphs_of(const Chain& chain) {
   Chain product = chain;  // convolutions are measured as their im2col form
   product.channels = 0;
-  const std::vector<FoundChain> found = find_chains(chain_program(product));
+  std::vector<FoundChain> found = find_chains(chain_program(product));
   if (found.size() != 1) {
     throw Error(ExitCode::internal,
                 fmt::format("chain {} is not found in its own program", chain.name));
   }
-  return lower_plan(found.front().form, chain, plan, analysis);
+  return [form = std::move(found.front().form), chain](const Plan& plan, const Analysis& analysis) {
+    return lower_plan(form, chain, plan, analysis);
+  };
+}
+
+Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis) {
+  return graphs_of(chain)(plan, analysis);
 }
 
 }  // namespace fuseflow::cluster

@@ -2,6 +2,8 @@
 // programs, so that there is one way from a chain to the simulator.
 #pragma once
 
+#include <functional>
+
 #include "cluster/analyzer.h"
 #include "cluster/form.h"
 #include "ir/program.h"
@@ -17,7 +19,13 @@ Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
 /// bytes, else f32. A convolution chain whose kernel is known reads its image through windows.
 Program chain_program(const Chain& chain);
 
-/// The same plan of the chain's own program.
+/// Makes the graph of a plan. What is measured is what is then simulated, so a chain that was found
+/// in a program is measured in the form that it has there.
+using GraphOf = std::function<Graph(const Plan& plan, const Analysis& analysis)>;
+
+/// Graphs of plans of the chain's own program.
+GraphOf graphs_of(const Chain& chain);
+/// One of them.
 Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis);
 
 }  // namespace fuseflow::cluster

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "cluster/lower_plan.h"
+#include "cluster/bound.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
 
@@ -41,18 +42,21 @@ bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) 
 }  // namespace
 
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const Machine& machine, int64_t most_nodes, const GraphOf& graph_of) {
+                             const Machine& machine, const MeasureOptions& options) {
   Chain smaller = chain;
   Analysis reduced = analysis;
   ScaledMeasure result;
   const int64_t slots = machine.concurrent_clusters(plan.shape.cores());
-  while (graph_size(plan, reduced) * reduced.trips.clusters > most_nodes &&
+  while (graph_size(plan, reduced) * reduced.trips.clusters > options.most_nodes &&
          shorten(plan, reduced.trips, slots, smaller)) {
     result.scale *= 2;
     reduced = analyze(smaller, plan, machine);
   }
-  result.measured = result.scale == 1 && graph_of ? time_tiles(graph_of(plan, analysis), machine)
-                                                  : measure_plan(smaller, plan, reduced, machine);
+  const bool form = result.scale == 1 && options.graph_of;
+  const Graph graph = form ? options.graph_of(plan, analysis) : plan_graph(smaller, plan, reduced);
+  LaunchOptions launch;
+  launch.most_cycles = ceil_div(options.most_cycles, result.scale);
+  result.measured = time_tiles(graph, machine, launch);
   if (result.scale > 1) {
     result.measured.cycles *= result.scale;
     result.measured.flops *= result.scale;
@@ -62,20 +66,48 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
 }
 
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const Machine& machine, std::vector<ScaledMeasure>* all,
-                          const GraphOf& graph_of) {
+                          const Machine& machine, const Effort& effort, const GraphOf& graph_of) {
   MeasuredPlan best;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    const ScaledMeasure measure = measure_scaled(chain, plans[i].plan, plans[i].analysis, machine,
-                                                 kMostNodesInFull, graph_of);
-    if (all != nullptr) {
-      all->push_back(measure);
+  MeasureOptions options;
+  options.graph_of = graph_of ? graph_of : graphs_of(chain);
+  const auto least = [&](size_t i) {
+    return least_cycles(plans[i].analysis, plans[i].plan, machine);
+  };
+  const auto simulate = [&](size_t i, int64_t most) {
+    options.most_cycles = most;
+    const ScaledMeasure measure =
+        measure_scaled(chain, plans[i].plan, plans[i].analysis, machine, options);
+    const bool faster = best.rank == 0 || measure.measured.cycles < best.measure.measured.cycles;
+    if (measure.measured.finished && faster) {
+      best.plan = plans[i];
+      best.measure = measure;
+      best.rank = static_cast<int>(i) + 1;
     }
-    if (i == 0 || measure.measured.cycles < best.measure.measured.cycles) {
-      best = {plans[i], measure, static_cast<int>(i) + 1};
-    }
-  }
+    best.simulated.push_back({plans[i], measure});
+    return Trial{measure.measured.cycles, measure.measured.nodes, measure.measured.finished};
+  };
+  best.log = find_fastest(plans.size(), least, simulate, effort).log;
   return best;
+}
+
+MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
+                       const Effort& effort, const GraphOf& graph_of) {
+  SearchOptions options;
+  options.holding = holding;
+  options.top = effort.most;
+  return measure_best(chain, search(chain, machine, options).best, machine, effort, graph_of);
+}
+
+std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
+                                 const Machine& machine) {
+  MeasureOptions options;
+  options.graph_of = graphs_of(chain);
+  std::vector<int64_t> cycles;
+  for (const RankedPlan& plan : plans) {
+    const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine, options);
+    cycles.push_back(measure.measured.cycles);
+  }
+  return cycles;
 }
 
 }  // namespace fuseflow::cluster

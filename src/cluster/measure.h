@@ -2,18 +2,15 @@
 // same machine and by the same simulator.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "cluster/fastest.h"
+#include "cluster/lower_plan.h"
 #include "cluster/search.h"
 #include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
-
-/// Makes the graph of a plan. What is measured is what is then simulated, so a chain that was found
-/// in a program is measured in the form that it has there (lower_plan).
-using GraphOf = std::function<Graph(const Plan& plan, const Analysis& analysis)>;
 
 /// Times one plan in full.
 Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
@@ -25,24 +22,45 @@ struct ScaledMeasure {
   Measured measured;
   int64_t scale = 1;
 };
-/// `graph_of`: of the chain itself; null: that of the chain's own program.
-ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const Machine& machine, int64_t most_nodes,
-                             const GraphOf& graph_of = {});
-
 /// Tile nodes of a plan (all clusters) up to which it is measured in full.
 inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
+
+/// `graph_of`: of the chain itself; null: that of the chain's own program. `most_cycles`: a plan
+/// that takes more is not finished; 0: any number.
+struct MeasureOptions {
+  GraphOf graph_of;
+  int64_t most_nodes = kMostNodesInFull;
+  int64_t most_cycles = 0;
+};
+ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                             const Machine& machine, const MeasureOptions& options = {});
+
+/// A plan whose simulation was begun; not finished where it was slower than the best by then.
+struct SimulatedPlan {
+  RankedPlan plan;
+  ScaledMeasure measure;
+};
 
 struct MeasuredPlan {
   RankedPlan plan;
   ScaledMeasure measure;
   int rank = 0;  ///< place in the ranking by cost, from 1; 0: there was no plan
+  SearchLog log;
+  std::vector<SimulatedPlan> simulated;  ///< in the order of their cost
 };
 
-/// Measures every plan; the fastest, the earlier one of two equal. `all`, when given, receives one
-/// measure a plan.
+/// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
+/// two equal.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const Machine& machine, std::vector<ScaledMeasure>* all = nullptr,
+                          const Machine& machine, const Effort& effort = {},
                           const GraphOf& graph_of = {});
+
+/// The fastest plan of a search.
+MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
+                       const Effort& effort = {}, const GraphOf& graph_of = {});
+
+/// Cycles of every plan, in full or scaled.
+std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
+                                 const Machine& machine);
 
 }  // namespace fuseflow::cluster

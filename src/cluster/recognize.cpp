@@ -1,11 +1,14 @@
 #include "cluster/recognize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "cluster/form_builder.h"
+#include "ir/names.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -58,29 +61,32 @@ class Finder {
     }
     for (std::vector<const Statement*> tail = tail_of(e);; tail.pop_back()) {
       const auto built = builder_.build(e, tail);
-      if (built && built->last_vectors <= 1 && built->last_tensors <= 1 && unshared(*built)) {
+      if (built && why_not(*built).empty()) {
         return assemble(*built);
       }
       if (!tail.empty()) continue;
-      const std::string why =
-          built ? "more reads what it would keep on chip, or more than a row and a tensor is added"
-                : builder_.why();
-      if (!why.empty() && reads_product(e)) refused_.push_back({e.result, why});
+      const std::string why = built ? why_not(*built) : builder_.why();
+      const TensorId first = nearest_product(e);
+      if (!why.empty() && first >= 0) refused_.push_back({first, e.result, why});
       return std::nullopt;
     }
   }
 
-  /// Whether a statement reads, at any distance, what comes of a sum of products.
-  bool reads_product(const Statement& e) const {
-    const auto sums = [](const Expr& node) {
-      return node.kind == Expr::Kind::reduce && node.reduction == Reduction::sum;
-    };
+  static bool has_product(const Statement& s) {
+    return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& node) {
+      if (node.kind != Expr::Kind::reduce || node.reduction != Reduction::sum) return false;
+      const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
+      return body.kind == Expr::Kind::apply && body.op == Op::mul;
+    });
+  }
+
+  /// The nearest sum of products that a statement reads, at any distance; -1: none.
+  TensorId nearest_product(const Statement& e) const {
     std::set<TensorId> seen;
     std::vector<const Statement*> open{&e};
-    while (!open.empty()) {
-      const Statement& s = *open.back();
-      open.pop_back();
-      if (&s != &e && std::any_of(s.nodes.begin(), s.nodes.end(), sums)) return true;
+    for (size_t next = 0; next < open.size(); ++next) {
+      const Statement& s = *open[next];
+      if (&s != &e && has_product(s)) return s.result;
       for (const Expr& node : s.nodes) {
         if (node.kind != Expr::Kind::access || !seen.insert(node.tensor).second) continue;
         if (const auto at = defined_.find(node.tensor); at != defined_.end()) {
@@ -88,7 +94,7 @@ class Finder {
         }
       }
     }
-    return false;
+    return -1;
   }
 
   /// Statements that add to E, each the only user of the one before; a vector and a tensor at most.
@@ -113,15 +119,20 @@ class Finder {
     return tail;
   }
 
-  /// Nothing outside of the chain reads what it keeps on chip.
-  bool unshared(const BuiltForm& built) const {
-    return std::all_of(built.members.begin(), built.members.end(), [&](TensorId tensor) {
-      if (tensor == built.form.store.tensor) return true;
+  /// Why what was built is no chain: nothing outside may read what it keeps on chip.
+  std::string why_not(const BuiltForm& built) const {
+    for (const TensorId tensor : built.members) {
+      if (tensor == built.form.store.tensor) continue;
       const auto users = users_.find(tensor);
-      return users != users_.end() &&
-             std::all_of(users->second.begin(), users->second.end(),
-                         [&](TensorId user) { return built.members.count(user) != 0; });
-    });
+      const auto inside = [&](TensorId user) { return built.members.count(user) != 0; };
+      if (users == users_.end() ||
+          !std::all_of(users->second.begin(), users->second.end(), inside)) {
+        return fmt::format("%{} would be kept on chip, but others read it, too",
+                           quote_if_needed(program_.tensors[static_cast<size_t>(tensor)].name));
+      }
+    }
+    const bool more = built.last_vectors > 1 || built.last_tensors > 1;
+    return more ? "more than a row and a tensor is added to the second product" : "";
   }
 
   static Activation activation_of(const BuiltForm& built) {

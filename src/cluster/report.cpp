@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cluster/bound.h"
 #include "support/csv.h"
 
 namespace fuseflow::cluster {
@@ -27,6 +30,10 @@ std::string plan_cells(const RankedPlan& ranked) {
       c.phased);
 }
 
+double ratio(int64_t of, int64_t to) {
+  return static_cast<double>(of) / static_cast<double>(to);
+}
+
 std::string placement_text(const Placement& placed) {
   return fmt::format("registers {}, scratchpad {}, links {}, global {}", placed.registers,
                      placed.scratchpad, placed.links, placed.global);
@@ -42,32 +49,71 @@ std::string explain_csv(const Counts& counts) {
   return text;
 }
 
-std::string plans_csv(const Chain& chain, const Machine& machine,
-                      const std::vector<RankedPlan>& plans,
-                      const std::vector<ScaledMeasure>& measured) {
-  std::string text =
-      fmt::format("schema,chain,machine,rank,{},measured_cycles,scale\n", kPlanColumns);
-  for (size_t i = 0; i < plans.size(); ++i) {
+std::string plans_csv(const Chain& chain, const Machine& machine, const Choice& choice) {
+  std::vector<const SimulatedPlan*> plans;
+  for (const MeasuredPlan* best : {&choice.linked, &choice.one_core}) {
+    for (const SimulatedPlan& plan : best->simulated) plans.push_back(&plan);
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const SimulatedPlan* a, const SimulatedPlan* b) {
+    return a->plan.cost.phased < b->plan.cost.phased;
+  });
+  std::string text = fmt::format(
+      "schema,chain,machine,rank,{},measured_cycles,scale,least_cycles\n", kPlanColumns);
+  int rank = 0;
+  for (const SimulatedPlan* at : plans) {
+    const ScaledMeasure& measure = at->measure;
     const std::string cycles =
-        i < measured.size() ? fmt::format("{},{}", measured[i].measured.cycles, measured[i].scale)
-                            : ",";
-    text += fmt::format("{},{},{},{},{},{}\n", kCsvSchema, chain.name, machine.name, i + 1,
-                        plan_cells(plans[i]), cycles);
+        measure.measured.finished ? std::to_string(measure.measured.cycles) : "";
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", kCsvSchema, chain.name, machine.name, ++rank,
+                        plan_cells(at->plan), cycles, measure.scale,
+                        least_cycles(at->plan.analysis, at->plan.plan, machine));
   }
   return text;
 }
+
+namespace {
+
+/// Cycles and how they were measured; empty cells where there is no plan.
+std::string plan_cycles(const MeasuredPlan& plan) {
+  return plan.rank == 0 ? ","
+                        : fmt::format("{},{}", plan.measure.measured.cycles, plan.measure.scale);
+}
+
+}  // namespace
 
 std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows) {
-  std::string text = fmt::format("schema,chain,machine,m_up_to,{}\n", kPlanColumns);
+  std::string text = fmt::format(
+      "schema,chain,machine,m_up_to,{},chosen,cycles,linked_cycles,linked_scale,one_core_cycles,"
+      "one_core_scale,folded_cycles,separate_cycles,links_gain\n",
+      kPlanColumns);
   for (const TableRow& row : rows) {
-    text += fmt::format("{},{},{},{},{}\n", kCsvSchema, chain.name, machine.name, row.m_up_to,
-                        plan_cells(row.best));
+    const Choice& c = row.choice;
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.3f}\n", kCsvSchema, chain.name,
+                        machine.name, row.m_up_to, plan_cells(c.fused().plan), name_of(c.way()),
+                        c.cycles(), plan_cycles(c.linked), plan_cycles(c.one_core), c.folded.cycles,
+                        c.separate.cycles, c.links_gain());
   }
   return text;
 }
 
-std::string plan_text(const Chain& chain, const Machine& machine, const MeasuredPlan& best) {
+namespace {
+
+std::string search_text(std::string_view what, const MeasuredPlan& best) {
+  const SearchLog& log = best.log;
+  const std::string rest =
+      log.left == 0 ? "no plan is faster"
+                    : fmt::format("{} not looked at (the effort was spent), none faster than {}",
+                                  log.left, log.least_left);
+  return fmt::format("  {}: {} cycles; {} plans, {} simulated, {} left out by their bound, {}\n",
+                     what, best.rank == 0 ? "no" : std::to_string(best.measure.measured.cycles),
+                     log.candidates, log.simulated, log.bounded, rest);
+}
+
+}  // namespace
+
+std::string plan_text(const Chain& chain, const Machine& machine, const Choice& choice) {
+  const MeasuredPlan& best = choice.fused();
   const RankedPlan& ranked = best.plan;
   const Plan& p = ranked.plan;
   const Analysis& a = ranked.analysis;
@@ -97,6 +143,15 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Measured
       "  measured: {} cycles ({}), {} by cost\n", best.measure.measured.cycles,
       best.measure.scale == 1 ? "in full" : fmt::format("reduced by {}", best.measure.scale),
       best.rank);
+  text += search_text("linked clusters", choice.linked);
+  text += search_text("single cores", choice.one_core);
+  text += fmt::format("  kernels apart: {} cycles with elementwise operators folded, {} without\n",
+                      choice.folded.cycles, choice.separate.cycles);
+  const bool taken = choice.cycles() < choice.apart().cycles;
+  text += taken ? fmt::format("  verdict: fused, {:.3f} times as fast as the kernels apart\n",
+                              ratio(choice.apart().cycles, choice.cycles()))
+                : fmt::format("  verdict: kernels apart, {:.3f} times as fast as the plan\n",
+                              ratio(best.measure.measured.cycles, choice.apart().cycles));
   return text;
 }
 

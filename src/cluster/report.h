@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/measure.h"
+#include "cluster/choice.h"
 #include "cluster/search.h"
 
 namespace fuseflow::cluster {
@@ -13,18 +13,16 @@ namespace fuseflow::cluster {
 /// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
 std::string explain_csv(const Counts& counts);
 
-/// One row a plan, best by cost first; `measured` has one entry a plan or none at all.
-std::string plans_csv(const Chain& chain, const Machine& machine,
-                      const std::vector<RankedPlan>& plans,
-                      const std::vector<ScaledMeasure>& measured);
+/// One row a plan that was simulated, of both searches together, best by cost first.
+std::string plans_csv(const Chain& chain, const Machine& machine, const Choice& choice);
 
-/// The plan as text for people.
-std::string plan_text(const Chain& chain, const Machine& machine, const MeasuredPlan& best);
+/// The faster plan as text for people, and what it has to beat. It has a plan.
+std::string plan_text(const Chain& chain, const Machine& machine, const Choice& choice);
 
-/// One row of the run-time table: the plan to use for up to `m_up_to` rows.
+/// One row of the run-time table: what to do for up to `m_up_to` rows.
 struct TableRow {
   int64_t m_up_to = 0;
-  RankedPlan best;
+  Choice choice;
 };
 std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows);

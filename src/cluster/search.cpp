@@ -21,12 +21,17 @@ int64_t checked_product(std::initializer_list<int64_t> factors) {
   return product;
 }
 
+/// A costed plan, small: there are hundreds of thousands.
+struct Costed {
+  Plan plan;
+  double phased = 0, memory = 0;
+  int64_t global = 0, products = 0, number = 0;
+};
+
 /// The order of the ranking: strict and total.
-bool better(const RankedPlan& a, const RankedPlan& b) {
-  const auto key = [](const RankedPlan& p) {
-    const Visits& v = p.analysis.visits;
-    return std::tuple(p.cost.phased, p.cost.memory(), p.analysis.total.global(),
-                      v.first_multiplies + v.second_multiplies, p.candidate);
+bool better(const Costed& a, const Costed& b) {
+  const auto key = [](const Costed& p) {
+    return std::tuple(p.phased, p.memory, p.global, p.products, p.number);
   };
   return key(a) < key(b);
 }
@@ -40,38 +45,11 @@ bool same_work(const RankedPlan& a, const RankedPlan& b) {
          a.analysis.visits == b.analysis.visits && a.analysis.core == b.analysis.core;
 }
 
-/// Keeps the best `size` plans in order, one of those that do the same work; a candidate that does
-/// not get in costs one comparison.
-class TopPlans {
- public:
-  explicit TopPlans(int size) : size_(static_cast<size_t>(std::max(size, 1))) {
-    plans_.reserve(size_ + 1);
-  }
-  void offer(const RankedPlan& plan) {
-    if (plans_.size() == size_ && !better(plan, plans_.back())) {
-      return;
-    }
-    const auto same = [&](const RankedPlan& kept) { return same_work(kept, plan); };
-    if (std::any_of(plans_.begin(), plans_.end(), same)) {
-      return;
-    }
-    plans_.insert(std::upper_bound(plans_.begin(), plans_.end(), plan, better), plan);
-    if (plans_.size() > size_) {
-      plans_.pop_back();
-    }
-  }
-  std::vector<RankedPlan> take() { return std::move(plans_); }
-
- private:
-  size_t size_;
-  std::vector<RankedPlan> plans_;
-};
-
 /// The walk over what rules 1 to 4 leave, applying rule 5 and costing.
 class Walk {
  public:
   Walk(const Chain& chain, const Machine& machine, const SearchOptions& options)
-      : chain_(chain), machine_(machine), options_(options), top_(options.top) {
+      : chain_(chain), machine_(machine), options_(options) {
     if (chain.gated()) {
       ways_ = {GatedWay::split, GatedWay::sequential};
     } else {
@@ -94,7 +72,24 @@ class Walk {
 
   int64_t fitting() const { return fitting_; }
   int64_t executable() const { return executable_; }
-  std::vector<RankedPlan> take_best() { return top_.take(); }
+  /// The first of each work in order, at most options.top.
+  std::vector<RankedPlan> take_best() {
+    std::sort(costed_.begin(), costed_.end(), better);
+    std::vector<RankedPlan> kept;
+    size_t equals = 0;  // of kept plans, those from here on have the cost of the one looked at
+    for (const Costed& costed : costed_) {
+      if (options_.top > 0 && static_cast<int64_t>(kept.size()) == options_.top) break;
+      RankedPlan plan = ranked(costed.plan, costed.number);
+      const auto same = [&](const RankedPlan& other) { return same_work(other, plan); };
+      if (equals < kept.size() && kept[equals].cost.phased != plan.cost.phased) {
+        equals = kept.size();
+      }
+      if (std::any_of(kept.begin() + static_cast<int64_t>(equals), kept.end(), same)) continue;
+      kept.push_back(std::move(plan));
+    }
+    costed_.clear();
+    return kept;
+  }
   void sample(const SampleOptions& sample) {
     sample_ = sample;
     random_ = sample.seed;
@@ -138,26 +133,33 @@ class Walk {
     if (options_.skip_costs) {
       return;
     }
-    RankedPlan ranked;
-    ranked.plan = plan_;
-    ranked.analysis = analyze(chain_, plan_, machine_, options_.holding);
-    ranked.cost = cost_of(ranked.analysis, plan_, machine_);
-    ranked.candidate = number_;
+    const RankedPlan plan = ranked(plan_, number_);
     if (sample_.plans > 0) {
-      keep_sample(ranked);
-    } else {
-      top_.offer(ranked);
+      keep_sample(plan);
+      return;
     }
+    const Visits& v = plan.analysis.visits;
+    costed_.push_back({plan_, plan.cost.phased, plan.cost.memory(), plan.analysis.total.global(),
+                       v.first_multiplies + v.second_multiplies, number_});
+  }
+
+  RankedPlan ranked(const Plan& plan, int64_t number) const {
+    RankedPlan result;
+    result.plan = plan;
+    result.analysis = analyze(chain_, plan, machine_, options_.holding);
+    result.cost = cost_of(result.analysis, plan, machine_);
+    result.candidate = number;
+    return result;
   }
 
   void keep_sample(const RankedPlan& ranked) {
-    ++costed_;
+    ++drawn_;
     if (static_cast<int>(sampled_.size()) < sample_.plans) {
       sampled_.push_back(ranked);
       return;
     }
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;
-    const uint64_t at = (random_ >> 33) % static_cast<uint64_t>(costed_);
+    const uint64_t at = (random_ >> 33) % static_cast<uint64_t>(drawn_);
     if (at < sampled_.size()) {
       sampled_[at] = ranked;
     }
@@ -166,7 +168,7 @@ class Walk {
   const Chain& chain_;
   const Machine& machine_;
   const SearchOptions& options_;
-  TopPlans top_;
+  std::vector<Costed> costed_;
   std::vector<GatedWay> ways_;
   std::array<std::vector<int64_t>, kDims> tiles_;
   Plan plan_;
@@ -175,7 +177,7 @@ class Walk {
   int64_t number_ = 0;
   SampleOptions sample_;
   uint64_t random_ = 0;
-  int64_t costed_ = 0;
+  int64_t drawn_ = 0;
   std::vector<RankedPlan> sampled_;
 };
 

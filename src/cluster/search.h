@@ -27,7 +27,7 @@ struct RankedPlan {
 };
 
 struct SearchOptions {
-  int top = 11;
+  int64_t top = 0;                    ///< plans kept, the best by cost first; 0: all
   Holding holding = Holding::linked;  ///< anything else: every cluster is one core
   bool skip_costs = false;            ///< only count
 };
@@ -42,14 +42,15 @@ struct SampleOptions {
 struct SearchResult {
   Counts counts;
   int64_t executable = 0;        ///< of the candidates left by rule 5, those that can run
-  std::vector<RankedPlan> best;  ///< by bound, memory cost, global bytes, tile products, number
+  std::vector<RankedPlan> best;  ///< by phased, memory cost, global bytes, tile products, number
 };
 
 /// `count` plans drawn from the executable ones with equal probability (reservoir sampling).
 std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
                                      const SampleOptions& options);
 
-/// Searches the space of a chain whose extents have been padded.
+/// Searches the space of a chain whose extents have been padded. Of plans that do the same work in
+/// the same order, the first is kept.
 SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options);
 
 }  // namespace fuseflow::cluster

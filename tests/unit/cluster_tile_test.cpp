@@ -6,6 +6,7 @@
 
 #include "cluster/evaluate.h"
 #include "cluster/measure.h"
+#include "cluster/plan_json.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {
@@ -23,6 +24,9 @@ void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
   EXPECT_EQ(measured.flops, analysis.core_flops * analysis.trips.clusters * plan.shape.cores());
   EXPECT_GE(static_cast<double>(measured.cycles),
             static_cast<double>(analysis.core_flops) / on.core.matrix_flops_per_cycle);
+  int64_t copied = 0;  // as --plan says
+  for (const LinkCopy& copy : copies_of(analysis, plan)) copied += copy.bytes * copy.times;
+  EXPECT_EQ(copied * analysis.trips.clusters * plan.shape.cores(), analysis.total.link);
   EXPECT_TRUE(check_plan_values(chain, plan, on).passed) << describe(plan);
 }
 

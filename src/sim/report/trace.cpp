@@ -9,7 +9,7 @@
 #include "nodes/rule.h"
 #include "sim/report/timeline.h"
 #include "support/ceil_div.h"
-#include "support/text.h"
+#include "support/json.h"
 
 namespace fuseflow {
 namespace {
@@ -19,16 +19,6 @@ constexpr int64_t kMostSlices = 300'000;
 constexpr size_t kMostTracks = 20'000;
 constexpr int64_t kMostIntervals = 4096;  ///< of a track
 constexpr int64_t kMostSamples = 1024;    ///< of a counter
-
-/// A JSON string. JSON is UTF-8: what is not, and control characters, are shown as \xHH.
-std::string json_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
 
 /// Busyness of an interval in tenths, at least 1 if there was any at all.
 int64_t tenths(int64_t cycles, int64_t interval) {

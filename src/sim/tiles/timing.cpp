@@ -7,6 +7,7 @@
 #include <queue>
 #include <tuple>
 
+#include "sim/tiles/conservation.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -68,6 +69,7 @@ struct Event {
 /// When each serving resource of a core is free next.
 struct CoreClock {
   int64_t matrix = 0, scratchpad = 0, link = 0, port = 0;
+  WorkDone done;
 };
 
 class Launch {
@@ -107,8 +109,9 @@ class Launch {
     }
     for (int64_t served = 1; !events_.empty(); ++served) {
       const Event event = events_.top();
-      if (served % kEventsBetweenChecks == 0 && options_.go_on &&
-          !options_.go_on(event.time / kTicks)) {
+      const bool late = options_.most_cycles > 0 && event.time > options_.most_cycles * kTicks;
+      if (late || (served % kEventsBetweenChecks == 0 && options_.go_on &&
+                   !options_.go_on(event.time / kTicks))) {
         result_.finished = false;
         end_ = std::max(end_, event.time);
         break;
@@ -118,6 +121,7 @@ class Launch {
     }
     result_.cycles = ceil_div(end_, kTicks);
     result_.matrix_busy_cycles = matrix_busy_ / kTicks;
+    if (result_.finished) check_rates();
     return result_;
   }
 
@@ -155,8 +159,7 @@ class Launch {
   /// that every resource is asked in the order of time.
   void advance(const Event& event) {
     const TileOp& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
-    CoreClock& core =
-        cores_[slot_of(event.cluster) * static_cast<size_t>(cores_per_cluster_) + node.core];
+    CoreClock& core = core_of(event.cluster, node);
     int64_t time = event.time;
     int32_t stage = event.stage;
     while (stage < kStagesOfANode && time == event.time) {
@@ -271,8 +274,29 @@ class Launch {
     return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
   }
 
+  /// No core did more than its rates allow.
+  void check_rates() const {
+    for (const CoreClock& core : cores_) {
+      const auto broken = exceeded_rate(core.done, result_.cycles, options_.element_bytes,
+                                        cores_per_cluster_, machine_);
+      if (broken) throw Error(ExitCode::internal, "a core is faster than its peak: " + *broken);
+    }
+  }
+
+  CoreClock& core_of(int32_t cluster, const TileOp& op) {
+    return cores_[slot_of(cluster) * static_cast<size_t>(cores_per_cluster_) + op.core];
+  }
+
+  static void add_work(WorkDone& work, const TileOp& op) {
+    work.flops += op.flops;
+    work.port_bytes += op.bytes.global();
+    work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
+    work.link_bytes += op.bytes.link;
+  }
+
   void finished(int32_t cluster, int32_t node, int64_t time) {
     const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    add_work(core_of(cluster, done).done, done);
     account(cluster, node, done, time);
     result_.bytes += done.bytes;
     result_.flops += done.flops;
@@ -336,6 +360,31 @@ Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& 
   return Launch(machine, graphs, which, options).run();
 }
 
+namespace {
+
+/// What was sent was received, and everything was loaded and stored.
+void check_bytes(const Graph& graph, const std::vector<const TileOps*>& clusters,
+                 const Measured& measured) {
+  for (const TileOps* ops : clusters) {
+    const LinkBytes links = link_bytes_of(*ops, graph);
+    if (links.sent == links.received) continue;
+    throw Error(ExitCode::internal, fmt::format("the cores of a cluster send {} bytes over links "
+                                                "and receive {}",
+                                                links.sent, links.received));
+  }
+  const CompulsoryBytes least = compulsory_bytes(graph);
+  if (!measured.finished ||
+      (measured.bytes.global_read >= least.loaded && measured.bytes.global_write >= least.stored)) {
+    return;
+  }
+  throw Error(ExitCode::internal,
+              fmt::format("{} bytes are loaded and {} stored, but all tiles once are {} and {}",
+                          measured.bytes.global_read, measured.bytes.global_write, least.loaded,
+                          least.stored));
+}
+
+}  // namespace
+
 Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options) {
   const bool epilogue = !tile_roles(graph).last_loads.empty();
   const TileOps first = expand_tiles(graph, true);
@@ -347,7 +396,9 @@ Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions op
   std::vector<const TileOps*> graphs{&first};
   if (epilogue) graphs.push_back(&other);
   options.element_bytes = graph.tiles->element_bytes;
-  return time_launch(machine, graphs, which, options);
+  const Measured measured = time_launch(machine, graphs, which, options);
+  check_bytes(graph, graphs, measured);
+  return measured;
 }
 
 }  // namespace fuseflow

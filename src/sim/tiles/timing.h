@@ -28,7 +28,7 @@ struct Measured {
   int64_t flops = 0;  ///< of the matrix units
   int64_t nodes = 0;
   int64_t matrix_busy_cycles = 0;              ///< summed over cores
-  bool finished = true;                        ///< false: `go_on` said no
+  bool finished = true;                        ///< false: `go_on` said no, or `most_cycles` passed
   Measured& operator+=(const Measured& next);  ///< `next` runs after this one
 };
 
@@ -38,6 +38,7 @@ struct LaunchOptions {
   int64_t element_bytes = 2;
   std::vector<TileNodeTime>* nodes = nullptr;  ///< by NodeId of the graph; sized by the caller
   std::function<bool(int64_t cycles)> go_on;   ///< asked now and then
+  int64_t most_cycles = 0;  ///< a launch that takes longer is not finished; 0: any
 };
 
 /// Clusters of one launch: operations `graphs[which[c]]` for cluster c. Cluster c waits until

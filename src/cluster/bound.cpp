@@ -1,0 +1,245 @@
+#include "cluster/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fuseflow::cluster {
+namespace {
+
+/// A rate of 0 is free.
+double over(double amount, double rate) {
+  return rate > 0 ? amount / rate : 0;
+}
+
+int64_t whole(double cycles) {
+  return static_cast<int64_t>(std::ceil(cycles - 1e-6));
+}
+
+/// What single operations of a core take when nothing else is in their way.
+class Times {
+ public:
+  Times(int64_t element_bytes, int cores, const Machine& machine)
+      : machine_(machine),
+        matrix_(machine.matrix_rate(element_bytes)),
+        link_rate_(machine.link_bytes_per_cycle(cores)),
+        link_latency_(static_cast<double>(machine.link_latency(cores))) {}
+
+  double port(double bytes) const { return over(bytes, machine_.global.core_port_bytes_per_cycle); }
+  double scratchpad(double bytes) const {
+    return over(bytes, machine_.core.scratchpad_bytes_per_cycle);
+  }
+  double link(double bytes) const { return over(bytes, link_rate_); }
+  double matrix(double flops) const { return over(flops, matrix_); }
+  double all_channels(double bytes) const { return over(bytes, machine_.global_bytes_per_cycle()); }
+  double memory_latency() const { return static_cast<double>(machine_.global.latency_cycles); }
+  double scratchpad_latency() const {
+    return static_cast<double>(machine_.core.scratchpad_latency_cycles);
+  }
+  double drain() const { return static_cast<double>(machine_.core.matrix_latency_cycles); }
+
+  /// After the port has taken a tile's last byte: until the tile can be used.
+  double arrival(double bytes) const {
+    return memory_latency() + scratchpad(bytes) + scratchpad_latency();
+  }
+  double load(double bytes) const { return port(bytes) + arrival(bytes); }
+  /// A tile of E from the accumulator to global memory.
+  double store(double bytes) const {
+    return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + memory_latency();
+  }
+  double send(double bytes) const {
+    return link(bytes) + link_latency_ + scratchpad(2 * bytes) + scratchpad_latency();
+  }
+  /// After the link has taken the last byte.
+  double hop() const { return link_latency_ + scratchpad_latency(); }
+  double product(double flops, double operand_bytes, double register_bytes) const {
+    return std::max({1.0, matrix(flops), scratchpad(operand_bytes),
+                     over(register_bytes, machine_.core.register_bytes_per_cycle)});
+  }
+
+ private:
+  const Machine& machine_;
+  double matrix_, link_rate_, link_latency_;
+};
+
+/// One cluster of a plan: the path from its first load to its last store.
+class Path {
+ public:
+  Path(const Analysis& a, const Plan& plan, const Machine& machine)
+      : a_(a),
+        shape_(plan.shape),
+        stages_(static_cast<double>(a.capacity.stages)),
+        time_(a.element_bytes, plan.shape.cores(), machine) {
+    const auto m = static_cast<double>(plan.tile[Dim::m]),
+               n = static_cast<double>(plan.tile[Dim::n]),
+               k = static_cast<double>(plan.tile[Dim::k]),
+               l = static_cast<double>(plan.tile[Dim::l]),
+               element = static_cast<double>(a.element_bytes);
+    a_tile_ = m * k * element;
+    b_tile_ = k * n * element;
+    c_tile_ = m * n * element;
+    d_tile_ = n * l * element;
+    branches_ = plan.way == GatedWay::sequential ? 2 : 1;
+    k_steps_ = static_cast<double>(a.trips.temporal[Dim::k]);
+    const double in_registers = std::min(c_tile_, static_cast<double>(a.capacity.c.registers));
+    first_ = time_.product(2 * m * n * k, a_tile_ + b_tile_, 2 * kAccumulatorBytes * m * n);
+    second_ = time_.product(2 * m * n * l, c_tile_ - in_registers + d_tile_,
+                            2 * kAccumulatorBytes * m * l);
+    sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
+                        plan.tile[Dim::m] * plan.tile[Dim::l]);
+    const auto e_tiles = static_cast<double>(a.visits.e_tiles);
+    e_bytes_ = m * l / shape_.reduce() * element;  // more where clusters add in f32
+    c_tiles_ = static_cast<double>(a.visits.c_tiles);
+    second_products_ = static_cast<double>(a.visits.second_multiplies);
+    d_late_ = std::max(0.0, static_cast<double>(a.visits.d_loads) - stages_);
+    stored_ = e_tiles * e_bytes_;
+  }
+
+  /// Cycles of one cluster by itself.
+  double alone() const {
+    return std::max({first_tile() + exchange() + after_c(), by_matrix(), by_exchanges(), by_port(),
+                     by_scratchpad()});
+  }
+
+  /// ... when `cores` start together and the slowest gets its operands last.
+  double together(double cores) const {
+    const double operands = k_steps_ * (a_tile_ + branches_ * b_tile_);
+    const double last = time_.all_channels(cores * operands) + time_.memory_latency() + first_;
+    const double ready = first_tile() + exchange();
+    const double rest = time_.all_channels(cores * (d_late_ * d_tile_ + stored_));
+    return std::max(
+        {alone(), last + exchange() + after_c(), ready + rest + time_.memory_latency()});
+  }
+
+ private:
+  double products_of_a_tile() const { return k_steps_ * branches_; }
+  double first_operands() const {
+    return time_.port(a_tile_ + b_tile_) + time_.arrival(std::min(a_tile_, b_tile_));
+  }
+
+  /// The first C tile: all of its operands through the port, its products one after the other, its
+  /// operands by turns of the copies of their buffers.
+  double first_tile() const {
+    const double loaded = k_steps_ * (a_tile_ + branches_ * b_tile_);
+    const double through_port =
+        time_.port(loaded) + time_.arrival(std::min(a_tile_, b_tile_)) + first_;
+    const double products = first_operands() + products_of_a_tile() * first_;
+    const double turns_a = std::floor((k_steps_ - 1) / stages_) + 1;
+    const double turns_b = std::floor((products_of_a_tile() - 1) / stages_) + 1;
+    return std::max({through_port, products, turns_a * (time_.load(a_tile_) + first_),
+                     turns_b * (time_.load(b_tile_) + first_)});
+  }
+
+  /// From the last product of a C tile until C can be used.
+  double exchange() const {
+    if (shape_.k == 1) return time_.drain();
+    return partial_sums() +
+           time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
+  }
+  double partial_sums() const {
+    return time_.drain() +
+           time_.send(static_cast<double>(sent_.exchange_partial * kAccumulatorBytes));
+  }
+
+  /// From the last product of an E tile until it is in memory.
+  double tail() const {
+    if (shape_.reduce() == 1) return time_.drain() + time_.store(e_bytes_);
+    return time_.drain() +
+           time_.send(static_cast<double>(sent_.reduce_scatter * kAccumulatorBytes)) +
+           time_.store(e_bytes_);
+  }
+
+  /// Everything that waits for the first C tile.
+  double after_c() const {
+    const double hops = shape_.shuffle() - 1;
+    const double products = second_products_ * second_ + tail();
+    const double round = hops * time_.send(c_tile_) + second_ + tail();
+    const double turns = std::floor((static_cast<double>(a_.visits.d_loads) - 1) / stages_);
+    const double by_turns = second_ + turns * (time_.load(d_tile_) + second_) + tail();
+    const double through_port = d_late_ > 0 ? second_ + time_.port(d_late_ * d_tile_) +
+                                                  time_.arrival(d_tile_) + second_ + tail()
+                                            : 0;
+    const double links = time_.link(static_cast<double>(a_.second.link)) +
+                         (a_.second.link > 0 ? time_.hop() : 0) + time_.store(e_bytes_);
+    return std::max({products, round, by_turns, through_port, links});
+  }
+
+  double by_matrix() const {
+    return first_operands() + c_tiles_ * products_of_a_tile() * first_ +
+           second_products_ * second_ + tail();
+  }
+
+  /// The accumulator of C is free again when its partial sums are added.
+  double by_exchanges() const {
+    const double each =
+        products_of_a_tile() * first_ + (shape_.k == 1 ? time_.drain() : partial_sums());
+    return first_operands() + c_tiles_ * each + second_ + tail();
+  }
+
+  double by_port() const {
+    LevelBytes both = a_.first;
+    both += a_.second;
+    both += -1 * a_.epilogue;
+    return time_.port(static_cast<double>(both.global())) + time_.memory_latency();
+  }
+
+  double by_scratchpad() const {
+    LevelBytes both = a_.first;
+    both += a_.second;
+    both += -1 * a_.epilogue;
+    return time_.port(std::min(a_tile_, b_tile_)) + time_.memory_latency() +
+           time_.scratchpad(static_cast<double>(both.scratchpad_read + both.scratchpad_write)) +
+           time_.port(e_bytes_) + time_.memory_latency();
+  }
+
+  const Analysis& a_;
+  const ClusterShape& shape_;
+  const double stages_;
+  const Times time_;
+  double a_tile_ = 0, b_tile_ = 0, c_tile_ = 0, d_tile_ = 0, e_bytes_ = 0;  // bytes
+  double branches_ = 1, k_steps_ = 1, c_tiles_ = 1, second_products_ = 1, d_late_ = 0, stored_ = 0;
+  double first_ = 0, second_ = 0;  // cycles of one tile product
+  Communication sent_;
+};
+
+}  // namespace
+
+int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& machine) {
+  const int cores = plan.shape.cores();
+  const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
+  const int64_t clusters = analysis.trips.clusters;
+  const auto waves = static_cast<double>((clusters + at_a_time - 1) / at_a_time);
+  const Path path(analysis, plan, machine);
+  const double core =
+      waves > 1 ? waves * path.alone() : path.together(static_cast<double>(clusters * cores));
+  const double moved =
+      static_cast<double>(analysis.total.global()) / machine.global_bytes_per_cycle() +
+      static_cast<double>(machine.global.latency_cycles);
+  return whole(std::max(core, moved));
+}
+
+int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine) {
+  const Times time(block.element_bytes, 1, machine);
+  const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
+               k = static_cast<double>(block.k), element = static_cast<double>(block.element_bytes);
+  const double x = m * k * element, w = k * n * element;
+  const double product = time.product(2 * m * n * k, x + w, 2 * kAccumulatorBytes * m * n);
+  const auto stored = static_cast<double>(block.least_stored_bytes);
+  const double tail = time.drain() + time.store(stored);
+  const auto turns = [&](int64_t loads, double tile) {
+    return static_cast<double>((loads - 1) / block.stages + 1) * (time.load(tile) + product) + tail;
+  };
+  const double by_products = time.port(x + w) + time.arrival(std::min(x, w)) +
+                             static_cast<double>(block.products) * product + tail;
+  const double by_port = time.port(static_cast<double>(block.global_bytes)) + time.memory_latency();
+  const double by_scratchpad = time.port(std::min(x, w)) + 2 * time.memory_latency() +
+                               time.scratchpad(static_cast<double>(block.scratchpad_bytes)) +
+                               time.port(stored);
+  const double alone = std::max(
+      {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
+  const int64_t waves = (blocks + machine.core.count - 1) / machine.core.count;
+  const double moved =
+      time.all_channels(static_cast<double>(blocks * block.global_bytes)) + time.memory_latency();
+  return whole(std::max(static_cast<double>(waves) * alone, moved));
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,100 @@
+#include "sim/tiles/conservation.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace fuseflow {
+namespace {
+
+constexpr double kRounding = 1e-6;  ///< of the product of a rate and a number of cycles
+
+const TileOp& operand(const TileOps& ops, const TileOp& op, int32_t number) {
+  const int32_t id = ops.edges[static_cast<size_t>(op.first_operand + number)];
+  return ops.nodes[static_cast<size_t>(id)];
+}
+
+int64_t elements(const TileOp& op) {
+  return int64_t{op.rows} * op.cols;
+}
+
+/// What an operation takes from the scratchpads of other cores.
+int64_t received(const TileOps& ops, const TileOp& op, int64_t element_bytes, int64_t branches) {
+  if (op.kind == TileOpKind::fetch) {  // what the core itself did not keep
+    const LevelBytes& kept = operand(ops, op, 0).bytes;
+    return elements(op) * element_bytes - kept.registers - kept.scratchpad_write -
+           kept.global_write;
+  }
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < op.operands; ++i) {
+    const TileOp& from = operand(ops, op, i);
+    if (from.kind != TileOpKind::send || from.core == op.core) continue;
+    switch (op.kind) {
+      case TileOpKind::sum:
+        bytes += elements(op) * kAccumulatorBytes * branches;
+        break;
+      case TileOpKind::reduce:
+        bytes += elements(op) * kAccumulatorBytes;
+        break;
+      case TileOpKind::finish:
+      case TileOpKind::multiply:
+        bytes += elements(from) * element_bytes;
+        break;
+      default:
+        break;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<std::string> exceeded_rate(const WorkDone& core, int64_t cycles,
+                                         int64_t element_bytes, int cluster_cores,
+                                         const Machine& machine) {
+  struct Rate {
+    const char* what;
+    int64_t amount;
+    double a_cycle;  // 0: free
+  };
+  const std::array<Rate, 4> rates{
+      Rate{"FLOPs of a matrix unit", core.flops, machine.matrix_rate(element_bytes)},
+      Rate{"bytes of a port", core.port_bytes, machine.global.core_port_bytes_per_cycle},
+      Rate{"bytes of a scratchpad", core.scratchpad_bytes, machine.core.scratchpad_bytes_per_cycle},
+      Rate{"bytes of a link", core.link_bytes, machine.link_bytes_per_cycle(cluster_cores)}};
+  for (const Rate& rate : rates) {
+    const double most = rate.a_cycle * static_cast<double>(cycles) * (1 + kRounding);
+    if (rate.a_cycle > 0 && static_cast<double>(rate.amount) > most) {
+      return fmt::format("{} {} in {} cycles, expected at most {:.0f}", rate.amount, rate.what,
+                         cycles, most);
+    }
+  }
+  return std::nullopt;
+}
+
+LinkBytes link_bytes_of(const TileOps& ops, const Graph& graph) {
+  const int64_t branches = graph.tiles->way == GatedWay::sequential ? 2 : 1;
+  LinkBytes bytes;
+  for (const TileOp& op : ops.nodes) {
+    bytes.sent += op.bytes.link;
+    bytes.received += received(ops, op, graph.tiles->element_bytes, branches);
+  }
+  return bytes;
+}
+
+CompulsoryBytes compulsory_bytes(const Graph& graph) {
+  const TileRoles roles = tile_roles(graph);
+  const Extents size = tile_geometry(graph).padded;
+  const int64_t m = size[Dim::m], n = size[Dim::n], k = size[Dim::k], l = size[Dim::l];
+  int64_t loaded = m * k + roles.branches * k * n + n * l;
+  loaded += static_cast<int64_t>(roles.first_loads.size()) * n;
+  for (const NodeId load : roles.last_loads) {
+    const StreamId given = graph.nodes[static_cast<size_t>(load)].outputs[0];
+    const bool vector = graph.streams[static_cast<size_t>(given)].block.size() == 1;
+    loaded += vector ? l : m * l;
+  }
+  const int64_t element = graph.tiles->element_bytes;
+  return {loaded * element, m * l * element};
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What fuseflow-cluster --plan writes is what ir-spec/plan.schema.json says, and adds up.
+
+The validator knows the keywords that the schema uses and refuses any other; where the package
+`jsonschema` is installed, it must agree.
+"""
+
+import argparse
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "ir-spec" / "plan.schema.json").read_text())
+NOTES = {"$schema", "$defs", "title", "description"}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+LAYER = """fuseflow 1
+input %x: f16[32, 64] dense,dense = uniform(density=1,seed=1)
+const %u: f16[64, 128] dense,dense = uniform(density=1,seed=2)
+const %"a \\"quoted\\" name": f16[128, 64] dense,dense = uniform(density=1,seed=3)
+temp %c: f16[32, 128] dense,dense
+temp %e: f16[32, 64] dense,dense
+temp %f: f16[32, 128] dense,dense
+result %y: f16[32, 64] dense,dense
+region @c { %c[i, j] = sum(k) %x[i, k] * %u[k, j] }
+region @e { %e[i, o] = sum(j) %c[i, j] * %"a \\"quoted\\" name"[j, o] }
+region @f { %f[i, j] = sum(k) %e[i, k] * %u[k, j] }
+region @y { %y[i, o] = sum(j) %f[i, j] * %"a \\"quoted\\" name"[j, o] }
+"""
+
+
+def is_type(value, name):
+    if name in ("integer", "number"):
+        kinds = (int,) if name == "integer" else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def errors(value, schema, at="$"):
+    """Yields what is wrong with a value."""
+    for keyword, wanted in schema.items():
+        if keyword in NOTES or (keyword in ("required", "properties", "items") and not isinstance(value, (dict, list))):
+            continue
+        if keyword == "$ref":
+            yield from errors(value, SCHEMA["$defs"][wanted.removeprefix("#/$defs/")], at)
+        elif keyword == "type":
+            if not is_type(value, wanted):
+                yield f"{at}: {value!r} is no {wanted}"
+                return
+        elif keyword in ("const", "enum"):
+            if value not in (wanted if keyword == "enum" else [wanted]):
+                yield f"{at}: {value!r} is not {wanted}"
+        elif keyword in ("minimum", "exclusiveMinimum"):
+            if value < wanted or (keyword == "exclusiveMinimum" and value == wanted):
+                yield f"{at}: {value} is too small"
+        elif keyword in ("minItems", "maxItems"):
+            if (len(value) < wanted) if keyword == "minItems" else (len(value) > wanted):
+                yield f"{at}: {len(value)} items"
+        elif keyword == "required":
+            yield from (f"{at}: lacks {name}" for name in wanted if name not in value)
+        elif keyword == "properties":
+            for name in wanted:
+                if name in value:
+                    yield from errors(value[name], wanted[name], f"{at}.{name}")
+        elif keyword == "additionalProperties":
+            assert wanted is False
+            yield from (f"{at}: unknown {name}" for name in value if name not in schema["properties"])
+        elif keyword == "items":
+            for i, item in enumerate(value):
+                yield from errors(item, wanted, f"{at}[{i}]")
+        elif keyword == "anyOf":
+            if all(any(True for _ in errors(value, one, at)) for one in wanted):
+                yield f"{at}: fits none of {len(wanted)}"
+        else:
+            raise SystemExit(f"plan.schema.json uses {keyword}, which tests/cluster/plan.py does not know")
+
+
+def agrees(document):
+    """Whether the document is valid; both validators must say the same."""
+    valid = not list(errors(document, SCHEMA))
+    try:
+        import jsonschema
+    except ImportError:
+        return valid
+    other = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
+    assert other == valid, f"jsonschema says {other}: {list(errors(document, SCHEMA))}"
+    return valid
+
+
+def check_sums(planned):
+    """Quantities that follow from each other."""
+    plan = planned["plan"]
+    sizes, tile, cluster = planned["chain"]["extents"], plan["tile"], plan["cluster"]
+    steps = {loop["dimension"]: loop["steps"] for loop in plan["loops"]}
+    steps |= {axis["dimension"]: axis["clusters"] for axis in plan["spatial"]}
+    for d in "mnkl":
+        blocks = 1 if d == "k" and plan["way"] == "split" else cluster[d]
+        assert steps[d] * blocks * tile[d] == sizes[d], (d, steps[d], blocks, tile[d], sizes[d])
+    clusters = 1
+    for axis in plan["spatial"]:
+        clusters *= axis["clusters"]
+    assert plan["clusters"] == clusters
+    cores = clusters * cluster["cores"]
+    assert cluster["cores"] == cluster["m"] * cluster["n"] * cluster["k"]
+    assert sum(c["all_bytes"] for c in plan["copies"]) == plan["bytes"]["links"]
+    assert all(c["bytes"] * c["times"] * cores == c["all_bytes"] for c in plan["copies"])
+    loaded = sum(load["bytes"] * load["times"] for load in plan["loads"]) * cores
+    assert plan["bytes"]["global_read"] >= loaded
+    fused = [c for c in (planned["cycles"]["linked"], planned["cycles"]["one_core"]) if c]
+    assert plan["cycles"] == min(fused)
+    assert planned["cycles"][planned["chosen"]] == min(c for c in planned["cycles"].values() if c)
+
+
+def run(tools, words, stdin=b""):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "plan.json")
+        done = subprocess.run([tools / "fuseflow-cluster", "--plan", path, *words], input=stdin, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(path.read_text()), done.stdout.decode()
+
+
+def check_refusals(document):
+    """A validator that accepts everything would pass the rest."""
+    def broken(change):
+        other = copy.deepcopy(document)
+        change(other["chains"][0])
+        return not agrees(other)
+    assert broken(lambda c: c.pop("chosen"))
+    assert broken(lambda c: c["chain"].update(kind="attention"))
+    assert broken(lambda c: c["plan"].update(more=1))
+    assert broken(lambda c: c["plan"]["tile"].update(m=0))
+    assert broken(lambda c: c["plan"]["loops"].append({"dimension": "x", "steps": 1}))
+    assert broken(lambda c: c["chain"]["tensors"].update(b=[]))
+    assert broken(lambda c: c.update(plan=3))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build" / "bin")
+    tools = parser.parse_args().tools
+    seen = set()
+    for words in (["--workload", "G1", "--bias", "--residual"], ["--workload", "C7"], ["--workload", "S8", "--effort", "1"],
+                  ["--gemm-chain", "64,512,64,512,none", "--machine-set", "core.register_bytes=24576",
+                   "--machine-set", "core.scratchpad_bytes=40000"]):
+        document, _ = run(tools, words)
+        assert agrees(document), list(errors(document, SCHEMA))
+        for planned in document["chains"]:
+            check_sums(planned)
+            seen |= {c["kind"] for c in planned["plan"]["copies"]} | {planned["chosen"], planned["plan"]["way"]}
+        check_refusals(document)
+    assert seen >= {"exchange_partial", "exchange_gather", "shuffle", "folded", "split"}, seen
+    document, program = run(tools, [], LAYER.encode())
+    assert agrees(document), list(errors(document, SCHEMA))
+    assert [c["chain"]["tensors"]["d"] for c in document["chains"]] == ['a "quoted" name'] * 2
+    assert sorted(c["chain"]["name"] for c in document["chains"]) == ["e", "y"]
+    for planned in document["chains"]:
+        check_sums(planned)
+        assert f'plan cycles = "{planned["plan"]["cycles"]}"' in program
+    document, _ = run(tools, [], b"fuseflow 1\ninput %x: f32[4] dense = uniform(density=1,seed=1)\n"
+                                 b"result %y: f32[4] dense\nregion @y { %y[i] = relu(%x[i]) }\n")
+    assert agrees(document) and document["chains"] == []
+    print("plans as the schema says")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+// The bound that lets the search leave plans out, and the search that uses it: no simulation is
+// below its bound, and what a search finds is what simulating everything finds.
+#include "cluster/bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cluster/choice.h"
+#include "machine/load.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// Machines on which other resources bind.
+std::vector<Machine> machines() {
+  const Machine h100 = load_machine("h100", {});
+  Machine slow_links = h100, few_cores = h100, small = h100, fast_memory = h100;
+  for (double& rate : slow_links.links.bandwidth_gigabytes_per_second) rate /= 50;
+  few_cores.core.count = 16;
+  small.core.scratchpad_bytes = 32768;
+  small.core.register_bytes = 32768;
+  fast_memory.global.bandwidth_gigabytes_per_second = 50000;
+  fast_memory.global.latency_cycles = 11;
+  return {h100, slow_links, few_cores, small, fast_memory};
+}
+
+std::vector<Chain> chains() {
+  std::vector<Chain> chains = {gemm_chain(64, 256, 128, 64, Activation::relu),
+                               gemm_chain(256, 128, 64, 256, Activation::none),
+                               gated_ffn(64, 128, 128)};
+  chains.push_back(gemm_chain(32, 512, 256, 256, Activation::gelu));
+  chains.back().bias0 = 1;
+  chains.back().bias1 = chains.back().residual = true;
+  chains.push_back(gated_ffn(128, 256, 64));
+  chains.back().element_bytes = 4;
+  return chains;
+}
+
+TEST(Bound, IsBelowEverySimulation) {
+  int exact = 0;
+  for (const Machine& machine : machines()) {
+    for (const Chain& chain : chains()) {
+      for (const Holding holding : {Holding::linked, Holding::one_core, Holding::scratchpad}) {
+        for (const RankedPlan& plan : random_plans(chain, machine, {25, 7, holding})) {
+          const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine);
+          ASSERT_EQ(measure.scale, 1);
+          const int64_t least = least_cycles(plan.analysis, plan.plan, machine);
+          ASSERT_LE(least, measure.measured.cycles) << describe(plan.plan);
+          exact += 100 * least >= 90 * measure.measured.cycles ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(exact, 100);  // a bound of nothing would pass, too
+}
+
+TEST(Bound, TheSearchFindsWhatSimulatingEverythingFinds) {
+  const Machine machine = load_machine("h100", {});
+  const Chain chain = gemm_chain(32, 64, 64, 64, Activation::relu);
+  for (const Holding holding : {Holding::linked, Holding::one_core}) {
+    SearchOptions options;
+    options.holding = holding;
+    const std::vector<RankedPlan> all = search(chain, machine, options).best;
+    const std::vector<int64_t> cycles = measure_all(chain, all, machine);
+    const MeasuredPlan best = best_plan(chain, machine, holding);
+    const auto fastest = std::min_element(cycles.begin(), cycles.end());
+    EXPECT_EQ(best.measure.measured.cycles, *fastest);
+    EXPECT_EQ(best.rank, fastest - cycles.begin() + 1);
+    EXPECT_EQ(best.log.left, 0);
+    EXPECT_EQ(best.log.simulated + best.log.bounded, static_cast<int64_t>(all.size()));
+    EXPECT_LT(best.log.simulated, static_cast<int64_t>(all.size()));
+  }
+}
+
+TEST(Bound, KernelsApartAreTheFastestToo) {
+  const Machine machine = load_machine("h100", {});
+  for (const ProductSize& size :
+       {ProductSize{64, 128, 256, true, false, 2}, ProductSize{128, 64, 64, false, true, 4}}) {
+    Effort all, first;
+    first.most = 1;
+    const Measured best = best_product(size, machine, all);
+    EXPECT_LE(best.cycles, best_product(size, machine, first).cycles);
+    EXPECT_EQ(best.cycles, best_product_of_all(size, machine).cycles);
+  }
+}
+
+/// Cycles 90, 70, 80, 60 with bounds that are half of them.
+struct Cycles {
+  std::vector<int64_t> cycles{90, 70, 80, 60};
+  std::vector<size_t> tried;
+  Fastest find(const Effort& effort) {
+    tried.clear();
+    return find_fastest(
+        cycles.size(), [&](size_t i) { return cycles[i] / 2; },
+        [&](size_t i, int64_t most) {
+          tried.push_back(i);
+          return Trial{cycles[i], 10, most == 0 || cycles[i] <= most};
+        },
+        effort);
+  }
+};
+
+TEST(FindFastest, SaysWhatItLeft) {
+  Cycles all;
+  Fastest found = all.find({});
+  EXPECT_EQ(found.cycles, 60);
+  EXPECT_EQ(found.at, 3U);
+  EXPECT_EQ(found.log.simulated, 4);
+  EXPECT_EQ(found.log.left, 0);
+  found = all.find({.operations = 15, .most = 0});
+  EXPECT_EQ(found.cycles, 70);
+  EXPECT_EQ(found.log.left, 2);
+  EXPECT_EQ(found.log.least_left, 30);
+  found = all.find({.operations = 1000, .most = 3});
+  EXPECT_EQ(found.cycles, 70);
+  EXPECT_EQ(found.log.left, 1);
+  all.cycles = {90, 30, 80, 60, 59};
+  found = all.find({});
+  EXPECT_EQ(all.tried, (std::vector<size_t>{0, 1, 4}));
+  EXPECT_EQ(found.log.bounded, 2);
+  EXPECT_FALSE(find_fastest(0, {}, {}, {}).found);
+}
+
+TEST(Choice, APlanHasToBeatFoldedKernels) {
+  Choice choice;
+  choice.separate.cycles = 100;
+  choice.folded.cycles = 80;
+  choice.linked.rank = choice.one_core.rank = 1;
+  choice.linked.measure.measured.cycles = 90;
+  choice.one_core.measure.measured.cycles = 99;
+  EXPECT_EQ(choice.way(), Way::folded);
+  EXPECT_EQ(choice.cycles(), 80);
+  EXPECT_DOUBLE_EQ(choice.links_gain(), 1.1);
+  choice.linked.measure.measured.cycles = 80;
+  EXPECT_EQ(choice.way(), Way::folded);  // not faster
+  choice.one_core.measure.measured.cycles = 79;
+  EXPECT_EQ(choice.way(), Way::one_core);
+  choice.separate.cycles = 78;
+  EXPECT_EQ(choice.way(), Way::separate);
+  EXPECT_EQ(choice.cycles(), 78);
+  choice.one_core.rank = choice.linked.rank = 0;
+  EXPECT_EQ(choice.way(), Way::separate);
+  EXPECT_EQ(choice.links_gain(), 0);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
