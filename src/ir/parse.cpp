@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kReferenceExample = "reference { %y[i] = relu(%x[i]) }";
 constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense = file(\"x.npy\")";
-const std::vector<std::string> kTopWords = {"program", "dim",    "input", "const",
+const std::vector<std::string> kTopWords = {"program", "dim",    "input",  "const",
                                             "temp",    "result", "region", "reference"};
 const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
                                                "plan",  "graph", "barriers"};
@@ -323,7 +323,8 @@ class ProgramParser {
     const size_t errors = c_.errors();
     while (!c_.at("}") && !c_.at_end() && !begins_item(c_.peek())) {
       try {
-        if (c_.peek().kind != TokenKind::tensor) c_.unexpected("a statement or '}'", kReferenceExample);
+        if (c_.peek().kind != TokenKind::tensor)
+          c_.unexpected("a statement or '}'", kReferenceExample);
         p_.reference.statements.push_back(parse_statement(c_, p_, names_));
       } catch (const Failure&) {
         c_.recover([this](const Token& at) { return begins_region_item(at); });

@@ -337,8 +337,8 @@ std::string statement_line(const Program& program, const Statement& statement) {
 }
 
 std::string print_reference(const Program& program) {
-  std::string text = program.reference.reassociated ? "\nreference reassociated {\n"
-                                                    : "\nreference {\n";
+  std::string text =
+      program.reference.reassociated ? "\nreference reassociated {\n" : "\nreference {\n";
   for (const Statement& statement : program.reference.statements) {
     text += statement_line(program, statement);
   }

@@ -33,8 +33,8 @@ constexpr std::array<std::string_view, 6> kRequests = {"region", "order", "place
                                                        "block",  "index", "apply"};
 
 std::vector<Pass> all_passes() {
-  std::vector<Pass> all = {rewrite_pass(), fuse_pass(), order_pass(), place_pass(), block_pass(),
-                           parallelize_pass()};
+  std::vector<Pass> all = {rewrite_pass(), fuse_pass(),  order_pass(),
+                           place_pass(),   block_pass(), parallelize_pass()};
   for (Pass& pass : all) {
     pass.options.push_back({"drop-graphs", "",
                             "Let graphs of changed regions go, also those that lowering does not "

@@ -37,8 +37,7 @@ Settings parse_settings(const PassArguments& arguments) {
   settings.allow_reassociation = arguments.has("allow-reassociation");
   if (!arguments.has("apply")) return settings;
   const std::string text = arguments.get("apply");
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), settings.apply);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.apply);
   if (error != std::errc() || end != text.data() + text.size() || settings.apply == 0) {
     throw Error(ExitCode::usage,
                 fmt::format("--apply {} is no number of a rewrite, expected one that --list prints",
@@ -86,8 +85,8 @@ void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
 /// Chooses rewrites one after another, the best of the moment first, until none is better.
 class RewriteSearch {
  public:
-  RewriteSearch(const Program& given, const Settings& settings, CostModel& costs)
-      : given_(given), settings_(settings), costs_(costs), current_{given, {}} {}
+  RewriteSearch(const Program& given, bool allow_reassociation, CostModel& costs)
+      : given_(given), reorders_(allow_reassociation), costs_(costs), current_{given, {}} {}
 
   Candidate run() {
     const double before = costs_.effort();
@@ -110,9 +109,8 @@ class RewriteSearch {
 
   std::vector<Rewrite> usable() const {
     std::vector<Rewrite> found = rewrites_of(current_.program);
-    std::erase_if(found, [&](const Rewrite& r) {
-      return !r.refused.empty() || (r.reorders && !settings_.allow_reassociation);
-    });
+    std::erase_if(
+        found, [&](const Rewrite& r) { return !r.refused.empty() || (r.reorders && !reorders_); });
     return found;
   }
 
@@ -150,7 +148,7 @@ class RewriteSearch {
   }
 
   const Program& given_;
-  const Settings& settings_;
+  const bool reorders_;  ///< whether rewrites may reorder sums
   CostModel& costs_;
   Candidate current_;
   std::optional<Cost> cost_;
@@ -167,8 +165,7 @@ Program apply_requested(const Program& program, const Settings& settings, PassLo
   }
   const Rewrite& rewrite = found[settings.apply - 1];
   if (!rewrite.refused.empty()) {
-    throw Error(ExitCode::rejected,
-                fmt::format("--apply {}: {}", settings.apply, rewrite.refused));
+    throw Error(ExitCode::rejected, fmt::format("--apply {}: {}", settings.apply, rewrite.refused));
   }
   if (rewrite.reorders && !settings.allow_reassociation) {
     throw Error(ExitCode::rejected,
@@ -191,9 +188,10 @@ void note_what_is_left(const Program& program, const Settings& settings, PassLog
   }
   for (const Region& region : program.regions) graphs += region.graph.has_value();
   if (reordering > 0) {
-    log.note(fmt::format("{} rewrite{} not tried without --allow-reassociation: sums would add in "
-                         "another order",
-                         reordering, reordering == 1 ? " was" : "s were"));
+    log.note(
+        fmt::format("{} rewrite{} not tried without --allow-reassociation: sums would add in "
+                    "another order",
+                    reordering, reordering == 1 ? " was" : "s were"));
   }
   if (graphs > 0) {
     log.note(fmt::format("{} region{} left as {}: graphs stay as they are (--drop-graphs)", graphs,
@@ -209,10 +207,8 @@ Program run_rewrite(const Program& program, const PassArguments& arguments, Pass
     log.note("the program stays as it was: its cycles cannot be estimated");
     return program;
   }
-  const auto costs = arguments.costs(settings.machine);
-  std::vector<Candidate> candidates{{program, {}}};
-  candidates.push_back(RewriteSearch(program, settings, *costs).run());
-  return choose(std::move(candidates), 0, *costs, log);
+  return rewrite_by_cost(program, settings.allow_reassociation, *arguments.costs(settings.machine),
+                         log);
 }
 
 void check_rewrite(const PassArguments& arguments) {
@@ -224,6 +220,13 @@ std::string cycles_text(const std::optional<Cost>& cost) {
 }
 
 }  // namespace
+
+Program rewrite_by_cost(const Program& program, bool allow_reassociation, CostModel& costs,
+                        PassLog& log) {
+  std::vector<Candidate> candidates{{program, {}}};
+  candidates.push_back(RewriteSearch(program, allow_reassociation, costs).run());
+  return choose(std::move(candidates), 0, costs, log);
+}
 
 std::string list_rewrites(const Program& program, const PassArguments& arguments) {
   const Settings settings = parse_settings(arguments);

@@ -35,8 +35,7 @@ class Applier {
     p_.reference.reassociated |= rewrite_.reorders;
     add_statements();
     for (Region& region : p_.regions) change(region);
-    std::erase_if(p_.regions,
-                  [](const Region& r) { return r.statements.empty() && !r.graph; });
+    std::erase_if(p_.regions, [](const Region& r) { return r.statements.empty() && !r.graph; });
     return std::move(p_);
   }
 
@@ -83,9 +82,8 @@ class Applier {
     const size_t home = region_of(rewrite_.before);
     if (!are_kernels(home)) {
       std::vector<Statement>& all = p_.regions[home].statements;
-      const auto at = std::find_if(all.begin(), all.end(), [&](const Statement& s) {
-        return s.result == rewrite_.before;
-      });
+      const auto at = std::find_if(all.begin(), all.end(),
+                                   [&](const Statement& s) { return s.result == rewrite_.before; });
       all.insert(at, rewrite_.added.begin(), rewrite_.added.end());
       touched_.insert(p_.regions[home].name);
       return;

@@ -12,7 +12,7 @@ namespace fuseflow {
 
 namespace {
 
-/// a op b = b op a, bit for bit but for NaNs.
+/// a op b = b op a, but for the payloads of NaNs.
 bool is_commutative(Op op) {
   switch (op) {
     case Op::add:

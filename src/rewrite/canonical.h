@@ -1,6 +1,6 @@
 // When two expressions are the same: by a text that does not depend on the names of indices, nor on
-// the order of the operands of a commutative operator. Equal texts are equal values, bit for bit
-// but for the payloads of NaN; of equal expressions some are not recognised (a + b + c, b + c + a).
+// the order of the operands of a commutative operator. Equal texts are equal values, but for the
+// payloads of NaN; of equal expressions some are not recognised (a + b + c, b + c + a).
 #pragma once
 
 #include <string>

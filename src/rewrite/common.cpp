@@ -158,8 +158,8 @@ class CommonFinder {
       const Statement& before = *statements_[position].statement;
       const auto& gone = rewrite.removed;
       if (std::find(gone.begin(), gone.end(), before.result) != gone.end()) continue;
-      Statement after = statement_of(statements_[position].scope, before.result,
-                                     before.result_indices, root);
+      Statement after =
+          statement_of(statements_[position].scope, before.result, before.result_indices, root);
       after.from = before.from;
       after.where = before.where;
       rewrite.replaced.push_back(std::move(after));
@@ -172,16 +172,18 @@ class CommonFinder {
     const Statement& copy = *statements_[place.statement].statement;
     const Tensor& tensor = site_.program.tensors[static_cast<size_t>(copy.result)];
     const bool is_other = place.is_whole() && copy.result != read.tensor;
-    if (!is_other || tensor.role != Role::temporary || tensor.placement != Placement::memory) return;
+    if (!is_other || tensor.role != Role::temporary || tensor.placement != Placement::memory)
+      return;
     const auto t = static_cast<size_t>(read.tensor);
     const float fill =
         t < site_.program.tensors.size() ? site_.program.tensors[t].fill : rewrite.tensors[0].fill;
-    if (place.free.size() != copy.result_indices.size() || !same_constant(tensor.fill, fill)) return;
+    if (place.free.size() != copy.result_indices.size() || !same_constant(tensor.fill, fill))
+      return;
     if (accesses(copy.result) != site_.definitions.uses(copy.result)) return;  // a graph reads it
     std::vector<size_t> from;  // dimension of the copy, by dimension of the shared tensor
     for (const size_t f : read.from_free) {
-      const auto found = std::find(copy.result_indices.begin(), copy.result_indices.end(),
-                                   place.free[f]);
+      const auto found =
+          std::find(copy.result_indices.begin(), copy.result_indices.end(), place.free[f]);
       from.push_back(static_cast<size_t>(found - copy.result_indices.begin()));
     }
     for (size_t s = 0; s < statements_.size(); ++s) {

@@ -46,8 +46,7 @@ class HoistFinder {
         add_intermediate(scope_, indices, value, statement_, {}, known, rewrite);
     if (!read) return;
     at = *read;
-    Statement replaced =
-        statement_of(scope_, statement_.result, statement_.result_indices, root_);
+    Statement replaced = statement_of(scope_, statement_.result, statement_.result_indices, root_);
     at = value;
     replaced.from = statement_.from;
     replaced.where = statement_.where;

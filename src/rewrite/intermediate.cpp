@@ -64,9 +64,8 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   }
   tensor.name = unused_name(known[static_cast<size_t>(origin.result)].name, "_", 1,
                             [&](const std::string& name) {
-                              return std::any_of(known.begin(), known.end(), [&](const Tensor& t) {
-                                return t.name == name;
-                              });
+                              return std::any_of(known.begin(), known.end(),
+                                                 [&](const Tensor& t) { return t.name == name; });
                             });
   tensor.where = origin.where;
   const auto id = static_cast<TensorId>(known.size());
@@ -76,8 +75,8 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   set_storage(tensor, infer_result(tensors_alone(known), statement));
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
-    rewrite.assumed.push_back(fmt::format("%{} is {}", quote_if_needed(tensor.name),
-                                          facts_text(tensor.assumed)));
+    rewrite.assumed.push_back(
+        fmt::format("%{} is {}", quote_if_needed(tensor.name), facts_text(tensor.assumed)));
   }
   known.push_back(tensor);
   tensor.facts = without_range(tensor.facts);

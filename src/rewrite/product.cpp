@@ -15,6 +15,10 @@ class Flattener {
   std::optional<Product> run(const Term& term) {
     add(term);
     if (product_.given.empty() || product_.factors.size() > kMostFactors) return std::nullopt;
+    for (const FactorSet sum : own_sums_) {
+      const int all = static_cast<int>(product_.factors.size());
+      product_.has_inner_sum = product_.has_inner_sum || std::popcount(sum) < all;
+    }
     for (const SumStep& step : product_.given) {
       for (const IndexId index : step.over) {
         if (!is_used(index)) return std::nullopt;
@@ -38,6 +42,7 @@ class Flattener {
     if (e.kind == Expr::Kind::reduce && e.reduction == Reduction::sum) {
       const FactorSet body = add(term.children[0]);
       add_step({body, {e.over.begin(), e.over.end()}});
+      if (inside_ == 0) own_sums_.push_back(body);
       return body;
     }
     if (const FactorSet inlined = add_definition(term)) return inlined;
@@ -72,7 +77,9 @@ class Flattener {
     if (!body) return 0;
     const Product before = product_;
     product_.inlined.push_back(term.expr.tensor);
+    ++inside_;
     const FactorSet factors = add(*body);
+    --inside_;
     if (product_.factors.size() <= kMostFactors) return factors;
     product_ = before;
     return 0;
@@ -105,6 +112,8 @@ class Flattener {
   const Definitions& definitions_;
   Scope& scope_;
   Product product_;
+  int inside_ = 0;                   ///< statements of intermediates around
+  std::vector<FactorSet> own_sums_;  ///< of the statement itself
 };
 
 /// All binary trees over the factors, by merging pairs until one is left.

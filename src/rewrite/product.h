@@ -32,8 +32,9 @@ struct SumStep {
 
 struct Product {
   std::vector<Factor> factors;
-  std::vector<SumStep> given;       ///< how it is summed as written, inner sums first
-  std::vector<TensorId> inlined;    ///< intermediates whose statements are part of it
+  std::vector<SumStep> given;          ///< how it is summed as written, inner sums first
+  std::vector<TensorId> inlined;       ///< intermediates whose statements are part of it
+  bool has_inner_sum = false;          ///< as written; of these, sums that no tensor holds
   std::vector<IndexId> order() const;  ///< free indices of all factors, by first use
 };
 

@@ -29,7 +29,8 @@ std::string why_not(const Scope& scope, const Product& product, const std::vecto
                                  ? tensor_text(known[static_cast<size_t>(term.expr.tensor)])
                                  : "a factor";
     return fmt::format("{} may be {}; where it never is, `assume({})` says so", what,
-                       facts.finite ? "zero" : "infinite or NaN", facts.finite ? "nonzero" : "finite");
+                       facts.finite ? "zero" : "infinite or NaN",
+                       facts.finite ? "nonzero" : "finite");
   }
   return "";
 }
@@ -182,8 +183,7 @@ void add_rewrites(const Site& site, const Statement& statement, const Scope& sco
     hand_on_origins(site, rewrite);
     assume_finite(site, product.inlined, rewrite);
     rewrite.facts.push_back(facts_after(site, replaced, emitter.known(),
-                                        emitter.has_inner_sum() || product.given.size() > 1,
-                                        rewrite));
+                                        emitter.has_inner_sum() || product.has_inner_sum, rewrite));
     rewrite.replaced.push_back(std::move(replaced));
     found.push_back(std::move(rewrite));
   }
@@ -210,8 +210,7 @@ class ProductFinder {
   void visit(Term& at) {
     if (is_product(at)) {
       Scope scope = scope_;
-      const std::optional<Product> product =
-          flatten(site_.program, site_.definitions, at, scope);
+      const std::optional<Product> product = flatten(site_.program, site_.definitions, at, scope);
       if (product) {
         const Term given = at;
         const auto whole = [&](const Term& term) {

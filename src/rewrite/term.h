@@ -20,7 +20,8 @@ struct Term {
 /// The indices that terms name, each from one statement.
 struct Scope {
   std::vector<Index> indices;
-  std::vector<Extent> extents;  ///< the same sizes, with the names of dimensions where they have one
+  std::vector<Extent>
+      extents;  ///< the same sizes, with the names of dimensions where they have one
   IndexId add(const Index& index, const Extent& extent) {
     indices.push_back(index);
     extents.push_back(extent);

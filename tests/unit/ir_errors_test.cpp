@@ -232,9 +232,8 @@ TEST(ParseError, RulesOfTheReferenceSection) {
   expect_message(reference_error("reference {\n" + u + "}\n"), "temp %t is not defined");
   expect_message(reference_error("reference {\n  %t[i] = relu(%u[i])\n" + u + "}\nreference {\n}"),
                  "the program has two `reference` sections, expected one");
-  expect_message(
-      reference_error("reference {\n  %t[i] = relu(%u[i])\n  %u[i] = relu(%t[i])\n}\n"),
-      "needs its own value by the statements of the reference section");
+  expect_message(reference_error("reference {\n  %t[i] = relu(%u[i])\n  %u[i] = relu(%t[i])\n}\n"),
+                 "needs its own value by the statements of the reference section");
   expect_message(errors("fuseflow 1\ninput %x: f32[5] dense\nresult %y: f32[5] dense\n"
                         "reference {\n  %y[i] = relu(%x[i])\n}\n"),
                  "result %y is defined by the reference section alone");
@@ -246,8 +245,8 @@ TEST(ParseError, RulesOfTheReferenceSection) {
 
 TEST(ParseError, TruncatedAndMangledTextsNeverCrash) {
   const std::string folder = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/examples/";
-  for (const char* name : {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff",
-                           "rewritten.ff"}) {
+  for (const char* name :
+       {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff", "rewritten.ff"}) {
     const std::string text = read_source(folder + name).text;
     for (size_t cut = 0; cut < text.size(); cut += 3) {
       errors(text.substr(0, cut));

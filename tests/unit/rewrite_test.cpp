@@ -94,7 +94,7 @@ TEST(Rewrite, BackAgainKeepsTheFirstStatementsOnly) {
   EXPECT_EQ(print_statement(twice, twice.reference.statements[1]),
             "%y[i, h] = sum(f) %t[i, f] * %w[f, h]");
   EXPECT_EQ(print_statement(twice, twice.regions[1].statements[0]),
-            "%y[i, h] = sum(f) %y_1[i, f] * %w[f, h]");
+            "%y[i, h] = sum(f) %y_2[i, f] * %w[f, h]");
 }
 
 TEST(Rewrite, FactorsThatMayBeInfiniteAreRefused) {
@@ -207,8 +207,8 @@ region @y {
   EXPECT_FALSE(found[0].reorders);
   std::vector<std::string> notes;
   const Program after = apply_rewrite(program, found[0], notes);
-  EXPECT_EQ(notes, (std::vector<std::string>{
-                       "dropped the order of region @y: its statements change"}));
+  EXPECT_EQ(notes,
+            (std::vector<std::string>{"dropped the order of region @y: its statements change"}));
   ASSERT_EQ(after.regions.size(), 1U);
   ASSERT_EQ(after.regions[0].statements.size(), 2U);
   EXPECT_EQ(print_statement(after, after.regions[0].statements[0]), "%y_1[i] = exp(%x[i] + 1)");
@@ -241,9 +241,9 @@ region @u {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_TRUE(found[0].tensors.empty());
   EXPECT_EQ(found[0].removed.size(), 1U);
-  EXPECT_EQ(statement_texts(program, found[0]),
-            (std::vector<std::string>{"%y[i, j] = %a[i, j] * %a[i, j]",
-                                      "%u[i, j] = relu(%a[j, i])"}));
+  EXPECT_EQ(
+      statement_texts(program, found[0]),
+      (std::vector<std::string>{"%y[i, j] = %a[i, j] * %a[i, j]", "%u[i, j] = relu(%a[j, i])"}));
   applied(program, found[0]);
 }
 
@@ -291,7 +291,7 @@ region @r {
   %a[i] = sum(j) %x[i, j] * relu(%x[j, i])
   %b[p] = sum(q) relu(%x[q, p]) * %x[p, q]
   %c[i] = sum(j) %x[j, i] * relu(%x[i, j])
-  %d[i] = sum(j) %x[i, j] - relu(%x[j, i])
+  %d[i] = sum(j) (%x[i, j] - relu(%x[j, i]))
 }
 )");
   EXPECT_EQ(text_of(program, 0), text_of(program, 1));
