@@ -119,12 +119,6 @@ class Costing {
     return static_cast<double>(node_timing(machine_, graph_, node).latency_cycles);
   }
 
-  /// Steps until the first output, beyond the latency: a reduction's first fiber, a flush.
-  double fill(const Node& node, const NodeCost& cost) const {
-    if (!reduces(node.kind)) return 0;
-    return std::max(0.0, cost.busy / reduced_fibers(s_, counts_, node) - 1);
-  }
-
   /// Cycles that a node's first result waits for memory.
   double first_wait(size_t n) const {
     const bool waits = in_memory(graph_.nodes[n]) && out_.nodes[n].read_bytes > 0;
@@ -182,7 +176,7 @@ class Costing {
       }
       double slowed = last;
       for (const size_t i : nodes) {
-        slowed = std::max(slowed, throttled(static_cast<NodeId>(i), head_));
+        slowed = std::max(slowed, throttled(static_cast<NodeId>(i)));
       }
       if (memory_.timed) slowed = std::max(slowed, memory_.of_channels(asked) + memory_.latency);
       for (const size_t i : nodes) finish_[i] += slowed - last;
@@ -304,7 +298,7 @@ class Costing {
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
   /// being taken: the longest way from the producer to the consumer. Cycles that follow for the
   /// outputs of node `id`.
-  double throttled(NodeId id, const std::vector<double>& head) const {
+  double throttled(NodeId id) const {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
     const auto depth = static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
@@ -314,19 +308,21 @@ class Costing {
     double most = 0;
     for (auto c = static_cast<size_t>(id) + 1; c < graph_.nodes.size(); ++c) {
       const Node& consumer = graph_.nodes[c];
+      if (consumer.phase != node.phase) continue;
       StreamId taken = -1;
       for (const Input& in : consumer.inputs) {
         if (in.is_immediate()) continue;
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-        if (way[p] < 0 || graph_.nodes[p].phase != consumer.phase) continue;
+        if (way[p] < 0) continue;
         const bool given = static_cast<NodeId>(p) == id;
-        const double filled = given ? 0 : fill(graph_.nodes[p], out_.nodes[p]);
+        const double filled = given ? 0 : first_[p];
         way[c] = std::max(way[c], way[p] + latency(graph_.nodes[p]) + filled);
         if (given) taken = in.stream;
       }
       if (taken < 0 || way[c] + 1 <= depth) continue;
-      most = std::max(
-          most, head[static_cast<size_t>(id)] + in_space(taken).tokens() * (way[c] + 1) / depth);
+      // Rows of other phases, for which all wait once, only delay it.
+      const double start = std::max(head_[static_cast<size_t>(id)], head_[c] - way[c]);
+      most = std::max(most, start + in_space(taken).tokens() * (way[c] + 1) / depth);
     }
     return most;
   }

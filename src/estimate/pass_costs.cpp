@@ -103,6 +103,7 @@ Cost EstimatedCosts::counted(const Program& program, const Region& region, Known
   }
   cost.cycles = e.cycles;
   cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
+  cost.flops = e.flops;
   return cost;
 }
 
@@ -143,6 +144,7 @@ std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
       Cost cost = estimate_into(program, program.regions[r], known);
       total.cycles += cost.cycles + (r > 0 ? pause() : 0);
       total.dram_bytes += cost.dram_bytes;
+      total.flops += cost.flops;
       if (total.doubt.empty()) total.doubt = std::move(cost.doubt);
     }
   } catch (const Error& problem) {

@@ -184,6 +184,9 @@ Program apply_point(Program program, size_t region, const Point& point) {
 
 namespace {
 
+/// Kernels times placements of all runs that are enumerated: bounds the time before anything runs.
+constexpr size_t kMostEnumerated = 30'000;
+
 /// Which runs of kernels are tried: all that are short enough, and those of the seeds.
 std::vector<std::pair<size_t, size_t>> intervals_of(size_t kernels, size_t longest,
                                                     const std::vector<Seed>& seeds) {
@@ -234,6 +237,17 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
 
 }  // namespace
 
+size_t longest_run(size_t kernels, const SearchSpace& space) {
+  size_t all = 0;
+  size_t longest = 0;
+  while (longest < std::min(kernels, space.max_kernels)) {
+    all += (longest + 1) * (kernels - longest) * space.max_placements;
+    if (longest > 0 && all > kMostEnumerated) break;
+    ++longest;
+  }
+  return longest;
+}
+
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
                                     const SearchSpace& space, const std::vector<Seed>& seeds) {
   const Runs runs(kernels);
@@ -248,7 +262,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
                             region.name));
   }
   const std::vector<std::pair<size_t, size_t>> intervals =
-      intervals_of(runs.size(), space.max_kernels, seeds);
+      intervals_of(runs.size(), longest_run(runs.size(), space), seeds);
   if (intervals.empty() || space.max_orders == 0 || space.max_placements == 0) {
     throw Error(ExitCode::rejected, fmt::format("the search space is empty: {} is 0",
                                                 intervals.empty()       ? "--max-kernels"

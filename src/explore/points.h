@@ -74,6 +74,10 @@ class Runs {
 /// takes the region as it is given. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
 
+/// Kernels of the longest runs that are enumerated: `max_kernels`, or less in a long program, whose
+/// runs would be too many. Longer ones are those of seeds alone.
+size_t longest_run(size_t kernels, const SearchSpace& space);
+
 /// All points without parallel copies, by id. Throws Error(rejected) naming the rule that left
 /// none.
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,

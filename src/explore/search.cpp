@@ -17,6 +17,7 @@
 #include "explore/copies.h"
 #include "explore/partition.h"
 #include "explore/seeds.h"
+#include "explore/sets.h"
 #include "graph/fingerprint.h"
 #include "ir/print.h"
 #include "lower/lower.h"
@@ -32,7 +33,9 @@ namespace {
 
 constexpr size_t kWave = 8;          ///< points between two decisions about what has to be beaten
 constexpr size_t kIdsOfClimb = 256;  ///< points that a climb has at most
+constexpr size_t kIdsOfSets = 256;   ///< and a search of sets of placements
 constexpr double kEstimateShare = 0.4;  ///< of the time budget
+constexpr double kSetsShare = 0.5;      ///< of the time budget, what was before included
 constexpr size_t kBases = 4;            ///< points of a kernel alone that copies are tried from
 constexpr size_t kAlone = 4;            ///< and that are simulated first, with and without copies
 
@@ -71,7 +74,9 @@ class Search {
   }
 
   /// The number behind the last that a point may have.
-  size_t end_id() const { return first_id_ + enumerated_ + kernels() * kernels() * kIdsOfClimb; }
+  size_t end_id() const {
+    return first_id_ + enumerated_ + kernels() * kernels() * (kIdsOfClimb + kIdsOfSets);
+  }
 
   SearchResult run() {
     for (Point& point : enumerate_points(kernels_, machine_, options_.space, seeds_)) {
@@ -83,6 +88,13 @@ class Search {
       out_.trials.push_back(std::move(trial));
     }
     enumerated_ = out_.trials.size();
+    const size_t longest = longest_run(kernels(), options_.space);
+    if (longest < std::min(kernels(), options_.space.max_kernels)) {
+      out_.notes.push_back(
+          fmt::format("runs of more than {} kernels are many in a program of {}, and only those of "
+                      "seeds are tried (--seed, --max-placements)",
+                      longest, kernels()));
+    }
     for (size_t i = 0; i < out_.trials.size(); ++i) at(out_.trials[i]).push_back(i);
     known_ = journal_.found();
     for (const std::string& shard : options_.merge) {
@@ -91,8 +103,10 @@ class Search {
     evaluator_.data = load_tensors(kernels_);
     run_kernels();
     if (!interrupted()) try_copies(kernels_alone(), 1);
+    if (!interrupted()) try_sets(seeds_runs(), 1);
     if (!interrupted()) estimate_runs();
-    if (!interrupted()) try_copies(worth_copies(), kEstimateShare);
+    if (!interrupted()) try_sets(worth_climbs(), kSetsShare);
+    if (!interrupted()) try_copies(worth_climbs(), kSetsShare);
     if (!interrupted()) simulate_all();
     if (interrupted()) leave_open();
     choose();
@@ -171,16 +185,18 @@ class Search {
     std::map<uint64_t, size_t> seen;
     for (const size_t i : ids) {
       Trial& trial = out_.trials[i];
-      if (!trial.open()) continue;
+      if (trial.graph != 0) seen.try_emplace(trial.graph, i);
+      if (!trial.open() || trial.graph != 0) continue;
       try {
         const Evaluator::Lowered lowered = evaluator_.lower(trial.point);
-        const auto [first, fresh] = seen.try_emplace(fingerprint(*lowered.at().graph), i);
+        trial.graph = fingerprint(*lowered.at().graph);
+        const auto [first, fresh] = seen.try_emplace(trial.graph, i);
         if (fresh) {
           evaluator_.estimate(trial, lowered);
         } else {
           trial.region = lowered.at().name;
           trial.status = PointStatus::same;
-          trial.note = fmt::format("as point {}", first->second);
+          trial.note = fmt::format("as point {}", out_.trials[first->second].point.id);
         }
       } catch (const Error& error) {
         if (error.code() == ExitCode::internal) throw;
@@ -237,14 +253,20 @@ class Search {
     return runs;
   }
 
-  /// Where fusing gains most by estimate, and the seeds' regions; without kernels alone.
-  std::vector<size_t> worth_copies() {
+  /// The seeds' regions, without kernels alone.
+  std::vector<size_t> seeds_runs() const {
     std::set<size_t> chosen;
     for (const Seed& seed : seeds_) {
       for (const Seed::Part& part : seed.parts) {
         if (part.first < part.last) chosen.insert(slot(part.first, part.last));
       }
     }
+    return {chosen.begin(), chosen.end()};
+  }
+
+  /// The seeds' regions, then where fusing gains most by estimate; without kernels alone.
+  std::vector<size_t> worth_climbs() const {
+    std::vector<size_t> chosen = seeds_runs();
     const std::vector<double> least = costs([](const Trial& t) {
       return t.open() || t.status == PointStatus::simulated ? t.estimate : kNone;
     });
@@ -260,9 +282,41 @@ class Search {
     std::sort(gains.begin(), gains.end());
     for (const auto& [gain, run] : gains) {
       if (chosen.size() + kernels() >= options_.space.max_climbs) break;
-      chosen.insert(run);
+      if (std::find(chosen.begin(), chosen.end(), run) == chosen.end()) chosen.push_back(run);
     }
-    return {chosen.begin(), chosen.end()};
+    return chosen;
+  }
+
+  /// Adds points that store whole sets of intermediates. `share`: of the time budget, after which
+  /// no more runs are tried.
+  void try_sets(std::vector<size_t> chosen, double share) {
+    std::erase_if(chosen, [&](size_t run) { return !with_sets_.insert(run).second; });
+    std::vector<std::vector<Point>> found(chosen.size());
+    std::atomic<size_t> done = 0;
+    tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
+      const auto [first, last] = std::pair(chosen[i] / kernels(), chosen[i] % kernels());
+      if (!out_of_time(share)) {
+        found[i] = stored_sets(kernels_, evaluator_.runs(), first, last, machine_, options_.space);
+      }
+      show(++done, chosen.size(), "trying sets of placements");
+    });
+    for (size_t i = 0; i < chosen.size(); ++i) add_sets(chosen[i], std::move(found[i]));
+    tbb::parallel_for(size_t{0}, chosen.size(), [&](size_t i) {
+      if (share < 1 && !interrupted()) estimate_run(by_run_.at(chosen[i]));
+    });
+  }
+
+  void add_sets(size_t run, std::vector<Point> points) {
+    // The same number whatever else was tried, for journals and shards.
+    size_t id = first_id_ + enumerated_ + kernels() * kernels() * kIdsOfClimb + run * kIdsOfSets;
+    points.resize(std::min(points.size(), kIdsOfSets));
+    for (Point& point : points) {
+      Trial trial;
+      trial.point = std::move(point);
+      trial.point.id = id++;
+      at(trial).push_back(out_.trials.size());
+      out_.trials.push_back(std::move(trial));
+    }
   }
 
   size_t kernels_of(size_t run) const { return run % kernels() - run / kernels() + 1; }
@@ -629,7 +683,8 @@ class Search {
   const Clock::time_point start_ = Clock::now();
   int64_t best_so_far_ = 0;
   std::map<size_t, PointResult> known_;
-  std::map<size_t, std::vector<size_t>> by_run_;  ///< ids by slot of their run of kernels
+  std::map<size_t, std::vector<size_t>> by_run_;  ///< positions by slot of their run of kernels
+  std::set<size_t> with_sets_;                    ///< slots for which sets were searched
   SearchResult out_;
 };
 
@@ -670,6 +725,9 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
     all.program = std::move(found.program);
   }
   all.unfinished.insert(all.unfinished.end(), found.unfinished.begin(), found.unfinished.end());
+  if (side == 1 || all.notes.empty()) {
+    all.notes.insert(all.notes.end(), found.notes.begin(), found.notes.end());
+  }
 }
 
 /// The best program as a whole, as fuseflow-sim runs what --best writes: its regions were simulated

@@ -15,6 +15,7 @@ struct Trial {
   Point point;
   std::string region;
   PointStatus status = PointStatus::open;
+  uint64_t graph = 0;  ///< fingerprint of what it is lowered to; 0: not yet
   double estimate = 0;
   double bound = 0;
   PointResult result;

@@ -18,6 +18,7 @@ struct Cost {
   double cycles = 0;  ///< infinite where the machine has no room for it, or it cannot be lowered
   double dram_bytes = 0;  ///< read and written
   std::string doubt;      ///< why the counts are not exact; empty if they are
+  double flops = 0;
 };
 
 class CostModel {

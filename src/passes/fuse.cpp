@@ -12,9 +12,9 @@
 #include "machine/load.h"
 #include "passes/choose.h"
 #include "passes/dependences.h"
+#include "passes/fit.h"
 #include "passes/layers.h"
 #include "passes/mixture.h"
-#include "passes/place_search.h"
 #include "passes/regroup.h"
 #include "resources/resources.h"
 
@@ -293,6 +293,12 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
   return groups;
 }
 
+bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Part& x, const Part& y) {
+    return x.first == y.first && x.last == y.last;
+  });
+}
+
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer.
 Program fuse_by_cost(const Program& program, const Request& request, CostModel& costs,
@@ -301,7 +307,8 @@ Program fuse_by_cost(const Program& program, const Request& request, CostModel& 
   std::vector<std::vector<Part>> partitions{
       parts_of(program, present_groups(program)),  // as given, but for phases that take turns
       parts_of(program, auto_groups(program, request, unused))};
-  if (program.regions.size() > 1 && costs.learn(program)) {
+  const bool learned = costs.learn(program).has_value();
+  if (program.regions.size() > 1 && learned) {
     std::vector<Part> suggested = partitions.back();
     partitions.push_back(parts_of(program, layer_groups(program)));
     suggested.insert(suggested.end(), partitions.back().begin(), partitions.back().end());
@@ -314,6 +321,11 @@ Program fuse_by_cost(const Program& program, const Request& request, CostModel& 
     if (as_given || std::find(partitions.begin(), parts, *parts) != parts) continue;
     if (parts == partitions.begin() + 1) few = candidates.size();
     candidates.push_back(assemble(program, *parts, request.machine));
+  }
+  // Other sets of what is stored, for as few regions as fit and for the best partition.
+  for (size_t p = 1; p < partitions.size() && learned; p += 2) {
+    if (p == 3 && same_runs(partitions[1], partitions[3])) continue;
+    candidates.push_back(assemble(program, partitions[p], request.machine, &costs));
   }
   return choose(std::move(candidates), few, costs, log);
 }

@@ -9,7 +9,8 @@
 
 #include "ir/names.h"
 #include "lower/placements.h"
-#include "passes/place_search.h"
+#include "passes/fit.h"
+#include "passes/store_search.h"
 
 namespace fuseflow {
 
@@ -44,20 +45,18 @@ std::vector<Group> groups_of(const Program& kernels, const std::vector<Part>& pa
   return groups;
 }
 
-/// Gives a region of several kernels its placements, and turns to its phases if they need them.
-void complete(Candidate& made, size_t region, const Part& part, const Machine& machine) {
-  if (!part.is_kernel()) {
-    PlacementOptions options;
-    options.scratchpad_bytes = machine.scratchpad.bytes;
-    options.max_recompute = part.max_recompute;
-    PlacementChoice choice = choose_placements(std::move(made.program), region, options);
-    made.program = std::move(choice.program);
-    const std::string name = quote_if_needed(made.program.regions[region].name);
-    for (const std::string& note : choice.notes) {
-      made.log.note(fmt::format("@{}: {}", name, note));
-    }
-  }
-  if (is_limited(machine)) make_fit(made.program, region, machine, made.log);
+/// Gives a region of several kernels its default placements; gives the notes, one line each.
+std::vector<std::string> place_by_default(Program& program, size_t region, const Part& part,
+                                          const Machine& machine) {
+  if (part.is_kernel()) return {};
+  PlacementOptions options;
+  options.scratchpad_bytes = machine.scratchpad.bytes;
+  options.max_recompute = part.max_recompute;
+  PlacementChoice choice = choose_placements(std::move(program), region, options);
+  program = std::move(choice.program);
+  const std::string name = quote_if_needed(program.regions[region].name);
+  for (std::string& note : choice.notes) note = fmt::format("@{}: {}", name, note);
+  return std::move(choice.notes);
 }
 
 class PartSearch {
@@ -115,7 +114,8 @@ class PartSearch {
     try {
       Candidate made;
       made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
-      complete(made, part.first, part, machine_);
+      place_by_default(made.program, part.first, part, machine_);
+      if (is_limited(machine_)) make_fit(made.program, part.first, machine_, made.log);
       stores = !made.program.regions[part.first].schedule.placements.empty();
       const std::optional<Cost> cost = costs_.of_region(made.program, part.first);
       if (!cost) return kNever;
@@ -192,10 +192,21 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
   return parts;
 }
 
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine) {
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
+                   CostModel* costs) {
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
-  for (size_t r = 0; r < parts.size(); ++r) complete(made, r, parts[r], machine);
+  const double end = costs != nullptr ? costs->effort() + kStoreEffort : 0;
+  for (size_t r = 0; r < parts.size(); ++r) {
+    const std::vector<std::string> notes = place_by_default(made.program, r, parts[r], machine);
+    const bool others =
+        costs != nullptr && !parts[r].is_kernel() &&
+        improve_stores(made.program, r, machine, costs, made.log, end - costs->effort());
+    for (const std::string& note : notes) {
+      if (!others) made.log.note(note);
+    }
+    if (is_limited(machine)) make_fit(made.program, r, machine, made.log);
+  }
   return made;
 }
 

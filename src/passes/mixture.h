@@ -27,7 +27,10 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
 
 /// The program with these regions, in this order, their intermediates placed; phases take turns
 /// where the machine has no room for them together. Kernels alone stay as they are.
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine);
+/// `costs`: judges other sets of what is stored in each region of several kernels (store_search.h);
+/// null: the placements stay the default ones.
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
+                   CostModel* costs = nullptr);
 
 /// The best partition into the given parts, runs of few kernels, and what becomes of these when
 /// neighbours are joined. `costs` has learned `kernels`. Its effort is bounded.

@@ -15,7 +15,8 @@
 #include "machine/load.h"
 #include "passes/choose.h"
 #include "passes/dependences.h"
-#include "passes/place_search.h"
+#include "passes/fit.h"
+#include "passes/store_search.h"
 
 namespace fuseflow {
 
@@ -200,7 +201,8 @@ class Placer {
   /// Stores more of the region's intermediates, and then inputs, where that pays; lets its phases
   /// take turns if they have to.
   Placed improved(Placed placed, size_t r, CostModel* costs) const {
-    improve_placements(placed.program, r, machine_, costs, placed.log);
+    Placed anew{placed.program, {}, {}};
+    if (improve_stores(anew.program, r, machine_, costs, anew.log)) placed = std::move(anew);
     if (costs != nullptr) placed.cost = costs->of_region(placed.program, r);
     place_reused_inputs(placed, r, costs);
     make_fit(placed.program, r, machine_, placed.log);

@@ -1,0 +1,94 @@
+#include "explore/sets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "estimate/pass_costs.h"
+#include "ir/names.h"
+#include "passes/store_search.h"
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// FLOPs over those without recomputation, beyond which the set that is started from stores.
+constexpr double kRecompute = 1.5;
+
+/// "%a %b=scratchpad, recompute".
+std::string recipe_name(const Program& program, const std::vector<UsePlacement>& placements) {
+  std::vector<std::string> parts;
+  for (const Placement where : {Placement::scratchpad, Placement::memory}) {
+    std::vector<std::string> names;
+    for (const UsePlacement& use : placements) {
+      if (use.placement != where || use.consumer >= 0) continue;
+      const Tensor& tensor = program.tensors[static_cast<size_t>(use.tensor)];
+      names.push_back("%" + quote_if_needed(tensor.name));
+    }
+    std::sort(names.begin(), names.end());
+    if (names.empty()) continue;
+    parts.push_back(fmt::format("{}={}", fmt::join(names, " "), placement_name(where)));
+  }
+  parts.emplace_back("recompute");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Only what names tensors of the kernels, without copies made on the way.
+bool is_point(const Program& kernels, const StoreTrial& trial) {
+  return std::isfinite(trial.cost.cycles) &&
+         std::all_of(trial.schedule.placements.begin(), trial.schedule.placements.end(),
+                     [&](const UsePlacement& use) {
+                       return use.tensor < static_cast<TensorId>(kernels.tensors.size());
+                     });
+}
+
+StoreSearch searched(const Program& kernels, Runs::Run run, const Machine& machine) {
+  EstimatedCosts costs(machine);
+  if (!costs.learn(kernels)) return {};
+  PlacementOptions options;
+  options.max_recompute = kRecompute;
+  options.scratchpad_bytes = machine.scratchpad.bytes;
+  run.program = choose_placements(std::move(run.program), run.region, options).program;
+  return search_stores(run.program, run.region, machine, &costs);
+}
+
+}  // namespace
+
+std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, size_t first, size_t last,
+                               const Machine& machine, const SearchSpace& space) {
+  std::vector<StoreTrial> judged;
+  try {
+    judged = searched(kernels, runs.make(first, last), machine).judged;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return {};  // no placement makes it one region
+  }
+  std::erase_if(judged, [&](const StoreTrial& trial) { return !is_point(kernels, trial); });
+  std::stable_sort(judged.begin(), judged.end(), [](const StoreTrial& a, const StoreTrial& b) {
+    return a.cost.cycles < b.cost.cycles;
+  });
+  std::vector<Point> points;
+  std::set<std::pair<std::string, std::vector<std::string>>> seen;
+  for (StoreTrial& trial : judged) {
+    if (points.size() >= space.max_placements) break;
+    const std::string name = recipe_name(kernels, trial.schedule.placements);
+    if (!seen.emplace(name, trial.schedule.order).second) continue;
+    Point point;
+    point.first = first;
+    point.last = last;
+    point.recipe.name = name;
+    point.recipe.options.recompute_always = true;
+    point.recipe.options.scratchpad_bytes = machine.scratchpad.bytes;
+    point.recipe.placements = std::move(trial.schedule.placements);
+    point.order = std::move(trial.schedule.order);
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+}  // namespace fuseflow

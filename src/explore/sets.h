@@ -1,0 +1,17 @@
+// Points of a run of kernels that store whole sets of its intermediates, found by the search that
+// the passes use (passes/store_search.h), by estimate alone: the same for every shard and journal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "explore/points.h"
+
+namespace fuseflow {
+
+/// At most `space.max_placements` points, the fewest estimated cycles first. None where nothing can
+/// be moved, or cycles cannot be estimated. Ids are not set.
+std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, size_t first, size_t last,
+                               const Machine& machine, const SearchSpace& space);
+
+}  // namespace fuseflow

@@ -1,0 +1,15 @@
+// Whether a region fits a machine, and letting its phases take turns where that is what it takes.
+#pragma once
+
+#include "machine/machine.h"
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+/// Whether a machine can be too small for a region at all.
+bool is_limited(const Machine& machine);
+
+/// Lets the phases of a region take turns if they do not fit the machine together.
+void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log);
+
+}  // namespace fuseflow

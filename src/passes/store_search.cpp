@@ -1,0 +1,354 @@
+#include "passes/store_search.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "ir/names.h"
+#include "lower/flops.h"
+#include "lower/lower.h"
+#include "lower/placements.h"
+#include "passes/alike.h"
+#include "passes/choose.h"
+#include "passes/order_moves.h"
+#include "resources/resources.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Of the effort: what sets with the orders at hand may take, and the orders of one set.
+constexpr double kSetsShare = 0.8;
+constexpr double kOrderShare = 0.1;
+constexpr double kPairsShare = 0.2;
+/// Cycles and bytes that are as few, and FLOPs that are fewer.
+constexpr double kAsFast = 1.001;
+constexpr double kLessWork = 0.99;
+
+bool is_use_of_all(const UsePlacement& use) {
+  return use.consumer < 0 &&
+         (use.placement == Placement::scratchpad || use.placement == Placement::memory);
+}
+
+/// Intermediates with a use in the region whose uses are not placed one by one.
+TensorGroup movable(const Region& region) {
+  std::set<TensorId> used;
+  std::set<TensorId> single;
+  for (const Statement& statement : region.statements) {
+    for (const Expr& node : statement.nodes) {
+      if (node.kind == Expr::Kind::access) used.insert(node.tensor);
+    }
+  }
+  for (const UsePlacement& use : region.schedule.placements) {
+    if (!is_use_of_all(use)) single.insert(use.tensor);
+  }
+  TensorGroup result;
+  for (const Statement& statement : region.statements) {
+    if (used.contains(statement.result) && !single.contains(statement.result)) {
+      result.push_back(statement.result);
+    }
+  }
+  return result;
+}
+
+std::string text_of(const Schedule& schedule) {
+  std::vector<std::string> parts;
+  for (const UsePlacement& use : schedule.placements) {
+    parts.push_back(
+        fmt::format("{}@{}={}", use.tensor, use.consumer, static_cast<int>(use.placement)));
+  }
+  std::sort(parts.begin(), parts.end());
+  return fmt::format("{}/{}", fmt::join(parts, " "), fmt::join(schedule.order, " "));
+}
+
+class Search {
+ public:
+  Search(const Program& given, size_t region, const Machine& machine, CostModel* model,
+         double most_effort)
+      : given_(given),
+        region_(region),
+        machine_(machine),
+        model_(model),
+        given_effort_(most_effort),
+        most_effort_(effort() + most_effort) {
+    given_.regions[region].graph.reset();
+  }
+
+  StoreSearch run() {
+    StoreSearch result{given_, {}, {}, {}};
+    const double all = most_effort_;
+    most_effort_ = effort() + kSetsShare * (all - effort());
+    const std::optional<State> first = judge(at(given_).schedule, Orders::usual);
+    if (!first) return result;
+    result.first = first->cost;
+    State best = *first;
+    if (at(given_).schedule.order.empty()) {
+      climb(best, Orders::usual);
+      most_effort_ = all;
+      climb(best, Orders::searched);
+      // Sets that only pay with orders of their own may lie on the way from the start alone.
+      tried_.clear();
+      priced_.clear();
+      State other = *first;
+      climb(other, Orders::searched);
+      if (better(other.cost, best.cost)) best = std::move(other);
+      least_ = best.cost.cycles;
+      most_effort_ = std::min(all, effort() + kPairsShare * given_effort_);
+      exchange(best);
+    }
+    result.program = std::move(best.program);
+    result.cost = best.cost;
+    result.judged = std::move(judged_);
+    return result;
+  }
+
+ private:
+  /// Orders of a candidate: the default, or the best found from there by moves of single indices.
+  enum class Orders : uint8_t { usual, searched };
+
+  struct State {
+    Schedule asked;
+    Program program;  ///< the region completed, without a graph
+    Cost cost;
+  };
+
+  const Region& at(const Program& program) const { return program.regions[region_]; }
+  double effort() const { return (model_ != nullptr ? model_->effort() : 0) + own_effort_; }
+  bool has_time() const { return effort() < most_effort_; }
+
+  /// Whether `a` is to replace the best state `b`: better, or with less work in as many cycles (as
+  /// the fewest so far, so that many small losses are none), or as good with less stored.
+  bool replaces(const State& a, const State& b) {
+    if (!std::isfinite(a.cost.cycles)) return false;
+    const bool as_fast =
+        a.cost.cycles <= kAsFast * least_ && a.cost.dram_bytes <= kAsFast * b.cost.dram_bytes;
+    const bool less =
+        a.cost.flops < kLessWork * b.cost.flops ||
+        (a.cost.flops <= b.cost.flops && a.asked.placements.size() < b.asked.placements.size());
+    if (!better(a.cost, b.cost) && !(as_fast && less)) return false;
+    least_ = std::min(least_, a.cost.cycles);
+    return true;
+  }
+
+  /// Sweeps over the groups, level by level, as long as anything improves.
+  void climb(State& best, Orders orders) {
+    least_ = best.cost.cycles;
+    if (orders == Orders::searched) try_move(at(given_).schedule, best, orders);
+    for (const std::vector<TensorGroup>& groups :
+         alike_tensors(given_, at(given_), movable(at(given_)))) {
+      for (bool any = true; any && has_time();) {
+        any = false;
+        for (const TensorGroup& group : groups) {
+          any = try_move(without(best.asked, group), best, orders) || any;
+          any = try_move(with(best.asked, group), best, orders) || any;
+        }
+      }
+    }
+  }
+
+  /// Pairs of groups moved at once, with orders of their own: one stored instead of another, or two
+  /// that only pay together.
+  void exchange(State& best) {
+    const std::vector<TensorGroup> groups =
+        alike_tensors(given_, at(given_), movable(at(given_))).front();
+    for (bool any = true; any && has_time();) {
+      any = false;
+      for (size_t a = 0; a < groups.size(); ++a) {
+        for (size_t b = a + 1; b < groups.size() && has_time(); ++b) {
+          const Schedule one = toggled(best.asked, groups[a]);
+          any = try_move(toggled(one, groups[b]), best, Orders::searched) || any;
+        }
+      }
+    }
+  }
+
+  Schedule toggled(const Schedule& from, const TensorGroup& group) const {
+    std::optional<Schedule> less = without(from, group);
+    return less ? std::move(*less) : *with(from, group);
+  }
+
+  bool try_move(const std::optional<Schedule>& asked, State& best, Orders orders) {
+    if (!asked || !has_time()) return false;
+    std::optional<State> other = judge(*asked, orders);
+    if (!other || !replaces(*other, best)) return false;
+    best = std::move(*other);
+    return true;
+  }
+
+  /// Nothing if none of the group is stored.
+  static std::optional<Schedule> without(const Schedule& from, const TensorGroup& group) {
+    Schedule result = from;
+    result.order.clear();
+    const size_t dropped = std::erase_if(result.placements, [&](const UsePlacement& use) {
+      return is_use_of_all(use) && std::binary_search(group.begin(), group.end(), use.tensor);
+    });
+    return dropped > 0 ? std::optional(std::move(result)) : std::nullopt;
+  }
+
+  /// Nothing if all of the group is stored. In the scratchpad while there is room.
+  std::optional<Schedule> with(const Schedule& from, const TensorGroup& group) const {
+    Schedule result = from;
+    result.order.clear();
+    TensorGroup added;
+    double bytes = 0;
+    for (const TensorId tensor : group) {
+      const auto stores = [&](const UsePlacement& use) { return use.tensor == tensor; };
+      if (std::any_of(from.placements.begin(), from.placements.end(), stores)) continue;
+      added.push_back(tensor);
+      bytes += estimated_bytes(given_.tensors[static_cast<size_t>(tensor)]);
+    }
+    if (added.empty()) return std::nullopt;
+    for (const UsePlacement& use : from.placements) {
+      if (use.placement != Placement::scratchpad) continue;
+      bytes += estimated_bytes(given_.tensors[static_cast<size_t>(use.tensor)]);
+    }
+    const bool fits =
+        machine_.scratchpad.bytes == 0 || bytes <= static_cast<double>(machine_.scratchpad.bytes);
+    for (const TensorId tensor : added) {
+      result.placements.push_back({tensor, -1, fits ? Placement::scratchpad : Placement::memory});
+    }
+    return result;
+  }
+
+  /// What a schedule costs. Nothing if it cannot be lowered, or was judged before.
+  std::optional<State> judge(const Schedule& asked, Orders orders) {
+    if (!tried_[orders].insert(text_of(asked)).second) return std::nullopt;
+    std::optional<State> state = complete(asked);
+    if (!state) return std::nullopt;
+    if (orders == Orders::searched) reorder(*state);
+    return priced(*state) ? std::move(state) : std::nullopt;
+  }
+
+  /// Lowers as asked; where that has no order, stores what must be stored.
+  std::optional<State> complete(Schedule asked) {
+    State state{std::move(asked), given_, {}};
+    state.program.regions[region_].schedule = state.asked;
+    if (lower(state.program)) return state;
+    PlacementOptions options;
+    options.recompute_always = true;
+    options.scratchpad_bytes = machine_.scratchpad.bytes;
+    try {
+      state.program = choose_placements(std::move(state.program), region_, options).program;
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return std::nullopt;
+    }
+    return lower(state.program) ? std::optional(std::move(state)) : std::nullopt;
+  }
+
+  /// Gives the region its graph.
+  bool lower(Program& program) {
+    Region& region = program.regions[region_];
+    LowerOptions options;
+    options.max_instances = std::min(options.max_instances, 64 + 4 * region.statements.size());
+    region.graph.reset();
+    try {
+      region.graph = lower_region(program, region_, options);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      own_effort_ += static_cast<double>(region.statements.size());
+    }
+    return region.graph.has_value();
+  }
+
+  /// Judges what is lowered, once, and lets go of its graph.
+  bool priced(State& state) {
+    Region& region = state.program.regions[region_];
+    if (!priced_.insert(text_of(state.asked)).second) return false;
+    std::optional<Cost> cost = model_ != nullptr ? model_->of_region(state.program, region_)
+                                                 : expected(state.program, *region.graph);
+    region.graph.reset();
+    if (!cost) return false;
+    state.cost = std::move(*cost);
+    judged_.push_back({state.asked, state.cost});
+    return true;
+  }
+
+  std::optional<Cost> expected(const Program& program, const Graph& graph) {
+    own_effort_ += static_cast<double>(graph.nodes.size());
+    const int64_t room = machine_.scratchpad.bytes;
+    if (room > 0 && region_resources(program, graph, machine_).tensor_bytes > room) {
+      return std::nullopt;
+    }
+    const GraphCost cost = estimated_cost(program, graph);
+    return Cost{cost.steps, cost.dram_bytes, "", cost.tokens};
+  }
+
+  /// Gives the state the order that expected stream lengths favour.
+  void reorder(State& state) {
+    State other = state;
+    OrderClimb climb(other.program, region_,
+                     std::min(most_effort_ - effort(), kOrderShare * kStoreEffort));
+    const bool found = climb.run();
+    own_effort_ += climb.nodes();
+    if (!found || !lower(other.program)) return;
+    other.asked.order = at(other.program).schedule.order;
+    state = std::move(other);
+  }
+
+  Program given_;
+  const size_t region_;
+  const Machine& machine_;
+  CostModel* model_;
+  double least_ = 0;  ///< cycles of the fastest state so far
+  double own_effort_ = 0;
+  const double given_effort_;
+  double most_effort_;
+  std::map<Orders, std::set<std::string>> tried_;  ///< sets asked for, without orders
+  std::set<std::string> priced_;                   ///< sets and orders
+  std::vector<StoreTrial> judged_;
+};
+
+std::vector<std::string> stored_names(const Program& program, const Region& region) {
+  std::vector<std::string> names;
+  for (const UsePlacement& use : region.schedule.placements) {
+    if (!is_use_of_all(use)) continue;
+    const std::string& name = program.tensors[static_cast<size_t>(use.tensor)].name;
+    const bool is_result = std::any_of(region.statements.begin(), region.statements.end(),
+                                       [&](const Statement& s) { return s.result == use.tensor; });
+    if (is_result) names.push_back("%" + quote_if_needed(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string instead_of(const Cost& first) {
+  return std::isfinite(first.cycles) ? fmt::format(" instead of {:.0f}", first.cycles)
+                                     : ", where the default does not fit the machine";
+}
+
+}  // namespace
+
+StoreSearch search_stores(const Program& given, size_t region, const Machine& machine,
+                          CostModel* costs, double most_effort) {
+  return Search(given, region, machine, costs, most_effort).run();
+}
+
+bool improve_stores(Program& program, size_t region, const Machine& machine, CostModel* costs,
+                    PassLog& log, double most_effort) {
+  StoreSearch found = search_stores(program, region, machine, costs, most_effort);
+  const Schedule& before = program.regions[region].schedule;
+  const Region& now = found.program.regions[region];
+  if (found.judged.empty() || text_of(before) == text_of(now.schedule)) return false;
+  const std::string name = quote_if_needed(now.name);
+  const std::vector<std::string> stored = stored_names(found.program, now);
+  log.note(stored.empty()
+               ? fmt::format("@{}: nothing is stored on the way", name)
+               : fmt::format("@{}: {} {} stored, all else streams or is computed again", name,
+                             fmt::join(stored, ", "), stored.size() == 1 ? "is" : "are"));
+  log.note(fmt::format("@{}: about {:.0f} {}{}; order {}", name, found.cost.cycles,
+                       costs != nullptr ? "cycles" : "steps", instead_of(found.first),
+                       now.schedule.order.empty()
+                           ? "as by default"
+                           : fmt::format("{}", fmt::join(now.schedule.order, ", "))));
+  program = std::move(found.program);
+  return true;
+}
+
+}  // namespace fuseflow

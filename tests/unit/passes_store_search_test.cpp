@@ -1,0 +1,123 @@
+// Sets of placements: which intermediates are alike, and what the search stores and drops. Judged
+// by expected stream lengths, so that no estimate is needed here (golden cases fuse/auto_sets*).
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "ir/parse.h"
+#include "passes/alike.h"
+#include "passes/store_search.h"
+
+namespace fuseflow {
+namespace {
+
+/// Attention of one head over n rows; `given`: placements of the region.
+Program attention(const std::string& given) {
+  return parse_program({"test", R"(fuseflow 1
+program "attention"
+input %x: f32[24, 8] dense,dense facts(finite)
+input %wq: f32[8, 8] dense,dense facts(finite)
+input %wk: f32[8, 8] dense,dense facts(finite)
+input %wv: f32[8, 8] dense,dense facts(finite)
+temp %q: f32[24, 8] dense,dense facts(finite)
+temp %k: f32[24, 8] dense,dense facts(finite)
+temp %v: f32[24, 8] dense,dense facts(finite)
+temp %s: f32[24, 24] dense,dense facts(finite)
+temp %m: f32[24] dense facts(finite)
+temp %e: f32[24, 24] dense,dense facts(finite, nonnegative)
+temp %d: f32[24] dense facts(finite, nonnegative, nonzero)
+result %y: f32[24, 8] dense,dense
+region @y {
+)" + given + R"(
+  %q[i, l] = sum(k) %x[i, k] * %wq[k, l]
+  %k[i, l] = sum(k) %x[i, k] * %wk[k, l]
+  %v[i, l] = sum(k) %x[i, k] * %wv[k, l]
+  %s[i, j] = sum(l) %q[i, l] * %k[j, l]
+  %m[i] = max(j) %s[i, j]
+  %e[i, j] = exp(%s[i, j] - %m[i])
+  %d[i] = sum(j) %e[i, j]
+  %y[i, l] = sum(j) (%e[i, j] / %d[i]) * %v[j, l]
+}
+)"});
+}
+
+std::set<std::string> names(const Program& program, const TensorGroup& group) {
+  std::set<std::string> result;
+  for (const TensorId t : group) result.insert(program.tensors[static_cast<size_t>(t)].name);
+  return result;
+}
+
+std::set<std::string> stored(const Program& program) {
+  std::set<std::string> result;
+  for (const UsePlacement& use : program.regions[0].schedule.placements) {
+    result.insert(program.tensors[static_cast<size_t>(use.tensor)].name);
+  }
+  return result;
+}
+
+TEST(Alike, CoarsestFirst) {
+  const Program program = attention("");
+  TensorGroup all;
+  for (const Statement& s : program.regions[0].statements) all.push_back(s.result);
+  const auto levels = alike_tensors(program, program.regions[0], all);
+  ASSERT_GE(levels.size(), 2U);
+  using Names = std::set<std::string>;
+  EXPECT_EQ(names(program, levels[0][0]), (Names{"q", "k", "v"}));  // the same form
+  EXPECT_EQ(names(program, levels[1][0]), (Names{"q"}));            // used otherwise
+  std::set<TensorGroup> seen;
+  for (const auto& level : levels) {
+    for (const TensorGroup& group : level) EXPECT_TRUE(seen.insert(group).second);
+  }
+  for (const TensorId t : all) EXPECT_TRUE(seen.contains({t}));
+}
+
+/// Storing one of the three alone gains nothing: the others are computed again all the same.
+TEST(StoreSearch, EqualNestsMoveTogether) {
+  PassLog log;
+  Program program = attention("");
+  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log));
+  for (const char* name : {"k", "v"}) EXPECT_TRUE(stored(program).contains(name)) << name;
+  EXPECT_FALSE(log.lines().empty());
+}
+
+/// With queries, keys and values stored, the softmax streams: its own results need not be.
+TEST(StoreSearch, WhatOthersMakeRedundantIsDropped) {
+  PassLog log;
+  Program program = attention(R"(
+  place %q = scratchpad
+  place %k = scratchpad
+  place %v = scratchpad
+  place %m = scratchpad
+  place %d = scratchpad)");
+  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log));
+  EXPECT_FALSE(stored(program).contains("m"));
+  EXPECT_FALSE(stored(program).contains("d"));
+  EXPECT_TRUE(stored(program).contains("k"));
+}
+
+TEST(StoreSearch, NeverWorseThanGiven) {
+  for (const char* given : {"", "place %k = scratchpad", "place %s = memory"}) {
+    const StoreSearch found = search_stores(attention(given), 0, Machine{}, nullptr);
+    EXPECT_LE(found.cost.cycles, found.first.cycles) << given;
+    EXPECT_FALSE(found.judged.empty());
+  }
+}
+
+/// An order is the user's: what depends on it is not changed.
+TEST(StoreSearch, KeepsAGivenOrder) {
+  PassLog log;
+  Program program = attention("  order i, j\n  place %k = scratchpad\n  place %v = scratchpad");
+  EXPECT_FALSE(improve_stores(program, 0, Machine{}, nullptr, log));
+}
+
+TEST(StoreSearch, EffortBoundsIt) {
+  const Program program = attention("");
+  const size_t all = search_stores(program, 0, Machine{}, nullptr).judged.size();
+  const size_t few = search_stores(program, 0, Machine{}, nullptr, 500).judged.size();
+  EXPECT_LT(few, all);
+  EXPECT_GE(few, 1U);
+}
+
+}  // namespace
+}  // namespace fuseflow
