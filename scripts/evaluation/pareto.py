@@ -48,6 +48,7 @@ def settings(h, divisor):
     for line in h.run("sim", "--print-machine", "rda").splitlines():
         if line.startswith("["):
             section = line.strip("[]") + "."
+            continue
         key, _, value = line.split("  # ")[0].partition(" = ")
         if divisor > 1 and SCALED.fullmatch(section + key) and float(value) > 0:
             number = float(value) / divisor
@@ -62,6 +63,7 @@ def area_of(h, words):
     for line in h.run("sim", "--machine", "rda", *words, "--print-machine").splitlines():
         if line.startswith("["):
             section = line.strip("[]") + "."
+            continue
         key, _, value = line.split("  # ")[0].partition(" = ")
         keys[section + key] = value
     area = float(keys["scratchpad.bytes"]) * float(keys["area.scratchpad_um2_per_byte"])
