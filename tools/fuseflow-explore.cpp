@@ -1,4 +1,5 @@
-// fuseflow-explore: searches regions, placements and orders for the program of least cycles.
+// fuseflow-explore: searches regions, placements and orders for the program of least cycles, energy
+// or memory traffic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ struct ExploreOptions {
   FilterOptions filter;
   MachineOptions machine;
   std::string best;
+  std::string pareto;
+  std::string objective = "cycles";
   std::string shard;
   std::vector<std::string> seeds;
   SearchOptions search;
@@ -36,6 +39,15 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
+  app.add_option("--objective", o.objective,
+                 "What the best program has least of: cycles, energy, edp (energy times time) or "
+                 "dram_bytes (default: cycles)")
+      ->option_text("WHAT")
+      ->check(CLI::IsMember(objective_names()));
+  app.add_option("--pareto", o.pareto,
+                 "Write the programs of simulated points that no other beats in cycles and energy "
+                 "as CSV")
+      ->option_text("FILE");
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
       ->option_text("N");
@@ -122,7 +134,7 @@ class Progress {
     }
     if (!line_.due()) return;
     const std::string best =
-        at.best > 0 ? fmt::format(", best so far {} cycles", at.best) : std::string();
+        at.best.empty() ? std::string() : fmt::format(", best so far {}", at.best);
     line_.draw(fmt::format("{}: {} of {}{}, {:.0f} s{}", what_, at.done, at.all, best,
                            line_.seconds(), left(at)));
   }
@@ -153,6 +165,19 @@ std::string why_unvisited(const SearchOptions& search) {
   return "the time of --budget-seconds was up";
 }
 
+void choose_objective(ExploreOptions& o, const Machine& machine) {
+  o.search.objective = *find_objective(o.objective);
+  const bool of_energy =
+      o.search.objective == Objective::energy || o.search.objective == Objective::edp;
+  if (machine.has_energy) return;
+  if (of_energy || !o.pareto.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: machine {} does not say what actions cost; expected one with a "
+                            "section `[energy]`, such as --machine rda",
+                            of_energy ? "--objective " + o.objective : "--pareto", machine.name));
+  }
+}
+
 ExitCode explore_main(ExploreOptions& o) {
   parse_shard(o.shard, o.search);
   if (!o.best.empty() && o.search.shards > 1) {
@@ -164,6 +189,7 @@ ExitCode explore_main(ExploreOptions& o) {
                 "expected `fuseflow-rewrite` before fuseflow-explore instead");
   }
   const Machine machine = o.machine.load();
+  choose_objective(o, machine);
   Program kernels = read_program(o.filter);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
@@ -181,6 +207,7 @@ ExitCode explore_main(ExploreOptions& o) {
                        : search(kernels, machine, o.search);
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
+  if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
   if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
   for (const std::string& note : result.notes) report(Severity::note, note);
   say(search_summary(kernels, machine, result, why_unvisited(o.search)));
@@ -188,11 +215,12 @@ ExitCode explore_main(ExploreOptions& o) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
   }
   if (interrupted()) {
-    report(Severity::warning, result.best > 0 ? "interrupted: the best so far"
-                                              : "interrupted before a complete program was known");
+    report(Severity::warning, result.best.cycles > 0
+                                  ? "interrupted: the best so far"
+                                  : "interrupted before a complete program was known");
     return ExitCode::unfinished;
   }
-  if (result.best == 0 && o.search.shards == 1) {
+  if (result.best.cycles == 0 && o.search.shards == 1) {
     report(Severity::warning, "no complete program was simulated in time");
     return ExitCode::unfinished;
   }
@@ -205,7 +233,7 @@ ExitCode explore_main(ExploreOptions& o) {
 int main(int argc, char** argv) {
   CLI::App app{
       "Searches regions, placements, orders, blocks and parallel copies for the program of least "
-      "cycles. "
+      "cycles (or energy, or bytes of memory). "
       "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};

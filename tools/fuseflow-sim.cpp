@@ -15,6 +15,7 @@
 #include "program_tool.h"
 #include "progress_line.h"
 #include "sim/program_run.h"
+#include "sim/report/accelergy.h"
 #include "sim/report/check.h"
 #include "sim/report/csv.h"
 #include "sim/report/summary.h"
@@ -39,6 +40,7 @@ struct SimOptions {
   std::vector<std::string> dump;
   std::string nodes_file;
   std::string streams_file;
+  std::string actions_file;
   std::string trace_file;
   RunOptions run;
   std::chrono::steady_clock::time_point started;  ///< of the simulation
@@ -82,6 +84,9 @@ void add_options(CLI::App& app, SimOptions& o) {
       ->allow_extra_args(false);
   app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
+      ->option_text("FILE");
+  app.add_option("--actions", o.actions_file,
+                 "Write how often each action happens, as Accelergy 0.4 reads it (YAML)")
       ->option_text("FILE");
   app.add_option("--trace", o.trace_file, "Write a timeline for Perfetto, 1 cycle = 1 us")
       ->option_text("FILE");
@@ -268,7 +273,12 @@ void write_dumps(const Program& program, const SimOptions& options, const Progra
 
 void write_figures(const Program& program, const Machine& machine, const SimOptions& options,
                    const ProgramRun& run) {
-  if (!options.nodes_file.empty()) write_output(options.nodes_file, node_csv(program, run));
+  if (!options.nodes_file.empty()) {
+    write_output(options.nodes_file, node_csv(program, machine, run));
+  }
+  if (!options.actions_file.empty()) {
+    write_output(options.actions_file, accelergy_actions(program, machine, run));
+  }
   if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
   if (!options.trace_file.empty())
     write_output(options.trace_file, trace_json(program, machine, run));

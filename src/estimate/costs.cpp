@@ -32,11 +32,13 @@ class Costing {
       const ByteCounts bytes = rule.bytes(numbers);
       cost.read_bytes = bytes.read;
       cost.write_bytes = bytes.write;
+      if (cost.certain) cost.least_bytes = least_bytes(n, rule);
     }
     add_bytes(stored_bytes);
     for (size_t i = 0; i < graph_.streams.size(); ++i) {
       if (s_.consumers[i] > 0) out_.tokens += in_space(static_cast<StreamId>(i)).tokens();
     }
+    count_bursts();
     cycles();
     return std::move(out_);
   }
@@ -60,6 +62,20 @@ class Costing {
     return numbers;
   }
 
+  /// How many references follow the one before is known of most, not of all; which coordinates of
+  /// a look-up with an offset are out of range (and read nothing) is not counted.
+  double least_bytes(size_t n, const NodeRule& rule) const {
+    const Node& node = graph_.nodes[n];
+    const bool shifted = node.offset != 0 || node.stride != 1 || !node.strides.empty();
+    if (node.kind == NodeKind::locate && shifted) return 0;
+    NodeCount own = counts_.node[n];
+    own.successors = own.present;
+    const NodeNumbers known = numbers_of(n);
+    const ByteCounts bytes =
+        rule.bytes({graph_, s_.spaces, counts_.space, node, own, known.level, known.value_bytes});
+    return bytes.read + bytes.write;
+  }
+
   void time(const Node& node, const StepCounts& steps, NodeCost& cost) const {
     const auto interval = static_cast<double>(node_timing(machine_, graph_, node).interval_cycles);
     const auto drain = static_cast<double>(machine_.accumulate_drain_interval_cycles);
@@ -67,7 +83,9 @@ class Costing {
     cost.steps = steps.steps + steps.free + steps.flushed;
     cost.busy = paid + steps.flushed * drain;
     cost.least = (steps.last_is_free ? paid : paid - interval) + steps.least_flushed * drain;
-    if (!certain(node)) cost.least = 0;
+    cost.certain = certain(node);
+    if (!cost.certain) cost.least = 0;
+    if (cost.certain) cost.least_steps = steps.last_is_free ? steps.steps : steps.steps - 1;
   }
 
   bool certain(const Node& node) const {
@@ -110,6 +128,15 @@ class Costing {
       loaded_ += stored_bytes[t];
       out_.dram_read_bytes += stored_bytes[t];
       out_.scratchpad_write_bytes += stored_bytes[t];
+    }
+  }
+
+  void count_bursts() {
+    out_.loaded_bytes = loaded_;
+    if (!memory_.timed) return;
+    out_.bursts = memory_.bursts(loaded_, 1);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (in_memory(graph_.nodes[n])) out_.bursts += bursts(n);
     }
   }
 

@@ -16,6 +16,9 @@ struct NodeCost {
   double flops = 0;
   double read_bytes = 0;
   double write_bytes = 0;
+  double least_steps = 0;  ///< steps at the interval of its unit, without the last; 0 if uncertain
+  double least_bytes = 0;  ///< read or written at least: as if references followed each other
+  bool certain = false;    ///< its counts do not depend on values
 };
 
 struct RegionCost {
@@ -28,6 +31,8 @@ struct RegionCost {
   double scratchpad_read_bytes = 0;
   double scratchpad_write_bytes = 0;
   double tokens = 0;
+  double bursts = 0;        ///< that memory serves; without a model of memory 0
+  double loaded_bytes = 0;  ///< of the scratchpad's inputs
   std::vector<NodeCost> nodes;
 };
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "energy/price.h"
+#include "estimate/energy_work.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
+#include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"
@@ -68,6 +71,26 @@ RegionEstimate region_estimate(const Program& program, const Region& region,
   return e;
 }
 
+void set_energy(RegionEstimate& e, const RegionEnergy& energy) {
+  e.energy_pj = energy.total_pj;
+  e.memory_pj = energy.memory_pj;
+  e.loading_pj = energy.loading_pj;
+  e.leakage_pj = energy.leakage_pj;
+}
+
+/// Energy, area, and the bounds on energy and on bytes.
+void add_energy(RegionEstimate& e, const Program& program, const estimate::Structure& structure,
+                const estimate::Counts& counts, const Machine& machine, const RegionCost& cost,
+                const std::vector<bool>& unknown) {
+  const Graph& graph = *structure.graph;
+  const RegionWork expected = expected_work(structure, counts, machine, cost);
+  set_energy(e, region_energy(program, graph, machine, expected));
+  const RegionWork least = least_work(structure, counts, machine, cost, unknown);
+  e.energy_bound_pj = region_energy(program, graph, machine, least).total_pj;
+  e.dram_bytes_bound = std::floor(least_dram_bytes(structure, cost, unknown));
+  e.area_mm2 = region_area_mm2(program, graph, machine);
+}
+
 /// Graphs of tiles: operations and their times do not depend on data.
 RegionEstimate tiles_estimate(const Program& program, const Region& region,
                               const Machine& machine) {
@@ -87,8 +110,22 @@ RegionEstimate tiles_estimate(const Program& program, const Region& region,
   e.scratchpad_write_bytes = static_cast<double>(run.scratchpad_write_bytes);
   e.link_bytes = static_cast<double>(run.link_bytes);
   e.tokens = static_cast<double>(run.tokens);
+  set_energy(e, region_energy(program, graph, machine, work_of_run(graph, machine, run)));
+  e.energy_bound_pj = e.energy_pj;
+  e.dram_bytes_bound = e.dram_read_bytes + e.dram_write_bytes;
+  e.area_mm2 = region_area_mm2(program, graph, machine);
   e.certain = true;
   return e;
+}
+
+void add_energy_to(RegionEstimate& total, const RegionEstimate& e) {
+  total.energy_pj += e.energy_pj;
+  total.memory_pj += e.memory_pj;
+  total.loading_pj += e.loading_pj;
+  total.leakage_pj += e.leakage_pj;
+  total.energy_bound_pj += e.energy_bound_pj;
+  total.dram_bytes_bound += e.dram_bytes_bound;
+  total.area_mm2 = std::max(total.area_mm2, e.area_mm2);
 }
 
 void finish_total(ProgramEstimate& estimate, const Machine& machine) {
@@ -105,6 +142,7 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
     total.scratchpad_write_bytes += e.scratchpad_write_bytes;
     total.link_bytes += e.link_bytes;
     total.tokens += e.tokens;
+    add_energy_to(total, e);
     if (longest == nullptr || e.cycles > longest->cycles) longest = &e;
   }
   if (longest != nullptr) total.limit = longest->region + ": " + longest->limit;
@@ -113,6 +151,10 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
                           static_cast<double>(machine.reconfiguration_cycles);
     total.cycles += pauses;
     total.bound += pauses;
+    const double leaked = static_cast<double>(estimate.regions.size() - 1) * pause_pj(machine);
+    total.leakage_pj += leaked;
+    total.energy_pj += leaked;
+    total.energy_bound_pj += leaked;
   }
 }
 
@@ -145,6 +187,11 @@ Counted count_region(const Program& program, const Region& region, const TensorD
   }
   const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
   Counted result{region_estimate(program, region, cost), std::move(exact.written)};
+  std::vector<bool> unknown = uncertain;
+  for (const estimate::Written& written : result.written) {
+    if (!written.certain) unknown[static_cast<size_t>(written.tensor)] = true;
+  }
+  add_energy(result.estimate, program, exact.structure, exact.counts, machine, cost, unknown);
   const std::vector<bool>& sure = exact.counts.certain;
   result.estimate.certain = std::find(sure.begin(), sure.end(), false) == sure.end();
   return result;
@@ -218,7 +265,9 @@ RegionEstimate estimate_region_from_statistics(const Program& program, const Reg
   }
   const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
   RegionEstimate result = region_estimate(program, region, cost);
-  result.bound = 0;
+  add_energy(result, program, counted.structure, counted.counts, machine, cost,
+             std::vector<bool>(program.tensors.size(), true));
+  result.bound = result.energy_bound_pj = result.dram_bytes_bound = 0;
   return result;
 }
 
@@ -242,21 +291,38 @@ ProgramEstimate estimate_from_statistics(const Program& program,
   return result;
 }
 
+namespace {
+
+/// energy_pj and all columns behind it.
+std::string energy_fields(const Machine& machine, const RegionEstimate& e) {
+  const std::string energy = machine.has_energy
+                                 ? fmt::format("{:.3f},{:.6g},{:.3f},{:.3f},{:.3f},", e.energy_pj,
+                                               edp(machine, e.energy_pj, e.cycles), e.memory_pj,
+                                               e.loading_pj, e.leakage_pj)
+                                 : std::string(5, ',');
+  const std::string area = machine.has_area ? fmt::format("{:.6g}", e.area_mm2) : "";
+  const std::string bound = machine.has_energy ? fmt::format("{:.3f}", e.energy_bound_pj) : "";
+  return fmt::format("{}{},{},{:.0f}", energy, area, bound, e.dram_bytes_bound);
+}
+
+}  // namespace
+
 std::string estimate_csv(const Program& program, const Machine& machine,
                          const ProgramEstimate& estimate) {
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,bound_cycles,limit,lacks,strategy,seconds\n";
+      "max_abs_error,bound_cycles,limit,lacks,strategy,seconds,energy_pj,edp,memory_pj,loading_pj,"
+      "leakage_pj,area_mm2,bound_energy_pj,bound_dram_bytes\n";
   std::string_view all_lack;
   const auto row = [&](const RegionEstimate& e, std::string_view lacks) {
     text += fmt::format(
         "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},,no,,{:.0f},{},{},{},"
-        "{:.6g}\n",
+        "{:.6g},{}\n",
         kCsvSchema, csv_field(program.name), csv_field(machine.name), csv_field(e.region), e.cycles,
         e.flops, e.dram_read_bytes, e.dram_write_bytes, e.scratchpad_read_bytes,
         e.scratchpad_write_bytes, e.link_bytes, e.tokens, e.bound, csv_field(e.limit), lacks,
-        csv_field(program.strategy), machine.seconds_of(e.cycles));
+        csv_field(program.strategy), machine.seconds_of(e.cycles), energy_fields(machine, e));
   };
   for (size_t r = 0; r < estimate.regions.size(); ++r) {
     const std::string_view lacks = lacking_part(graph_of(program.regions[r]), machine);

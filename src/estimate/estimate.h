@@ -26,6 +26,11 @@ struct RegionEstimate {
   double scratchpad_write_bytes = 0;
   double link_bytes = 0;
   double tokens = 0;
+  double energy_pj = 0;  ///< of a machine that says what actions cost; else 0
+  double memory_pj = 0, loading_pj = 0, leakage_pj = 0;  ///< parts of it (energy/price.h)
+  double energy_bound_pj = 0;   ///< <= the simulated energy; 0 when nothing is certain
+  double dram_bytes_bound = 0;  ///< <= the simulated bytes, read and written
+  double area_mm2 = 0;
   bool certain = false;  ///< from the data, and no filter decides by values: counts are exact
 };
 

@@ -27,15 +27,15 @@ int64_t number(const std::string& text, const std::string& where) {
 }
 
 std::string line_of(size_t point, const PointResult& r) {
-  return fmt::format("{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
-                     r.dram_bytes, r.scratchpad_bytes, csv_field(r.note));
+  return fmt::format("{},{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
+                     r.dram_bytes, r.scratchpad_bytes, csv_field(r.note), r.energy_pj);
 }
 
 }  // namespace
 
 Journal::Journal(const std::string& path, const std::string& search) : path_(path) {
   if (path.empty()) return;
-  const std::string header = "fuseflow-explore journal 1 " + search + "\n";
+  const std::string header = "fuseflow-explore journal 2 " + search + "\n";
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) {
     throw Error(ExitCode::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -63,12 +63,12 @@ void Journal::load(const std::string& path, const std::string& header) {
   for (std::string line; std::getline(lines, line);) {
     const std::vector<std::string> f = csv_fields(line);
     const std::optional<PointStatus> status =
-        f.size() == 7 ? find_point_status(f[1]) : std::nullopt;
+        f.size() == 8 ? find_point_status(f[1]) : std::nullopt;
     if (!status || !was_run(*status))
       throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
     found_[static_cast<size_t>(number(f[0], path))] = {
         *status, number(f[2], path), number(f[3], path), number(f[4], path), number(f[5], path),
-        f[6]};
+        f[6],    number(f[7], path)};
   }
   if (::ftruncate(file_, static_cast<off_t>(text.size())) != 0 ||
       ::pwrite(file_, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
@@ -108,6 +108,7 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
   const size_t dram = column("dram_bytes");
   const size_t scratchpad = column("scratchpad_bytes");
   const size_t note = column("note");
+  const size_t energy = column("energy_pj");
   while (std::getline(lines, line)) {
     const std::vector<std::string> f = csv_fields(line);
     if (f.size() != names.size()) {
@@ -127,7 +128,8 @@ std::map<size_t, PointResult> read_shard(const std::string& path) {
                                                           number(f[flops], path),
                                                           number(f[dram], path),
                                                           number(f[scratchpad], path),
-                                                          f[note]};
+                                                          f[note],
+                                                          number(f[energy], path)};
   }
   return found;
 }

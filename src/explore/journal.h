@@ -20,6 +20,7 @@ struct PointResult {
   int64_t dram_bytes = 0;
   int64_t scratchpad_bytes = 0;
   std::string note;
+  int64_t energy_pj = 0;  ///< whole picojoules
 };
 
 class Journal {

@@ -23,7 +23,7 @@ std::string number(bool shown, double value) {
 
 std::string row(const Trial& t) {
   const bool ran = was_run(t.status);
-  const bool estimated = t.estimate > 0;
+  const bool estimated = t.expected.cycles > 0;
   const auto count = [&](int64_t value) { return ran ? fmt::format("{}", value) : std::string(); };
   const std::vector<std::string> fields = {
       fmt::format("{}", t.point.id),
@@ -33,8 +33,8 @@ std::string row(const Trial& t) {
       csv_field(t.point.recipe.name),
       csv_field(fmt::format("{}", fmt::join(t.point.order, " "))),
       std::string(name_of(t.status)),
-      number(estimated, t.estimate),
-      number(estimated, t.bound),
+      number(estimated, t.expected.cycles),
+      number(estimated, t.least.cycles),
       count(t.result.cycles),
       count(t.result.flops),
       count(t.result.dram_bytes),
@@ -43,7 +43,11 @@ std::string row(const Trial& t) {
       csv_field(t.note),
       csv_field(copies_text(t.point)),
       csv_field(t.point.seed),
-      t.block == 1 ? "" : fmt::format("{}", t.block)};
+      t.block == 1 ? "" : fmt::format("{}", t.block),
+      number(estimated, t.expected.energy_pj),
+      number(estimated, t.least.energy_pj),
+      count(t.result.energy_pj),
+      number(estimated, t.least.dram_bytes)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -53,14 +57,14 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
   std::string text =
       "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
       "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
-      "seed,block\n";
+      "seed,block,estimated_energy_pj,bound_energy_pj,energy_pj,bound_dram_bytes\n";
   const std::string start =
       fmt::format("{},{},{},", kCsvSchema, csv_field(kernels.name), csv_field(machine.name));
   for (const Trial& t : result.trials) text += start + row(t);
-  const auto total = [&](const char* name, int64_t cycles) {
-    if (cycles <= 0) return;
-    text += fmt::format("{}{},0,{},total,,,total,,,{},,,,,,,,\n", start, name,
-                        kernels.regions.size() - 1, cycles);
+  const auto total = [&](const char* name, const Amounts& amounts) {
+    if (amounts.cycles <= 0) return;
+    text += fmt::format("{}{},0,{},total,,,total,,,{:.0f},,,,,,,,,,,{:.0f},\n", start, name,
+                        kernels.regions.size() - 1, amounts.cycles, amounts.energy_pj);
   };
   total("unfused", result.unfused);
   total("unfused_copies", result.unfused_copies);

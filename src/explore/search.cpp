@@ -65,7 +65,7 @@ class Search {
         machine_(machine),
         options_(options),
         seeds_(strategy_seeds(kernels)),
-        evaluator_(kernels, machine),
+        evaluator_(kernels, machine, options.objective),
         journal_(journal),
         first_id_(first_id),
         limit_threads_(tbb::global_control::max_allowed_parallelism,
@@ -130,7 +130,8 @@ class Search {
 
   size_t kernels() const { return evaluator_.runs().size(); }
   size_t slot(size_t first, size_t last) const { return first * kernels() + last; }
-  double pause() const { return static_cast<double>(machine_.reconfiguration_cycles); }
+  double pause() const { return cost_of(options_.objective, pause_of(machine_)); }
+  double value(const Trial& t) const { return cost_of(options_.objective, amounts_of(t.result)); }
   /// The trials of a run of kernels, by id.
   std::vector<size_t>& at(const Trial& t) { return by_run_[slot(t.point.first, t.point.last)]; }
 
@@ -158,7 +159,7 @@ class Search {
   /// Only for its results, where the machine cannot run it.
   void run_unbounded(size_t k) {
     const Machine unbounded;
-    Evaluator evaluator(kernels_, unbounded);
+    Evaluator evaluator(kernels_, unbounded, options_.objective);
     evaluator.data = evaluator_.data;
     Trial trial;
     trial.point.first = trial.point.last = k;
@@ -380,15 +381,17 @@ class Search {
       show(begin, list.size(), "simulating");
       const std::vector<double> known = known_costs();
       const std::vector<double> plain = plain_costs();
-      const std::vector<double> least = costs([](const Trial& t) {
-        if (t.status == PointStatus::simulated) return static_cast<double>(t.result.cycles);
+      const std::vector<double> least = costs([&](const Trial& t) {
+        if (t.status == PointStatus::simulated) return value(t);
         const bool may_be =
             t.open() || t.status == PointStatus::failed || t.status == PointStatus::elsewhere;
         return may_be ? t.bound : kNone;
       });
-      const Partition incumbent(kernels(), known, pause());
+      const double incumbent = best_known(known);
       const Partition bounds(kernels(), least, pause());
-      if (std::isfinite(incumbent.total())) best_so_far_ = static_cast<int64_t>(incumbent.total());
+      if (std::isfinite(incumbent)) {
+        best_so_far_ = amount_text(options_.objective, machine_, incumbent);
+      }
       std::vector<size_t> wave;
       std::vector<int64_t> goals;
       for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
@@ -396,13 +399,12 @@ class Search {
         const bool alone = trial.point.first == trial.point.last && trial.point.parallel.empty();
         const Goal goal =
             options_.exhaustive ? Goal{} : goal_of(trial, incumbent, bounds, alone ? plain : known);
-        if (trial.bound >= goal.cycles) {
+        if (trial.bound >= goal.cost) {
           trial.status = PointStatus::pruned;
           trial.note = goal.why;
         } else {
           wave.push_back(list[i]);
-          goals.push_back(std::isfinite(goal.cycles) ? static_cast<int64_t>(std::ceil(goal.cycles))
-                                                     : 0);
+          goals.push_back(cycles_to_beat(goal));
         }
       }
       run_points(wave, goals, "simulating");
@@ -411,33 +413,62 @@ class Search {
   }
 
   struct Goal {
-    double cycles = kNone;
+    double cost = kNone;
     const char* why = "";
   };
 
+  /// A run can be cut by its cycles alone; 0: it goes on to its end.
+  int64_t cycles_to_beat(const Goal& goal) const {
+    const bool cuts = options_.objective == Objective::cycles && std::isfinite(goal.cost);
+    return cuts ? static_cast<int64_t>(std::ceil(goal.cost)) : 0;
+  }
+
+  /// What the best program takes that simulated points make; kNone: none does.
+  double best_known(const std::vector<double>& known) const {
+    if (options_.objective != Objective::edp) return Partition(kernels(), known, pause()).total();
+    const auto front = pareto_front(out_.trials, kernels(), pause_of(machine_));
+    const FrontProgram* best = least_edp(front);
+    return best == nullptr ? kNone : cost_of(Objective::edp, best->amounts);
+  }
+
+  /// Whether the same kernels were simulated otherwise with no more cycles and no more energy than
+  /// the trial takes at least.
+  bool dominated(const Trial& trial, bool without_copies) const {
+    return std::any_of(out_.trials.begin(), out_.trials.end(), [&](const Trial& t) {
+      const Amounts found = amounts_of(t.result);
+      return t.status == PointStatus::simulated && t.point.first == trial.point.first &&
+             t.point.last == trial.point.last && found.cycles <= trial.least.cycles &&
+             found.energy_pj <= trial.least.energy_pj &&
+             (t.point.parallel.empty() || !without_copies);
+    });
+  }
+
   /// What a point has to beat: the best program so far, and the same kernels as placed before. Of a
   /// kernel alone the best is needed anyway, without copies too: the unfused totals are made of it.
-  Goal goal_of(const Trial& trial, const Partition& incumbent, const Partition& bounds,
+  Goal goal_of(const Trial& trial, double incumbent, const Partition& bounds,
                const std::vector<double>& known) const {
-    const Goal same{known[slot(trial.point.first, trial.point.last)],
-                    "bound not below the same kernels otherwise"};
+    Goal same{known[slot(trial.point.first, trial.point.last)],
+              "bound not below the same kernels otherwise"};
+    if (options_.objective == Objective::edp) {  // costs of regions do not add up
+      const bool alone = trial.point.first == trial.point.last && trial.point.parallel.empty();
+      same.cost = dominated(trial, alone) ? 0 : kNone;
+    }
     if (trial.point.first == trial.point.last) return same;
     const double others = bounds.around(trial.point.first, trial.point.last);
-    const Goal whole{incumbent.total() - others, "bound not below the best program"};
-    return whole.cycles < same.cycles ? whole : same;
+    const Goal whole{incumbent - others, "bound not below the best program"};
+    return whole.cost < same.cost ? whole : same;
   }
 
   std::vector<double> plain_costs() const {
-    return costs([](const Trial& t) {
+    return costs([&](const Trial& t) {
       const bool counts = t.status == PointStatus::simulated && t.point.parallel.empty();
-      return counts ? static_cast<double>(t.result.cycles) : kNone;
+      return counts ? value(t) : kNone;
     });
   }
 
   std::vector<double> known_costs() const {
-    return costs([](const Trial& t) {
-      return t.status == PointStatus::simulated ? static_cast<double>(t.result.cycles) : kNone;
-    });
+    return costs(
+        [&](const Trial& t) { return t.status == PointStatus::simulated ? value(t) : kNone; });
   }
 
   /// The most promising points of each kernel alone, without copies and with: what fusion is
@@ -465,8 +496,8 @@ class Search {
   /// First points of kernels alone, the seeds', then all others by the estimate of the best program
   /// with each.
   std::vector<size_t> by_promise() const {
-    const std::vector<double> least = costs([](const Trial& t) {
-      if (t.status == PointStatus::simulated) return static_cast<double>(t.result.cycles);
+    const std::vector<double> least = costs([&](const Trial& t) {
+      if (t.status == PointStatus::simulated) return value(t);
       return t.open() ? t.estimate : kNone;
     });
     const Partition best(kernels(), least, pause());
@@ -594,22 +625,38 @@ class Search {
     return least;
   }
 
-  int64_t sum_alone(const std::vector<double>& cost) const {
-    double sum = -pause();
-    for (size_t k = 0; k < kernels(); ++k) sum += cost[slot(k, k)] + pause();
-    return std::isfinite(sum) ? static_cast<int64_t>(sum) : 0;
+  /// Of the kernels alone, each in the way that costs the least; zeros where one is not known.
+  Amounts sum_alone(bool with_copies) const {
+    Amounts sum;
+    for (size_t k = 0; k < kernels(); ++k) {
+      const Trial* least = nullptr;
+      for (const size_t i : by_run_.at(slot(k, k))) {
+        const Trial& t = out_.trials[i];
+        if (t.status != PointStatus::simulated || !(with_copies || t.point.parallel.empty()))
+          continue;
+        if (least == nullptr || value(t) < value(*least)) least = &t;
+      }
+      if (least == nullptr) return {};
+      sum += amounts_of(least->result);
+      if (k > 0) sum += pause_of(machine_);
+    }
+    return sum;
   }
 
-  /// Of a simulated point its cycles, of others what they take at least; kNone: not tried.
-  static double least_of(const Trial& t) {
-    if (t.status == PointStatus::simulated || t.status == PointStatus::cut)
-      return static_cast<double>(t.result.cycles);
+  /// Of a simulated point its cost, of others what they take at least; kNone: not tried.
+  double least_of(const Trial& t) const {
+    if (t.status == PointStatus::simulated || t.status == PointStatus::cut) return value(t);
     return t.status == PointStatus::pruned ? t.bound : kNone;
+  }
+
+  /// The same as amounts: of what was cut, its cycles are known.
+  static Amounts least_amounts(const Trial& t) {
+    return t.status == PointStatus::pruned ? t.least : amounts_of(t.result);
   }
 
   SeedTotal total_of(const Seed& seed) const {
     SeedTotal total{seed.name, 0, false};
-    double sum = -pause();
+    Amounts sum;
     for (const Seed::Part& part : seed.parts) {
       const Trial* least = nullptr;
       for (const Trial& t : out_.trials) {
@@ -619,35 +666,59 @@ class Search {
         if (least == nullptr || least_of(t) < least_of(*least)) least = &t;
       }
       if (least == nullptr) return total;
-      sum += least_of(*least) + pause();
+      sum += least_amounts(*least);
+      if (part.first > 0) sum += pause_of(machine_);
       total.at_least = total.at_least || least->status != PointStatus::simulated;
     }
-    total.cycles = static_cast<int64_t>(sum);
+    total.cost = cost_of(options_.objective, sum);
     return total;
+  }
+
+  /// The regions of the program that costs the least, marked as such; none where none is complete.
+  std::vector<const Trial*> best_trials() {
+    std::vector<const Trial*> chosen;
+    const auto choose_one = [&](size_t first, size_t last, const auto& wanted) {
+      for (const size_t i : by_run_.at(slot(first, last))) {
+        Trial& t = out_.trials[i];
+        if (t.status != PointStatus::simulated || !wanted(t)) continue;
+        t.best = options_.shards == 1;
+        chosen.push_back(&t);
+        return;
+      }
+    };
+    if (options_.objective == Objective::edp) {
+      const FrontProgram* best = least_edp(out_.front);
+      if (best == nullptr) return {};
+      for (const FrontProgram::Part& part : best->parts) {
+        choose_one(part.first, part.last, [&](const Trial& t) { return t.point.id == part.point; });
+      }
+      return chosen;
+    }
+    const std::vector<double> known = known_costs();
+    const Partition best(kernels(), known, pause());
+    if (!std::isfinite(best.total())) return {};
+    for (const auto& [first, last] : best.intervals()) {
+      const double least = known[slot(first, last)];
+      choose_one(first, last, [&](const Trial& t) { return value(t) == least; });
+    }
+    return chosen;
   }
 
   void choose() {
     for (const Seed& seed : seeds_) {
       if (seed.name != "none") out_.seeds.push_back(total_of(seed));
     }
-    const std::vector<double> known = known_costs();
-    out_.unfused_copies = options_.space.max_copies > 1 ? sum_alone(known) : 0;
-    out_.unfused = sum_alone(plain_costs());
-    const Partition best(kernels(), known, pause());
-    if (options_.shards > 1 || !std::isfinite(best.total())) return;
-    out_.best = static_cast<int64_t>(best.total());
+    out_.objective = options_.objective;
+    if (options_.space.max_copies > 1) out_.unfused_copies = sum_alone(true);
+    out_.unfused = sum_alone(false);
+    out_.front = pareto_front(out_.trials, kernels(), pause_of(machine_));
+    const std::vector<const Trial*> chosen = best_trials();
+    if (options_.shards > 1 || chosen.empty()) return;
     std::vector<size_t> starts;
-    std::vector<const Trial*> chosen;
-    for (const auto& [first, last] : best.intervals()) {
-      starts.push_back(first);
-      for (const size_t i : by_run_.at(slot(first, last))) {
-        Trial& t = out_.trials[i];
-        if (t.status != PointStatus::simulated) continue;
-        if (static_cast<double>(t.result.cycles) != known[slot(first, last)]) continue;
-        t.best = true;
-        chosen.push_back(&t);
-        break;
-      }
+    for (const Trial* t : chosen) {
+      starts.push_back(t->point.first);
+      out_.best += amounts_of(t->result);
+      if (t->point.first > 0) out_.best += pause_of(machine_);
     }
     out_.program = assemble(starts, chosen);
     out_.program->strategy = "explore";
@@ -681,7 +752,7 @@ class Search {
   size_t enumerated_ = 0;
   tbb::global_control limit_threads_;
   const Clock::time_point start_ = Clock::now();
-  int64_t best_so_far_ = 0;
+  std::string best_so_far_;
   std::map<size_t, PointResult> known_;
   std::map<size_t, std::vector<size_t>> by_run_;  ///< positions by slot of their run of kernels
   std::set<size_t> with_sets_;                    ///< slots for which sets were searched
@@ -708,7 +779,10 @@ std::optional<Program> blocked(const Program& kernels, int64_t side, std::string
 }
 
 void add_variant(SearchResult& all, SearchResult found, int64_t side) {
-  const bool better = found.best > 0 && (all.best == 0 || found.best < all.best);
+  all.objective = found.objective;
+  const auto cost = [&](const SearchResult& r) { return cost_of(all.objective, r.best); };
+  const bool better = found.best.cycles > 0 && (all.best.cycles == 0 || cost(found) < cost(all));
+  all.front = merged(std::move(all.front), found.front);
   for (Trial& t : all.trials) t.best = t.best && !better;
   for (Trial& t : found.trials) {
     t.block = side;
@@ -744,12 +818,13 @@ void confirm(SearchResult& all, const Machine& machine, int threads) {
     throw Error(ExitCode::internal, "the best program does not finish, though its regions do");
   }
   const int64_t cycles = total_cycles(run, machine);
-  if (cycles == all.best) return;
+  const auto apart = static_cast<int64_t>(all.best.cycles);
+  if (cycles == apart) return;
   all.notes.push_back(
       fmt::format("the best program takes {} cycles as a whole, its regions alone "
                   "{}: what they read differs in rounding",
-                  cycles, all.best));
-  all.best = cycles;
+                  cycles, apart));
+  all.best.cycles = static_cast<double>(cycles);
 }
 
 SearchResult search_prepared(const Program& kernels, const Machine& machine,

@@ -1,5 +1,5 @@
 // The search: estimates all points, simulates those whose lower bound leaves them a chance, and
-// puts together the partition of least cycles. The order of events does not depend on threads:
+// puts together the partition of least cost. The order of events does not depend on threads:
 // points are simulated in waves of a fixed list, and what a point has to beat is decided before
 // each wave. A shard knows less than the whole search, so it simulates at least what the whole
 // search would, and merging shards decides everything once more from their results.
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/front.h"
 #include "explore/trial.h"
 
 namespace fuseflow {
@@ -18,11 +19,12 @@ namespace fuseflow {
 struct SearchProgress {
   std::string what;  ///< the phase
   size_t done = 0, all = 0;
-  int64_t best = 0;  ///< cycles of the best program so far; 0: none is known
+  std::string best;  ///< what the best program so far takes; empty: none is known
 };
 
 struct SearchOptions {
   SearchSpace space;
+  Objective objective = Objective::cycles;
   std::vector<Seed> seeds;  ///< besides the strategies
   /// Sides of the blocks that all tensors have, a whole search each; 1: none.
   std::vector<int64_t> blocks = {1};
@@ -39,15 +41,17 @@ struct SearchOptions {
 /// What a seed's regions take, each in the best way in which it was tried without copies.
 struct SeedTotal {
   std::string name;
-  int64_t cycles = 0;     ///< 0: some region was refused, or not simulated
-  bool at_least = false;  ///< some region was cut or pruned: no less than these
+  double cost = 0;        ///< the objective's; 0: some region was refused, or not simulated
+  bool at_least = false;  ///< some region was cut or pruned: no less than this
 };
 
 struct SearchResult {
   std::vector<Trial> trials;  ///< by point
-  int64_t unfused = 0;        ///< every kernel its own region, each with its best order; 0: unknown
-  int64_t unfused_copies = 0;           ///< and each with its best parallel copies
-  int64_t best = 0;                     ///< 0: unknown (a shard, or out of time)
+  Objective objective = Objective::cycles;
+  Amounts unfused;                      ///< every kernel its own region, each with its best order
+  Amounts unfused_copies;               ///< and each with its best parallel copies
+  Amounts best;                         ///< unknown of a shard, or out of time
+  std::vector<FrontProgram> front;      ///< (cycles, energy) of simulated points
   std::vector<SeedTotal> seeds;         ///< without `none`, which is `unfused`
   std::optional<Program> program;       ///< the best, not lowered
   std::vector<std::string> unfinished;  ///< seeds that time did not suffice for

@@ -14,14 +14,34 @@ namespace {
 constexpr size_t kMostReasons = 3;
 constexpr size_t kMostRegions = 12;
 
-std::string against(const std::string& name, int64_t cycles, int64_t best, bool at_least = false) {
-  if (cycles <= 0) return fmt::format("  {:<24} not known\n", printable(name));
-  const double ratio =
-      static_cast<double>(cycles) / static_cast<double>(std::max<int64_t>(1, best));
-  const std::string times = best > 0 ? fmt::format(", {:.2f} times the best", ratio) : "";
-  return fmt::format("  {:<24} {:>2} {:>12} cycles{}\n", printable(name), at_least ? ">=" : "",
-                     cycles, times);
-}
+/// Compares costs with the best program's.
+class Against {
+ public:
+  Against(const SearchResult& result, const Machine& machine)
+      : objective_(result.objective), machine_(machine), best_(cost_of(objective_, result.best)) {}
+
+  std::string operator()(const std::string& name, double cost, bool at_least = false) const {
+    if (cost <= 0) return fmt::format("  {:<24} not known\n", printable(name));
+    const std::string times =
+        best_ > 0 ? fmt::format(", {:.2f} times the best", ratio(cost)) : std::string();
+    return fmt::format("  {:<24} {:>2} {:>19}{}\n", printable(name), at_least ? ">=" : "",
+                       amount_text(objective_, machine_, cost), times);
+  }
+  std::string operator()(const std::string& name, const Amounts& amounts) const {
+    return (*this)(name, cost_of(objective_, amounts));
+  }
+
+ private:
+  /// Costs of the energy-delay product are its roots.
+  double ratio(double cost) const {
+    const double times = cost / best_;
+    return objective_ == Objective::edp ? times * times : times;
+  }
+
+  const Objective objective_;
+  const Machine& machine_;
+  const double best_;
+};
 
 std::string copies_text(const Point& point) {
   std::vector<std::string> parts;
@@ -96,14 +116,17 @@ std::string search_summary(const Program& kernels, const Machine& machine,
                            const SearchResult& result, const std::string& why_unvisited) {
   const std::string name = kernels.name.empty() ? "the program" : kernels.name;
   std::string text = printable(fmt::format("search: {} on {}: ", name, machine.name));
-  text += result.best > 0 ? fmt::format("{} cycles at best\n", result.best)
-                          : "no complete program is known\n";
-  text += against("unfused", result.unfused, result.best);
-  if (result.unfused_copies > 0) {
-    text += against("unfused, with copies", result.unfused_copies, result.best);
+  const double best = cost_of(result.objective, result.best);
+  text += result.best.cycles > 0
+              ? fmt::format("{} at best\n", amount_text(result.objective, machine, best))
+              : "no complete program is known\n";
+  const Against against(result, machine);
+  text += against("unfused", result.unfused);
+  if (result.unfused_copies.cycles > 0) {
+    text += against("unfused, with copies", result.unfused_copies);
   }
   for (const SeedTotal& seed : result.seeds) {
-    text += against(seed.name, seed.cycles, result.best, seed.at_least);
+    text += against(seed.name, seed.cost, seed.at_least);
   }
   text += best_regions(result);
   return text + points_text(result, why_unvisited);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lower/lower.h"
+#include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/interrupt.h"
@@ -25,6 +27,32 @@ void refuse_tuples(const Evaluator::Lowered& lowered) {
                             "compressed levels",
                             tensor.name));
   }
+}
+
+PointResult counted(const Evaluator::Lowered& lowered, const Machine& machine,
+                    const RunResult& run) {
+  const Graph& graph = *lowered.at().graph;
+  const RegionEnergy energy =
+      region_energy(lowered.program, graph, machine, work_of_run(graph, machine, run));
+  return {PointStatus::simulated,
+          run.cycles,
+          run.flops,
+          run.dram_read_bytes + run.dram_write_bytes,
+          run.scratchpad_read_bytes + run.scratchpad_write_bytes,
+          "",
+          std::llround(energy.total_pj)};
+}
+
+void assert_bounds(const Trial& trial, const Amounts& simulated) {
+  const auto check = [&](const char* what, double bound, double found) {
+    if (found >= bound) return;
+    throw Error(ExitCode::internal,
+                fmt::format("point {}: the bound {} is above the simulated {} {}", trial.point.id,
+                            bound, found, what));
+  };
+  check("cycles", trial.least.cycles, simulated.cycles);
+  check("pJ", trial.least.energy_pj, simulated.energy_pj);
+  check("bytes of memory", trial.least.dram_bytes, simulated.dram_bytes);
 }
 
 }  // namespace
@@ -53,8 +81,10 @@ Evaluator::Lowered Evaluator::lower(const Point& point) const {
 RegionEstimate Evaluator::estimate(Trial& trial, const Lowered& lowered) const {
   trial.region = lowered.at().name;
   RegionEstimate found = estimate_region(lowered.program, lowered.at(), lowered.data, machine_);
-  trial.estimate = found.cycles;
-  trial.bound = found.bound;
+  trial.expected = {found.cycles, found.energy_pj, found.dram_read_bytes + found.dram_write_bytes};
+  trial.least = {found.bound, std::floor(found.energy_bound_pj), found.dram_bytes_bound};
+  trial.estimate = cost_of(objective_, trial.expected);
+  trial.bound = cost_of(objective_, trial.least);
   return found;
 }
 
@@ -75,11 +105,8 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   if (run.finish != Finish::done) {
     return {PointStatus::failed, 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
   }
-  if (static_cast<double>(run.cycles) < trial.bound) {
-    throw Error(ExitCode::internal,
-                fmt::format("point {}: the bound {} is above the simulated {} cycles",
-                            trial.point.id, trial.bound, run.cycles));
-  }
+  const PointResult result = counted(lowered, machine_, run);
+  assert_bounds(trial, amounts_of(result));
   if (results != nullptr) {
     for (const auto& [tensor, storage] : run.results) {
       const auto t = static_cast<size_t>(tensor);
@@ -87,12 +114,7 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
     }
   }
   if (goal > 0 && run.cycles >= goal) return {PointStatus::cut, goal, 0, 0, 0, ""};
-  return {PointStatus::simulated,
-          run.cycles,
-          run.flops,
-          run.dram_read_bytes + run.dram_write_bytes,
-          run.scratchpad_read_bytes + run.scratchpad_write_bytes,
-          ""};
+  return result;
 }
 
 }  // namespace fuseflow

@@ -6,6 +6,7 @@
 
 #include "estimate/estimate.h"
 #include "explore/journal.h"
+#include "explore/objective.h"
 #include "explore/points.h"
 
 namespace fuseflow {
@@ -15,9 +16,10 @@ struct Trial {
   Point point;
   std::string region;
   PointStatus status = PointStatus::open;
-  uint64_t graph = 0;  ///< fingerprint of what it is lowered to; 0: not yet
-  double estimate = 0;
+  uint64_t graph = 0;   ///< fingerprint of what it is lowered to; 0: not yet
+  double estimate = 0;  ///< the objective's cost
   double bound = 0;
+  Amounts expected, least;  ///< what is estimated, and the lower bounds
   PointResult result;
   std::string note;
   bool best = false;
@@ -27,8 +29,8 @@ struct Trial {
 
 class Evaluator {
  public:
-  Evaluator(const Program& kernels, const Machine& machine)
-      : kernels_(kernels), machine_(machine), runs_(kernels) {}
+  Evaluator(const Program& kernels, const Machine& machine, Objective objective)
+      : kernels_(kernels), machine_(machine), objective_(objective), runs_(kernels) {}
 
   const Runs& runs() const { return runs_; }
   const Machine& machine() const { return machine_; }
@@ -48,7 +50,8 @@ class Evaluator {
   RegionEstimate estimate(Trial& trial, const Lowered& lowered) const;
 
   /// Runs the point (`unvisited` if a signal ends it: support/interrupt.h); it has to take fewer
-  /// cycles than `goal` (0: no goal). Throws Error(internal) if it takes fewer than its bound.
+  /// cycles than `goal` (0: no goal). Throws Error(internal) if it takes fewer cycles, less energy
+  /// or fewer bytes of memory than its bounds.
   /// `results`: what it writes, if it is simulated.
   PointResult simulate(const Trial& trial, int64_t goal, TensorData* results = nullptr,
                        int threads = 1) const;
@@ -56,6 +59,7 @@ class Evaluator {
  private:
   const Program& kernels_;
   const Machine& machine_;
+  const Objective objective_;
   const Runs runs_;
 };
 

@@ -166,6 +166,55 @@ std::vector<MachineKey> global_keys(Machine& m) {
   };
 }
 
+/// No price or size is near this; it keeps sums of energies finite.
+constexpr int64_t kMostPrice = 1'000'000'000'000;
+
+std::vector<MachineKey> energy_keys(Machine& m) {
+  EnergyModel& e = m.energy;
+  std::vector<MachineKey> keys = {
+      {"energy.fifo_pj_per_word", &e.fifo_pj_per_word, "4 bytes into a FIFO and out of it"},
+      {"energy.buffer_pj_per_byte", &e.buffer_pj_per_byte,
+       "read or written in a buffer, or of an accumulator's entries"},
+      {"energy.scratchpad_pj_per_byte", &e.scratchpad_pj_per_byte, "read or written"},
+      {"energy.link_pj_per_byte", &e.link_pj_per_byte, "between scratchpads"},
+      {"energy.register_pj_per_byte", &e.register_pj_per_byte, "of cores"},
+      {"energy.dram_burst_pj", &e.dram_burst_pj, "of `dram.burst_bytes`, to or from memory"},
+      {"energy.dram_activation_pj", &e.dram_activation_pj, "of a row"},
+      {"energy.dram_activations_per_burst", &e.dram_activations_per_burst,
+       "where the model of memory does not count rows (all but `banked`)"},
+      {"energy.leakage_pj_per_cycle", &e.leakage_pj_per_cycle, "of the machine, whatever it does"},
+      {"energy.leakage_pj_per_cycle_per_mm2", &e.leakage_pj_per_cycle_per_mm2,
+       "more, by the machine's area"},
+  };
+  for (size_t u = 0; u < e.step_pj.size(); ++u) {
+    keys.push_back({"energy.step_pj." + std::string(unit_class_name(static_cast<UnitClass>(u))),
+                    &e.step_pj[u], "a step of a unit, without operators, FIFOs and memory"});
+  }
+  for (size_t w = 0; w < kWidths; ++w) {
+    for (size_t a = 0; a < kArithmetics; ++a) {
+      const auto name = arithmetic_name(static_cast<Arithmetic>(a), static_cast<Width>(w));
+      keys.push_back({"energy.operator_pj." + std::string(name), &e.operator_pj[a][w],
+                      "an operation on values of so many bits"});
+    }
+  }
+  for (MachineKey& key : keys) key.most = kMostPrice;
+  return keys;
+}
+
+std::vector<MachineKey> area_keys(Machine& m) {
+  std::vector<MachineKey> keys = {
+      {"area.scratchpad_um2_per_byte", &m.area.scratchpad_um2_per_byte,
+       "of scratchpads, buffers and accumulators' entries"},
+      {"area.core_um2", &m.area.core_um2, "of a core with its registers and scratchpad"},
+  };
+  for (size_t u = 0; u < m.area.unit_um2.size(); ++u) {
+    keys.push_back({"area.unit_um2." + std::string(unit_class_name(static_cast<UnitClass>(u))),
+                    &m.area.unit_um2[u], "of a unit with the FIFOs at its inputs"});
+  }
+  for (MachineKey& key : keys) key.most = kMostPrice;
+  return keys;
+}
+
 }  // namespace
 
 MachinePart part_of(std::string_view section) {
@@ -175,13 +224,15 @@ MachinePart part_of(std::string_view section) {
   }
   if (top == "core") return MachinePart::cores;
   if (top == "links" || top == "global") return MachinePart::around_cores;
+  if (top == "energy") return MachinePart::energy;
+  if (top == "area") return MachinePart::area;
   return MachinePart::common;
 }
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
   for (const auto& section : {common_keys, unit_keys, block_keys, scratchpad_keys, dram_keys,
-                              core_keys, link_keys, global_keys}) {
+                              core_keys, link_keys, global_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

@@ -19,13 +19,12 @@ struct MachineKey {
   std::string_view meaning;               ///< one line; the unit ends the name
   double least = 0;                       ///< of a number
   std::vector<std::string> choices = {};  ///< of a string; empty: anything
-  /// Of a whole number. No machine has a constant near this; it keeps sums of times far from
-  /// overflow.
+  /// Of a number. No machine has a constant near this; it keeps sums of times far from overflow.
   int64_t most = int64_t{1} << 50;
 };
 
 /// What of a machine a section describes. `links` and `global` describe nothing without `core`.
-enum class MachinePart : uint8_t { common, streams, cores, around_cores };
+enum class MachinePart : uint8_t { common, streams, cores, around_cores, energy, area };
 
 /// The part that a section, or a key in it, is of: `core`, `units.scan`, `core.count`.
 MachinePart part_of(std::string_view section);

@@ -27,7 +27,9 @@ std::string expectation(const MachineKey& key) {
   if (std::holds_alternative<std::string*>(key.field)) return "expected a text";
   if (std::holds_alternative<bool*>(key.field)) return "expected true or false";
   const bool whole = std::holds_alternative<int64_t*>(key.field);
-  if (!whole) return fmt::format("expected a number from {:g} on", key.least);
+  if (!whole)
+    return fmt::format("expected a number from {:g} to {:g}", key.least,
+                       static_cast<double>(key.most));
   return fmt::format("expected a whole number from {:g} to {}", key.least, key.most);
 }
 
@@ -45,7 +47,8 @@ bool assign(const MachineKey& key, int64_t value) {
 
 bool assign(const MachineKey& key, double value) {
   auto* const* field = std::get_if<double*>(&key.field);
-  if (field == nullptr || !std::isfinite(value) || value < key.least) return false;
+  const bool fits = value >= key.least && value <= static_cast<double>(key.most);
+  if (field == nullptr || !std::isfinite(value) || !fits) return false;
   **field = value;
   return true;
 }
@@ -88,6 +91,8 @@ void give_part(Machine& machine, std::string_view section) {
   const MachinePart part = part_of(section);
   if (part == MachinePart::streams) machine.has_streams = true;
   if (part == MachinePart::cores) machine.has_cores = true;
+  if (part == MachinePart::energy) machine.has_energy = true;
+  if (part == MachinePart::area) machine.has_area = true;
 }
 
 class Reader {
@@ -268,6 +273,10 @@ bool has_part(const Machine& machine, std::string_view section) {
     case MachinePart::cores:
     case MachinePart::around_cores:
       return machine.has_cores;
+    case MachinePart::energy:
+      return machine.has_energy;
+    case MachinePart::area:
+      return machine.has_area;
   }
   return true;
 }

@@ -13,6 +13,17 @@ std::string_view unit_class_name(UnitClass unit) {
   return kNames[static_cast<size_t>(unit)];
 }
 
+std::string_view arithmetic_name(Arithmetic arithmetic, Width width) {
+  static constexpr std::array<std::array<std::string_view, kWidths>, kArithmetics> kNames = {
+      {{"add_32", "add_16"},
+       {"compare_32", "compare_16"},
+       {"mul_32", "mul_16"},
+       {"div_32", "div_16"},
+       {"sqrt_32", "sqrt_16"},
+       {"special_32", "special_16"}}};
+  return kNames[static_cast<size_t>(arithmetic)][static_cast<size_t>(width)];
+}
+
 namespace {
 
 size_t cluster_size_index(int cores) {

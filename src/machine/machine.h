@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "machine/energy_model.h"
 #include "machine/unit_class.h"
 
 namespace fuseflow {
@@ -111,6 +112,9 @@ struct Machine {
   /// cores for tiles. That is not the same as their number, where 0 means unlimited.
   bool has_streams = true;
   bool has_cores = false;
+  bool has_energy =
+      false;  ///< without `[energy]` nothing is said of energy, without `[area]` of area
+  bool has_area = false;
   double clock_gigahertz = 1;
   int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
   int64_t reconfiguration_cycles = 0;  ///< between regions
@@ -123,6 +127,8 @@ struct Machine {
   CoreModel core;
   LinkModel links;
   GlobalModel global;
+  EnergyModel energy;
+  AreaModel area;
 
   double seconds_of(double cycles) const { return cycles / (clock_gigahertz * 1e9); }
   double global_bytes_per_cycle() const {

@@ -12,6 +12,8 @@ const std::vector<Metric>& metrics() {
       {"register_bytes", {"register_bytes"}},
       {"flops", {"flops"}},
       {"tokens", {"tokens"}},
+      {"energy_pj", {"energy_pj"}},
+      {"edp", {"edp"}, false},
   };
   return table;
 }

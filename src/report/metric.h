@@ -13,6 +13,7 @@ namespace fuseflow {
 struct Metric {
   std::string_view name;
   std::vector<std::string_view> columns;  ///< added up
+  bool adds_up = true;  ///< over regions; else only single regions and totals have a value
 };
 
 /// All metrics, the most important first.

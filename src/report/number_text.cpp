@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 
 namespace fuseflow {
 namespace {
@@ -31,6 +32,16 @@ std::string grouped_number(double value) {
     digits.insert(place, ",");
   }
   return digits;
+}
+
+std::string energy_text(double picojoules) {
+  constexpr const char* kUnits[] = {"pJ", "nJ", "uJ", "mJ", "J"};
+  size_t unit = 0;
+  while (picojoules >= 1000 && unit + 1 < std::size(kUnits)) {
+    picojoules /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", picojoules, kUnits[unit]);
 }
 
 std::string percent_change(double ratio) {

@@ -21,6 +21,7 @@ const RunRow* row_named(const RunTable& run, const std::string& region) {
 std::optional<double> sum_of(const Metric& metric, const RunTable& run,
                              const std::vector<std::string>& regions) {
   std::optional<double> sum;
+  if (!metric.adds_up && regions.size() > 1) return sum;
   for (const std::string& region : regions) {
     const RunRow* row = row_named(run, region);
     const std::optional<double> value = row == nullptr ? std::nullopt : value_of(metric, *row);

@@ -54,6 +54,8 @@ std::vector<std::string> run_cells(const RunTable& run, const RunTable& baseline
       cells.push_back(value && before && *before > 0 ? percent_change(*value / *before - 1) : "");
     }
   }
+  const std::optional<double> energy = value_of(*find_metric("energy_pj"), run.total);
+  cells.push_back(energy ? energy_text(*energy) : "");
   cells.push_back(text_of(run, "checked"));
   return cells;
 }
@@ -93,7 +95,7 @@ std::string runs_section(const PageInput& input) {
     most = std::max(most, cycles_of(run.total));
   }
   std::string body = html_table({"run", "strategy", "cycles", "time", "speed-up", "DRAM bytes",
-                                 "change", "FLOPs", "change", "checked"},
+                                 "change", "FLOPs", "change", "energy", "checked"},
                                 rows, 2);
   if (input.runs.size() > 1) body += bar_chart(bars, most);
   return html_section("Runs",

@@ -1,6 +1,6 @@
 // Estimates on random programs: from the data, FLOPs, tokens and bytes of every region that no
-// filter decides equal the simulator's; the bound never exceeds its cycles, on an unbounded and on
-// a tight machine. `estimate_property --count N --seed S`.
+// filter decides equal the simulator's; the bounds never exceed its cycles, energy and bytes, on an
+// unbounded and on a tight machine. `estimate_property --count N --seed S`.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -10,7 +10,9 @@
 #include "check.h"
 #include "estimate/estimate.h"
 #include "lower/region_indices.h"
+#include "machine/load.h"
 #include "recipe.h"
+#include "sim/common/energy_of_run.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -29,6 +31,15 @@ Machine tight_machine() {
   for (UnitTiming& unit : machine.units) unit.latency_cycles = 3;
   machine.timing(UnitClass::alu).interval_cycles = 2;
   machine.accumulate_drain_interval_cycles = 2;
+  return machine;
+}
+
+/// The same with the prices and sizes of a preset.
+Machine priced(Machine machine) {
+  static const Machine rda = load_machine("rda");
+  machine.energy = rda.energy;
+  machine.area = rda.area;
+  machine.has_energy = machine.has_area = true;
   return machine;
 }
 
@@ -55,8 +66,20 @@ void compare_region(uint64_t seed, const Program& program, const Region& region,
   expect(e.bound <= static_cast<double>(run.cycles),
          fmt::format("bound {} above {} cycles", e.bound, run.cycles), seed, region, program,
          tally);
+  const double energy =
+      region_energy(program, *region.graph, machine, work_of_run(*region.graph, machine, run))
+          .total_pj;
+  expect(e.energy_bound_pj <= energy * (1 + 1e-12),
+         fmt::format("bound {} above {} pJ", e.energy_bound_pj, energy), seed, region, program,
+         tally);
+  const auto moved = static_cast<double>(run.dram_read_bytes + run.dram_write_bytes);
+  expect(e.dram_bytes_bound <= moved,
+         fmt::format("bound {} above {} bytes of memory", e.dram_bytes_bound, moved), seed, region,
+         program, tally);
   if (!e.certain) return;
   ++tally.certain;
+  expect(e.dram_bytes_bound + e.area_mm2 > 0, "nothing of memory or area is known", seed, region,
+         program, tally);
   equal("flops", e.flops, run.flops, 0);
   equal("tokens", e.tokens, run.tokens, 0);
   equal("writes", e.dram_write_bytes + e.scratchpad_write_bytes,
@@ -92,7 +115,7 @@ void try_program(uint64_t seed, Tally& tally) {
     return;
   }
   const Inputs inputs = load_inputs(program);  // also of copies that lowering made
-  for (const Machine& machine : {Machine{}, tight_machine()}) {
+  for (const Machine& machine : {priced(Machine{}), priced(tight_machine())}) {
     TensorData data{inputs};
     data.storage.resize(program.tensors.size());
     for (const Region& region : program.regions) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the table of keys in ir-spec/machines.md with what `fuseflow-sim --print-machine ideal` says.
+"""Compares the table of keys in ir-spec/machines.md with what `fuseflow-sim --print-machine` says of an empty file.
 
 Name, default and meaning of every key come from src/machine; --rebase writes them into the table.
 """
@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- machine keys -->\n", "<!-- end of machine keys -->\n"
-UNIT = re.compile(r"units\.\w+\.")
+UNIT = re.compile(r"(?<=units\.)\w+(?=\.)|(?<=(?:_pj|um2)\.)(?!\w+_(?:16|32))\w+")
 
 
 def rows_of(toml):
@@ -23,7 +23,7 @@ def rows_of(toml):
         if found := re.fullmatch(r"\[([\w.]+)\]", line):
             section = found[1] + "."
         elif found := re.fullmatch(r'(\w+) = ("[^"]*"|\S+)  # (.*)', line):
-            name = UNIT.sub("units.CLASS.", section + found[1])
+            name = UNIT.sub("CLASS", section + found[1])
             rows[name] = f"| `{name}` | {default(name, found[2])} | {found[3]} |\n"
     return ["| key | default | meaning |\n", "|---|---|---|\n", *rows.values()]
 
@@ -37,8 +37,8 @@ def main():
     parser.add_argument("--bin-dir", required=True, type=pathlib.Path)
     parser.add_argument("--rebase", action="store_true", help="write the table")
     arguments = parser.parse_args()
-    toml = subprocess.run([arguments.bin_dir.resolve() / "fuseflow-sim", "--print-machine", "ideal"],
-                          check=True, capture_output=True, text=True).stdout
+    toml = subprocess.run([arguments.bin_dir.resolve() / "fuseflow-sim", "--print-machine", "-"],
+                          check=True, capture_output=True, text=True, input="name = \"empty\"\n").stdout
     rows = "".join(rows_of(toml))
     path = ROOT / "ir-spec" / "machines.md"
     text = path.read_text(encoding="utf-8")

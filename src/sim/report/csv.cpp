@@ -8,6 +8,7 @@
 #include "ir/attribution.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
+#include "sim/common/energy_of_run.h"
 #include "sim/common/written_tensors.h"
 #include "support/csv.h"
 
@@ -22,19 +23,46 @@ struct Row {
   double abs_error = 0;
   double rel_error = 0;
   std::string_view lacks;  ///< what the machine lacks of what ran here
+  double energy_pj = 0, memory_pj = 0, loading_pj = 0, leakage_pj = 0, area_mm2 = 0;
 };
+
+/// energy_pj, edp, memory_pj, loading_pj, leakage_pj, area_mm2.
+std::string energy_fields(const Machine& machine, const Row& row) {
+  const double delay = edp(machine, row.energy_pj, static_cast<double>(row.counts.cycles));
+  return (machine.has_energy ? fmt::format("{:.3f},{:.6g},{:.3f},{:.3f},{:.3f},", row.energy_pj,
+                                           delay, row.memory_pj, row.loading_pj, row.leakage_pj)
+                             : ",,,,,") +
+         (machine.has_area ? fmt::format("{:.6g}", row.area_mm2) : "");
+}
+
+/// Of a region or of the program.
+template <typename Energy>
+void set_energy(Row& row, const Energy& energy, double area_mm2) {
+  row.energy_pj = energy.total_pj;
+  row.memory_pj = energy.memory_pj;
+  row.loading_pj = energy.loading_pj;
+  row.leakage_pj = energy.leakage_pj;
+  row.area_mm2 = area_mm2;
+}
+
+Row total_row(const Machine& machine, const ProgramRun& run, const ProgramEnergy& energy) {
+  Row total{.region = "total", .counts = total_counts(run, machine), .lacks = {}};
+  set_energy(total, energy, energy.area_mm2);
+  return total;
+}
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g}\n", kCsvSchema,
-      csv_field(program.name), csv_field(machine.name), csv_field(row.region), c.cycles, c.flops,
-      c.dram_read_bytes, c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
-      c.link_bytes, c.tokens, c.peak_fifo_tokens,
-      !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
-      row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
-      row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
-      csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)));
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{}\n",
+                     kCsvSchema, csv_field(program.name), csv_field(machine.name),
+                     csv_field(row.region), c.cycles, c.flops, c.dram_read_bytes,
+                     c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
+                     c.link_bytes, c.tokens, c.peak_fifo_tokens,
+                     !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
+                     row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
+                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
+                     csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)),
+                     energy_fields(machine, row));
 }
 
 void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
@@ -166,10 +194,13 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   std::string text =
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
-      "max_abs_error,register_bytes,max_rel_error,lacks,strategy,seconds\n";
-  Row total{.region = "total", .counts = total_counts(run, machine), .lacks = {}};
+      "max_abs_error,register_bytes,max_rel_error,lacks,strategy,seconds,energy_pj,edp,memory_pj,"
+      "loading_pj,leakage_pj,area_mm2\n";
+  const ProgramEnergy energy = energy_of_run(program, machine, run);
+  Row total = total_row(machine, run, energy);
   for (size_t r = 0; r < run.regions.size(); ++r) {
     Row row{.region = program.regions[r].name, .counts = run.regions[r], .lacks = {}};
+    set_energy(row, energy.regions[r], energy.areas_mm2[r]);
     row.lacks = lacking_part(*program.regions[r].graph, machine);
     apply_check(row, checked);
     total.checked = total.checked || row.checked;
@@ -183,11 +214,27 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   return text + row_text(program, machine, total);
 }
 
-std::string node_csv(const Program& program, const ProgramRun& run) {
+namespace {
+
+/// energy_pj and what it is made of, in the order of ActionGroup; nodes have no DRAM and no
+/// leakage.
+std::string node_energy_text(const Machine& machine, const NodeEnergy& energy) {
+  constexpr auto kShown = static_cast<size_t>(ActionGroup::dram);
+  if (!machine.has_energy) return std::string(kShown, ',');
+  std::string text = fmt::format("{:.3f}", energy.total());
+  for (size_t g = 0; g < kShown; ++g) text += fmt::format(",{:.3f}", energy.pj[g]);
+  return text;
+}
+
+}  // namespace
+
+std::string node_csv(const Program& program, const Machine& machine, const ProgramRun& run) {
   std::string text =
       "schema,region,node,kind,tensor,outputs,phase,steps,first_step,last_step,busy,starved,"
       "blocked,tokens_in,tokens_out,flops,read_bytes,write_bytes,operator,statement,layer,"
-      "model_node,function\n";
+      "model_node,function,energy_pj,operator_pj,step_pj,fifo_pj,buffer_pj,scratchpad_pj,link_pj,"
+      "register_pj\n";
+  const ProgramEnergy energy = energy_of_run(program, machine, run);
   const Attribution attribution(program);
   for (size_t r = 0; r < run.regions.size(); ++r) {
     const Region& region = program.regions[r];
@@ -195,11 +242,12 @@ std::string node_csv(const Program& program, const ProgramRun& run) {
       const Node& node = region.graph->nodes[n];
       const NodeStats& s = run.regions[r].nodes[n];
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
           csv_field(region.name), n, node_kind_name(node.kind), csv_field(tensor_of(program, node)),
           csv_field(outputs_of(*region.graph, node)), node.phase, s.steps, s.first_step,
           s.last_step, s.busy, s.starved, s.blocked, s.tokens_in, s.tokens_out, s.flops,
-          s.read_bytes, s.write_bytes, attribution_text(program, attribution, r, node));
+          s.read_bytes, s.write_bytes, attribution_text(program, attribution, r, node),
+          node_energy_text(machine, energy.regions[r].nodes[n]));
     }
   }
   return text;

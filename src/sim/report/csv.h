@@ -18,7 +18,7 @@ void assert_invariants(const Program& program, const ProgramRun& run);
 /// One row a region and `total`. `all_checked`: the checks that were asked for were finished.
 std::string region_csv(const Program& program, const Machine& machine, const ProgramRun& run,
                        const std::vector<CheckedTensor>& checked, bool all_checked = true);
-std::string node_csv(const Program& program, const ProgramRun& run);
+std::string node_csv(const Program& program, const Machine& machine, const ProgramRun& run);
 std::string stream_csv(const Program& program, const ProgramRun& run);
 
 /// The names of a node's streams, with spaces between them.

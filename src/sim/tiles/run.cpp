@@ -123,6 +123,10 @@ class Counts {
     }
     stats.read_bytes = time.bytes.global_read;
     stats.write_bytes = time.bytes.global_write;
+    stats.tile_scratchpad_read_bytes = time.bytes.scratchpad_read;
+    stats.tile_scratchpad_write_bytes = time.bytes.scratchpad_write;
+    stats.tile_link_bytes = time.bytes.link;
+    stats.tile_register_bytes = time.bytes.registers;
     stats.flops = flops_of(static_cast<NodeId>(n));
     result_.flops += stats.flops;
   }

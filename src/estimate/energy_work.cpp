@@ -1,0 +1,112 @@
+#include "estimate/energy_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fuseflow::estimate {
+namespace {
+
+double least_bytes(const Node& node, const NodeCost& cost, const std::vector<bool>& unknown) {
+  const bool sure = node.tensor >= 0 && !unknown[static_cast<size_t>(node.tensor)];
+  return sure ? cost.least_bytes : 0;
+}
+
+enum class Known : uint8_t { expected, least };
+
+class Work {
+ public:
+  Work(const Structure& s, const Counts& counts, const RegionCost& cost, Known known,
+       const std::vector<bool>& unknown)
+      : s_(s),
+        counts_(counts),
+        cost_(cost),
+        known_(known),
+        unknown_(unknown),
+        words_(token_words(*s.graph)) {}
+
+  NodeWork of_node(size_t n) const {
+    const Node& node = s_.graph->nodes[n];
+    const NodeCost& cost = cost_.nodes[n];
+    NodeWork work;
+    work.steps = known_ == Known::least ? cost.least_steps : cost.steps;
+    if (known_ == Known::expected) {
+      work.read_bytes = cost.read_bytes;
+      work.write_bytes = cost.write_bytes;
+    } else {
+      work.read_bytes = least_bytes(node, cost, unknown_);  // read or written costs the same
+    }
+    if (known_ == Known::expected || cost.certain) work.flops = cost.flops;
+    for (const Input& input : node.inputs) {
+      if (!input.is_immediate()) work.words_in += words_of(input.stream);
+    }
+    for (const StreamId stream : node.outputs) {
+      const bool taken = stream >= 0 && s_.consumers[static_cast<size_t>(stream)] > 0;
+      if (taken) work.words_out += words_of(stream);
+    }
+    return work;
+  }
+
+ private:
+  double words_of(StreamId stream) const {
+    const auto space = static_cast<size_t>(s_.space_of(stream));
+    if (known_ == Known::least && !counts_.certain[space]) return 0;
+    return words_[static_cast<size_t>(stream)] * counts_.space[space].tokens();
+  }
+
+  const Structure& s_;
+  const Counts& counts_;
+  const RegionCost& cost_;
+  const Known known_;
+  const std::vector<bool>& unknown_;
+  const std::vector<double> words_;
+};
+
+/// What is loaded may be a result of which only an estimate is known.
+bool all_certain(const RegionCost& cost) {
+  return std::all_of(cost.nodes.begin(), cost.nodes.end(),
+                     [](const NodeCost& node) { return node.certain; });
+}
+
+}  // namespace
+
+RegionWork expected_work(const Structure& structure, const Counts& counts, const Machine& machine,
+                         const RegionCost& cost) {
+  RegionWork work;
+  const std::vector<bool> none;  // of what is expected nothing is left out
+  const Work nodes(structure, counts, cost, Known::expected, none);
+  for (size_t n = 0; n < cost.nodes.size(); ++n) work.nodes.push_back(nodes.of_node(n));
+  work.cycles = std::ceil(cost.cycles);
+  work.loaded_bytes = cost.loaded_bytes;
+  work.bursts = machine.dram.model == "none"
+                    ? bursts_of(machine, cost.dram_read_bytes + cost.dram_write_bytes)
+                    : cost.bursts;
+  work.activations = machine.energy.dram_activations_per_burst * work.bursts;
+  return work;
+}
+
+RegionWork least_work(const Structure& structure, const Counts& counts, const Machine& machine,
+                      const RegionCost& cost, const std::vector<bool>& unknown) {
+  RegionWork work;
+  const Work nodes(structure, counts, cost, Known::least, unknown);
+  for (size_t n = 0; n < cost.nodes.size(); ++n) work.nodes.push_back(nodes.of_node(n));
+  work.cycles = std::floor(cost.bound);
+  if (all_certain(cost)) work.loaded_bytes = cost.loaded_bytes;
+  if (machine.dram.model != "none") return work;
+  work.bursts = bursts_of(machine, least_dram_bytes(structure, cost, unknown));
+  work.activations = machine.energy.dram_activations_per_burst * work.bursts;
+  return work;
+}
+
+double least_dram_bytes(const Structure& structure, const RegionCost& cost,
+                        const std::vector<bool>& unknown) {
+  const Graph& graph = *structure.graph;
+  const std::vector<TensorId>& chip = graph.scratchpad;
+  double bytes = all_certain(cost) ? cost.loaded_bytes : 0;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const bool on_chip = std::find(chip.begin(), chip.end(), graph.nodes[n].tensor) != chip.end();
+    if (!on_chip) bytes += least_bytes(graph.nodes[n], cost.nodes[n], unknown);
+  }
+  return bytes;
+}
+
+}  // namespace fuseflow::estimate
