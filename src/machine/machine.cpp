@@ -13,6 +13,12 @@ std::string_view unit_class_name(UnitClass unit) {
   return kNames[static_cast<size_t>(unit)];
 }
 
+std::string_view operator_class_name(OperatorClass which) {
+  static constexpr std::array<std::string_view, kOperatorClasses> kNames = {"divide", "root",
+                                                                            "exponential"};
+  return kNames[static_cast<size_t>(which)];
+}
+
 namespace {
 
 size_t cluster_size_index(int cores) {
