@@ -79,13 +79,28 @@ class Costing {
   void time(const Node& node, const StepCounts& steps, NodeCost& cost) const {
     const auto interval = static_cast<double>(node_timing(machine_, graph_, node).interval_cycles);
     const auto drain = static_cast<double>(machine_.accumulate_drain_interval_cycles);
-    const double paid = steps.steps * interval;
-    cost.steps = steps.steps + steps.free + steps.flushed;
-    cost.busy = paid + steps.flushed * drain;
-    cost.least = (steps.last_is_free ? paid : paid - interval) + steps.least_flushed * drain;
+    const bool stops_cost = machine_.write_stops_take_steps;
+    const double outer = machine_.accumulate_outer_stops_take_steps ? steps.outer_stops : 0;
+    const double paid_steps = steps.steps + outer + (stops_cost ? steps.stops : 0);
+    const double paid = paid_steps * interval;
+    const bool last_is_free = steps.stops > 0 && !stops_cost;
+    const double least = last_is_free ? paid : paid - interval;
+    const double flush = steps.flushed * drain;
+    cost.steps = steps.steps + steps.free + steps.stops + outer;
+    if (node.kind == NodeKind::accumulate && machine_.accumulate_double_buffered) {
+      // One store is filled while the other is drained; the last one is drained behind all.
+      const double fibers = reduced_fibers(s_, counts_, node);
+      cost.busy = paid;
+      cost.drained = std::max(flush + fibers * interval - paid, flush / fibers);
+      cost.least = std::max(least, steps.least_flushed * drain);
+    } else {
+      cost.steps += steps.flushed;
+      cost.busy = paid + flush;
+      cost.least = least + steps.least_flushed * drain;
+    }
     cost.certain = certain(node);
     if (!cost.certain) cost.least = 0;
-    if (cost.certain) cost.least_steps = steps.last_is_free ? steps.steps : steps.steps - 1;
+    if (cost.certain) cost.least_steps = last_is_free ? paid_steps : paid_steps - 1;
   }
 
   bool certain(const Node& node) const {
@@ -234,7 +249,7 @@ class Costing {
     }
     double span = out_.nodes[i].busy;
     if (in_memory(node)) span = std::max(span, memory_.of_port(bursts(i)) + memory_.latency);
-    finish_[i] = std::max(before, head_[i] + span);
+    finish_[i] = std::max(before, head_[i] + span) + out_.nodes[i].drained;
     for (const Rows& rows : rows_[i]) {
       finish_[i] = std::max(finish_[i], rows.last + span / rows.number);
     }

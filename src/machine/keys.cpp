@@ -20,6 +20,12 @@ std::vector<MachineKey> common_keys(Machine& m) {
       {"reconfiguration_cycles", &m.reconfiguration_cycles, "between two regions"},
       {"accumulate_drain_interval_cycles", &m.accumulate_drain_interval_cycles,
        "between two entries of an accumulator's flush; 0: all in one cycle"},
+      {"accumulate_outer_stops_take_steps", &m.accumulate_outer_stops_take_steps,
+       "whether an accumulator takes each outer stop in a step of its own, behind the inner stop"},
+      {"accumulate_double_buffered", &m.accumulate_double_buffered,
+       "whether an accumulator has two stores, one of which is drained while the other is filled"},
+      {"write_stops_take_steps", &m.write_stops_take_steps,
+       "whether a writer takes a stop in a step that costs its interval, or for nothing"},
       {"phases_hold_units_together", &m.phases_hold_units_together,
        "whether the phases of a region need their units at the same time, or in turn"},
   };
@@ -35,6 +41,20 @@ std::vector<MachineKey> unit_keys(Machine& m) {
                     "from a step to the arrival of what it gives", 1});
     keys.push_back({section + "interval_cycles", &timing.interval_cycles, "between two steps", 1});
     keys.push_back({section + "count", &timing.count, "units on the machine; 0: no limit"});
+  }
+  return keys;
+}
+
+std::vector<MachineKey> operator_keys(Machine& m) {
+  std::vector<MachineKey> keys;
+  for (int c = 0; c < kOperatorClasses; ++c) {
+    const auto which = static_cast<OperatorClass>(c);
+    const std::string section = "operators." + std::string(operator_class_name(which)) + ".";
+    OperatorTiming& timing = m.operators[static_cast<size_t>(c)];
+    keys.push_back({section + "latency_cycles", &timing.latency_cycles,
+                    "of a `map` with such an operator; 0: that of `units.alu`"});
+    keys.push_back({section + "interval_cycles", &timing.interval_cycles,
+                    "between two of its steps; 0: that of `units.alu`"});
   }
   return keys;
 }
@@ -219,7 +239,8 @@ std::vector<MachineKey> area_keys(Machine& m) {
 
 MachinePart part_of(std::string_view section) {
   const std::string_view top = section.substr(0, section.find('.'));
-  if (top == "units" || top == "block" || top == "scratchpad" || top == "dram") {
+  if (top == "units" || top == "operators" || top == "block" || top == "scratchpad" ||
+      top == "dram") {
     return MachinePart::streams;
   }
   if (top == "core") return MachinePart::cores;
@@ -231,8 +252,9 @@ MachinePart part_of(std::string_view section) {
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
-  for (const auto& section : {common_keys, unit_keys, block_keys, scratchpad_keys, dram_keys,
-                              core_keys, link_keys, global_keys, energy_keys, area_keys}) {
+  for (const auto& section :
+       {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys, dram_keys, core_keys,
+        link_keys, global_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

@@ -24,6 +24,12 @@ std::string_view arithmetic_name(Arithmetic arithmetic, Width width) {
   return kNames[static_cast<size_t>(arithmetic)][static_cast<size_t>(width)];
 }
 
+std::string_view operator_class_name(OperatorClass which) {
+  static constexpr std::array<std::string_view, kOperatorClasses> kNames = {"divide", "root",
+                                                                            "exponential"};
+  return kNames[static_cast<size_t>(which)];
+}
+
 namespace {
 
 size_t cluster_size_index(int cores) {

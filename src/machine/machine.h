@@ -76,6 +76,17 @@ struct BlockTiming {
   int64_t reduce_latency_cycles_per_element = 0;
 };
 
+/// Operators whose units are slower than those that add and multiply.
+enum class OperatorClass : uint8_t { divide, root, exponential };
+inline constexpr int kOperatorClasses = 3;
+std::string_view operator_class_name(OperatorClass which);
+
+/// What a step of `map` costs for such an operator; 0: as much as for any other.
+struct OperatorTiming {
+  int64_t latency_cycles = 0;
+  int64_t interval_cycles = 0;
+};
+
 /// Cores with linked scratchpads, which run tile graphs (ir-spec/cluster.md). 0 means unlimited or
 /// free everywhere: a machine without cores runs them all at a time, an operation a cycle.
 struct CoreModel {
@@ -119,7 +130,11 @@ struct Machine {
   int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
   int64_t reconfiguration_cycles = 0;  ///< between regions
   int64_t accumulate_drain_interval_cycles = 1;  ///< between two entries of a flush; 0: all at once
+  bool accumulate_outer_stops_take_steps = false;  ///< behind the inner stop's, one a loop
+  bool accumulate_double_buffered = false;  ///< an accumulator drains one store and fills another
+  bool write_stops_take_steps = false;      ///< a writer takes stops at its interval, else for free
   std::array<UnitTiming, kUnitClasses> units{};
+  std::array<OperatorTiming, kOperatorClasses> operators{};
   bool phases_hold_units_together = false;  ///< else the phases of a region have them in turn
   BlockTiming block;
   ScratchpadModel scratchpad;

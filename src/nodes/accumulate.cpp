@@ -81,7 +81,13 @@ StepCounts steps_of_accumulate(const NodeNumbers& n) {
     const SpaceCount& loop = n.output(static_cast<size_t>(i));
     flushed += std::max(0.0, loop.nonempty - n.output(0).nonempty);
   }
-  return {.steps = n.last_input().tokens(), .flushed = flushed, .least_flushed = entries};
+  // A stop has one for each boundary but the first that closes an element's fiber.
+  double outer = 0;
+  for (int i = 1; i <= n.node.order; ++i) outer += n.input(static_cast<size_t>(i)).nonempty;
+  return {.steps = n.last_input().tokens(),
+          .outer_stops = outer,
+          .flushed = flushed,
+          .least_flushed = entries};
 }
 
 }  // namespace

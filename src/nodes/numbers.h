@@ -50,11 +50,12 @@ struct NodeNumbers {
 
 /// Steps by what they cost.
 struct StepCounts {
-  double steps = 0;           ///< at the interval of the node's unit
-  double free = 0;            ///< at no cost
-  bool last_is_free = false;  ///< the step that gives done is one of those
-  double flushed = 0;         ///< of flushes: at the machine's drain interval
-  double least_flushed = 0;   ///< ... those that are sure, for a lower bound
+  double steps = 0;          ///< at the interval of the node's unit
+  double free = 0;           ///< at no cost
+  double stops = 0;          ///< of writers: at the interval, or at no cost, as the machine says
+  double outer_stops = 0;    ///< of accumulators: at the interval, on machines that take them apart
+  double flushed = 0;        ///< of flushes: at the machine's drain interval
+  double least_flushed = 0;  ///< ... those that are sure, for a lower bound
 };
 
 struct ByteCounts {

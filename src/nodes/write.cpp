@@ -59,10 +59,9 @@ void check_values(const BlockCheck& check) {
   check.expect_blocks_of_tensor(check.node().inputs.back().stream);
 }
 
-/// Stops and done cost nothing.
 StepCounts steps_of_writer(const NodeNumbers& n) {
   const SpaceCount& written = n.last_input();
-  return {.steps = written.elements, .free = written.stops + 1, .last_is_free = true};
+  return {.steps = written.elements, .stops = written.stops + 1};
 }
 
 /// Coordinates and positions.

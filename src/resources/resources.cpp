@@ -18,6 +18,34 @@ UnitClass unit_class(NodeKind kind) {
   return *unit;
 }
 
+std::optional<OperatorClass> operator_class(Op op) {
+  switch (op) {
+    case Op::div:
+    case Op::mod:
+    case Op::reciprocal:
+      return OperatorClass::divide;
+    case Op::sqrt:
+    case Op::rsqrt:
+      return OperatorClass::root;
+    case Op::exp:
+    case Op::log:
+    case Op::pow:
+    case Op::sin:
+    case Op::cos:
+    case Op::tanh:
+    case Op::erf:
+    case Op::sigmoid:
+    case Op::softplus:
+    case Op::gelu:
+    case Op::gelu_tanh:
+    case Op::silu:
+    case Op::elu:
+      return OperatorClass::exponential;
+    default:
+      return std::nullopt;
+  }
+}
+
 namespace {
 
 int64_t saturating(uint64_t bytes) {
@@ -51,12 +79,15 @@ int64_t most_bytes(const Tensor& tensor) {
   return saturating(bytes);
 }
 
-/// Tokens of a buffer; entries of an accumulator, each a value and its coordinates.
-int64_t buffer_bytes(const Node& node) {
+/// Tokens of a buffer; entries of an accumulator, each a value and its coordinates, in each of its
+/// stores.
+int64_t buffer_bytes(const Node& node, const Machine& machine) {
   const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, node.capacity));
   if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, capacity));
   if (node.kind != NodeKind::accumulate) return 0;
-  return saturating(saturating_product(4 * (1 + static_cast<uint64_t>(node.order)), capacity));
+  const uint64_t stores = machine.accumulate_double_buffered ? 2 : 1;
+  const auto entry = 4 * (1 + static_cast<uint64_t>(node.order));
+  return saturating(saturating_product(stores * entry, capacity));
 }
 
 }  // namespace
@@ -69,7 +100,7 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
     const int last = machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase);
     PhaseResources& phase = result.phases[static_cast<size_t>(last)];
     ++phase.units[static_cast<size_t>(unit_class(node.kind))];
-    phase.buffer_bytes = sum(phase.buffer_bytes, buffer_bytes(node));
+    phase.buffer_bytes = sum(phase.buffer_bytes, buffer_bytes(node, machine));
   }
   for (const TensorId t : graph.scratchpad) {
     result.tensor_bytes =

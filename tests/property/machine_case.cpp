@@ -169,6 +169,12 @@ Machine draw_machine(uint64_t seed) {
   m.name = "drawn";
   m.fifo_depth = draw.below(3) == 0 ? 0 : 1 + draw.below(8);
   m.accumulate_drain_interval_cycles = draw.below(3);
+  m.accumulate_outer_stops_take_steps = draw.below(3) == 0;
+  m.accumulate_double_buffered = draw.below(2) == 0;
+  m.write_stops_take_steps = draw.below(3) == 0;
+  for (OperatorTiming& slow : m.operators) {
+    slow = {draw.one_of<3>({0, 7, 30}), draw.one_of<3>({0, 1, 5})};
+  }
   m.phases_hold_units_together = draw.below(2) == 0;
   for (UnitTiming& unit : m.units) {
     unit.latency_cycles = draw.one_of<6>({1, 1, 2, 3, 17, 1000});

@@ -29,6 +29,10 @@ class RandomGraph {
     Machine m;
     for (UnitTiming& unit : m.units) unit = {1 + pick(3), pick(4) == 0 ? 2 : 1, 0};
     m.accumulate_drain_interval_cycles = pick(3);
+    m.accumulate_outer_stops_take_steps = pick(2) == 0;
+    m.accumulate_double_buffered = pick(2) == 0;
+    m.write_stops_take_steps = pick(2) == 0;
+    for (OperatorTiming& slow : m.operators) slow = {pick(9), pick(3)};
     return m;
   }
 

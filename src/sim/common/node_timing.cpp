@@ -2,6 +2,7 @@
 #include "sim/common/node_timing.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "graph/blocks.h"
 #include "nodes/rule.h"
@@ -78,8 +79,20 @@ UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& n
 
 namespace {
 
-UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node) {
+/// Of the node's class, or of its operator's where that has one of its own.
+UnitTiming unit_timing(const Machine& machine, const Node& node) {
   UnitTiming timing = machine.timing(unit_class(node.kind));
+  if (node.kind != NodeKind::map) return timing;
+  const std::optional<OperatorClass> which = operator_class(node.op);
+  if (!which) return timing;
+  const OperatorTiming& slow = machine.operators[static_cast<size_t>(*which)];
+  if (slow.latency_cycles > 0) timing.latency_cycles = slow.latency_cycles;
+  if (slow.interval_cycles > 0) timing.interval_cycles = slow.interval_cycles;
+  return timing;
+}
+
+UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node) {
+  UnitTiming timing = unit_timing(machine, node);
   const bool works = makes_values(node.kind) || node.kind == NodeKind::array;
   const Work work = works ? work_of(graph, node) : Work{};
   if (!work.blocks) return timing;

@@ -38,12 +38,20 @@ struct Lane {
   /// Listed: by token, the first step that needs it; more tokens than are taken may be needed.
   /// Empty: the step that takes it.
   Places need;
+  /// Not listed: steps that need one token more than they and those before them take.
+  Places looks;
 
   void reset() {
-    kind = always_listed ? Kind::listed : Kind::each;
-    ranges.clear();
+    every();
+    if (always_listed) kind = Kind::listed;
     at.clear();
     need.clear();
+    looks.clear();
+  }
+  /// Every step takes a token.
+  void every() {
+    kind = Kind::each;
+    ranges.clear();
   }
   Lane empty_like() const {
     Lane lane;
@@ -59,7 +67,7 @@ struct Lane {
   }
   /// The batch has only n steps.
   void cut(uint32_t n) {
-    for (Places* places : {&at, &need}) {
+    for (Places* places : {&at, &need, &looks}) {
       while (!places->empty() && places->back() >= n) places->pop_back();
     }
   }
@@ -110,7 +118,8 @@ struct Lane {
     return count;
   }
   size_t bytes() const {
-    return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);
+    return ranges.size() * sizeof(StepRange) +
+           (at.size() + need.size() + looks.size()) * sizeof(uint32_t);
   }
 };
 
@@ -188,6 +197,11 @@ struct StepSource {
     for (size_t o = 0; o < outputs; ++o) out_lane[o] = static_cast<int>(o);
     now.in.resize(inputs);
     now.out.resize(outputs);
+  }
+  /// One output in a lane of its own, whatever the outputs were.
+  void one_output() {
+    out_lane.assign(1, 0);
+    now.out.resize(1);
   }
   /// The batch is complete.
   void keep() {

@@ -73,11 +73,15 @@ class EngineNode {
   /// Whether it notes when the rows that it writes are complete.
   bool collects_rows() { return context_.collects_rows && written() != nullptr; }
 
+  /// Whether it has two stores, one of which is drained while the other is filled.
+  bool two_stores() const { return sides.size() > 1 && bursts.empty(); }
+
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
   /// What its steps take and give. A node that reads memory is a chain of sides: each but the last
   /// gives one token for each token (output 0) and requests bursts (output 1); the next needs both
-  /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts.
+  /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts. An accumulator with two
+  /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
   std::vector<StepSource> sides;
   NodeClock* clock = nullptr;                 ///< null: its steps are kept for a solver
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
@@ -100,6 +104,8 @@ class EngineNode {
   /// n steps, of which the first and the last were at these times.
   void count_steps(const Steps& steps, int64_t first, int64_t last);
   int64_t& blocked_cycles() { return stats_.blocked; }
+  /// The last step so far was no earlier: of a side that count_steps() does not count.
+  void reach(int64_t time) { stats_.last_step = std::max(stats_.last_step, time); }
 
   /// Tokens that wait at the fullest consumer.
   int64_t backlog() const;

@@ -36,6 +36,8 @@ bool NodeRun::backlogged(int64_t limit) const {
 
 void NodeRun::begin() {
   arrivals_ = 0;
+  credit_ = 0;
+  side_ = 0;
   takes_.clear();
   gifts_.clear();
 }
@@ -79,27 +81,32 @@ int64_t NodeRun::credits() {
 bool NodeRun::commit(int64_t cost) {
   const int64_t credit = credits();
   if (credit < 0) return false;
-  const int64_t ready = std::max(free_at_, arrivals_);
-  const int64_t time = std::max(ready, credit);
+  const int64_t ready = std::max(free_at_[side_], arrivals_);
+  const int64_t time = std::max({ready, credit, credit_});
   for (const size_t input : takes_) inputs_[input].channel->take(inputs_[input].reader, time);
   for (Gift& gift : gifts_) {
     gift.token.time = time;
     outputs_[gift.output]->give(gift.token);
   }
+  stats_.tokens_in += static_cast<int64_t>(takes_.size());
+  stats_.tokens_out += static_cast<int64_t>(gifts_.size());
+  stats_.last_step = std::max(stats_.last_step, time);
+  if (side_ == 0) count_step(ready, time, cost);
+  last_time_ = time;
+  free_at_[side_] = time + cost;
+  return true;
+}
+
+void NodeRun::count_step(int64_t ready, int64_t time, int64_t cost) {
   stats_.blocked += time - ready;
   if (stalls != nullptr && time > ready) stalls->add(ready, time - 1);
   stats_.busy += cost;
-  stats_.tokens_in += static_cast<int64_t>(takes_.size());
-  stats_.tokens_out += static_cast<int64_t>(gifts_.size());
   if (stats_.steps++ == 0) stats_.first_step = time;
-  stats_.last_step = time;
   if (cost > 0 && busy_span) {
     if (span_first_ >= 0 && time > span_last_ + 1) flush_span();
     if (span_first_ < 0) span_first_ = time;
     span_last_ = time + cost - 1;
   }
-  free_at_ = time + cost;
-  return true;
 }
 
 void NodeRun::flush_span() {
@@ -114,22 +121,25 @@ bool NodeRun::commit_last(int64_t cost) {
   return true;
 }
 
-bool NodeRun::along(size_t input, int loops, const Token& inner, const Token** payload) {
-  const bool done = inner.is_done();
+bool NodeRun::along_payload(size_t input, int loops, const Token& inner, const Token** payload,
+                            int64_t* taken) {
   const bool has_payload =
       inner.is_payload() || (inner.is_stop() && inner.closes(loops - 1) && inner.stop >= loops - 1);
-  int64_t ahead = 0;
-  if (has_payload) {
-    const Token* token = need(input, ahead);
-    if (token == nullptr) return false;
-    if (!token->is_payload()) disagree("an outer input has no element where the inner stream has");
-    if (payload != nullptr) *payload = token;
-    if (inner.is_payload()) return true;
-    take(input);
-    ++ahead;
-  }
-  if (!done && inner.stop < loops) return true;
-  const Token* token = need(input, ahead);
+  if (!has_payload) return true;
+  const Token* token = need(input);
+  if (token == nullptr) return false;
+  if (!token->is_payload()) disagree("an outer input has no element where the inner stream has");
+  if (payload != nullptr) *payload = token;
+  if (inner.is_payload()) return true;
+  take(input);
+  *taken = 1;
+  return true;
+}
+
+bool NodeRun::along_stop(size_t input, int loops, const Token& inner, int64_t taken) {
+  const bool done = inner.is_done();
+  if (inner.is_payload() || (!done && inner.stop < loops)) return true;
+  const Token* token = need(input, taken);
   if (token == nullptr) return false;
   const bool fits = done ? token->is_done() : token->is_stop() && token->stop == inner.stop - loops;
   if (!fits) disagree("an outer input ends elsewhere than the inner stream");

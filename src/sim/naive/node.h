@@ -3,6 +3,8 @@
 // KIND.cpp, made by make_node. Private to this folder.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,7 +50,7 @@ class NodeRun {
 
   void connect_input(Channel* channel, size_t reader) { inputs_.push_back({channel, reader}); }
   void connect_output(Channel* channel) { outputs_.push_back(channel); }
-  void start_at(int64_t time) { free_at_ = time; }
+  void start_at(int64_t time) { free_at_.fill(time); }
 
   bool ended() const { return ended_; }
   const Wait& wait() const { return wait_; }
@@ -77,6 +79,14 @@ class NodeRun {
   int depth(size_t input) const;
 
   void begin();
+  /// The step is one of the node's other side, which has steps of its own beside those that count.
+  void on_other_side() { side_ = 1; }
+  /// It is no earlier; with `blocked`, as if a credit had been missing until then.
+  void not_before(int64_t time, bool blocked = false) {
+    int64_t& bound = blocked ? credit_ : arrivals_;
+    bound = std::max(bound, time);
+  }
+  int64_t last_time() const { return last_time_; }  ///< of the step done last
   /// Needs the token `ahead` of the head; null if it has not been given yet.
   const Token* need(size_t input, int64_t ahead = 0);
   void take(size_t input) { takes_.push_back(input); }
@@ -90,7 +100,16 @@ class NodeRun {
 
   /// An outer input goes along with a token of the inner stream, `loops` loops further in. Gives
   /// the payload in force (null when there is none) in *payload. False: wait for a token.
-  bool along(size_t input, int loops, const Token& inner, const Token** payload = nullptr);
+  bool along(size_t input, int loops, const Token& inner, const Token** payload = nullptr) {
+    int64_t taken = 0;
+    return along_payload(input, loops, inner, payload, &taken) &&
+           along_stop(input, loops, inner, taken);
+  }
+  /// Only the payload; *taken: how many tokens of the input this step takes before its stop.
+  bool along_payload(size_t input, int loops, const Token& inner, const Token** payload,
+                     int64_t* taken);
+  /// Only the stop (or done), behind so many tokens that this step takes.
+  bool along_stop(size_t input, int loops, const Token& inner, int64_t taken);
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);
 
@@ -118,11 +137,15 @@ class NodeRun {
     Token token;
   };
   int64_t credits();
+  void count_step(int64_t ready, int64_t time, int64_t cost);
 
   std::vector<Tap> inputs_;
   std::vector<Channel*> outputs_;
-  int64_t free_at_ = 0;   ///< earliest time of the next step
-  int64_t arrivals_ = 0;  ///< latest arrival needed by the step being built
+  std::array<int64_t, 2> free_at_{};  ///< by side: earliest time of the next step
+  size_t side_ = 0;                   ///< of the step being built
+  int64_t arrivals_ = 0;              ///< latest arrival needed by it
+  int64_t credit_ = 0;                ///< what else blocks it
+  int64_t last_time_ = 0;
   std::vector<size_t> takes_;
   std::vector<Gift> gifts_;
   Wait wait_;

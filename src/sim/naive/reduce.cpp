@@ -103,21 +103,53 @@ class AccumulateNode final : public NodeRun {
         value_(node_.inputs.size() - 1) {}
 
   bool step() override {
+    if (two_stores() && flushing_ && drain_step()) return true;
     begin();
-    if (flushing_) return flush();
+    if (flushing_ && !two_stores()) return flush();
+    if (next_boundary_ > 0) return outer_stop();
     const Token* head = need(value_);
     if (head == nullptr) return false;
     if (head->is_payload()) return add(*head);
-    if (!take_all(*head)) return false;
-    if (head->is_done()) {
-      for (size_t output = 0; output <= order_; ++output) give(output, done_token());
-      return commit_last();
+    if (head->is_stop() && context_.machine.accumulate_outer_stops_take_steps) {
+      return inner_stop(*head);
     }
-    if (static_cast<size_t>(head->stop) < order_) return commit();
+    if (!take_all(*head)) return false;
+    if (head->is_done() && !two_stores()) return end();
+    if (head->is_stop() && static_cast<size_t>(head->stop) < order_) return commit();
     return start_flush(*head);
   }
 
  private:
+  bool end() {
+    for (size_t output = 0; output <= order_; ++output) give(output, done_token());
+    return commit_last();
+  }
+
+  // --- two stores: one is drained beside the steps that fill the other
+
+  bool two_stores() const { return context_.machine.accumulate_double_buffered; }
+
+  /// The step that would begin the flush hands the store over instead, once the other is drained.
+  bool hand_over(const Token& stop) {
+    if (flushing_) return false;
+    not_before(drained_at_ + 1, true);
+    if (!commit()) return false;
+    handed_at_ = last_time();
+    begin_flush(stop);
+    flushing_ = true;
+    return true;
+  }
+
+  bool drain_step() {
+    begin();
+    on_other_side();
+    not_before(handed_at_);
+    if (flush_stop_.is_done()) return end();
+    if (!flush()) return false;
+    if (!flushing_) drained_at_ = last_time();
+    return true;
+  }
+
   using Key = std::vector<uint32_t>;
 
   size_t first_kept() const { return value_ - order_; }
@@ -158,20 +190,73 @@ class AccumulateNode final : public NodeRun {
     return true;
   }
 
+  // --- a machine whose accumulators take outer stops apart: a step for each boundary of the stop
+  // that closes an element's fiber, up to that of the loop that ends; for the last one in any case
+
+  int last_boundary() const { return std::min<int>(stop_.stop, static_cast<int>(order_)); }
+
+  /// The first of them, which takes the inner stop.
+  bool inner_stop(const Token& head) {
+    stop_ = head;
+    boundary_ = 0;
+    while (boundary_ < last_boundary() && !stop_.closes(boundary_)) ++boundary_;
+    for (size_t input = 0; input <= value_; ++input) {
+      if (loops_inside(input) == 0 && !take_like(input, 1, stop_)) return false;
+    }
+    return step_of_boundary(1);
+  }
+
+  bool outer_stop() {
+    boundary_ = next_boundary_;
+    return step_of_boundary(0);
+  }
+
+  /// Takes the outer elements that end with the boundary, and the outer stops that end there. A
+  /// step behind the boundary 0 looks at the next inner tokens, behind `taken` ones.
+  bool step_of_boundary(int64_t taken) {
+    const bool last = boundary_ == last_boundary();
+    for (size_t input = 0; input < value_; ++input) {
+      const int loops = loops_inside(input);
+      if (loops == 0) continue;
+      int64_t before = 0;
+      if (loops - 1 == boundary_ && !along_payload(input, loops, stop_, nullptr, &before)) {
+        return false;
+      }
+      // A stop of so many loops less comes in the step of its boundary, or in the first behind it.
+      const bool here = loops <= boundary_ ? loops == boundary_ || taken > 0
+                                           : last && loops > static_cast<int>(order_);
+      if (here && !along_stop(input, loops, stop_, before)) return false;
+    }
+    for (size_t input = 0; boundary_ > 0 && input <= value_; ++input) {
+      if (loops_inside(input) == 0 && need(input, taken) == nullptr) return false;
+    }
+    const bool done = last && boundary_ == static_cast<int>(order_) ? start_flush(stop_) : commit();
+    if (done) next_boundary_ = last ? 0 : boundary_ + 1;
+    return done;
+  }
+
   /// The first step of a flush takes the stop; the others only give.
   bool start_flush(const Token& stop) {
-    stop_ = stop;
-    next_ = entries_.begin();
-    between_ = false;
-    finished_ = false;
-    if (!flush()) return false;
+    if (two_stores()) return hand_over(stop);
+    begin_flush(stop);
+    if (!flush()) {
+      entries_.swap(flushed_);
+      return false;
+    }
     flushing_ = !finished_;
-    finished_ = false;
     return true;
   }
 
+  void begin_flush(const Token& stop) {
+    flush_stop_ = stop;
+    flushed_.swap(entries_);
+    next_ = flushed_.begin();
+    between_ = false;
+    finished_ = false;
+  }
+
   bool flush() {
-    if (next_ == entries_.end()) return close();
+    if (next_ == flushed_.end()) return close();
     return between_ ? end_inner() : give_entry();
   }
 
@@ -186,7 +271,7 @@ class AccumulateNode final : public NodeRun {
 
   bool give_entry() {
     const Key& key = next_->first;
-    const size_t old = next_ == entries_.begin() ? 0 : shared(std::prev(next_)->first, key);
+    const size_t old = next_ == flushed_.begin() ? 0 : shared(std::prev(next_)->first, key);
     for (size_t j = old; j < order_; ++j) give(j, payload_token(key[j]));
     const Running& running = next_->second;
     give(order_, blocks_.scalar()
@@ -196,7 +281,7 @@ class AccumulateNode final : public NodeRun {
     count_flops(running.flops(node_.reduction));
     ++next_;
     between_ =
-        next_ != entries_.end() && shared(std::prev(next_)->first, next_->first) + 1 < order_;
+        next_ != flushed_.end() && shared(std::prev(next_)->first, next_->first) + 1 < order_;
     return true;
   }
 
@@ -214,16 +299,16 @@ class AccumulateNode final : public NodeRun {
   }
 
   bool close() {
-    const int outer = stop_.stop - static_cast<int>(order_);
-    const auto parent_bits = stop_.bits >> order_;  // bit 0: the parent element
-    const uint32_t any = entries_.empty() ? 0U : 1U;
+    const int outer = flush_stop_.stop - static_cast<int>(order_);
+    const auto parent_bits = flush_stop_.bits >> order_;  // bit 0: the parent element
+    const uint32_t any = flushed_.empty() ? 0U : 1U;
     for (size_t j = 0; j <= order_; ++j) {
       const int loop = static_cast<int>(std::min(j, order_ - 1));
       const uint32_t inner = any * ((1U << loop) - 1);
       give(j, stop_token(outer + loop, (parent_bits << loop) | inner));
     }
     if (!commit()) return false;
-    entries_.clear();
+    flushed_.clear();
     flushing_ = false;
     finished_ = true;
     return true;
@@ -233,9 +318,15 @@ class AccumulateNode final : public NodeRun {
   const size_t order_;
   const size_t value_;
   std::map<Key, Running> entries_;
+  std::map<Key, Running> flushed_;  ///< what the flush gives
   std::map<Key, Running>::iterator next_;
-  Token stop_;
+  int64_t handed_at_ = 0;
+  int64_t drained_at_ = INT64_MIN / 2;
+  Token flush_stop_;
   bool flushing_ = false;
+  Token stop_;             ///< that takes several steps
+  int boundary_ = 0;       ///< of the stop, that the step at hand is for
+  int next_boundary_ = 0;  ///< the next one of a stop that has been taken; 0: there is none
   bool finished_ = false;  ///< the flush ended with the step just done
   bool between_ = false;   ///< the next step of the flush is an inner stop
 };

@@ -38,11 +38,11 @@ class WriteNode final : public NodeRun {
     if (!read_coordinates(token)) return false;
     take(main_);
     if (token.is_done()) {
-      if (!commit_last(0)) return false;
+      if (!commit_last(stop_cost())) return false;
       rows_complete(INT64_MAX);
       return true;
     }
-    if (!commit(token.is_payload() ? interval_ : 0)) return false;
+    if (!commit(token.is_payload() ? interval_ : stop_cost())) return false;
     if (token.is_payload()) store(token);
     if (token.is_stop()) end_fiber(token);
     rows_complete(complete(token));
@@ -50,6 +50,8 @@ class WriteNode final : public NodeRun {
   }
 
  private:
+  int64_t stop_cost() const { return context_.machine.write_stops_take_steps ? interval_ : 0; }
+
   bool read_coordinates(const Token& token) {
     for (size_t i = 0; i < main_; ++i) {
       const int loops = depth(main_) - depth(i);

@@ -18,7 +18,7 @@ constexpr uint32_t kDense = 4;
 // --- what the steps wait for ---
 
 void BatchClock::collect(EngineNode& node) {
-  const StepSource& source = node.sides.back();
+  const StepSource& source = node.sides.front();
   const Steps& steps = source.now;
   regular_.clear();
   ranges_ = std::any_of(steps.in.begin(), steps.in.end(),
@@ -32,9 +32,10 @@ void BatchClock::collect(EngineNode& node) {
     const Lane& lane = steps.in[static_cast<size_t>(source.in_lane[i])];
     if (lane.kind == Lane::Kind::listed) {
       add_gates(lane, steps, port);
-    } else if (lane.tokens(steps.count) > 0) {
-      regular_.push_back({&lane, port.arrivals()});
+      continue;
     }
+    if (lane.tokens(steps.count) > 0) regular_.push_back({&lane, port.arrivals()});
+    if (!lane.looks.empty()) look_ahead(lane, port);
   }
   if (node.rows_lane >= 0) add_rows(node, steps);
 }
@@ -54,6 +55,27 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
   }
   const size_t first = gates_.size();
   for (uint32_t j = 0; j < n; ++j) gates_.push_back({lane.need_at(j), arrivals.next()});
+  merge_gates(first);
+}
+
+/// The single steps that need a token more than they and those before them take.
+void BatchClock::look_ahead(const Lane& lane, const Port& port) {
+  const size_t first = gates_.size();
+  size_t range = 0;
+  uint32_t before = 0;  // tokens taken in the ranges before
+  for (const uint32_t step : lane.looks) {
+    uint32_t taken = step + 1;
+    if (lane.kind == Lane::Kind::ranges) {
+      for (; range < lane.ranges.size(); ++range) {
+        const StepRange& r = lane.ranges[range];
+        if (r.first + r.count > step) break;
+        before += r.count;
+      }
+      const bool inside = range < lane.ranges.size() && lane.ranges[range].first <= step;
+      taken = before + (inside ? step + 1 - lane.ranges[range].first : 0);
+    }
+    gates_.push_back({step, port.arrival(taken)});
+  }
   merge_gates(first);
 }
 
@@ -94,13 +116,25 @@ TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
   return credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), stalls});
 }
 
-/// Every step has a bound.
-TimeRef BatchClock::solve_dense(uint32_t n) {
+/// To what single steps wait for, and the tokens of the inputs.
+void BatchClock::raise_bounds(uint32_t n) {
   for (const Gate& gate : gates_) bounds_[gate.at] = std::max(bounds_[gate.at], gate.time);
   for (const Regular& input : regular_) {
     TimeCursor cursor(input.arrivals);
-    for (uint32_t k = 0; k < n; ++k) bounds_[k] = std::max(bounds_[k], cursor.at(k));
+    uint32_t token = 0;
+    const auto raise = [&](uint32_t first, uint32_t count) {
+      for (uint32_t k = first; k < first + count; ++k) {
+        bounds_[k] = std::max(bounds_[k], cursor.at(token++));
+      }
+    };
+    if (input.lane->kind == Lane::Kind::each) raise(0, n);
+    for (const StepRange& range : input.lane->ranges) raise(range.first, range.count);
   }
+}
+
+/// Every step has a bound.
+TimeRef BatchClock::solve_dense(uint32_t n) {
+  raise_bounds(n);
   TimesBuilder times(pace_.interval);
   int64_t* out = times.reserve(n);
   kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
@@ -201,6 +235,58 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
   }
 }
 
+// --- two stores ---
+
+/// The steps that gather; those that drain follow from them, unless a store is not yet free when it
+/// should be handed over.
+TimeRef BatchClock::solve_stores(EngineNode& node) {
+  const Steps& steps = node.sides.front().now;
+  const Pace pace = pace_;
+  TimeRef times = step_times_of(node, steps);
+  if (hand_over(steps, times)) return times;
+  pace_ = pace;
+  stores_.restart_batch();
+  collect(node);
+  return solve_with_stores(node);
+}
+
+bool BatchClock::hand_over(const Steps& steps, const TimeRef& times) {
+  TimeCursor cursor(times);
+  for (const uint32_t step : steps.out[0].at) {
+    const int64_t time = cursor.at(step);
+    if (time < stores_.earliest()) return false;
+    stores_.hand_over(time);
+  }
+  return true;
+}
+
+/// Step by step: each store waits until the other one is drained.
+TimeRef BatchClock::solve_with_stores(EngineNode& node) {
+  const Steps& steps = node.sides.front().now;
+  start_bounds(steps.count);
+  raise_bounds(steps.count);
+  TimesBuilder times(pace_.interval);
+  int64_t* const out = times.reserve(steps.count);
+  size_t store = 0;
+  const Places& handed = steps.out[0].at;
+  for (uint32_t k = 0; k < steps.count; ++k) {
+    const int64_t ready = std::max(pace_.next(), bounds_[k]);
+    out[k] = ready;
+    if (store < handed.size() && handed[store] == k) {
+      ++store;
+      out[k] = std::max(ready, stores_.earliest());
+      node.blocked_cycles() += out[k] - ready;
+      if (stalls != nullptr && out[k] > ready) stalls->add(ready, out[k] - 1);
+      stores_.hand_over(out[k]);
+    }
+    pace_.stepped_at(out[k]);
+  }
+  pace_.run_step = kExplicit;
+  pace_.timing_steps += steps.count;
+  times.commit(steps.count);
+  return {times.finish(), 0, 0};
+}
+
 TimeRef token_times(const TimeRef& steps, const Lane& lane) {
   if (lane.kind == Lane::Kind::each) return steps;
   if (lane.kind == Lane::Kind::listed) return sample(steps, lane.at);
@@ -219,11 +305,16 @@ int64_t BatchClock::room() const {
 }
 
 void BatchClock::solve(EngineNode& node) {
-  StepSource& source = node.sides.back();
+  StepSource& source = node.sides.front();
+  StepSource& gives = node.sides.back();
+  const bool two_stores = node.two_stores();
   const Steps& steps = source.now;
+  if (two_stores) stores_.start_batch(gives.now);
   collect(node);
-  const TimeRef times = step_times_of(node, steps);
+  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(node, steps);
+  const TimeRef given_at = two_stores ? stores_.times() : times;
   node.count_steps(steps, times.at(0), pace_.last);
+  if (two_stores) node.reach(stores_.last());
   if (activity != nullptr) note(*activity, steps, times);
   if (buffer != nullptr) buffer->arrive(regular_.front().arrivals, times, steps.count);
   lane_times_.assign(steps.in.size(), {});
@@ -235,10 +326,10 @@ void BatchClock::solve(EngineNode& node) {
     if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.in[l]);
     node.ports[i]->take(n, lane_times_[l]);
   }
-  lane_times_.assign(steps.out.size(), {});
+  lane_times_.assign(gives.now.out.size(), {});
   for (EngineNode::Given& given : node.given()) {
-    const auto l = static_cast<size_t>(source.out_lane[given.output]);
-    if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.out[l]);
+    const auto l = static_cast<size_t>(gives.out_lane[given.output]);
+    if (!lane_times_[l].times) lane_times_[l] = token_times(given_at, gives.now.out[l]);
     node.outputs[given.output]->give(std::move(given.segment), lane_times_[l]);
   }
   if (node.collects_rows()) note_rows(node, times);

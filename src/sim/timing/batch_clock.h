@@ -10,6 +10,7 @@
 #include "sim/data/times.h"
 #include "sim/functional/node.h"
 #include "sim/timing/gates.h"
+#include "sim/timing/store_clock.h"
 
 namespace fuseflow::engine {
 
@@ -43,12 +44,17 @@ class BatchClock : public NodeClock {
 
   void collect(EngineNode& node);
   void add_gates(const Lane& lane, const Steps& steps, const Port& port);
+  void look_ahead(const Lane& lane, const Port& port);
   void add_rows(const EngineNode& node, const Steps& steps);
   void merge_gates(size_t first);
   void start_bounds(uint32_t n);
   bool at_interval(const Steps& steps) const;
   TimeRef step_times_of(EngineNode& node, const Steps& steps);
   TimeRef solve_dense(uint32_t n);
+  void raise_bounds(uint32_t n);
+  TimeRef solve_stores(EngineNode& node);
+  bool hand_over(const Steps& steps, const TimeRef& times);
+  TimeRef solve_with_stores(EngineNode& node);
   bool pass_on(const Steps& steps, TimeRef& times);
   TimeRef solve_sections(const Steps& steps);
   uint32_t section(uint32_t first, uint32_t end);
@@ -57,6 +63,7 @@ class BatchClock : public NodeClock {
   static void note(Activity& activity, const Steps& steps, const TimeRef& times);
 
   Pace pace_;
+  StoreClock stores_;  // of an accumulator that has two
   int64_t rows_passed_ = 0;
   // of the batch at hand
   std::vector<Regular> regular_;

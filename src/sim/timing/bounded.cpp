@@ -35,7 +35,7 @@ void Bounded::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes,
 
 void Bounded::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
   for (Side& side : sides_) {
-    if (side.replay && side.last) {
+    if (side.replay && side.counted) {
       const auto node = static_cast<size_t>(side.node->id());
       side.replay->activity = &activity[node];
       side.replay->stalls = &stalls[node];
@@ -154,7 +154,7 @@ EngineNode* Bounded::next_to_log(const std::function<bool(const EngineNode&)>& s
   size_t least_backlog = SIZE_MAX;
   for (size_t s = sides_.size(); s-- > 0;) {
     const Side& side = sides_[s];
-    if (!side.replay || !side.last || side.node->ended() || stuck(*side.node)) continue;
+    if (!side.replay || !side.counted || side.node->ended() || stuck(*side.node)) continue;
     size_t backlog = side.replay->backlog();
     if (side.node->backlog() >= most_waiting) {
       backlog += kMostLogged + kBytesOfToken * static_cast<size_t>(side.node->backlog());
@@ -190,9 +190,13 @@ int64_t Bounded::reached() const {
 }
 
 void Bounded::fill(NodeId node, NodeStats& stats) const {
+  int64_t last = -1;
   for (const Side& side : sides_) {
-    if (side.replay && side.last && side.node->id() == node) side.replay->fill(stats);
+    if (!side.replay || side.node->id() != node) continue;
+    if (side.counted) side.replay->fill(stats);
+    last = std::max(last, side.replay->last_step());
   }
+  stats.last_step = std::max(stats.last_step, last);
 }
 
 void Bounded::fill_peaks(std::vector<StreamStats>& streams) {

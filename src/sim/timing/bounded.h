@@ -76,6 +76,7 @@ class Bounded {
     MemoryPort* port = nullptr;
     std::unique_ptr<NodeReplay> replay;
     bool last = true;
+    bool counted = true;        // the node's busy and blocked cycles are its
     bool free = false;          // no time of memory reaches it
     bool asks = false;          // gives to memory: requests bursts
     std::vector<size_t> tells;  // sides that may go on when this one has

@@ -89,10 +89,16 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
     Side side;
     side.node = &node;
     side.last = s + 1 == count;
+    side.counted = node.two_stores() ? s == 0 : side.last;
     side.steps = &node.sides[s];
     side.replay = std::make_unique<NodeReplay>(start);
     side.replay->inputs = s == 0 ? inputs_[static_cast<size_t>(node.id())] : between;
-    if (!side.last) {
+    if (!side.last && node.two_stores()) {
+      // A store is handed over when the other one is drained.
+      between = {&add_fifo(gives_.emplace_back(), 1, 0)};
+      between.front()->peak_wanted = false;
+      side.replay->outputs = {between.front()->source};
+    } else if (!side.last) {
       // As many tokens wait between two sides as the outstanding bursts can hold; a scan needs two.
       const int64_t most = std::max<int64_t>(
           2, machine_.dram.outstanding * std::max<int64_t>(1, machine_.dram.burst_bytes / 4));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/functional/kernels/accumulate_steps.h"
 #include "sim/functional/kernels/block_entries.h"
 #include "sim/functional/kernels/entries.h"
 #include "sim/functional/node.h"
@@ -54,14 +55,10 @@ class AccumulateNode final : public EngineNode {
       : EngineNode(context, id),
         order_(static_cast<size_t>(node_.order)),
         value_(node_.inputs.size() - 1),
-        drain_(context.machine.accumulate_drain_interval_cycles),
         entries_(node_.reduction, start_value(), key_space()),
-        blocks_(context, node_, start_value()) {
+        blocks_(context, node_, start_value()),
+        steps_(sides, rules(context.machine), depths(), order_ + 1) {
     given_.resize(order_ + 1);
-    sides.back().own_lanes(node_.inputs.size(), order_ + 1);
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) == depth(value_)) sides.back().in_lane[i] = static_cast<int>(value_);
-    }
   }
 
   bool reads(size_t input) const override {
@@ -88,6 +85,15 @@ class AccumulateNode final : public EngineNode {
     return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
   }
 
+  AccumulateRules rules(const Machine& machine) const {
+    return {order_, interval_, machine.accumulate_drain_interval_cycles,
+            machine.accumulate_outer_stops_take_steps, machine.accumulate_double_buffered};
+  }
+  std::vector<int> depths() const {
+    std::vector<int> all;
+    for (size_t i = 0; i <= value_; ++i) all.push_back(depth(i));
+    return all;
+  }
   int depth(size_t input) const {
     const auto stream = static_cast<size_t>(node_.inputs[input].stream);
     return static_cast<int>(context_.graph.streams[stream].indices.size());
@@ -114,6 +120,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
     }
+    if (n_ > 0 && looks_ahead(ports[value_]->batch(n_)) && !next_here()) --n_;
     if (n_ == 0) return false;
     const Batch whole = ports[value_]->batch(n_);
     fibers_.clear();
@@ -121,7 +128,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) continue;
       try {
-        OuterInput outer(*ports[i], depth(value_) - depth(i), in_lane(i));
+        OuterInput outer(*ports[i], depth(value_) - depth(i), steps_.in(i));
         served = std::min(served, walk(outer, i, whole));
       } catch (const Disagreement& problem) {
         disagree(problem.what);
@@ -132,6 +139,20 @@ class AccumulateNode final : public EngineNode {
     batch_ = ports[value_]->batch(n_);
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) load_like(i);
+    }
+    return true;
+  }
+
+  /// Whether a step of the batch's last token needs the next one.
+  bool looks_ahead(const Batch& batch) const {
+    if (batch.stops.empty()) return false;
+    const Stop& last = batch.stops.back();
+    return batch.at(last) + 1 == batch.count && steps_.looks_ahead(last);
+  }
+  /// Whether the tokens behind the batch are here.
+  bool next_here() {
+    for (size_t i = 0; i <= value_; ++i) {
+      if (depth(i) == depth(value_) && !ports[i]->holds(n_)) return false;
     }
     return true;
   }
@@ -180,42 +201,21 @@ class AccumulateNode final : public EngineNode {
 
   void run() {
     fiber_ = 0;
-    Lane& taken = in_lane(value_);
-    taken.kind = Lane::Kind::ranges;
-    shifts_.clear();
-    uint32_t from = 0;
+    steps_.start_batch();
     uint32_t k = 0;
     for (size_t s = 0; s < batch_.stops.size(); ++s) {
       const Stop& stop = batch_.stops[s];
       const uint32_t at = batch_.at(stop);
       add(s, k, at);
       k = at + 1;
-      if (!stop.done() && stop.level < order_) continue;
-      taken.add_range(steps().count, k - from);
-      flush(stop, k - from);
-      from = k;
-      shifts_.push_back({k, steps().count - k});
-    }
-    add(batch_.stops.size(), k, n_);
-    taken.add_range(steps().count, n_ - from);
-    step(n_ - from);
-    if (shifts_.empty()) taken.reset();
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) != depth(value_)) shift(in_lane(i));
-    }
-  }
-
-  /// The outer lanes count tokens of the batch: the steps of flushes lie between these.
-  void shift(Lane& lane) const {
-    lane.cut(n_);
-    for (Places* places : {&lane.at, &lane.need}) {
-      size_t s = 0;
-      uint32_t shift = 0;
-      for (uint32_t& step : *places) {
-        while (s < shifts_.size() && shifts_[s].first <= step) shift = shifts_[s++].second;
-        step += shift;
+      if (stop.done() || stop.level >= order_) {
+        flush(stop, steps_.flush(stop, at));
+      } else {
+        steps_.pass(stop, at);
       }
     }
+    add(batch_.stops.size(), k, n_);
+    steps_.end_batch(n_);
   }
 
   /// Tokens first .. last-1 of the fiber up to the s-th stop.
@@ -255,12 +255,11 @@ class AccumulateNode final : public EngineNode {
     return reinterpret_cast<const float*>(words.first);
   }
 
-  /// n steps, the last of which takes a stop and is the first of a flush.
-  void flush(const Stop& stop, uint32_t n) {
-    uint32_t t = steps().count + n - 1;
+  /// A flush whose first step is step t of those that give.
+  void flush(const Stop& stop, uint32_t t) {
     if (stop.done()) {
-      step(n);
       for (OutputTokens& given : given_) given.stop(kDoneLevel, 0, t);
+      steps_.flushed(0);
       ended_ = true;
       return;
     }
@@ -288,8 +287,7 @@ class AccumulateNode final : public EngineNode {
       refuse(fmt::format("more than its capacity of {} entries", node_.capacity));
     }
     close(stop, entries > 0, t + extra);
-    steps().add(n, interval_, extra > 0 ? drain_ : interval_);
-    steps().add(extra, drain_, interval_);
+    steps_.flushed(extra);
   }
 
   /// The number of leading coordinates that two keys share.
@@ -361,10 +359,10 @@ class AccumulateNode final : public EngineNode {
 
   const size_t order_;
   const size_t value_;
-  const int64_t drain_;
   std::vector<uint64_t> extents_;  // of the kept coordinates
   Entries entries_;
   BlockEntries blocks_;  // of values that are blocks
+  AccumulateSteps steps_;
   std::vector<OutputTokens> given_;
   // the batch at hand
   uint32_t n_ = 0;
@@ -379,8 +377,6 @@ class AccumulateNode final : public EngineNode {
   std::vector<Fiber> fibers_;  // the innermost ones, where order > 1
   std::vector<Fiber> outer_;   // of the loop around
   size_t fiber_ = 0;           // the one at hand
-  std::vector<std::pair<uint32_t, uint32_t>>
-      shifts_;  // from token on: steps before it, beyond tokens
 };
 
 }  // namespace

@@ -114,10 +114,11 @@ class WriteNode final : public EngineNode {
 
   // --- steps ---
 
-  /// A step for each token; those of stops cost nothing.
+  /// A step for each token; those of stops cost nothing, unless the machine says so.
   void add_steps() {
     find_splits();
     if (!splits_.empty()) return add_split_steps();
+    if (context_.machine.write_stops_take_steps) return step(n_);
     uint32_t k = 0;
     for (const Stop& stop : batch_.stops) {
       const uint32_t end = batch_.at(stop) + 1;
@@ -165,7 +166,7 @@ class WriteNode final : public EngineNode {
       step_of_[k] = steps().count;
       taken.add_range(steps().count, 1);
       const int64_t last = std::max<int64_t>(1, interval_ - more);
-      if (is_stop) {
+      if (is_stop && !context_.machine.write_stops_take_steps) {
         steps().add(more + 1, 0);
       } else {
         steps().add(more + 1, more > 0 ? 1 : interval_, more > 0 ? last : interval_);
