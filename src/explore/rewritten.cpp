@@ -10,8 +10,17 @@ namespace fuseflow {
 
 namespace {
 
-std::string best_text(const SearchResult& result) {
-  return result.best > 0 ? fmt::format("{} cycles", result.best) : "no complete program";
+bool complete(const SearchResult& result) {
+  return result.best.cycles > 0;
+}
+
+double cost_of(const SearchResult& result) {
+  return cost_of(result.objective, result.best);
+}
+
+std::string best_text(const SearchResult& result, const Machine& machine) {
+  return complete(result) ? amount_text(result.objective, machine, cost_of(result))
+                          : "no complete program";
 }
 
 }  // namespace
@@ -31,9 +40,9 @@ SearchResult search_rewritten(Program& kernels, const Machine& machine,
   SearchResult given = search(kernels, machine, half);
   half.seeds.clear();
   SearchResult other = search(rewritten, machine, half);
-  const bool wins = other.best > 0 && (given.best == 0 || other.best < given.best);
+  const bool wins = complete(other) && (!complete(given) || cost_of(other) < cost_of(given));
   const std::string note = fmt::format("the best of the program as given: {}; rewritten: {}",
-                                       best_text(given), best_text(other));
+                                       best_text(given, machine), best_text(other, machine));
   SearchResult& result = wins ? other : given;
   if (wins) {
     kernels = std::move(rewritten);

@@ -1,5 +1,5 @@
 // The search over a program and over what algebra makes of it (passes/rewrite.h). Both are judged
-// by simulated cycles, so the better of the two is simply the one that takes fewer.
+// by the simulated cost of the objective, so the better of the two is simply the one with less.
 #pragma once
 
 #include "explore/search.h"

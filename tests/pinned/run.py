@@ -26,6 +26,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODELS = ROOT / "testdata" / "models"
 
+# The rules of timing that a machine may choose, all the other way.
+RULES = [word for setting in (
+    "accumulate_double_buffered=true", "accumulate_outer_stops_take_steps=true", "write_stops_take_steps=true",
+    "operators.divide.latency_cycles=13", "operators.divide.interval_cycles=5", "operators.root.latency_cycles=17",
+    "operators.root.interval_cycles=4", "operators.exponential.latency_cycles=19", "operators.exponential.interval_cycles=3")
+    for word in ("--machine-set", setting)]
+
 STREAM_MACHINES = {
     "ideal": ["--machine", "ideal"],
     "comal": ["--machine", "comal"],
@@ -36,6 +43,8 @@ STREAM_MACHINES = {
     "odd": ["--machine", "../machines/odd.toml"],
     "odd_free": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=none",
                  "--machine-set", "scratchpad.link_bytes_per_cycle=0"],
+    "rules": ["--machine", "ideal"] + RULES,
+    "odd_rules": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=none"] + RULES,
     "odd_banked": ["--machine", "../machines/odd.toml", "--machine-set", "dram.model=banked"],
     # One channel whose every burst opens a row: activations bound it.
     "odd_rows": ["--machine", "../machines/odd.toml"] + [word for setting in (
@@ -44,8 +53,8 @@ STREAM_MACHINES = {
 }
 CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machines/odd.toml"]}
 # Machines whose memory takes no time; the naive executor has no model of memory.
-FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free"}
-ESTIMATED = {"ideal", "banked", "odd"}
+FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free", "rules", "odd_rules"}
+ESTIMATED = {"ideal", "banked", "odd", "rules"}
 # Columns that are no counts: formats of reports may change without moving one.
 NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|lacks|finite_differences|"
                         r"operator|statement|layer|model_node|function|strategy|seconds|.*_pj|edp|area_mm2|bound_dram_bytes")

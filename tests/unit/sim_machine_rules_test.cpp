@@ -46,8 +46,8 @@ TEST_P(MachineRules, OuterStopsTakeSteps) {
   // rows i of t {{1}}, {}, {{2}}; a flush gives all at once
   // scan .0 0@1 1@2 2@3 S0@4 D@5; scan .1 0@2 S0@3 S0@4 0@5 S1@6 D@7
   // scan .2 0@3 S1@4 S1/01@5 0@6 S2@7 D@8; array 4 5 6 7 8 9, which arrive 5 6 7 8 9 10
-  // accumulate takes 5; S1@6; its outer stop @7 (the next S1 arrives 7) flushes 0, S0
-  //   the S1 of the empty row, alone: @8 (the next value arrives 8) gives S0
+  // accumulate takes 5; S1@6; its outer stop @7 flushes 0, S0
+  //   the S1 of the empty row, which ends no fiber of k, is one step: @8 gives S0
   //   the value @9, S2@10, its outer stop @11 flushes 0, S1; D@12
   // write 1@8, S0@9, 2@12, S1@13, D@13. cycles = 14
   const RowsOfSums s({3, 1, 1}, "dense,compressed,compressed", {1, 0, 2});

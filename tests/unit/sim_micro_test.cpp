@@ -270,11 +270,16 @@ TEST_P(Micro, AccumulateOneLoop) {
 }
 
 TEST_P(Micro, AccumulateDrainsAtOnce) {
-  // Machine comal: the whole flush at 9, D@10. write 0@10 2@11, S0 and D 12. cycles = 13
+  // The whole flush at 9, D@10. write 0@10 2@11, S0 and D 12. cycles = 13
   const ColumnSums s;
-  const RunResult r = run(s.b, load_machine("comal"));
-  EXPECT_EQ(show(s.b.graph, r, s.out[1]), "1@9 5@9 S0@9 D@10");
-  EXPECT_EQ(r.cycles, 13);
+  const RunResult once = run(s.b, load_machine("ideal", {"accumulate_drain_interval_cycles=0"}));
+  EXPECT_EQ(show(s.b.graph, once, s.out[1]), "1@9 5@9 S0@9 D@10");
+  EXPECT_EQ(once.cycles, 13);
+  // Machine comal: the inner stop S1@9 gives nothing, the outer stop is a step of its own: the
+  // whole flush at 10, D@11. write 0@11 2@12, S0 and D 13. cycles = 14
+  const RunResult comal = run(s.b, load_machine("comal"));
+  EXPECT_EQ(show(s.b.graph, comal, s.out[1]), "1@10 5@10 S0@10 D@11");
+  EXPECT_EQ(comal.cycles, 14);
 }
 
 TEST_P(Micro, AccumulateTwoLoops) {

@@ -38,20 +38,12 @@ struct Lane {
   /// Listed: by token, the first step that needs it; more tokens than are taken may be needed.
   /// Empty: the step that takes it.
   Places need;
-  /// Not listed: steps that need one token more than they and those before them take.
-  Places looks;
 
   void reset() {
-    every();
-    if (always_listed) kind = Kind::listed;
+    kind = always_listed ? Kind::listed : Kind::each;
+    ranges.clear();
     at.clear();
     need.clear();
-    looks.clear();
-  }
-  /// Every step takes a token.
-  void every() {
-    kind = Kind::each;
-    ranges.clear();
   }
   Lane empty_like() const {
     Lane lane;
@@ -67,7 +59,7 @@ struct Lane {
   }
   /// The batch has only n steps.
   void cut(uint32_t n) {
-    for (Places* places : {&at, &need, &looks}) {
+    for (Places* places : {&at, &need}) {
       while (!places->empty() && places->back() >= n) places->pop_back();
     }
   }
@@ -118,8 +110,7 @@ struct Lane {
     return count;
   }
   size_t bytes() const {
-    return ranges.size() * sizeof(StepRange) +
-           (at.size() + need.size() + looks.size()) * sizeof(uint32_t);
+    return ranges.size() * sizeof(StepRange) + (at.size() + need.size()) * sizeof(uint32_t);
   }
 };
 

@@ -164,18 +164,6 @@ int64_t Port::arrival(uint32_t k) const {
   return segments_[s].arrivals.at(k);
 }
 
-bool Port::holds(uint32_t k) {
-  for (int tries = 0; tries < 2; ++tries) {
-    uint64_t here = 0;
-    for (const Segment& segment : segments_) {
-      here += segment.count;
-      if (k + uint64_t{used_} < here) return true;
-    }
-    import();
-  }
-  return false;
-}
-
 void ArrivalCursor::next_segment() {
   const Segment& s = port_->segments_[segment_];
   k_ = segment_ == 0 ? port_->used_ : 0;

@@ -81,8 +81,6 @@ class alignas(kCacheLine) Port {
   // Of the tokens that are here (if ready() was asked):
   TimeRef arrivals() const { return segments_.front().arrivals.from(used_); }
   int64_t arrival(uint32_t k) const;  ///< of the k-th
-  /// Whether the k-th is here.
-  bool holds(uint32_t k);
 
   int64_t waiting() const {
     // In this order: never less than what really waits.

@@ -203,17 +203,17 @@ class AccumulateNode final : public NodeRun {
     for (size_t input = 0; input <= value_; ++input) {
       if (loops_inside(input) == 0 && !take_like(input, 1, stop_)) return false;
     }
-    return step_of_boundary(1);
+    return step_of_boundary(true);
   }
 
   bool outer_stop() {
     boundary_ = next_boundary_;
-    return step_of_boundary(0);
+    return step_of_boundary(false);
   }
 
-  /// Takes the outer elements that end with the boundary, and the outer stops that end there. A
-  /// step behind the boundary 0 looks at the next inner tokens, behind `taken` ones.
-  bool step_of_boundary(int64_t taken) {
+  /// Takes the outer elements that end with the boundary, and the outer stops that end there.
+  /// `first`: in the step that takes the inner stop.
+  bool step_of_boundary(bool first) {
     const bool last = boundary_ == last_boundary();
     for (size_t input = 0; input < value_; ++input) {
       const int loops = loops_inside(input);
@@ -223,12 +223,9 @@ class AccumulateNode final : public NodeRun {
         return false;
       }
       // A stop of so many loops less comes in the step of its boundary, or in the first behind it.
-      const bool here = loops <= boundary_ ? loops == boundary_ || taken > 0
+      const bool here = loops <= boundary_ ? loops == boundary_ || first
                                            : last && loops > static_cast<int>(order_);
       if (here && !along_stop(input, loops, stop_, before)) return false;
-    }
-    for (size_t input = 0; boundary_ > 0 && input <= value_; ++input) {
-      if (loops_inside(input) == 0 && need(input, taken) == nullptr) return false;
     }
     const bool done = last && boundary_ == static_cast<int>(order_) ? start_flush(stop_) : commit();
     if (done) next_boundary_ = last ? 0 : boundary_ + 1;

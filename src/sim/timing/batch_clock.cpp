@@ -32,10 +32,9 @@ void BatchClock::collect(EngineNode& node) {
     const Lane& lane = steps.in[static_cast<size_t>(source.in_lane[i])];
     if (lane.kind == Lane::Kind::listed) {
       add_gates(lane, steps, port);
-      continue;
+    } else if (lane.tokens(steps.count) > 0) {
+      regular_.push_back({&lane, port.arrivals()});
     }
-    if (lane.tokens(steps.count) > 0) regular_.push_back({&lane, port.arrivals()});
-    if (!lane.looks.empty()) look_ahead(lane, port);
   }
   if (node.rows_lane >= 0) add_rows(node, steps);
 }
@@ -55,27 +54,6 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
   }
   const size_t first = gates_.size();
   for (uint32_t j = 0; j < n; ++j) gates_.push_back({lane.need_at(j), arrivals.next()});
-  merge_gates(first);
-}
-
-/// The single steps that need a token more than they and those before them take.
-void BatchClock::look_ahead(const Lane& lane, const Port& port) {
-  const size_t first = gates_.size();
-  size_t range = 0;
-  uint32_t before = 0;  // tokens taken in the ranges before
-  for (const uint32_t step : lane.looks) {
-    uint32_t taken = step + 1;
-    if (lane.kind == Lane::Kind::ranges) {
-      for (; range < lane.ranges.size(); ++range) {
-        const StepRange& r = lane.ranges[range];
-        if (r.first + r.count > step) break;
-        before += r.count;
-      }
-      const bool inside = range < lane.ranges.size() && lane.ranges[range].first <= step;
-      taken = before + (inside ? step + 1 - lane.ranges[range].first : 0);
-    }
-    gates_.push_back({step, port.arrival(taken)});
-  }
   merge_gates(first);
 }
 

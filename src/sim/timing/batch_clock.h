@@ -44,7 +44,6 @@ class BatchClock : public NodeClock {
 
   void collect(EngineNode& node);
   void add_gates(const Lane& lane, const Steps& steps, const Port& port);
-  void look_ahead(const Lane& lane, const Port& port);
   void add_rows(const EngineNode& node, const Steps& steps);
   void merge_gates(size_t first);
   void start_bounds(uint32_t n);

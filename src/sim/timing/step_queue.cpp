@@ -16,7 +16,6 @@ uint32_t LaneView::taken_before(uint32_t first, uint32_t step) {
 }
 
 void LaneView::move_to(uint32_t step) {
-  while (ahead < lane->looks.size() && lane->looks[ahead] < step) ++ahead;
   switch (lane->kind) {
     case Lane::Kind::each:
       next = step;
@@ -135,10 +134,7 @@ int64_t StepQueue::before_give(size_t lane, int64_t most) const {
 
 int64_t StepQueue::needed_next(size_t lane) {
   LaneView& view = in_[lane];
-  if (view.listed) return view.needed_before(step_ + 1);
-  const Places& ahead = view.lane->looks;
-  const bool looks = view.ahead < ahead.size() && ahead[view.ahead] == step_;
-  return view.taken_before(step_, step_ + 1) + (looks ? 1 : 0);
+  return view.listed ? view.needed_before(step_ + 1) : view.taken_before(step_, step_ + 1);
 }
 
 int64_t StepQueue::given_next(size_t lane) {

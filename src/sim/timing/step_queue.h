@@ -17,7 +17,6 @@ struct LaneView {
   const Lane* lane = nullptr;
   uint32_t next = 0;  ///< token of the batch
   size_t range = 0;   ///< the first that has not ended
-  size_t ahead = 0;   ///< not listed: the first step not done that looks a token ahead
   bool each = false;  ///< each of the next steps takes one
   bool listed = false;
   uint32_t count = 0;    ///< listed: tokens of the steps before `counted`

@@ -60,27 +60,9 @@ void StepSolver::wait_for(size_t i) {
   if (held > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
   each_[i] = 0;
   if (view.listed) return wait_for_listed(fifo, in.lane);
-  if (view.each && cut(held, StepEnd::waits)) blocker_ = {&fifo, in.lane, false};
-  if (!view.lane->looks.empty()) look_ahead(fifo, in.lane);
-  each_[i] = view.each && n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
-}
-
-/// Single steps need a token more than they take. All of the next steps take one each, or none.
-void StepSolver::look_ahead(const Fifo& fifo, size_t lane) {
-  const LaneView& view = queue_->in(lane);
-  const Places& ahead = view.lane->looks;
-  const size_t others = waits_.size();
-  for (size_t a = view.ahead; a < ahead.size() && place(ahead[a]) < n_; ++a) {
-    const int64_t k = place(ahead[a]);
-    const int64_t token = view.each ? k + 1 : 0;
-    if (token >= fifo.held()) {
-      cut(k, StepEnd::waits);
-      blocker_ = {&fifo, lane, false};
-      break;
-    }
-    waits_.put(k, fifo.arrival(token));
-  }
-  waits_.merge(others);
+  if (!view.each) return;
+  if (cut(held, StepEnd::waits)) blocker_ = {&fifo, in.lane, false};
+  each_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
 }
 
 void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {

@@ -82,7 +82,6 @@ class StepSolver {
   uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
   void wait_for(size_t i);
   void wait_for_listed(const Fifo& fifo, size_t lane);
-  void look_ahead(const Fifo& fifo, size_t lane);
   void bound_steps(const Fifo& fifo, const LaneView& view, int64_t count);
   void wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count);
   void wait_for_credits(size_t c);

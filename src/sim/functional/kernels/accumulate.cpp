@@ -120,7 +120,6 @@ class AccumulateNode final : public EngineNode {
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
     }
-    if (n_ > 0 && looks_ahead(ports[value_]->batch(n_)) && !next_here()) --n_;
     if (n_ == 0) return false;
     const Batch whole = ports[value_]->batch(n_);
     fibers_.clear();
@@ -139,20 +138,6 @@ class AccumulateNode final : public EngineNode {
     batch_ = ports[value_]->batch(n_);
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) load_like(i);
-    }
-    return true;
-  }
-
-  /// Whether a step of the batch's last token needs the next one.
-  bool looks_ahead(const Batch& batch) const {
-    if (batch.stops.empty()) return false;
-    const Stop& last = batch.stops.back();
-    return batch.at(last) + 1 == batch.count && steps_.looks_ahead(last);
-  }
-  /// Whether the tokens behind the batch are here.
-  bool next_here() {
-    for (size_t i = 0; i <= value_; ++i) {
-      if (depth(i) == depth(value_) && !ports[i]->holds(n_)) return false;
     }
     return true;
   }

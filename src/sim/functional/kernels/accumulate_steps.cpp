@@ -32,13 +32,9 @@ void AccumulateSteps::start_batch() {
 /// first, which takes the inner stop.
 uint32_t AccumulateSteps::outer_stops(const Stop& stop, uint32_t token) {
   if (!rules_.outer_stops_take_steps || stop.done()) return 0;
-  const uint32_t first = gather().count + token - from_;
   const auto last = static_cast<uint32_t>(std::min<size_t>(stop.level, rules_.order));
   uint32_t lowest = 0;
   while (lowest < last && !stop.closes(static_cast<int>(lowest))) ++lowest;
-  for (uint32_t b = std::max(lowest, 1U); b <= last; ++b) {
-    in(value_).looks.push_back(first + b - lowest);
-  }
   if (last > lowest) stops_apart_.push_back({token, stop.level, lowest, last});
   return last - lowest;
 }
@@ -82,7 +78,7 @@ void AccumulateSteps::flushed(uint32_t more) {
 void AccumulateSteps::end_batch(uint32_t n) {
   in(value_).add_range(gather().count, n - from_);
   gather().add(n - from_, rules_.interval);
-  if (gather().count == n) in(value_).every();
+  if (gather().count == n) in(value_).reset();
   for (size_t i = 0; i < value_; ++i) {
     if (depths_[i] != depths_[value_]) shift(i, n);
   }

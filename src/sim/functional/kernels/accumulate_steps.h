@@ -31,11 +31,6 @@ class AccumulateSteps {
   Lane& in(size_t input) {
     return gather().in[static_cast<size_t>(sides_->front().in_lane[input])];
   }
-  /// Whether a step of the stop needs the inner token behind it.
-  bool looks_ahead(const Stop& stop) const {
-    return rules_.outer_stops_take_steps && !stop.done() && stop.level > 0;
-  }
-
   void start_batch();
   /// A stop that flushes nothing.
   void pass(const Stop& stop, uint32_t token);
