@@ -12,7 +12,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr double kEffort = 20'000;  ///< enough for what is tested, in a fraction of a second
+constexpr double kEffort = 60'000;  ///< enough for what is tested
 
 /// Attention of one head over n rows; `given`: placements of the region.
 Program attention(const std::string& given) {
