@@ -8,57 +8,19 @@
 // may be silent until their fiber ends, which matters where they meet other streams of their
 // source.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "lower/finish.h"
+#include "lower/reach.h"
 
 #include "nodes/rule.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// A set of nodes of one phase.
-class NodeSet {
- public:
-  void add(size_t bit) {
-    if (words_.size() <= bit / 64) words_.resize(bit / 64 + 1, 0);
-    words_[bit / 64] |= uint64_t{1} << (bit % 64);
-  }
-  void add(const NodeSet& other) {
-    if (words_.size() < other.words_.size()) words_.resize(other.words_.size(), 0);
-    for (size_t w = 0; w < other.words_.size(); ++w) words_[w] |= other.words_[w];
-  }
-  void keep(const NodeSet& other) {
-    words_.resize(std::min(words_.size(), other.words_.size()));
-    for (size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
-  }
-  bool meets(const NodeSet& other) const {
-    const size_t n = std::min(words_.size(), other.words_.size());
-    for (size_t w = 0; w < n; ++w) {
-      if ((words_[w] & other.words_[w]) != 0) return true;
-    }
-    return false;
-  }
-  template <typename Visit>
-  void for_each(const Visit& visit) const {
-    for (size_t w = 0; w < words_.size(); ++w) {
-      for (uint64_t rest = words_[w]; rest != 0; rest &= rest - 1) {
-        visit(w * 64 + static_cast<size_t>(std::countr_zero(rest)));
-      }
-    }
-  }
-  bool empty() const {
-    return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
 
 /// What is known of a stream; each list is indexed by L.
 struct Flow {
@@ -87,7 +49,11 @@ class PhaseBuffers {
 
   void run(Needs& needs) {
     for (NodeId n = first_; n < last_; ++n) {
-      for (const StreamId s : graph_.nodes[n].outputs) max_depth_ = std::max(max_depth_, depth(s));
+      for (const StreamId s : graph_.nodes[n].outputs) {
+        max_depth_ = std::max(max_depth_, depth(s));
+        first_stream_ = std::min(first_stream_, s);
+        last_stream_ = std::max(last_stream_, s + 1);
+      }
     }
     deeper_.resize(max_depth_ + 1);
     for (NodeId n = first_; n < last_; ++n) visit(n, needs);
@@ -200,8 +166,10 @@ class PhaseBuffers {
   /// Waits that are harmless alone, but hold up each other through other nodes.
   void break_rings(Needs& needs) {
     find_consumers();
-    for (const Waiting& wait : waits_) {
-      if (!is_held_up(wait, needs)) continue;
+    const std::vector<bool> may_be = may_be_held_up(needs);
+    for (size_t w = 0; w < waits_.size(); ++w) {
+      const Waiting& wait = waits_[w];
+      if (!may_be[w] || !is_held_up(wait, needs)) continue;
       const auto [need, fresh] = needs.emplace(std::pair(wait.node, wait.input), wait.loops);
       if (!fresh) need->second = std::min(need->second, wait.loops);
     }
@@ -215,6 +183,60 @@ class PhaseBuffers {
         consumers_[bit(graph_.streams[input.stream].producer)].push_back(n);
       }
     }
+  }
+
+  /// By wait: false if it is surely not held up, whatever buffers the others get (more of them only
+  /// let more through). All waits of a level at once: what follows from what (`follow_up`) is one
+  /// graph, so this takes as long as that is large, where asking one by one takes its square.
+  std::vector<bool> may_be_held_up(const Needs& needs) const {
+    std::vector<bool> result(waits_.size(), false);
+    for (int L = 0; L <= static_cast<int>(max_depth_); ++L) {
+      const auto here = [&](const Waiting& wait) { return wait.loops == L; };
+      if (std::none_of(waits_.begin(), waits_.end(), here)) continue;
+      const Reach reach(follow_up(static_cast<size_t>(L), needs), consumers_.size());
+      for (size_t w = 0; w < waits_.size(); ++w) {
+        if (!here(waits_[w])) continue;
+        const Node& node = graph_.nodes[waits_[w].node];
+        const size_t own = stream_at(node.inputs[waits_[w].input].stream);
+        result[w] =
+            reach.meets(bit(waits_[w].node), waits_[w].full) || reach.meets(own, waits_[w].full);
+      }
+    }
+    return result;
+  }
+
+  size_t starved_at(NodeId n) const { return consumers_.size() + bit(n); }
+  size_t stream_at(StreamId s) const {
+    return 2 * consumers_.size() + static_cast<size_t>(s - first_stream_);
+  }
+
+  /// Of is_held_up, as a graph: a node that stalls (numbered as in sets of nodes) starves its
+  /// consumers and theirs (starved_at); these stall who is live at L in what they take (stream_at).
+  std::vector<std::vector<size_t>> follow_up(size_t L, const Needs& needs) const {
+    std::vector<std::vector<size_t>> next(stream_at(last_stream_));
+    const auto passes = [&](NodeId n, size_t input) {
+      const Input& in = graph_.nodes[n].inputs[input];
+      const auto need = needs.find({n, input});
+      const bool buffered = need != needs.end() && need->second <= static_cast<int>(L);
+      return !in.is_immediate() && !buffered && L < flow_[in.stream].live.size();
+    };
+    for (NodeId n = first_; n < last_; ++n) {
+      const Node& node = graph_.nodes[n];
+      for (const NodeId u : consumers_[bit(n)]) {
+        next[bit(n)].push_back(starved_at(u));
+        next[starved_at(n)].push_back(starved_at(u));
+      }
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!passes(n, i)) continue;
+        const size_t taken = stream_at(node.inputs[i].stream);
+        next[starved_at(n)].push_back(taken);
+        for (const StreamId s : node.outputs) {
+          if (L < flow_[s].live.size()) next[stream_at(s)].push_back(taken);
+        }
+      }
+      for (const StreamId s : node.outputs) next[stream_at(s)].push_back(bit(n));
+    }
+    return next;
   }
 
   /// True if what the wait waits for needs a node that makes no progress while the wait lasts: one
@@ -262,6 +284,8 @@ class PhaseBuffers {
   const NodeId last_;
   std::vector<Flow> flow_;
   size_t max_depth_ = 0;
+  StreamId first_stream_ = std::numeric_limits<StreamId>::max();  ///< of the phase's nodes
+  StreamId last_stream_ = 0;                                      ///< behind them
   std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
   NodeSet several_depths_;       ///< nodes that give outer and inner streams in step
   std::vector<Waiting> waits_;

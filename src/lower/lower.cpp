@@ -24,7 +24,8 @@ class RegionLowering {
       : program_(program),
         region_(program.regions[region]),
         options_(options),
-        indices_(region_indices(program, region, options.max_instances)),
+        indices_(
+            region_indices(program, region, most_instances(options, region_.statements.size()))),
         expressions_(build_expressions(program, region_, indices_)),
         builder_(options.max_nodes),
         emitter_(program, indices_, expressions_, chosen_order(indices_, region_.schedule),

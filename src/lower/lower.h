@@ -2,6 +2,7 @@
 // ir-spec/lowering.md.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,16 @@ namespace fuseflow {
 
 struct LowerOptions {
   size_t max_nodes = 200'000;   ///< of one region; more is Error(rejected)
-  size_t max_instances = 4096;  ///< of one region; more is LoweringConflict
+  size_t max_instances = 4096;  ///< of one region; more is LoweringConflict, and so are more
+                                ///< than most_instances() of its statements
   bool buffers = true;          ///< false: what flows is all that is asked (estimates)
 };
+
+/// Instances beyond which a region is refused as recomputing too much: where every statement exists
+/// many times, their number doubles or triples from layer to layer.
+inline size_t most_instances(const LowerOptions& options, size_t statements) {
+  return std::min(options.max_instances, 64 + 16 * statements);
+}
 
 /// Lowers one region of a valid program by its schedule. Throws Error(rejected) (LoweringConflict
 /// where storing an intermediate would help) with the reason when the schedule cannot be met.

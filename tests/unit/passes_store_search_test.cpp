@@ -12,6 +12,8 @@
 namespace fuseflow {
 namespace {
 
+constexpr double kEffort = 60'000;  ///< enough for what is tested
+
 /// Attention of one head over n rows; `given`: placements of the region.
 Program attention(const std::string& given) {
   return parse_program({"test", R"(fuseflow 1
@@ -76,7 +78,7 @@ TEST(Alike, CoarsestFirst) {
 TEST(StoreSearch, EqualNestsMoveTogether) {
   PassLog log;
   Program program = attention("");
-  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log));
+  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log, kEffort));
   for (const char* name : {"k", "v"}) EXPECT_TRUE(stored(program).contains(name)) << name;
   EXPECT_FALSE(log.lines().empty());
 }
@@ -90,7 +92,7 @@ TEST(StoreSearch, WhatOthersMakeRedundantIsDropped) {
   place %v = scratchpad
   place %m = scratchpad
   place %d = scratchpad)");
-  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log));
+  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log, kEffort));
   EXPECT_FALSE(stored(program).contains("m"));
   EXPECT_FALSE(stored(program).contains("d"));
   EXPECT_TRUE(stored(program).contains("k"));
@@ -98,7 +100,7 @@ TEST(StoreSearch, WhatOthersMakeRedundantIsDropped) {
 
 TEST(StoreSearch, NeverWorseThanGiven) {
   for (const char* given : {"", "place %k = scratchpad", "place %s = memory"}) {
-    const StoreSearch found = search_stores(attention(given), 0, Machine{}, nullptr);
+    const StoreSearch found = search_stores(attention(given), 0, Machine{}, nullptr, kEffort);
     EXPECT_LE(found.cost.cycles, found.first.cycles) << given;
     EXPECT_FALSE(found.judged.empty());
   }
@@ -113,7 +115,7 @@ TEST(StoreSearch, KeepsAGivenOrder) {
 
 TEST(StoreSearch, EffortBoundsIt) {
   const Program program = attention("");
-  const size_t all = search_stores(program, 0, Machine{}, nullptr).judged.size();
+  const size_t all = search_stores(program, 0, Machine{}, nullptr, kEffort).judged.size();
   const size_t few = search_stores(program, 0, Machine{}, nullptr, 500).judged.size();
   EXPECT_LT(few, all);
   EXPECT_GE(few, 1U);

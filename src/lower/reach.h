@@ -1,0 +1,25 @@
+// Which nodes of a directed graph can be reached from where, for many questions about one graph.
+#pragma once
+
+#include <vector>
+
+#include "lower/node_set.h"
+
+namespace fuseflow {
+
+class Reach {
+ public:
+  /// `next[v]`: where an edge goes from v. The numbers below `marks` are what is asked for.
+  Reach(const std::vector<std::vector<size_t>>& next, size_t marks);
+
+  /// Whether a marked node of `wanted` can be reached from `from`, which reaches itself.
+  bool meets(size_t from, const NodeSet& wanted) const {
+    return reached_[part_[from]].meets(wanted);
+  }
+
+ private:
+  std::vector<size_t> part_;      ///< by node: its strongly connected part
+  std::vector<NodeSet> reached_;  ///< by part: marked nodes
+};
+
+}  // namespace fuseflow
