@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "explore/rewritten.h"
 #include "explore/search.h"
 #include "explore/seeds.h"
 #include "explore/summary.h"
@@ -27,6 +28,8 @@ struct ExploreOptions {
   std::string shard;
   std::vector<std::string> seeds;
   SearchOptions search;
+  bool rewrite = false;
+  bool allow_reassociation = false;
 };
 
 void add_options(CLI::App& app, ExploreOptions& o) {
@@ -61,6 +64,13 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "--strategy=none, layer and full (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
+  CLI::Option* rewrite = app.add_flag(
+      "--rewrite", o.rewrite,
+      "Search the program as fuseflow-rewrite rewrites it, too, each in half of the time; what is "
+      "printed is the search that found the better program");
+  app.add_flag("--allow-reassociation", o.allow_reassociation,
+               "Rewriting may let sums add in another order")
+      ->needs(rewrite);
   app.add_flag("--exhaustive", o.search.exhaustive,
                "Simulate every point to its end: nothing is pruned by its bound");
   app.add_option(
@@ -148,6 +158,11 @@ ExitCode explore_main(ExploreOptions& o) {
   if (!o.best.empty() && o.search.shards > 1) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
+  if (o.rewrite && (!o.shard.empty() || !o.search.merge.empty() || !o.search.journal.empty())) {
+    throw Error(ExitCode::usage,
+                "--rewrite searches two programs, but --shard, --merge and --resume are of one: "
+                "expected `fuseflow-rewrite` before fuseflow-explore instead");
+  }
   const Machine machine = o.machine.load();
   Program kernels = read_program(o.filter);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
@@ -162,7 +177,8 @@ ExitCode explore_main(ExploreOptions& o) {
   {
     Progress progress(o.search.budget_seconds);
     o.search.progress = std::ref(progress);
-    result = search(kernels, machine, o.search);
+    result = o.rewrite ? search_rewritten(kernels, machine, o.search, o.allow_reassociation)
+                       : search(kernels, machine, o.search);
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
   if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));

@@ -15,6 +15,18 @@ bool is_given(const Tensor& tensor) {
   return tensor.role == Role::input || tensor.role == Role::constant;
 }
 
+/// Joins to the facts of every intermediate what its statement proves of it.
+void prove(const std::vector<Region>& regions, Program& proved) {
+  for (const Region& region : regions) {
+    for (const Statement& s : region.statements) {
+      Tensor& result = proved.tensors[static_cast<size_t>(s.result)];
+      Facts facts = analyse(proved, s).back().facts;
+      if (!result.format.all_dense()) facts = both(facts, facts_of_constant(result.fill));
+      result.facts = joined(result.facts, facts);
+    }
+  }
+}
+
 class Finder {
  public:
   explicit Finder(Program& program)
@@ -121,14 +133,12 @@ class Finder {
     }
     Program proved;
     proved.tensors = p_.tensors;
+    prove(p_.regions, proved);
     for (const Region& region : p_.regions) {
       for (const Statement& s : region.statements) {
         const auto i = static_cast<size_t>(s.result);
-        Tensor& result = proved.tensors[i];
-        Facts facts = analyse(proved, s).back().facts;
-        if (!result.format.all_dense()) facts = both(facts, facts_of_constant(result.fill));
-        result.facts = joined(result.facts, facts);
-        p_.tensors[i].facts = joined(p_.tensors[i].facts, named(result.facts, needed[i]));
+        Facts& facts = p_.tensors[i].facts;
+        facts = joined(facts, named(proved.tensors[i].facts, needed[i]));
       }
     }
   }
@@ -155,6 +165,22 @@ class Finder {
 
 DataRead find_data_facts(Program& program) {
   return Finder(program).run();
+}
+
+std::vector<Tensor> proved_tensors(const Program& program,
+                                   const std::function<bool(const Tensor&)>& may_read) {
+  const TensorReader reader = source_reader(program);
+  Program proved;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    proved.tensors.push_back(program.tensors[t]);
+    Tensor& tensor = proved.tensors.back();
+    tensor.source = {};
+    if (!may_read || !is_given(tensor) || !may_read(program.tensors[t])) continue;
+    const auto data = reader(static_cast<TensorId>(t));
+    if (data != nullptr) tensor.facts = joined(tensor.facts, facts_of(*data));
+  }
+  prove(program.regions, proved);
+  return std::move(proved.tensors);
 }
 
 TensorReader source_reader(const Program& program) {

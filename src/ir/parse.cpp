@@ -19,9 +19,10 @@ namespace fuseflow {
 namespace ir {
 namespace {
 
+constexpr std::string_view kReferenceExample = "reference { %y[i] = relu(%x[i]) }";
 constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense = file(\"x.npy\")";
-const std::vector<std::string> kTopWords = {"program", "dim",    "input", "const",
-                                            "temp",    "result", "region"};
+const std::vector<std::string> kTopWords = {"program", "dim",    "input",  "const",
+                                            "temp",    "result", "region", "reference"};
 const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
                                                "plan",  "graph", "barriers"};
 
@@ -96,6 +97,7 @@ class ProgramParser {
     if (token.is("program")) return parse_name();
     if (token.is("dim")) return parse_dim();
     if (token.is("region")) return parse_region();
+    if (token.is("reference")) return parse_reference();
     for (const Role role : {Role::input, Role::constant, Role::temporary, Role::result}) {
       if (token.is(role_name(role))) return parse_tensor(role);
     }
@@ -308,6 +310,30 @@ class ProgramParser {
     }
     c_.expect_block_end(errors, "region @t0 { ... }");
     p_.regions.push_back(std::move(region));
+  }
+
+  /// The statements that a rewritten program came from.
+  void parse_reference() {
+    const Token token = c_.next();
+    if (!p_.reference.statements.empty()) {
+      c_.error(c_.location(token), "the program has two `reference` sections, expected one");
+    }
+    p_.reference.reassociated = c_.accept("reassociated");
+    c_.expect("{", kReferenceExample);
+    const size_t errors = c_.errors();
+    while (!c_.at("}") && !c_.at_end() && !begins_item(c_.peek())) {
+      try {
+        if (c_.peek().kind != TokenKind::tensor)
+          c_.unexpected("a statement or '}'", kReferenceExample);
+        p_.reference.statements.push_back(parse_statement(c_, p_, names_));
+      } catch (const Failure&) {
+        c_.recover([this](const Token& at) { return begins_region_item(at); });
+      }
+    }
+    if (c_.errors() == errors && p_.reference.statements.empty()) {
+      c_.error(c_.location(token), "the reference section is empty, expected a statement");
+    }
+    c_.expect_block_end(errors, kReferenceExample);
   }
 
   /// A line in a region that is not the rest of a longer one: a keyword, or `%t[..] = `.

@@ -332,6 +332,19 @@ std::string origin_text(const ModelNode& from) {
                       : "";
 }
 
+std::string statement_line(const Program& program, const Statement& statement) {
+  return "  " + print_statement(program, statement) + origin_text(statement.from) + "\n";
+}
+
+std::string print_reference(const Program& program) {
+  std::string text =
+      program.reference.reassociated ? "\nreference reassociated {\n" : "\nreference {\n";
+  for (const Statement& statement : program.reference.statements) {
+    text += statement_line(program, statement);
+  }
+  return text + "}\n";
+}
+
 std::string print_region(const Program& program, const Region& region) {
   std::string text = fmt::format("\nregion @{} {{\n", quote_if_needed(region.name));
   for (const std::string& line : schedule_lines(program, region.schedule)) {
@@ -341,7 +354,7 @@ std::string print_region(const Program& program, const Region& region) {
     text += fmt::format("  plan {} = {}\n", quote_if_needed(key), quote(value));
   }
   for (const Statement& statement : region.statements) {
-    text += "  " + print_statement(program, statement) + origin_text(statement.from) + "\n";
+    text += statement_line(program, statement);
   }
   if (region.graph) text += print_graph(program, *region.graph, 2);
   return text + "}\n";
@@ -402,6 +415,7 @@ std::string print_program(const Program& program) {
   if (!program.tensors.empty()) text += "\n";
   for (const Tensor& tensor : program.tensors) text += print_tensor(tensor);
   for (const Region& region : program.regions) text += print_region(program, region);
+  if (!program.reference.statements.empty()) text += print_reference(program);
   return text;
 }
 

@@ -135,11 +135,19 @@ struct Region {
   Location where;
 };
 
+/// What a rewritten program came from: the statements that rewrites removed or replaced, as they
+/// were before the first of them. Checks evaluate these (ir/reference_order.h); nothing runs them.
+struct Reference {
+  std::vector<Statement> statements;  ///< at most one a tensor
+  bool reassociated = false;  ///< sums of the regions add in another order than these statements
+};
+
 struct Program {
   std::string name;
   std::string strategy;  ///< how its regions were chosen, as fuseflow-fuse says; empty: not said
   std::vector<Tensor> tensors;
   std::vector<Region> regions;  ///< in order of execution
+  Reference reference;          ///< without statements: the program was not rewritten
 };
 
 TensorId find_tensor(const Program& program, std::string_view name);  ///< -1 if there is none

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/names.h"
+#include "ir/reference_order.h"
 #include "ir/statement_rules.h"
 #include "nodes/verify.h"
 #include "support/diagnostics.h"
@@ -24,6 +25,7 @@ class Verifier {
     check_tensors();
     if (!errors_.empty()) finish();  // the rest would only repeat them
     check_regions();
+    check_reference();
     check_defined();
     finish();
   }
@@ -178,9 +180,10 @@ class Verifier {
     if (role == Role::input || role == Role::constant || defined_[tensor]) return;
     if (definer_[tensor] < 0) {
       error(s.where,
-            fmt::format("{} uses {}, which no statement defines; expected a statement above, "
+            fmt::format("{} uses {}, which no statement {}defines; expected a statement above, "
                         "or `input` instead of `{}`",
-                        name(s.result), name(tensor), role_name(role)));
+                        name(s.result), name(tensor), in_reference(tensor) ? "of a region " : "",
+                        role_name(role)));
     } else {
       error(s.where,
             fmt::format("{} uses {} before it is defined (in region @{}), expected producers "
@@ -300,6 +303,57 @@ class Verifier {
     }
     for (const Node& node : region.graph->nodes) {
       if (node.kind == NodeKind::write_values && valid(node.tensor)) defined_[node.tensor] = true;
+    }
+  }
+
+  // --- the reference section
+
+  bool in_reference(TensorId tensor) const {
+    return std::any_of(p_.reference.statements.begin(), p_.reference.statements.end(),
+                       [&](const Statement& s) { return s.result == tensor; });
+  }
+
+  void check_reference() {
+    const size_t before = errors_.size();
+    std::vector<bool> referred(p_.tensors.size(), false);
+    for (const Statement& s : p_.reference.statements) {
+      const size_t at = errors_.size();
+      check_statement(p_, s, [&](int, std::string message) { error(s.where, std::move(message)); });
+      if (errors_.size() != at) continue;
+      if (referred[s.result]) {
+        error(s.where, fmt::format("{} stands twice in the reference section, expected one "
+                                   "statement a tensor",
+                                   name(s.result)));
+      }
+      referred[s.result] = true;
+      if (p_.tensors[s.result].role == Role::result && definer_[s.result] < 0) {
+        error(s.where, fmt::format("result {} is defined by the reference section alone, expected "
+                                   "a statement of a region, too",
+                                   name(s.result)));
+      }
+      check_plain_extents(s);
+    }
+    if (errors_.size() == before && !p_.reference.statements.empty()) {
+      check_reference_order(referred);
+    }
+  }
+
+  /// Whatever a check evaluates has its operands by then.
+  void check_reference_order(const std::vector<bool>& referred) {
+    for (const Statement& s : p_.reference.statements) {
+      for (const Expr& e : s.nodes) {
+        if (e.kind != Expr::Kind::access || referred[e.tensor] || defined_[e.tensor]) continue;
+        const Role role = p_.tensors[e.tensor].role;
+        if (role == Role::input || role == Role::constant) continue;
+        error(s.where, fmt::format("{} uses {}, which no statement defines", name(s.result),
+                                   name(e.tensor)));
+      }
+      defined_[s.result] = true;
+    }
+    try {
+      static_cast<void>(reference_order(p_));
+    } catch (const Error& circle) {
+      error(circle.diagnostics().front().where, circle.diagnostics().front().message);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "passes/orders.h"
 #include "passes/parallelize.h"
 #include "passes/place.h"
+#include "passes/rewrite.h"
 
 namespace fuseflow {
 
@@ -28,12 +29,12 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 namespace {
 
 /// Options of passes that ask for a change of what they name.
-constexpr std::array<std::string_view, 5> kRequests = {"region", "order", "place", "block",
-                                                       "index"};
+constexpr std::array<std::string_view, 6> kRequests = {"region", "order", "place",
+                                                       "block",  "index", "apply"};
 
 std::vector<Pass> all_passes() {
-  std::vector<Pass> all = {fuse_pass(), order_pass(), place_pass(), block_pass(),
-                           parallelize_pass()};
+  std::vector<Pass> all = {rewrite_pass(), fuse_pass(),  order_pass(),
+                           place_pass(),   block_pass(), parallelize_pass()};
   for (Pass& pass : all) {
     pass.options.push_back({"drop-graphs", "",
                             "Let graphs of changed regions go, also those that lowering does not "

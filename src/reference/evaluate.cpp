@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/reference_order.h"
 #include "reference/reference.h"
 #include "reference/statement.h"
 #include "reference/watch.h"
@@ -28,10 +29,7 @@ std::vector<std::vector<TensorId>> last_uses(const std::vector<const Statement*>
 
 /// Statements that the wanted tensors need, in order; no wanted tensor: all of them.
 std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted) {
-  std::vector<const Statement*> statements;
-  for (const Region& region : program.regions) {
-    for (const Statement& statement : region.statements) statements.push_back(&statement);
-  }
+  const std::vector<const Statement*> statements = reference_order(program);
   if (wanted.empty()) return statements;
   std::vector<bool> read(program.tensors.size(), false);
   for (const TensorId tensor : wanted) read[tensor] = true;

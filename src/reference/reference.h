@@ -1,5 +1,6 @@
 // The reference: what every simulated result is compared with. Evaluates the statements of a
-// program one after another, as written, without regions, orders or placements. It visits points
+// program one after another, as written, without regions, orders or placements; of a rewritten
+// program the statements that it came from (ir/reference_order.h). It visits points
 // that may differ from a statement's fill, by the calculus of ops/ over the data themselves: it
 // shares nothing with lowering but the scalar operators. Sums are accumulated in f64.
 #pragma once

@@ -16,14 +16,20 @@
 namespace fuseflow {
 namespace {
 
+void mark_read(const std::vector<Statement>& statements, std::vector<bool>& read) {
+  for (const Statement& statement : statements) {
+    for (const Expr& expr : statement.nodes) {
+      if (expr.kind == Expr::Kind::access) read[static_cast<size_t>(expr.tensor)] = true;
+    }
+  }
+}
+
+/// Also what only checks read.
 std::vector<bool> tensors_read(const Program& program) {
   std::vector<bool> read(program.tensors.size(), false);
+  mark_read(program.reference.statements, read);
   for (const Region& region : program.regions) {
-    for (const Statement& statement : region.statements) {
-      for (const Expr& expr : statement.nodes) {
-        if (expr.kind == Expr::Kind::access) read[static_cast<size_t>(expr.tensor)] = true;
-      }
-    }
+    mark_read(region.statements, read);
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
       const bool reads = reads_tensor(node.kind) || node.kind == NodeKind::tile_load;

@@ -213,9 +213,40 @@ TEST(GraphError, EachTypingRuleNamesItsViolation) {
                  "declared ref<i,j>, expected ref<i>");
 }
 
+std::string reference_error(const std::string& section) {
+  return errors(kHead + "temp %t: f32[4] dense\ntemp %u: f32[4] dense\n" +
+                "region @y {\n  %y[i] = sum(j) %a[i, j]\n}\n" + section);
+}
+
+TEST(ParseError, RulesOfTheReferenceSection) {
+  const std::string u = "  %u[i] = relu(%y[i])\n";
+  EXPECT_EQ(reference_error("reference reassociated {\n  %t[i] = sum(j) %a[i, j]\n" + u + "}\n"),
+            "");
+  EXPECT_EQ(reference_error("reference {\n  %y[i] = relu(%t[i])\n  %t[i] = sum(j) %a[i, j]\n" + u +
+                            "}\n"),
+            "");
+  expect_message(reference_error("reference {\n}\n"), "is empty, expected a statement");
+  expect_message(reference_error("reference {\n  order i\n}\n"), "expected a statement or '}'");
+  expect_message(reference_error("reference {\n" + u + u + "}\n"),
+                 "%u stands twice in the reference section, expected one statement a tensor");
+  expect_message(reference_error("reference {\n" + u + "}\n"), "temp %t is not defined");
+  expect_message(reference_error("reference {\n  %t[i] = relu(%u[i])\n" + u + "}\nreference {\n}"),
+                 "the program has two `reference` sections, expected one");
+  expect_message(reference_error("reference {\n  %t[i] = relu(%u[i])\n  %u[i] = relu(%t[i])\n}\n"),
+                 "needs its own value by the statements of the reference section");
+  expect_message(errors("fuseflow 1\ninput %x: f32[5] dense\nresult %y: f32[5] dense\n"
+                        "reference {\n  %y[i] = relu(%x[i])\n}\n"),
+                 "result %y is defined by the reference section alone");
+  expect_message(errors("fuseflow 1\ninput %x: f32[5] dense\ntemp %t: f32[5] dense\n"
+                        "result %y: f32[5] dense\nregion @y {\n  %y[i] = relu(%t[i])\n}\n"
+                        "reference {\n  %t[i] = relu(%x[i])\n}\n"),
+                 "uses %t, which no statement of a region defines");
+}
+
 TEST(ParseError, TruncatedAndMangledTextsNeverCrash) {
   const std::string folder = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/examples/";
-  for (const char* name : {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff"}) {
+  for (const char* name :
+       {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff", "rewritten.ff"}) {
     const std::string text = read_source(folder + name).text;
     for (size_t cut = 0; cut < text.size(); cut += 3) {
       errors(text.substr(0, cut));

@@ -1,0 +1,46 @@
+#include "explore/rewritten.h"
+
+#include <fmt/format.h>
+
+#include "estimate/pass_costs.h"
+#include "ir/print.h"
+#include "passes/rewrite.h"
+
+namespace fuseflow {
+
+namespace {
+
+std::string best_text(const SearchResult& result) {
+  return result.best > 0 ? fmt::format("{} cycles", result.best) : "no complete program";
+}
+
+}  // namespace
+
+SearchResult search_rewritten(Program& kernels, const Machine& machine,
+                              const SearchOptions& options, bool allow_reassociation) {
+  EstimatedCosts costs(machine);
+  PassLog log;
+  Program rewritten = rewrite_by_cost(kernels, allow_reassociation, costs, log);
+  if (print_program(rewritten) == print_program(kernels)) {
+    SearchResult result = search(kernels, machine, options);
+    result.notes.emplace_back("no rewrite gains by estimate: the program was searched as given");
+    return result;
+  }
+  SearchOptions half = options;
+  half.budget_seconds = options.budget_seconds / 2;
+  SearchResult given = search(kernels, machine, half);
+  half.seeds.clear();
+  SearchResult other = search(rewritten, machine, half);
+  const bool wins = other.best > 0 && (given.best == 0 || other.best < given.best);
+  const std::string note = fmt::format("the best of the program as given: {}; rewritten: {}",
+                                       best_text(given), best_text(other));
+  SearchResult& result = wins ? other : given;
+  if (wins) {
+    kernels = std::move(rewritten);
+    for (const std::string& line : log.lines()) result.notes.push_back("rewrite: " + line);
+  }
+  result.notes.push_back(note);
+  return std::move(result);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,263 @@
+#include "passes/rewrite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "ir/data_facts.h"
+#include "ir/names.h"
+#include "machine/load.h"
+#include "passes/choose.h"
+#include "rewrite/rewrite.h"
+#include "support/csv.h"
+#include "support/text.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Effort of a search beyond that of the program itself, or as many times that.
+constexpr double kMostEffort = 20000;
+constexpr double kMostPrograms = 30;
+/// Elements of the largest tensor that is read for what is known of its values.
+constexpr double kMostElements = 1 << 24;
+
+struct Settings {
+  Machine machine;
+  bool allow_reassociation = false;
+  size_t apply = 0;  ///< the number of one rewrite of the list; 0: by cost
+};
+
+Settings parse_settings(const PassArguments& arguments) {
+  Settings settings;
+  settings.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  settings.allow_reassociation = arguments.has("allow-reassociation");
+  if (!arguments.has("apply")) return settings;
+  const std::string text = arguments.get("apply");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.apply);
+  if (error != std::errc() || end != text.data() + text.size() || settings.apply == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--apply {} is no number of a rewrite, expected one that --list prints",
+                            quoted_string(text)));
+  }
+  return settings;
+}
+
+bool may_read(const Tensor& tensor) {
+  double elements = 1;
+  for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+  if (tensor.source.nnz && !tensor.format.all_dense()) {
+    elements = static_cast<double>(*tensor.source.nnz);
+  }
+  return elements <= kMostElements;
+}
+
+/// Rewrites of a program; data are read only where a rewrite lacks facts.
+std::vector<Rewrite> rewrites_of(const Program& program) {
+  std::vector<Rewrite> found = find_rewrites(program, proved_tensors(program, nullptr));
+  const bool lacks = std::any_of(found.begin(), found.end(), [](const Rewrite& r) {
+    return !r.refused.empty() || !r.assumed.empty();
+  });
+  return lacks ? find_rewrites(program, proved_tensors(program, may_read)) : found;
+}
+
+std::string text_of(const Program& program, const Rewrite& rewrite) {
+  return fmt::format("{}", fmt::join(statement_texts(program, rewrite), "; "));
+}
+
+std::string name_of(const Program& program, TensorId tensor) {
+  return "%" + quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name);
+}
+
+void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
+  std::vector<std::string> gone;
+  for (const TensorId t : rewrite.removed) gone.push_back(name_of(before, t));
+  log.note(fmt::format("{}: {}{}", rewrite_name(rewrite.kind), text_of(before, rewrite),
+                       gone.empty() ? "" : fmt::format(" (without {})", fmt::join(gone, ", "))));
+  for (const std::string& fact : rewrite.assumed) {
+    log.note(fmt::format("{} is taken for granted; fuseflow-sim --check verifies it", fact));
+  }
+}
+
+/// Chooses rewrites one after another, the best of the moment first, until none is better.
+class RewriteSearch {
+ public:
+  RewriteSearch(const Program& given, bool allow_reassociation, CostModel& costs)
+      : given_(given), reorders_(allow_reassociation), costs_(costs), current_{given, {}} {}
+
+  Candidate run() {
+    const double before = costs_.effort();
+    cost_ = costs_.of_program(given_);
+    const double once = costs_.effort() - before;
+    most_effort_ = costs_.effort() + std::max(kMostEffort, kMostPrograms * once);
+    while (cost_ && has_time() && improve()) {
+    }
+    remove_unused(current_.program, static_cast<TensorId>(given_.tensors.size()));
+    return std::move(current_);
+  }
+
+ private:
+  struct Promising {
+    std::string text;
+    double cycles = 0;
+  };
+
+  bool has_time() const { return costs_.effort() < most_effort_; }
+
+  std::vector<Rewrite> usable() const {
+    std::vector<Rewrite> found = rewrites_of(current_.program);
+    std::erase_if(
+        found, [&](const Rewrite& r) { return !r.refused.empty() || (r.reorders && !reorders_); });
+    return found;
+  }
+
+  /// Tries what is better than the program of now, and then each with those before it.
+  bool improve() {
+    std::vector<Promising> promising;
+    for (const Rewrite& rewrite : usable()) {
+      if (!has_time()) break;
+      std::vector<std::string> notes;
+      const auto cost = costs_.of_program(apply_rewrite(current_.program, rewrite, notes));
+      if (!better(cost, cost_)) continue;
+      promising.push_back({text_of(current_.program, rewrite), cost->cycles});
+    }
+    std::stable_sort(promising.begin(), promising.end(),
+                     [](const Promising& a, const Promising& b) { return a.cycles < b.cycles; });
+    bool any = false;
+    for (const Promising& one : promising) any |= has_time() && try_rewrite(one.text);
+    return any;
+  }
+
+  bool try_rewrite(const std::string& text) {
+    for (const Rewrite& rewrite : usable()) {
+      if (text_of(current_.program, rewrite) != text) continue;
+      std::vector<std::string> notes;
+      Program program = apply_rewrite(current_.program, rewrite, notes);
+      const auto cost = costs_.of_program(program);
+      if (!better(cost, cost_)) return false;
+      note_rewrite(current_.program, rewrite, current_.log);
+      for (std::string& note : notes) current_.log.note(std::move(note));
+      current_.program = std::move(program);
+      cost_ = cost;
+      return true;
+    }
+    return false;  // what was done before made it impossible
+  }
+
+  const Program& given_;
+  const bool reorders_;  ///< whether rewrites may reorder sums
+  CostModel& costs_;
+  Candidate current_;
+  std::optional<Cost> cost_;
+  double most_effort_ = 0;
+};
+
+Program apply_requested(const Program& program, const Settings& settings, PassLog& log) {
+  const std::vector<Rewrite> found = rewrites_of(program);
+  if (settings.apply > found.size()) {
+    throw Error(ExitCode::rejected,
+                fmt::format("--apply {}: the program has {} rewrites, expected one that --list "
+                            "prints",
+                            settings.apply, found.size()));
+  }
+  const Rewrite& rewrite = found[settings.apply - 1];
+  if (!rewrite.refused.empty()) {
+    throw Error(ExitCode::rejected, fmt::format("--apply {}: {}", settings.apply, rewrite.refused));
+  }
+  if (rewrite.reorders && !settings.allow_reassociation) {
+    throw Error(ExitCode::rejected,
+                fmt::format("--apply {}: sums would add in another order, expected "
+                            "--allow-reassociation",
+                            settings.apply));
+  }
+  std::vector<std::string> notes;
+  Program result = apply_rewrite(program, rewrite, notes);
+  remove_unused(result, static_cast<TensorId>(program.tensors.size()));
+  note_rewrite(program, rewrite, log);
+  for (std::string& note : notes) log.note(std::move(note));
+  return result;
+}
+
+void note_what_is_left(const Program& program, const Settings& settings, PassLog& log) {
+  size_t reordering = 0, graphs = 0;
+  if (!settings.allow_reassociation) {
+    for (const Rewrite& r : rewrites_of(program)) reordering += r.reorders && r.refused.empty();
+  }
+  for (const Region& region : program.regions) graphs += region.graph.has_value();
+  if (reordering > 0) {
+    log.note(
+        fmt::format("{} rewrite{} not tried without --allow-reassociation: sums would add in "
+                    "another order",
+                    reordering, reordering == 1 ? " was" : "s were"));
+  }
+  if (graphs > 0) {
+    log.note(fmt::format("{} region{} left as {}: graphs stay as they are (--drop-graphs)", graphs,
+                         graphs == 1 ? " was" : "s were", graphs == 1 ? "it is" : "they are"));
+  }
+}
+
+Program run_rewrite(const Program& program, const PassArguments& arguments, PassLog& log) {
+  const Settings settings = parse_settings(arguments);
+  if (settings.apply > 0) return apply_requested(program, settings, log);
+  note_what_is_left(program, settings, log);
+  if (!arguments.costs) {
+    log.note("the program stays as it was: its cycles cannot be estimated");
+    return program;
+  }
+  return rewrite_by_cost(program, settings.allow_reassociation, *arguments.costs(settings.machine),
+                         log);
+}
+
+void check_rewrite(const PassArguments& arguments) {
+  static_cast<void>(parse_settings(arguments));
+}
+
+std::string cycles_text(const std::optional<Cost>& cost) {
+  return cost && std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "";
+}
+
+}  // namespace
+
+Program rewrite_by_cost(const Program& program, bool allow_reassociation, CostModel& costs,
+                        PassLog& log) {
+  std::vector<Candidate> candidates{{program, {}}};
+  candidates.push_back(RewriteSearch(program, allow_reassociation, costs).run());
+  return choose(std::move(candidates), 0, costs, log);
+}
+
+std::string list_rewrites(const Program& program, const PassArguments& arguments) {
+  const Settings settings = parse_settings(arguments);
+  const auto costs = arguments.costs(settings.machine);
+  const auto given = costs->of_program(program);
+  std::string text = "rewrite,kind,reorders_sums,cycles,given_cycles,statements,refused\n";
+  size_t number = 0;
+  for (const Rewrite& rewrite : rewrites_of(program)) {
+    std::vector<std::string> notes;
+    std::optional<Cost> cost;
+    if (rewrite.refused.empty()) {
+      cost = costs->of_program(apply_rewrite(program, rewrite, notes));
+    }
+    text += fmt::format("{},{},{},{},{},{},{}\n", ++number, rewrite_name(rewrite.kind),
+                        rewrite.reorders ? "yes" : "no", cycles_text(cost), cycles_text(given),
+                        csv_field(text_of(program, rewrite)), csv_field(rewrite.refused));
+  }
+  return text;
+}
+
+Pass rewrite_pass() {
+  return {"rewrite",
+          "Algebra: products in another order, factors out of sums, parts that are computed once",
+          {{"allow-reassociation", "",
+            "Sums may add in another order: results change by rounding, and sums that cannot be "
+            "proved finite are assumed to be"},
+           {"apply", "N", "This one of the rewrites that --list prints, whatever it costs"},
+           {"machine", "NAME|FILE", "On which cycles are estimated (default: ideal)"},
+           {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
+          run_rewrite,
+          check_rewrite};
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,23 @@
+// The pass `rewrite`: algebra on statements, by expected cycles. What can be rewritten, and what
+// that gives, is in rewrite/; here is chosen what is done.
+#pragma once
+
+#include <string>
+
+#include "passes/cost_model.h"
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+Pass rewrite_pass();
+
+/// The program with the rewrites that are expected to gain; as it was where none is. Sums are
+/// reordered only if `allow_reassociation`.
+Program rewrite_by_cost(const Program& program, bool allow_reassociation, CostModel& costs,
+                        PassLog& log);
+
+/// A CSV row for every rewrite that is possible or refused: what it makes of the program, its
+/// cycles by estimate, and why it is refused.
+std::string list_rewrites(const Program& program, const PassArguments& arguments);
+
+}  // namespace fuseflow

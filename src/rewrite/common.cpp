@@ -1,0 +1,231 @@
+// Parts that stand in several places, computed once.
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "ir/names.h"
+#include "rewrite/canonical.h"
+#include "rewrite/site.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// A statement taken apart.
+struct Parsed {
+  const Statement* statement = nullptr;
+  Scope scope;
+  Term root;
+};
+
+struct Occurrence {
+  size_t statement = 0;       ///< position in the program, of those without a graph
+  std::vector<size_t> path;   ///< from the root, by operand
+  std::vector<IndexId> free;  ///< indices in the order of the canonical text
+  bool is_whole() const { return path.empty(); }
+};
+
+Term& at_path(Term& root, const std::vector<size_t>& path) {
+  Term* at = &root;
+  for (const size_t operand : path) at = &at->children[operand];
+  return *at;
+}
+
+class CommonFinder {
+ public:
+  CommonFinder(const Site& site, std::vector<Rewrite>& found) : site_(site), found_(found) {}
+
+  void run() {
+    for (const Region& region : site_.program.regions) {
+      for (const Statement& s : region.statements) {
+        if (!region.graph) add(s);
+      }
+    }
+    for (const auto& [text, places] : places_) {
+      if (places.size() > 1 && !is_part_of_larger(places)) groups_.push_back(&places);
+    }
+    std::stable_sort(groups_.begin(), groups_.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->front().statement, a->front().path) <
+             std::tie(b->front().statement, b->front().path);
+    });
+    for (const auto* places : groups_) share(*places);
+  }
+
+ private:
+  using Places = std::vector<Occurrence>;
+
+  void add(const Statement& s) {
+    Parsed one{&s, {}, {}};
+    const std::vector<IndexId> indices = add_indices(site_.program, s, one.scope);
+    one.root = term_at(s, static_cast<int32_t>(s.nodes.size()) - 1, indices);
+    statements_.push_back(std::move(one));
+    std::vector<size_t> path;
+    collect(statements_.back().root, path);
+  }
+
+  void collect(const Term& at, std::vector<size_t>& path) {
+    if (!computes(at)) return;
+    Canonical found = canonical(statements_.back().scope, at);
+    whole_[{statements_.size() - 1, path}] = found.text;
+    places_[std::move(found.text)].push_back({statements_.size() - 1, path, std::move(found.free)});
+    for (size_t c = 0; c < at.children.size(); ++c) {
+      path.push_back(c);
+      collect(at.children[c], path);
+      path.pop_back();
+    }
+  }
+
+  /// Whether the parts stand in larger ones that are the same, too.
+  bool is_part_of_larger(const Places& places) const {
+    std::string shared;
+    for (const Occurrence& one : places) {
+      if (one.is_whole()) return false;
+      std::vector<size_t> parent = one.path;
+      parent.pop_back();
+      const std::string& text = whole_.at({one.statement, parent});
+      if (!shared.empty() && shared != text) return false;
+      shared = text;
+    }
+    return places_.at(shared).size() > 1;
+  }
+
+  /// Whether the first place is a statement whose tensor may stand for the others: its indices are
+  /// those of the expression.
+  bool is_defined(const Places& places) const {
+    const Occurrence& first = places[0];
+    const Statement& s = *statements_[first.statement].statement;
+    return first.is_whole() && first.free.size() == s.result_indices.size();
+  }
+
+  void share(const Places& places) {
+    Rewrite rewrite;
+    rewrite.kind = RewriteKind::common;
+    const Parsed& first = statements_[places[0].statement];
+    const Statement& origin = *first.statement;
+    rewrite.before = origin.result;
+    std::vector<Tensor> known = site_.known;
+    Read read;
+    if (is_defined(places)) {
+      read = of_statement(places[0]);
+    } else {
+      Term value = first.root;
+      value = Term(at_path(value, places[0].path));
+      const std::optional<Term> made =
+          add_intermediate(first.scope, places[0].free, value, origin, {}, known, rewrite);
+      if (!made) return;
+      read.tensor = made->expr.tensor;
+      for (size_t d = 0; d < places[0].free.size(); ++d) read.from_free.push_back(d);
+    }
+    replace(places, read, rewrite);
+    found_.push_back(std::move(rewrite));
+  }
+
+  /// The tensor that holds the shared value; dimension d is the free index from_free[d].
+  struct Read {
+    TensorId tensor = -1;
+    std::vector<size_t> from_free;
+    Term of(const Occurrence& place) const {
+      std::vector<IndexId> subscripts;
+      for (const size_t f : from_free) subscripts.push_back(place.free[f]);
+      return access_term(tensor, subscripts);
+    }
+  };
+
+  Read of_statement(const Occurrence& whole) const {
+    const Statement& s = *statements_[whole.statement].statement;
+    Read read{s.result, {}};
+    for (const IndexId index : s.result_indices) {
+      const auto found = std::find(whole.free.begin(), whole.free.end(), index);
+      read.from_free.push_back(static_cast<size_t>(found - whole.free.begin()));
+    }
+    return read;
+  }
+
+  using Changed = std::map<size_t, Term>;  ///< by statement
+
+  Term& changing(Changed& changed, size_t statement) const {
+    return changed.try_emplace(statement, statements_[statement].root).first->second;
+  }
+
+  void replace(const Places& places, const Read& read, Rewrite& rewrite) const {
+    Changed changed;
+    for (const Occurrence& place : places) {
+      if (statements_[place.statement].statement->result == read.tensor) continue;
+      at_path(changing(changed, place.statement), place.path) = read.of(place);
+    }
+    for (const Occurrence& place : places) remove_copy(place, read, changed, rewrite);
+    for (const auto& [position, root] : changed) {
+      const Statement& before = *statements_[position].statement;
+      const auto& gone = rewrite.removed;
+      if (std::find(gone.begin(), gone.end(), before.result) != gone.end()) continue;
+      Statement after =
+          statement_of(statements_[position].scope, before.result, before.result_indices, root);
+      after.from = before.from;
+      after.where = before.where;
+      rewrite.replaced.push_back(std::move(after));
+    }
+  }
+
+  /// An intermediate that is only another name of the shared tensor now: its readers read that.
+  void remove_copy(const Occurrence& place, const Read& read, Changed& changed,
+                   Rewrite& rewrite) const {
+    const Statement& copy = *statements_[place.statement].statement;
+    const Tensor& tensor = site_.program.tensors[static_cast<size_t>(copy.result)];
+    const bool is_other = place.is_whole() && copy.result != read.tensor;
+    if (!is_other || tensor.role != Role::temporary || tensor.placement != Placement::memory)
+      return;
+    const auto t = static_cast<size_t>(read.tensor);
+    const float fill =
+        t < site_.program.tensors.size() ? site_.program.tensors[t].fill : rewrite.tensors[0].fill;
+    if (place.free.size() != copy.result_indices.size() || !same_constant(tensor.fill, fill))
+      return;
+    if (accesses(copy.result) != site_.definitions.uses(copy.result)) return;  // a graph reads it
+    std::vector<size_t> from;  // dimension of the copy, by dimension of the shared tensor
+    for (const size_t f : read.from_free) {
+      const auto found =
+          std::find(copy.result_indices.begin(), copy.result_indices.end(), place.free[f]);
+      from.push_back(static_cast<size_t>(found - copy.result_indices.begin()));
+    }
+    for (size_t s = 0; s < statements_.size(); ++s) {
+      if (count(statements_[s].root, copy.result) == 0) continue;
+      redirect(changing(changed, s), copy.result, read.tensor, from);
+    }
+    rewrite.removed.push_back(copy.result);
+  }
+
+  static void redirect(Term& at, TensorId copy, TensorId to, const std::vector<size_t>& from) {
+    for (Term& child : at.children) redirect(child, copy, to, from);
+    if (at.expr.kind != Expr::Kind::access || at.expr.tensor != copy) return;
+    std::vector<Subscript> subscripts;
+    for (const size_t d : from) subscripts.push_back(at.expr.subscripts[d]);
+    at.expr.tensor = to;
+    at.expr.subscripts = std::move(subscripts);
+  }
+
+  static int count(const Term& at, TensorId tensor) {
+    int found = at.expr.kind == Expr::Kind::access && at.expr.tensor == tensor ? 1 : 0;
+    for (const Term& child : at.children) found += count(child, tensor);
+    return found;
+  }
+
+  int accesses(TensorId tensor) const {
+    int found = 0;
+    for (const Parsed& one : statements_) found += count(one.root, tensor);
+    return found;
+  }
+
+  const Site& site_;
+  std::vector<Rewrite>& found_;
+  std::vector<Parsed> statements_;
+  std::map<std::string, Places> places_;  ///< by canonical text
+  std::map<std::pair<size_t, std::vector<size_t>>, std::string> whole_;
+  std::vector<const Places*> groups_;
+};
+
+}  // namespace
+
+void find_common(const Site& site, std::vector<Rewrite>& found) {
+  CommonFinder(site, found).run();
+}
+
+}  // namespace fuseflow

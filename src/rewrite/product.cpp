@@ -1,0 +1,258 @@
+#include "rewrite/product.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fuseflow {
+
+namespace {
+
+class Flattener {
+ public:
+  Flattener(const Program& program, const Definitions& definitions, Scope& scope)
+      : program_(program), definitions_(definitions), scope_(scope) {}
+
+  std::optional<Product> run(const Term& term) {
+    add(term);
+    if (product_.given.empty() || product_.factors.size() > kMostFactors) return std::nullopt;
+    for (const FactorSet sum : own_sums_) {
+      const int all = static_cast<int>(product_.factors.size());
+      product_.has_inner_sum = product_.has_inner_sum || std::popcount(sum) < all;
+    }
+    for (const SumStep& step : product_.given) {
+      for (const IndexId index : step.over) {
+        if (!is_used(index)) return std::nullopt;
+      }
+    }
+    return std::move(product_);
+  }
+
+ private:
+  /// Adds what the term is made of; gives its factors.
+  FactorSet add(const Term& term) {
+    const Expr& e = term.expr;
+    if (e.kind == Expr::Kind::apply && e.op == Op::mul) {
+      const FactorSet left = add(term.children[0]);
+      return left | add(term.children[1]);
+    }
+    if (e.kind == Expr::Kind::apply && e.op == Op::div) {
+      const FactorSet left = add(term.children[0]);
+      return left | add_factor(term.children[1], true);
+    }
+    if (e.kind == Expr::Kind::reduce && e.reduction == Reduction::sum) {
+      const FactorSet body = add(term.children[0]);
+      add_step({body, {e.over.begin(), e.over.end()}});
+      if (inside_ == 0) own_sums_.push_back(body);
+      return body;
+    }
+    if (const FactorSet inlined = add_definition(term)) return inlined;
+    return add_factor(term, false);
+  }
+
+  /// Sums of the same factors one around the other are one.
+  void add_step(SumStep step) {
+    for (SumStep& known : product_.given) {
+      if (known.factors == step.factors) return known.over.merge(step.over);
+    }
+    product_.given.push_back(std::move(step));
+  }
+
+  FactorSet add_factor(const Term& term, bool inverse) {
+    const size_t place = product_.factors.size();
+    product_.factors.push_back({term, inverse, free_indices(term)});
+    return place < kMostFactors ? FactorSet{1} << place : 0;
+  }
+
+  /// Takes in the statement of an intermediate; 0: the term stays a factor.
+  FactorSet add_definition(const Term& term) {
+    if (term.expr.kind != Expr::Kind::access) return 0;
+    const Statement* definition = definitions_.inlinable(term.expr.tensor);
+    if (definition == nullptr) return 0;
+    const Expr& root = definition->root();
+    const bool is_sum = root.kind == Expr::Kind::reduce && root.reduction == Reduction::sum;
+    const bool is_product =
+        root.kind == Expr::Kind::apply && (root.op == Op::mul || root.op == Op::div);
+    if (!is_sum && !is_product) return 0;
+    const std::optional<Term> body = substituted(term, *definition);
+    if (!body) return 0;
+    const Product before = product_;
+    product_.inlined.push_back(term.expr.tensor);
+    ++inside_;
+    const FactorSet factors = add(*body);
+    --inside_;
+    if (product_.factors.size() <= kMostFactors) return factors;
+    product_ = before;
+    return 0;
+  }
+
+  /// The definition's expression for the subscripts of an access, which have to be plain indices
+  /// that run over just the tensor's extents.
+  std::optional<Term> substituted(const Term& access, const Statement& definition) {
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(access.expr.tensor)];
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      const Subscript& s = access.expr.subscripts[d];
+      if (!s.is_plain()) return std::nullopt;
+      const Index& index = scope_.indices[static_cast<size_t>(s.plain())];
+      if (index.extent < 0 || index.extent != tensor.shape[d].value) return std::nullopt;
+    }
+    std::vector<IndexId> places = add_indices(program_, definition, scope_);
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      places[static_cast<size_t>(definition.result_indices[d])] = access.expr.subscripts[d].plain();
+    }
+    return term_at(definition, static_cast<int32_t>(definition.nodes.size()) - 1, places);
+  }
+
+  bool is_used(IndexId index) const {
+    return std::any_of(product_.factors.begin(), product_.factors.end(), [&](const Factor& f) {
+      return std::find(f.free.begin(), f.free.end(), index) != f.free.end();
+    });
+  }
+
+  const Program& program_;
+  const Definitions& definitions_;
+  Scope& scope_;
+  Product product_;
+  int inside_ = 0;                   ///< statements of intermediates around
+  std::vector<FactorSet> own_sums_;  ///< of the statement itself
+};
+
+/// All binary trees over the factors, by merging pairs until one is left.
+class TreeSearch {
+ public:
+  explicit TreeSearch(const Product& product) : p_(product) {
+    for (const SumStep& step : p_.given) summed_.insert(step.over.begin(), step.over.end());
+  }
+
+  std::vector<Tree> run() {
+    std::vector<Tree> leaves;
+    for (size_t f = 0; f < p_.factors.size(); ++f) {
+      if (!p_.factors[f].free.empty()) leaves.push_back(summed({FactorSet{1} << f, {}, {}}));
+    }
+    known_.insert({p_.given.begin(), p_.given.end()});
+    if (!leaves.empty()) merge(leaves);
+    return std::move(found_);
+  }
+
+ private:
+  bool has(FactorSet factors, IndexId index) const {
+    for (size_t f = 0; f < p_.factors.size(); ++f) {
+      const std::vector<IndexId>& free = p_.factors[f].free;
+      if ((factors >> f & 1U) == 0) continue;
+      if (std::find(free.begin(), free.end(), index) != free.end()) return true;
+    }
+    return false;
+  }
+
+  bool is_inverse(const Tree& tree) const {
+    return tree.children.empty() &&
+           p_.factors[static_cast<size_t>(std::countr_zero(tree.factors))].inverse;
+  }
+
+  bool was_summed(const Tree& tree, IndexId index) const {
+    return std::any_of(tree.children.begin(), tree.children.end(), [&](const Tree& child) {
+      return child.over.contains(index) || was_summed(child, index);
+    });
+  }
+
+  /// Sums whatever no factor outside has; not over what is divided by.
+  Tree summed(Tree tree) const {
+    if (is_inverse(tree)) return tree;
+    FactorSet all = 0;
+    for (size_t f = 0; f < p_.factors.size(); ++f) all |= FactorSet{1} << f;
+    for (const IndexId index : summed_) {
+      if (!has(tree.factors, index) || has(all & ~tree.factors, index)) continue;
+      if (!was_summed(tree, index)) tree.over.insert(index);
+    }
+    return tree;
+  }
+
+  /// An index that both still have.
+  bool share(const Tree& a, const Tree& b) const {
+    for (const Factor& factor : p_.factors) {
+      for (const IndexId index : factor.free) {
+        if (has(a.factors, index) && has(b.factors, index)) return true;
+      }
+    }
+    return false;
+  }
+
+  void merge(const std::vector<Tree>& parts) {
+    if (parts.size() == 1) return add(parts[0]);
+    bool any_shares = false;
+    for (size_t a = 0; a < parts.size(); ++a) {
+      for (size_t b = a + 1; b < parts.size(); ++b) any_shares |= share(parts[a], parts[b]);
+    }
+    for (size_t a = 0; a < parts.size(); ++a) {
+      for (size_t b = a + 1; b < parts.size(); ++b) {
+        if (is_inverse(parts[a]) && is_inverse(parts[b])) continue;
+        if (any_shares && !share(parts[a], parts[b])) continue;
+        std::vector<Tree> rest = parts;
+        rest[a] = summed({parts[a].factors | parts[b].factors, {}, {parts[a], parts[b]}});
+        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(b));
+        merge(rest);
+      }
+    }
+  }
+
+  static void collect(const Tree& tree, std::set<SumStep>& steps) {
+    for (const Tree& child : tree.children) collect(child, steps);
+    if (!tree.over.empty()) steps.insert({tree.factors, tree.over});
+  }
+
+  void add(const Tree& tree) {
+    std::set<SumStep> steps;
+    collect(tree, steps);
+    size_t over = 0;
+    for (const SumStep& step : steps) over += step.over.size();
+    if (over != summed_.size()) return;  // an index of nothing but what is divided by
+    if (known_.insert(std::move(steps)).second) found_.push_back(tree);
+  }
+
+  const Product& p_;
+  std::set<IndexId> summed_;
+  std::set<std::set<SumStep>> known_;
+  std::vector<Tree> found_;
+};
+
+}  // namespace
+
+std::vector<IndexId> Product::order() const {
+  std::vector<IndexId> indices;
+  for (const Factor& factor : factors) {
+    for (const IndexId index : factor.free) {
+      if (std::find(indices.begin(), indices.end(), index) == indices.end())
+        indices.push_back(index);
+    }
+  }
+  return indices;
+}
+
+Definitions::Definitions(const Program& program)
+    : definition_(program.tensors.size()), uses_(program.tensors.size(), 0) {
+  for (const Region& region : program.regions) {
+    for (const Statement& s : region.statements) {
+      const Role role = program.tensors[static_cast<size_t>(s.result)].role;
+      if (!region.graph && role == Role::temporary) {
+        definition_[static_cast<size_t>(s.result)] = &s;
+      }
+      for (const Expr& e : s.nodes) {
+        if (e.kind == Expr::Kind::access) ++uses_[static_cast<size_t>(e.tensor)];
+      }
+    }
+  }
+}
+
+const Statement* Definitions::inlinable(TensorId tensor) const {
+  return uses(tensor) == 1 ? definition_[static_cast<size_t>(tensor)] : nullptr;
+}
+
+std::optional<Product> flatten(const Program& program, const Definitions& definitions,
+                               const Term& term, Scope& scope) {
+  return Flattener(program, definitions, scope).run(term);
+}
+
+std::vector<Tree> other_trees(const Product& product) {
+  return TreeSearch(product).run();
+}
+
+}  // namespace fuseflow

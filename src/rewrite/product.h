@@ -1,0 +1,71 @@
+// Products of many factors under sums, flattened: `sum(f) (sum(k) a[i, k] * x[k, f]) * w[f, h]` is
+// the product of a, x and w summed over k and f, in whatever order that is done. Reference:
+// ir-spec/rewrite.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "rewrite/term.h"
+
+namespace fuseflow {
+
+/// More are not flattened: the number of orders grows like the square of the factorial.
+inline constexpr size_t kMostFactors = 5;
+
+using FactorSet = uint32_t;  ///< bit f: factor f
+
+struct Factor {
+  Term term;
+  bool inverse = false;  ///< the product is divided by it
+  std::vector<IndexId> free;
+};
+
+/// That the product of some factors is summed over some indices.
+struct SumStep {
+  FactorSet factors = 0;
+  std::set<IndexId> over;
+  auto operator<=>(const SumStep&) const = default;
+};
+
+struct Product {
+  std::vector<Factor> factors;
+  std::vector<SumStep> given;          ///< how it is summed as written, inner sums first
+  std::vector<TensorId> inlined;       ///< intermediates whose statements are part of it
+  bool has_inner_sum = false;          ///< as written; of these, sums that no tensor holds
+  std::vector<IndexId> order() const;  ///< free indices of all factors, by first use
+};
+
+/// Binary products of the factors with indices, each sum done as soon as all factors with its index
+/// are together. Factors without indices are left out: they go outside of all sums.
+struct Tree {
+  FactorSet factors = 0;
+  std::set<IndexId> over;      ///< summed here
+  std::vector<Tree> children;  ///< none: a factor; else two
+};
+
+/// How a product's statement finds those that it may take in: null where it may not.
+class Definitions {
+ public:
+  explicit Definitions(const Program& program);
+  /// The statement of an intermediate that has one use and a region without a graph; else null.
+  const Statement* inlinable(TensorId tensor) const;
+  /// Accesses in all statements of regions.
+  int uses(TensorId tensor) const { return uses_[static_cast<size_t>(tensor)]; }
+
+ private:
+  std::vector<const Statement*> definition_;
+  std::vector<int> uses_;
+};
+
+/// The product that a term is, statements of intermediates taken in. Nothing where it is no product
+/// with a sum, or an index that is summed is in no factor.
+std::optional<Product> flatten(const Program& program, const Definitions& definitions,
+                               const Term& term, Scope& scope);
+
+/// All trees that sum otherwise than the product as it is written, one of each way to sum.
+std::vector<Tree> other_trees(const Product& product);
+
+}  // namespace fuseflow

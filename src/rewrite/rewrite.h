@@ -1,0 +1,61 @@
+// Rewrites: statements and the statements that compute the same instead. A rewrite is a value: what
+// it removes, replaces and adds. This folder finds rewrites and applies them; it knows no cost, so
+// it chooses none (passes/rewrite.h does). Rules and their conditions: ir-spec/rewrite.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace fuseflow {
+
+enum class RewriteKind : uint8_t {
+  reassociate,  ///< products of several tensors in another order
+  factor,       ///< what a sum does not depend on goes outside of it
+  hoist,        ///< a part that does not depend on all loops around it becomes a statement
+  common        ///< a part that stands in several places is computed once
+};
+std::string_view rewrite_name(RewriteKind kind);
+
+/// Facts that a tensor has after a rewrite.
+struct NewFacts {
+  TensorId tensor = -1;
+  Facts facts;
+  Facts assumed;
+};
+
+struct Rewrite {
+  RewriteKind kind = RewriteKind::reassociate;
+  bool reorders = false;  ///< rounding changes: sums add otherwise than in the given statements
+  std::string refused;    ///< why it must not be applied; empty: it may
+  std::vector<Tensor> tensors;      ///< added; their ids follow those of the program
+  std::vector<Statement> added;     ///< they define `tensors`; each behind those that it uses
+  TensorId before = -1;             ///< the statement of this tensor is the first that may use them
+  std::vector<Statement> replaced;  ///< instead of the statements of the same tensors
+  std::vector<TensorId> removed;    ///< intermediates whose statements go
+  std::vector<NewFacts> facts;
+  std::vector<std::string> assumed;  ///< what is taken for granted, as a text each
+};
+
+/// All rewrites of the program, in the order of its statements: each is of the program as it is,
+/// so that applying one may make another impossible. `known`: tensors of the program with all that
+/// is known of their values (ir/data_facts.h). Regions with graphs are left alone, and indices
+/// without a known extent.
+std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Tensor>& known);
+
+/// The program with the rewrite. Statements that go, and those that change, are kept in the
+/// reference section, unless it has one of that tensor. Schedules of changed regions keep what
+/// still applies; `notes`: what does not, a line each.
+Program apply_rewrite(const Program& program, const Rewrite& rewrite,
+                      std::vector<std::string>& notes);
+
+/// Removes statements of the reference section and tensors that nothing needs, of tensors from
+/// `first` on.
+void remove_unused(Program& program, TensorId first);
+
+/// The statements that come instead, a line each: `%t[i, j] = ...`.
+std::vector<std::string> statement_texts(const Program& program, const Rewrite& rewrite);
+
+}  // namespace fuseflow

@@ -1,0 +1,50 @@
+// fuseflow-rewrite: algebra on statements, or a list of what could be rewritten.
+#include "passes/rewrite.h"
+
+#include "estimate/pass_costs.h"
+#include "import/import.h"
+#include "ir/data_facts.h"
+#include "pass_tool.h"
+
+namespace fuseflow {
+namespace {
+
+int run(int argc, char** argv) {
+  const Pass& pass = find_pass("rewrite");
+  CLI::App app(std::string(pass.description), "fuseflow-rewrite");
+  FilterOptions filter;
+  PassArguments arguments;
+  bool list = false;
+  add_filter_options(app, filter);
+  add_pass_options(app, pass, arguments);
+  app.add_flag("--list", list,
+               "Print every rewrite that is possible or refused as CSV instead of the program")
+      ->disable_flag_override();
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] {
+    PassLog log;
+    pass.check(arguments);
+    if (list && arguments.has("apply")) {
+      throw Error(ExitCode::usage, "--list and --apply exclude each other, expected one of them");
+    }
+    arguments.costs = estimated_costs();
+    Program program = read_program(filter);
+    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+    if (list) {
+      write_output(filter.output, list_rewrites(program, arguments));
+      return ExitCode::ok;
+    }
+    const Program result = run_pass(pass, program, arguments, log);
+    verify(result);
+    write_program(filter.output, result);
+    print_log(pass, log);
+    return ExitCode::ok;
+  });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::run(argc, argv);
+}
