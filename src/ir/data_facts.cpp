@@ -167,17 +167,24 @@ DataRead find_data_facts(Program& program) {
   return Finder(program).run();
 }
 
-std::vector<Tensor> proved_tensors(const Program& program,
-                                   const std::function<bool(const Tensor&)>& may_read) {
+std::vector<Facts> read_facts(const Program& program,
+                              const std::function<bool(const Tensor&)>& may_read) {
   const TensorReader reader = source_reader(program);
+  std::vector<Facts> facts(program.tensors.size());
+  for (size_t t = 0; t < facts.size(); ++t) {
+    if (!is_given(program.tensors[t]) || !may_read(program.tensors[t])) continue;
+    const auto data = reader(static_cast<TensorId>(t));
+    if (data != nullptr) facts[t] = facts_of(*data);
+  }
+  return facts;
+}
+
+std::vector<Tensor> proved_tensors(const Program& program, const std::vector<Facts>& read) {
   Program proved;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    proved.tensors.push_back(program.tensors[t]);
-    Tensor& tensor = proved.tensors.back();
+    Tensor& tensor = proved.tensors.emplace_back(program.tensors[t]);
     tensor.source = {};
-    if (!may_read || !is_given(tensor) || !may_read(program.tensors[t])) continue;
-    const auto data = reader(static_cast<TensorId>(t));
-    if (data != nullptr) tensor.facts = joined(tensor.facts, facts_of(*data));
+    if (t < read.size()) tensor.facts = joined(tensor.facts, read[t]);
   }
   prove(program.regions, proved);
   return std::move(proved.tensors);

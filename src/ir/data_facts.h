@@ -24,11 +24,14 @@ using DataRead = std::vector<std::shared_ptr<const Storage>>;
 /// will say so.
 DataRead find_data_facts(Program& program);
 
-/// Tensors of the program with all that is known of their values, without their sources: what they
-/// state, what `may_read` lets data be read for (null: none are), and what statements prove of
-/// intermediates from that.
-std::vector<Tensor> proved_tensors(const Program& program,
-                                   const std::function<bool(const Tensor&)>& may_read);
+/// What the data of inputs and constants prove, by TensorId; nothing of others, and of data that
+/// `may_read` is not for or that cannot be read.
+std::vector<Facts> read_facts(const Program& program,
+                              const std::function<bool(const Tensor&)>& may_read);
+
+/// Tensors of the program, without their sources, with all that is known of their values: what they
+/// state, `read` (of the first tensors), and what statements prove of intermediates from that.
+std::vector<Tensor> proved_tensors(const Program& program, const std::vector<Facts>& read = {});
 
 /// A reader of the sources of `program`, which must outlive it.
 TensorReader source_reader(const Program& program);

@@ -11,6 +11,7 @@
 #include "ir/names.h"
 #include "machine/load.h"
 #include "passes/choose.h"
+#include "passes/costs_after.h"
 #include "rewrite/rewrite.h"
 #include "support/csv.h"
 #include "support/text.h"
@@ -28,13 +29,15 @@ constexpr double kMostElements = 1 << 24;
 struct Settings {
   Machine machine;
   bool allow_reassociation = false;
-  size_t apply = 0;  ///< the number of one rewrite of the list; 0: by cost
+  bool fused = false;  ///< programs are judged by what fuse makes of them
+  size_t apply = 0;    ///< the number of one rewrite of the list; 0: by cost
 };
 
 Settings parse_settings(const PassArguments& arguments) {
   Settings settings;
   settings.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
   settings.allow_reassociation = arguments.has("allow-reassociation");
+  settings.fused = arguments.has("fused");
   if (!arguments.has("apply")) return settings;
   const std::string text = arguments.get("apply");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.apply);
@@ -55,13 +58,36 @@ bool may_read(const Tensor& tensor) {
   return elements <= kMostElements;
 }
 
-/// Rewrites of a program; data are read only where a rewrite lacks facts.
-std::vector<Rewrite> rewrites_of(const Program& program) {
-  std::vector<Rewrite> found = find_rewrites(program, proved_tensors(program, nullptr));
-  const bool lacks = std::any_of(found.begin(), found.end(), [](const Rewrite& r) {
-    return !r.refused.empty() || !r.assumed.empty();
-  });
-  return lacks ? find_rewrites(program, proved_tensors(program, may_read)) : found;
+/// Finds the rewrites of a program and of what rewrites make of it. Data are read only where a
+/// rewrite lacks facts, and once.
+class Finder {
+ public:
+  explicit Finder(const Program& given) : given_(given) {}
+
+  std::vector<Rewrite> of(const Program& program) {
+    std::vector<Rewrite> found = find_rewrites(program, proved_tensors(program, read_));
+    const bool lacks = std::any_of(found.begin(), found.end(), [](const Rewrite& r) {
+      return !r.refused.empty() || !r.assumed.empty();
+    });
+    if (!lacks || !read_.empty()) return found;
+    read_ = read_facts(given_, may_read);
+    return find_rewrites(program, proved_tensors(program, read_));
+  }
+
+ private:
+  const Program& given_;
+  std::vector<Facts> read_;  ///< of the given tensors; empty: nothing was read yet
+};
+
+/// The cost model of a pass that is run on programs before they are judged.
+std::unique_ptr<CostModel> costs_for(const PassArguments& arguments, const Settings& settings) {
+  auto costs = arguments.costs(settings.machine);
+  if (!settings.fused) return costs;
+  PassArguments fuse;
+  fuse.costs = arguments.costs;
+  if (arguments.has("machine")) fuse.add("machine", arguments.get("machine"));
+  for (const std::string& set : arguments.all("machine-set")) fuse.add("machine-set", set);
+  return costs_after(find_pass("fuse"), std::move(fuse), std::move(costs));
 }
 
 std::string text_of(const Program& program, const Rewrite& rewrite) {
@@ -78,7 +104,7 @@ void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
   log.note(fmt::format("{}: {}{}", rewrite_name(rewrite.kind), text_of(before, rewrite),
                        gone.empty() ? "" : fmt::format(" (without {})", fmt::join(gone, ", "))));
   for (const std::string& fact : rewrite.assumed) {
-    log.note(fmt::format("{} is taken for granted; fuseflow-sim --check verifies it", fact));
+    log.note(fmt::format("taken for granted: {}; fuseflow-sim --check verifies it", fact));
   }
 }
 
@@ -86,7 +112,11 @@ void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
 class RewriteSearch {
  public:
   RewriteSearch(const Program& given, bool allow_reassociation, CostModel& costs)
-      : given_(given), reorders_(allow_reassociation), costs_(costs), current_{given, {}} {}
+      : given_(given),
+        reorders_(allow_reassociation),
+        costs_(costs),
+        finder_(given),
+        current_{given, {}} {}
 
   Candidate run() {
     const double before = costs_.effort();
@@ -107,8 +137,8 @@ class RewriteSearch {
 
   bool has_time() const { return costs_.effort() < most_effort_; }
 
-  std::vector<Rewrite> usable() const {
-    std::vector<Rewrite> found = rewrites_of(current_.program);
+  std::vector<Rewrite> usable() {
+    std::vector<Rewrite> found = finder_.of(current_.program);
     std::erase_if(
         found, [&](const Rewrite& r) { return !r.refused.empty() || (r.reorders && !reorders_); });
     return found;
@@ -150,18 +180,19 @@ class RewriteSearch {
   const Program& given_;
   const bool reorders_;  ///< whether rewrites may reorder sums
   CostModel& costs_;
+  Finder finder_;
   Candidate current_;
   std::optional<Cost> cost_;
   double most_effort_ = 0;
 };
 
 Program apply_requested(const Program& program, const Settings& settings, PassLog& log) {
-  const std::vector<Rewrite> found = rewrites_of(program);
+  const std::vector<Rewrite> found = Finder(program).of(program);
   if (settings.apply > found.size()) {
     throw Error(ExitCode::rejected,
-                fmt::format("--apply {}: the program has {} rewrites, expected one that --list "
+                fmt::format("--apply {}: the program has {} rewrite{}, expected one that --list "
                             "prints",
-                            settings.apply, found.size()));
+                            settings.apply, found.size(), found.size() == 1 ? "" : "s"));
   }
   const Rewrite& rewrite = found[settings.apply - 1];
   if (!rewrite.refused.empty()) {
@@ -184,7 +215,8 @@ Program apply_requested(const Program& program, const Settings& settings, PassLo
 void note_what_is_left(const Program& program, const Settings& settings, PassLog& log) {
   size_t reordering = 0, graphs = 0;
   if (!settings.allow_reassociation) {
-    for (const Rewrite& r : rewrites_of(program)) reordering += r.reorders && r.refused.empty();
+    for (const Rewrite& r : Finder(program).of(program))
+      reordering += r.reorders && r.refused.empty();
   }
   for (const Region& region : program.regions) graphs += region.graph.has_value();
   if (reordering > 0) {
@@ -194,8 +226,9 @@ void note_what_is_left(const Program& program, const Settings& settings, PassLog
                     reordering, reordering == 1 ? " was" : "s were"));
   }
   if (graphs > 0) {
-    log.note(fmt::format("{} region{} left as {}: graphs stay as they are (--drop-graphs)", graphs,
-                         graphs == 1 ? " was" : "s were", graphs == 1 ? "it is" : "they are"));
+    log.note(fmt::format("{} region{} left alone for {}: --drop-graphs lets these go", graphs,
+                         graphs == 1 ? " was" : "s were",
+                         graphs == 1 ? "its graph" : "their graphs"));
   }
 }
 
@@ -207,7 +240,7 @@ Program run_rewrite(const Program& program, const PassArguments& arguments, Pass
     log.note("the program stays as it was: its cycles cannot be estimated");
     return program;
   }
-  return rewrite_by_cost(program, settings.allow_reassociation, *arguments.costs(settings.machine),
+  return rewrite_by_cost(program, settings.allow_reassociation, *costs_for(arguments, settings),
                          log);
 }
 
@@ -230,11 +263,11 @@ Program rewrite_by_cost(const Program& program, bool allow_reassociation, CostMo
 
 std::string list_rewrites(const Program& program, const PassArguments& arguments) {
   const Settings settings = parse_settings(arguments);
-  const auto costs = arguments.costs(settings.machine);
+  const auto costs = costs_for(arguments, settings);
   const auto given = costs->of_program(program);
   std::string text = "rewrite,kind,reorders_sums,cycles,given_cycles,statements,refused\n";
   size_t number = 0;
-  for (const Rewrite& rewrite : rewrites_of(program)) {
+  for (const Rewrite& rewrite : Finder(program).of(program)) {
     std::vector<std::string> notes;
     std::optional<Cost> cost;
     if (rewrite.refused.empty()) {
@@ -253,6 +286,8 @@ Pass rewrite_pass() {
           {{"allow-reassociation", "",
             "Sums may add in another order: results change by rounding, and sums that cannot be "
             "proved finite are assumed to be"},
+           {"fused", "",
+            "Judge programs by what fuseflow-fuse makes of them, for a pipe that goes on with it"},
            {"apply", "N", "This one of the rewrites that --list prints, whatever it costs"},
            {"machine", "NAME|FILE", "On which cycles are estimated (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},

@@ -164,8 +164,6 @@ template <typename Whole>
 void add_rewrites(const Site& site, const Statement& statement, const Scope& scope,
                   const Product& product, const Whole& whole, std::vector<Rewrite>& found) {
   const std::string refused = why_not(scope, product, site.known);
-  std::vector<IndexId> result_indices;
-  for (const IndexId index : statement.result_indices) result_indices.push_back(index);
   for (const Tree& tree : other_trees(product)) {
     Emitter emitter(site, statement, scope, product);
     const std::optional<Term> term = emitter.run(tree);
@@ -177,7 +175,8 @@ void add_rewrites(const Site& site, const Statement& statement, const Scope& sco
     rewrite.refused = refused;
     rewrite.before = statement.result;
     rewrite.removed = product.inlined;
-    Statement replaced = statement_of(scope, statement.result, result_indices, whole(*term));
+    Statement replaced =
+        statement_of(scope, statement.result, statement.result_indices, whole(*term));
     replaced.from = statement.from;
     replaced.where = statement.where;
     hand_on_origins(site, rewrite);

@@ -30,14 +30,15 @@ std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Ten
   }
   const Definitions definitions(program);
   const Site site{program, known, definitions};
-  for (const Region& region : program.regions) {
-    if (region.graph) continue;
-    for (const Statement& statement : region.statements) {
-      find_products(site, statement, found);
-      find_hoists(site, statement, found);
+  const auto each_statement = [&](const auto& find) {
+    for (const Region& region : program.regions) {
+      if (region.graph) continue;
+      for (const Statement& statement : region.statements) find(site, statement, found);
     }
-  }
+  };
+  each_statement(find_products);
   find_common(site, found);
+  each_statement(find_hoists);
   return found;
 }
 

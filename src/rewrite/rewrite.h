@@ -39,8 +39,9 @@ struct Rewrite {
   std::vector<std::string> assumed;  ///< what is taken for granted, as a text each
 };
 
-/// All rewrites of the program, in the order of its statements: each is of the program as it is,
-/// so that applying one may make another impossible. `known`: tensors of the program with all that
+/// All rewrites of the program: products, common parts, then what can be hoisted, which gains least
+/// often, each in the order of statements. Each is of the program as it is, so that applying one
+/// may make another impossible. `known`: tensors of the program with all that
 /// is known of their values (ir/data_facts.h). Regions with graphs are left alone, and indices
 /// without a known extent.
 std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Tensor>& known);

@@ -17,7 +17,7 @@ Program parse(const std::string& body) {
 }
 
 std::vector<Rewrite> rewrites(const Program& program) {
-  return find_rewrites(program, proved_tensors(program, nullptr));
+  return find_rewrites(program, proved_tensors(program));
 }
 
 std::vector<Rewrite> of_kind(const Program& program, RewriteKind kind) {

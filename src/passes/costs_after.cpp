@@ -1,0 +1,52 @@
+#include "passes/costs_after.h"
+
+#include <utility>
+
+namespace fuseflow {
+
+namespace {
+
+/// What a pass that searches spends on a program, in the units of CostModel::effort.
+constexpr double kEffortOfPass = 6000;
+
+class CostsAfter final : public CostModel {
+ public:
+  CostsAfter(const Pass& pass, PassArguments arguments, std::unique_ptr<CostModel> costs)
+      : pass_(pass), arguments_(std::move(arguments)), costs_(std::move(costs)) {}
+
+  std::optional<Cost> learn(const Program& given) override { return costs_->learn(given); }
+
+  std::optional<Cost> of_region(const Program& program, size_t region) override {
+    return costs_->of_region(program, region);
+  }
+
+  std::optional<Cost> of_program(const Program& program) override {
+    passes_ += kEffortOfPass;
+    PassLog unused;
+    try {
+      return costs_->of_program(pass_.run(program, arguments_, unused));
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return std::nullopt;
+    }
+  }
+
+  double pause() const override { return costs_->pause(); }
+  double margin() const override { return costs_->margin(); }
+  double effort() const override { return costs_->effort() + passes_; }
+
+ private:
+  const Pass& pass_;
+  const PassArguments arguments_;
+  std::unique_ptr<CostModel> costs_;
+  double passes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> costs_after(const Pass& pass, PassArguments arguments,
+                                       std::unique_ptr<CostModel> costs) {
+  return std::make_unique<CostsAfter>(pass, std::move(arguments), std::move(costs));
+}
+
+}  // namespace fuseflow
