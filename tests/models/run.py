@@ -4,7 +4,8 @@
 A case is NAME.onnx with NAME/case.txt (its --bind and --expect options). For each fusion strategy:
 fuseflow-import | fuseflow-fuse --strategy=S | fuseflow-sim --check --expect. A case fails unless the
 pipe ends with status 0. The strategy `cluster` is fuseflow-cluster in the place of fuseflow-fuse, on the
-machine h100; cases named chain_* must be planned. gaps.txt lists what is known to fail and why; a listed case that passes is a
+machine h100; cases named chain_* must be planned. The strategy `rewrite` is fuseflow-rewrite --allow-reassociation there,
+for the machine comal: what PyTorch computes is compared with other statements. gaps.txt lists what is known to fail and why; a listed case that passes is a
 failure too, so that the list stays true.
 """
 
@@ -62,6 +63,8 @@ def run_case(arguments, name, strategy):
     machine = []
     if strategy == "cluster":
         middle, machine = [tools / "fuseflow-cluster"], ["--machine", "h100"]
+    if strategy == "rewrite":
+        middle = [tools / "fuseflow-rewrite", "--allow-reassociation", "--machine", "comal"]
     stages = [
         [tools / "fuseflow-import", f"{name}.onnx", *bind],
         middle,
@@ -87,7 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", required=True, help="folder of the built tools")
     parser.add_argument("--models", default=str(ROOT / "testdata" / "models"))
-    parser.add_argument("--strategy", action="append", help="none, layer, full, auto or cluster; repeatable")
+    parser.add_argument("--strategy", action="append", help="none, layer, full, auto, cluster or rewrite; repeatable")
     parser.add_argument("--filter", default="*", help="pattern of case names")
     parser.add_argument("--no-variants", action="store_true", help="leave out other exports of the same model")
     parser.add_argument("--gaps", default=str(pathlib.Path(__file__).with_name("gaps.txt")))
