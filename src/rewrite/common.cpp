@@ -103,7 +103,7 @@ class CommonFinder {
     const Parsed& first = statements_[places[0].statement];
     const Statement& origin = *first.statement;
     rewrite.before = origin.result;
-    std::vector<Tensor> known = site_.known;
+    KnownTensors known(site_);
     Read read;
     if (is_defined(places)) {
       read = of_statement(places[0]);

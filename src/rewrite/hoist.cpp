@@ -41,7 +41,7 @@ class HoistFinder {
     Rewrite rewrite;
     rewrite.kind = RewriteKind::hoist;
     rewrite.before = statement_.result;
-    std::vector<Tensor> known = site_.known;
+    KnownTensors known(site_);
     const std::optional<Term> read =
         add_intermediate(scope_, indices, value, statement_, {}, known, rewrite);
     if (!read) return;

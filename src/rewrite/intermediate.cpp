@@ -13,12 +13,6 @@ namespace fuseflow {
 
 namespace {
 
-Program tensors_alone(std::vector<Tensor> tensors) {
-  Program program;
-  program.tensors = std::move(tensors);
-  return program;
-}
-
 /// Facts of `wanted` that `known` does not say.
 Facts lacking(const Facts& known, const Facts& wanted) {
   Facts facts;
@@ -48,41 +42,68 @@ Facts without_range(const Facts& facts) {
   return closed(named);
 }
 
-Facts facts_of_term(const Scope& scope, const Term& term, const std::vector<Tensor>& known) {
-  const Statement alone = statement_of(scope, -1, free_indices(term), term);
-  return analyse(tensors_alone(known), alone).back().facts;
+const Tensor& KnownTensors::of(TensorId tensor) const {
+  const auto t = static_cast<size_t>(tensor);
+  const size_t given = site_.known.size();
+  return t < given ? site_.known[t] : added_[t - given];
+}
+
+TensorId KnownTensors::add(Tensor tensor) {
+  added_.push_back(std::move(tensor));
+  return static_cast<TensorId>(site_.known.size() + added_.size()) - 1;
+}
+
+bool KnownTensors::has_name(const std::string& name) const {
+  return site_.names.contains(name) ||
+         std::any_of(added_.begin(), added_.end(),
+                     [&](const Tensor& tensor) { return tensor.name == name; });
+}
+
+Program KnownTensors::alone(Statement& statement) const {
+  Program program;
+  for (Expr& e : statement.nodes) {
+    if (e.kind != Expr::Kind::access) continue;
+    program.tensors.push_back(of(e.tensor));
+    e.tensor = static_cast<TensorId>(program.tensors.size()) - 1;
+  }
+  return program;
+}
+
+ResultSparsity KnownTensors::infer(const Statement& given) const {
+  Statement statement = given;
+  return infer_result(alone(statement), statement);
+}
+
+Facts KnownTensors::facts_of(const Scope& scope, const Term& term) const {
+  return infer(statement_of(scope, -1, free_indices(term), term)).facts;
 }
 
 std::optional<Term> add_intermediate(const Scope& scope, const std::vector<IndexId>& indices,
                                      const Term& value, const Statement& origin,
-                                     const Facts& needed, std::vector<Tensor>& known,
-                                     Rewrite& rewrite) {
+                                     const Facts& needed, KnownTensors& known, Rewrite& rewrite) {
   Tensor tensor;
   for (const IndexId index : indices) {
     tensor.shape.push_back(scope.extents[static_cast<size_t>(index)]);
     if (!tensor.shape.back().known()) return std::nullopt;
   }
-  tensor.name = unused_name(known[static_cast<size_t>(origin.result)].name, "_", 1,
-                            [&](const std::string& name) {
-                              return std::any_of(known.begin(), known.end(),
-                                                 [&](const Tensor& t) { return t.name == name; });
-                            });
+  tensor.name = unused_name(known.of(origin.result).name, "_", 1,
+                            [&](const std::string& name) { return known.has_name(name); });
   tensor.where = origin.where;
-  const auto id = static_cast<TensorId>(known.size());
-  Statement statement = statement_of(scope, id, indices, value);
+  Statement statement = statement_of(scope, -1, indices, value);
   statement.from = origin.from;
   statement.where = origin.where;
-  set_storage(tensor, infer_result(tensors_alone(known), statement));
+  set_storage(tensor, known.infer(statement));
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(
         fmt::format("%{} is {}", quote_if_needed(tensor.name), facts_text(tensor.assumed)));
   }
-  known.push_back(tensor);
+  statement.result = known.add(tensor);
+  const Term read = access_term(statement.result, indices);
   tensor.facts = without_range(tensor.facts);
   rewrite.tensors.push_back(std::move(tensor));
   rewrite.added.push_back(std::move(statement));
-  return access_term(id, indices);
+  return read;
 }
 
 }  // namespace fuseflow

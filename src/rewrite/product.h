@@ -13,7 +13,7 @@
 namespace fuseflow {
 
 /// More are not flattened: the number of orders grows like the square of the factorial.
-inline constexpr size_t kMostFactors = 5;
+inline constexpr size_t kMostFactors = 4;
 
 using FactorSet = uint32_t;  ///< bit f: factor f
 

@@ -19,15 +19,14 @@ std::string tensor_text(const Tensor& tensor) {
 
 /// Why sums of the product must not be done otherwise; empty: they may be. An infinite factor gives
 /// NaN times 0 where it is multiplied, whatever else it would have been summed with before.
-std::string why_not(const Scope& scope, const Product& product, const std::vector<Tensor>& known) {
+std::string why_not(const Scope& scope, const Product& product, const KnownTensors& known) {
   for (const Factor& factor : product.factors) {
-    const Facts facts = facts_of_term(scope, factor.term, known);
+    const Facts facts = known.facts_of(scope, factor.term);
     const bool zero = factor.inverse && !facts.nonzero;
     if (facts.finite && !zero) continue;
     const Term& term = factor.term;
-    const std::string what = term.expr.kind == Expr::Kind::access
-                                 ? tensor_text(known[static_cast<size_t>(term.expr.tensor)])
-                                 : "a factor";
+    const std::string what =
+        term.expr.kind == Expr::Kind::access ? tensor_text(known.of(term.expr.tensor)) : "a factor";
     return fmt::format("{} may be {}; where it never is, `assume({})` says so", what,
                        facts.finite ? "zero" : "infinite or NaN",
                        facts.finite ? "nonzero" : "finite");
@@ -39,7 +38,7 @@ std::string why_not(const Scope& scope, const Product& product, const std::vecto
 class Emitter {
  public:
   Emitter(const Site& site, const Statement& statement, const Scope& scope, const Product& product)
-      : statement_(statement), scope_(scope), p_(product), known_(site.known) {}
+      : statement_(statement), scope_(scope), p_(product), known_(site) {}
 
   Rewrite rewrite;
 
@@ -55,7 +54,7 @@ class Emitter {
 
   /// A sum within the statement itself, which has no tensor that could be known to be finite.
   bool has_inner_sum() const { return has_inner_sum_; }
-  const std::vector<Tensor>& known() const { return known_; }
+  const KnownTensors& known() const { return known_; }
 
  private:
   /// `below`: a sum around it multiplies the term by others, so that a sum of its own has to be an
@@ -109,18 +108,16 @@ class Emitter {
   const Statement& statement_;
   const Scope& scope_;
   const Product& p_;
-  std::vector<Tensor> known_;
+  KnownTensors known_;
   bool has_inner_sum_ = false;
 };
 
 /// What is known of the result when its sums are done otherwise: what the new statement proves;
 /// what else was known before is taken for granted, but for ranges, which rounding may leave.
-NewFacts facts_after(const Site& site, const Statement& statement, const std::vector<Tensor>& known,
+NewFacts facts_after(const Site& site, const Statement& statement, const KnownTensors& known,
                      bool inner_sum, Rewrite& rewrite) {
   const Tensor& before = site.program.tensors[static_cast<size_t>(statement.result)];
-  Program tensors;
-  tensors.tensors = known;
-  Facts proved = analyse(tensors, statement).back().facts;
+  Facts proved = known.infer(statement).facts;
   if (!before.format.all_dense()) proved = both(proved, facts_of_constant(before.fill));
   Facts wanted = admitted_facts(before);
   wanted.finite = wanted.finite || inner_sum;
@@ -150,11 +147,7 @@ void assume_finite(const Site& site, const std::vector<TensorId>& tensors, Rewri
 /// Statements that go give where they come from to those that come instead.
 void hand_on_origins(const Site& site, Rewrite& rewrite) {
   for (size_t n = 0; n < rewrite.added.size() && n < rewrite.removed.size(); ++n) {
-    for (const Region& region : site.program.regions) {
-      for (const Statement& s : region.statements) {
-        if (s.result == rewrite.removed[n]) rewrite.added[n].from = s.from;
-      }
-    }
+    rewrite.added[n].from = site.definitions.inlinable(rewrite.removed[n])->from;
   }
 }
 
@@ -163,7 +156,7 @@ void hand_on_origins(const Site& site, Rewrite& rewrite) {
 template <typename Whole>
 void add_rewrites(const Site& site, const Statement& statement, const Scope& scope,
                   const Product& product, const Whole& whole, std::vector<Rewrite>& found) {
-  const std::string refused = why_not(scope, product, site.known);
+  const std::string refused = why_not(scope, product, KnownTensors(site));
   for (const Tree& tree : other_trees(product)) {
     Emitter emitter(site, statement, scope, product);
     const std::optional<Term> term = emitter.run(tree);

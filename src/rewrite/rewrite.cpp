@@ -29,7 +29,8 @@ std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Ten
     }
   }
   const Definitions definitions(program);
-  const Site site{program, known, definitions};
+  Site site{program, known, definitions, {}};
+  for (const Tensor& tensor : program.tensors) site.names.insert(tensor.name);
   const auto each_statement = [&](const auto& find) {
     for (const Region& region : program.regions) {
       if (region.graph) continue;
@@ -43,12 +44,25 @@ std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Ten
 }
 
 std::vector<std::string> statement_texts(const Program& program, const Rewrite& rewrite) {
-  Program shown;
-  shown.tensors = program.tensors;
-  shown.tensors.insert(shown.tensors.end(), rewrite.tensors.begin(), rewrite.tensors.end());
+  const auto text_of = [&](Statement statement) {
+    Program shown;  // the tensors that the statement names, and no others: there may be many
+    const auto show = [&](TensorId& tensor) {
+      const auto t = static_cast<size_t>(tensor);
+      const size_t given = program.tensors.size();
+      shown.tensors.emplace_back();
+      shown.tensors.back().name =
+          t < given ? program.tensors[t].name : rewrite.tensors[t - given].name;
+      tensor = static_cast<TensorId>(shown.tensors.size()) - 1;
+    };
+    show(statement.result);
+    for (Expr& e : statement.nodes) {
+      if (e.kind == Expr::Kind::access) show(e.tensor);
+    }
+    return print_statement(shown, statement);
+  };
   std::vector<std::string> texts;
-  for (const Statement& s : rewrite.added) texts.push_back(print_statement(shown, s));
-  for (const Statement& s : rewrite.replaced) texts.push_back(print_statement(shown, s));
+  for (const Statement& s : rewrite.added) texts.push_back(text_of(s));
+  for (const Statement& s : rewrite.replaced) texts.push_back(text_of(s));
   return texts;
 }
 
