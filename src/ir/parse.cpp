@@ -327,7 +327,10 @@ class ProgramParser {
           c_.unexpected("a statement or '}'", kReferenceExample);
         p_.reference.statements.push_back(parse_statement(c_, p_, names_));
       } catch (const Failure&) {
-        c_.recover([this](const Token& at) { return begins_region_item(at); });
+        // At statements only: a keyword of regions is what was wrong, and would be met again.
+        c_.recover([this](const Token& at) {
+          return at.kind == TokenKind::tensor && begins_region_item(at);
+        });
       }
     }
     if (c_.errors() == errors && p_.reference.statements.empty()) {
