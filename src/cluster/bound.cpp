@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::cluster {
 namespace {
 
@@ -207,7 +209,7 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
   const int64_t clusters = analysis.trips.clusters;
-  const auto waves = static_cast<double>((clusters + at_a_time - 1) / at_a_time);
+  const auto waves = static_cast<double>(ceil_div(clusters, at_a_time));
   const Path path(analysis, plan, machine);
   const double core =
       waves > 1 ? waves * path.alone() : path.together(static_cast<double>(clusters * cores));
@@ -236,7 +238,7 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
                                time.port(stored);
   const double alone = std::max(
       {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
-  const int64_t waves = (blocks + machine.core.count - 1) / machine.core.count;
+  const int64_t waves = ceil_div(blocks, machine.core.count);
   const double moved =
       time.all_channels(static_cast<double>(blocks * block.global_bytes)) + time.memory_latency();
   return whole(std::max(static_cast<double>(waves) * alone, moved));

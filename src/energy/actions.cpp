@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "energy/operators.h"
 #include "graph/blocks.h"
 #include "graph/tiles.h"
 #include "nodes/rule.h"
+#include "resources/operators.h"
 #include "resources/resources.h"
 
 namespace fuseflow {

@@ -7,6 +7,7 @@
 #include "import/importer.h"
 #include "import/operators/registry.h"
 #include "support/error.h"
+#include "support/json.h"
 
 namespace fuseflow {
 
@@ -93,43 +94,34 @@ std::string shape_text(const OnnxPort& port) {
   return fmt::format("[{}]", fmt::join(extents, ","));
 }
 
-std::string json_string(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      result += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else
-      result += c;
+Json json_shape(const OnnxPort& port) {
+  if (!port.shape) return {};
+  std::vector<Json> extents;
+  for (const OnnxDim& d : *port.shape) {
+    extents.push_back(d.value >= 0 ? Json(d.value) : Json(d.symbol));
   }
-  return result + '"';
+  return Json::array(std::move(extents));
 }
 
-std::string json_port(const OnnxPort& port) {
-  std::string shape = "null";
-  if (port.shape) {
-    std::vector<std::string> extents;
-    for (const OnnxDim& d : *port.shape)
-      extents.push_back(d.value >= 0 ? std::to_string(d.value) : json_string(d.symbol));
-    shape = fmt::format("[{}]", fmt::join(extents, ","));
-  }
-  return fmt::format("{{\"name\": {}, \"type\": \"{}\", \"shape\": {}}}", json_string(port.name),
-                     element_name(port.type), shape);
+Json json_port(const OnnxPort& port) {
+  return Json::object(
+      {{"name", port.name}, {"type", element_name(port.type)}, {"shape", json_shape(port)}});
+}
+
+Json json_tensor(const TensorLine& t) {
+  return Json::object({{"name", t.name},
+                       {"role", t.role},
+                       {"type", t.type},
+                       {"shape", Json::array({t.shape.begin(), t.shape.end()})},
+                       {"format", t.format},
+                       {"density", t.density ? Json(*t.density) : Json()}});
 }
 
 template <typename List, typename Print>
-std::string json_list(const List& list, const Print& print) {
-  std::vector<std::string> parts;
-  for (const auto& item : list) parts.push_back("    " + print(item));
-  return parts.empty() ? "[]" : fmt::format("[\n{}\n  ]", fmt::join(parts, ",\n"));
-}
-
-std::string json_tensor(const TensorLine& t) {
-  return fmt::format(
-      R"({{"name": {}, "role": "{}", "type": "{}", "shape": [{}], "format": {}, "density": {}}})",
-      json_string(t.name), t.role, t.type, fmt::join(t.shape, ","), json_string(t.format),
-      t.density ? fmt::format("{:.6g}", *t.density) : "null");
+Json json_list(const List& list, const Print& print) {
+  std::vector<Json> values;
+  for (const auto& item : list) values.push_back(print(item));
+  return Json::array(std::move(values));
 }
 
 }  // namespace
@@ -159,16 +151,20 @@ std::string inspect_text(const std::string& path, const ImportOptions& options) 
 std::string inspect_json(const std::string& path, const ImportOptions& options) {
   const Inspection in = inspect(path, options);
   const auto count = [](const auto& op) {
-    return fmt::format("{{\"operator\": {}, \"count\": {}}}", json_string(op.first), op.second);
+    return Json::object({{"operator", op.first}, {"count", op.second}});
   };
-  return fmt::format(
-      "{{\n  \"model\": {},\n  \"name\": {},\n  \"opset\": {},\n  \"operators\": {},\n"
-      "  \"unsupported\": {},\n  \"inputs\": {},\n  \"outputs\": {},\n  \"tensors\": {},\n"
-      "  \"incomplete\": {}\n}}\n",
-      json_string(in.path), json_string(in.name), in.opset, json_list(in.operators, count),
-      json_list(in.unsupported, json_string), json_list(in.inputs, json_port),
-      json_list(in.outputs, json_port), json_list(in.tensors, json_tensor),
-      in.incomplete.empty() ? "null" : json_string(in.incomplete));
+  const auto text = [](const std::string& op) { return Json(op); };
+  const Json whole =
+      Json::object({{"model", in.path},
+                    {"name", in.name},
+                    {"opset", in.opset},
+                    {"operators", json_list(in.operators, count)},
+                    {"unsupported", json_list(in.unsupported, text)},
+                    {"inputs", json_list(in.inputs, json_port)},
+                    {"outputs", json_list(in.outputs, json_port)},
+                    {"tensors", json_list(in.tensors, json_tensor)},
+                    {"incomplete", in.incomplete.empty() ? Json() : Json(in.incomplete)}});
+  return whole.text() + "\n";
 }
 
 }  // namespace fuseflow

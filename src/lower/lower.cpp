@@ -18,18 +18,19 @@ namespace fuseflow {
 
 namespace {
 
+/// Makes the graph of the only region of a program, its indices in the given order.
 class RegionLowering {
  public:
-  RegionLowering(const Program& program, size_t region, const LowerOptions& options)
+  RegionLowering(const Program& program, const RegionIndices& indices,
+                 const Expressions& expressions, const std::vector<int>& order,
+                 const LowerOptions& options)
       : program_(program),
-        region_(program.regions[region]),
+        region_(program.regions[0]),
         options_(options),
-        indices_(
-            region_indices(program, region, most_instances(options, region_.statements.size()))),
-        expressions_(build_expressions(program, region_, indices_)),
+        indices_(indices),
+        expressions_(expressions),
         builder_(options.max_nodes),
-        emitter_(program, indices_, expressions_, chosen_order(indices_, region_.schedule),
-                 builder_) {}
+        emitter_(program, indices_, expressions_, order, builder_) {}
 
   LoweredRegion run() {
     if (names_count()) builder_.keep_names();
@@ -57,10 +58,10 @@ class RegionLowering {
     }
     list_scratchpad(graph);
     if (!region_.schedule.barriers) start_by_rows(graph);
-    std::vector<std::string> names;
-    for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
-    name_streams(graph, names);
-    note_statements(graph, tags);
+    if (options_.buffers) {
+      name_streams(graph, tensor_names());
+      note_statements(graph, tags);
+    }
     return {std::move(graph), std::move(tags)};
   }
 
@@ -87,6 +88,12 @@ class RegionLowering {
     StreamTensor value = emitter_.emit_root(node, map, everywhere);
     builder_.set_origin(instance.statement);
     write_result(program_, statement.result, map, std::move(value), emitter_, builder_);
+  }
+
+  std::vector<std::string> tensor_names() const {
+    std::vector<std::string> names;
+    for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
+    return names;
   }
 
   /// A phase need not wait for the one before it where all that it reads of earlier phases is in
@@ -136,23 +143,22 @@ class RegionLowering {
       scratchpad = scratchpad || use.placement == Placement::scratchpad;
       memory = memory || use.placement == Placement::memory;
     }
-    return scratchpad && !memory && (given || is_internal(program_, region_number(), tensor));
+    return scratchpad && !memory && (given || is_internal(program_, 0, tensor));
   }
-
-  size_t region_number() const { return static_cast<size_t>(&region_ - program_.regions.data()); }
 
   const Program& program_;
   const Region& region_;
   const LowerOptions& options_;
-  const RegionIndices indices_;
-  const Expressions expressions_;
+  const RegionIndices& indices_;
+  const Expressions& expressions_;
   GraphBuilder builder_;
   Emitter emitter_;
 };
 
-}  // namespace
-
-namespace {
+/// Of the only region of a program.
+RegionIndices indices_of(const Program& program, const LowerOptions& options) {
+  return region_indices(program, 0, most_instances(options, program.regions[0].statements.size()));
+}
 
 /// Lowers a region by itself.
 LoweredRegion lower_slice(const Program& program, size_t region,
@@ -160,7 +166,12 @@ LoweredRegion lower_slice(const Program& program, size_t region,
                           const LowerOptions& options) {
   const RegionSlice slice = slice_region(program, region, read_later);
   try {
-    LoweredRegion lowered = RegionLowering(slice.program, 0, options).run();
+    const RegionIndices indices = indices_of(slice.program, options);
+    const Region& alone = slice.program.regions[0];
+    const std::vector<int> order = chosen_order(indices, alone.schedule);
+    const Expressions expressions = build_expressions(slice.program, alone, indices);
+    LoweredRegion lowered =
+        RegionLowering(slice.program, indices, expressions, order, options).run();
     to_whole(slice, lowered.graph);
     return lowered;
   } catch (const LoweringConflict& conflict) {
@@ -178,6 +189,29 @@ LoweredRegion lower_region_traced(const Program& program, size_t region,
 
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options) {
   return lower_region_traced(program, region, options).graph;
+}
+
+namespace {
+
+RegionSlice slice_without_order(const Program& program, size_t region) {
+  RegionSlice slice = slice_region(
+      program, region, [&](TensorId tensor) { return is_read_later(program, region, tensor); });
+  slice.program.regions[0].schedule.order.clear();
+  return slice;
+}
+
+}  // namespace
+
+OrderedLowering::OrderedLowering(const Program& program, size_t region, const LowerOptions& options)
+    : options_(options),
+      slice_(slice_without_order(program, region)),
+      indices_(indices_of(slice_.program, options)),
+      expressions_(build_expressions(slice_.program, slice_.program.regions[0], indices_)) {}
+
+Graph OrderedLowering::lower(const std::vector<int>& order) const {
+  Graph graph = RegionLowering(slice_.program, indices_, expressions_, order, options_).run().graph;
+  to_whole(slice_, graph);
+  return graph;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/slice.h"
 #include "lower/emit.h"
 
 namespace fuseflow {
@@ -15,7 +16,8 @@ struct LowerOptions {
   size_t max_nodes = 200'000;   ///< of one region; more is Error(rejected)
   size_t max_instances = 4096;  ///< of one region; more is LoweringConflict, and so are more
                                 ///< than most_instances() of its statements
-  bool buffers = true;          ///< false: what flows is all that is asked (estimates)
+  bool buffers = true;          ///< false: what flows is all that is asked (estimates); there are
+                                ///< no names of streams either
 };
 
 /// Instances beyond which a region is refused as recomputing too much: where every statement exists
@@ -36,6 +38,23 @@ struct LoweredRegion {
 };
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options = {});
+
+/// A region made ready to be lowered in one order after another. Its own order does not count.
+class OrderedLowering {
+ public:
+  /// Throws what lower_region() throws, but for orders.
+  OrderedLowering(const Program& program, size_t region, const LowerOptions& options);
+
+  const RegionIndices& indices() const { return indices_; }
+  /// `order`: all indices, legal (why_illegal()).
+  Graph lower(const std::vector<int>& order) const;
+
+ private:
+  LowerOptions options_;
+  RegionSlice slice_;
+  RegionIndices indices_;
+  Expressions expressions_;
+};
 
 /// Lowers a region as whatever runs it does: where its schedule has no legal order, it is first
 /// completed in `program`, as by choose_placements (placements.h). `notes`: how, one line each.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lower/flops.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -181,11 +182,10 @@ class PlacementSearch {
                         tensors[t].name.starts_with(copy.name + ".");
       if (same) return static_cast<TensorId>(t);
     }
-    const std::string base = copy.name + ".order";
-    for (int suffix = 1;; ++suffix) {
-      copy.name = base + std::to_string(suffix);
-      if (find_tensor(choice_.program, copy.name) < 0) break;
-    }
+    const auto taken = [&](const std::string& name) {
+      return find_tensor(choice_.program, name) >= 0;
+    };
+    copy.name = unused_name(copy.name, ".order", 1, taken);
     tensors.push_back(copy);
     return static_cast<TensorId>(tensors.size()) - 1;
   }

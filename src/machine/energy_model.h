@@ -11,7 +11,7 @@
 
 namespace fuseflow {
 
-/// What circuit an arithmetic operation needs. Operators are made of these (energy/operators.h).
+/// What circuit an arithmetic operation needs. Operators are made of these (resources/operators.h).
 enum class Arithmetic : uint8_t {
   add,
   compare,  ///< and what only moves or tests bits

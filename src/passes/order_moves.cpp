@@ -33,60 +33,97 @@ std::vector<std::vector<bool>> indices_by_phase(const RegionIndices& indices) {
   return result;
 }
 
-}  // namespace
-
-std::optional<GraphCost> OrderClimb::cost_of(const std::vector<std::string>& order) {
-  if (nodes_ > most_nodes_) return std::nullopt;
-  Region& region = p_.regions[region_];
-  const std::vector<std::string> had = std::exchange(region.schedule.order, order);
-  LowerOptions options;
-  options.buffers = false;
-  std::optional<GraphCost> cost;
-  try {
-    const Graph graph = lower_region(p_, region_, options);
-    nodes_ += kEffort * static_cast<double>(graph.nodes.size());
-    cost = estimated_cost(p_, graph);
-  } catch (const Error&) {
-    nodes_ += kEffort * static_cast<double>(region.statements.size());
+std::vector<std::vector<int>> loops_by_instance(const RegionIndices& indices) {
+  std::vector<std::vector<int>> loops;
+  for (const Instance& instance : indices.instances) {
+    std::vector<int>& own = loops.emplace_back();
+    for (const Affine& map : instance.map) {
+      for (const auto& term : map.terms) own.push_back(static_cast<int>(term.first));
+    }
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
   }
-  region.schedule.order = had;
-  return cost;
+  return loops;
 }
 
-bool OrderClimb::improve(const RegionIndices& indices, const std::vector<bool>& among,
-                         std::vector<int>& order, GraphCost& cost) {
+/// No buffers: only what flows is compared.
+LowerOptions flow_alone() {
+  LowerOptions options;
+  options.buffers = false;
+  return options;
+}
+
+}  // namespace
+
+OrderClimb::OrderClimb(const Program& program, size_t region, double most_nodes)
+    : p_(program),
+      region_(program.regions[region]),
+      lowering_(program, region, flow_alone()),
+      indices_(lowering_.indices()),
+      loops_(loops_by_instance(indices_)),
+      most_nodes_(most_nodes) {}
+
+OrderClimb::LoopNests OrderClimb::nests_of(const std::vector<int>& order) const {
+  std::vector<size_t> depth(indices_.indices.size());
+  for (size_t d = 0; d < order.size(); ++d) depth[static_cast<size_t>(order[d])] = d;
+  LoopNests nests = loops_;
+  for (std::vector<int>& nest : nests) {
+    std::sort(nest.begin(), nest.end(), [&](int a, int b) {
+      return depth[static_cast<size_t>(a)] < depth[static_cast<size_t>(b)];
+    });
+  }
+  return nests;
+}
+
+const std::optional<GraphCost>& OrderClimb::cost_of(const std::vector<int>& order) {
+  const auto [known, is_new] = known_.try_emplace(nests_of(order));
+  if (is_new) known->second = lowered(order);
+  return known->second;
+}
+
+std::optional<GraphCost> OrderClimb::lowered(const std::vector<int>& order) {
+  if (nodes_ > most_nodes_) return std::nullopt;
+  try {
+    const Graph graph = lowering_.lower(order);
+    nodes_ += kEffort * static_cast<double>(graph.nodes.size());
+    return estimated_cost(p_, graph);
+  } catch (const Error&) {
+    nodes_ += kEffort * static_cast<double>(region_.statements.size());
+    return std::nullopt;
+  }
+}
+
+/// One sweep over the moves of each index. True if any was made.
+bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order, GraphCost& cost) {
   const auto movable = [&](size_t place) { return among[static_cast<size_t>(order[place])]; };
+  bool any = false;
   for (size_t from = 0; from < order.size(); ++from) {
     for (size_t to = 0; to < order.size(); ++to) {
       if (from == to || !movable(from) || !movable(to)) continue;
       std::vector<int> moved = order;
       moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
       moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
-      if (why_illegal(indices, moved)) continue;
-      const std::optional<GraphCost> other = cost_of(names_of(indices, moved));
+      if (why_illegal(indices_, moved)) continue;
+      const std::optional<GraphCost>& other = cost_of(moved);
       if (!other || other->steps >= kGain * cost.steps) continue;
       cost = *other;
       order = std::move(moved);
-      return true;
+      any = true;
     }
   }
-  return false;
+  return any;
 }
 
-bool OrderClimb::run() {
-  Schedule& schedule = p_.regions[region_].schedule;
-  const std::vector<std::string> given = std::exchange(schedule.order, {});
-  const RegionIndices indices = region_indices(p_, region_);
-  schedule.order = given;
-  std::vector<int> order = given.empty() ? default_order(indices) : indices.find(given);
-  std::optional<GraphCost> cost = cost_of(given);
-  if (!cost) return false;
+std::optional<std::vector<std::string>> OrderClimb::run() {
+  const std::vector<std::string>& given = region_.schedule.order;
+  std::vector<int> order = given.empty() ? default_order(indices_) : indices_.find(given);
+  std::optional<GraphCost> cost = cost_of(order);
+  if (!cost) return std::nullopt;
   bool any = false;
-  for (const std::vector<bool>& phase : indices_by_phase(indices)) {
-    while (improve(indices, phase, order, *cost)) any = true;
+  for (const std::vector<bool>& phase : indices_by_phase(indices_)) {
+    while (improve(phase, order, *cost)) any = true;
   }
-  if (any) schedule.order = names_of(indices, order);
-  return any;
+  return any ? std::optional(names_of(indices_, order)) : std::nullopt;
 }
 
 }  // namespace fuseflow

@@ -25,8 +25,8 @@ namespace {
 
 /// Of the effort: what sets with the orders at hand may take, and the orders of one set.
 constexpr double kSetsShare = 0.8;
-constexpr double kOrderShare = 0.1;
-constexpr double kPairsShare = 0.2;
+constexpr double kOrderShare = 0.2;
+constexpr double kPairsShare = 0.4;
 /// Cycles and bytes that are as few, and FLOPs that are fewer.
 constexpr double kAsFast = 1.001;
 constexpr double kLessWork = 0.99;
@@ -282,12 +282,14 @@ class Search {
 
   /// Gives the state the order that expected stream lengths favour.
   void reorder(State& state) {
-    State other = state;
-    OrderClimb climb(other.program, region_,
+    OrderClimb climb(state.program, region_,
                      std::min(most_effort_ - effort(), kOrderShare * kStoreEffort));
-    const bool found = climb.run();
+    std::optional<std::vector<std::string>> found = climb.run();
     own_effort_ += climb.nodes();
-    if (!found || !lower(other.program)) return;
+    if (!found) return;
+    State other = state;
+    other.program.regions[region_].schedule.order = std::move(*found);
+    if (!lower(other.program)) return;
     other.asked.order = at(other.program).schedule.order;
     state = std::move(other);
   }

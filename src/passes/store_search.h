@@ -25,8 +25,8 @@ struct StoreSearch {
   std::vector<StoreTrial> judged;  ///< in the order in which they were
 };
 
-/// Bounds the search: effort of `costs` (CostModel::effort), about a second.
-inline constexpr double kStoreEffort = 150'000;
+/// Bounds the search: effort of `costs` (CostModel::effort), about half a second.
+inline constexpr double kStoreEffort = 75'000;
 
 /// Starts from the region's schedule, which must say where every stored intermediate is. `costs`
 /// judges; null: expected stream lengths do. Placements of single uses and of inputs stay, and so

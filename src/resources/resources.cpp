@@ -18,34 +18,6 @@ UnitClass unit_class(NodeKind kind) {
   return *unit;
 }
 
-std::optional<OperatorClass> operator_class(Op op) {
-  switch (op) {
-    case Op::div:
-    case Op::mod:
-    case Op::reciprocal:
-      return OperatorClass::divide;
-    case Op::sqrt:
-    case Op::rsqrt:
-      return OperatorClass::root;
-    case Op::exp:
-    case Op::log:
-    case Op::pow:
-    case Op::sin:
-    case Op::cos:
-    case Op::tanh:
-    case Op::erf:
-    case Op::sigmoid:
-    case Op::softplus:
-    case Op::gelu:
-    case Op::gelu_tanh:
-    case Op::silu:
-    case Op::elu:
-      return OperatorClass::exponential;
-    default:
-      return std::nullopt;
-  }
-}
-
 namespace {
 
 int64_t saturating(uint64_t bytes) {

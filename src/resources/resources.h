@@ -18,8 +18,6 @@ namespace fuseflow {
 
 /// The unit class whose timing and count a node kind has. Tile nodes have none: Error(internal).
 UnitClass unit_class(NodeKind kind);
-/// The class of an operator that is slower than an addition on most machines; none for the others.
-std::optional<OperatorClass> operator_class(Op op);
 
 /// What phases that run at the same time take together.
 struct PhaseResources {

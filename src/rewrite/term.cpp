@@ -1,10 +1,10 @@
 #include "rewrite/term.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <set>
+
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -37,8 +37,9 @@ class Builder {
     IndexId& known = place_[static_cast<size_t>(index)];
     if (known >= 0) return known;
     Index own = scope_.indices[static_cast<size_t>(index)];
-    const std::string wanted = own.name;
-    for (int n = 1; !names_.insert(own.name).second; ++n) own.name = fmt::format("{}{}", wanted, n);
+    own.name =
+        unused_name(own.name, "", 1, [&](const auto& name) { return names_.contains(name); });
+    names_.insert(own.name);
     s_.indices.push_back(std::move(own));
     return known = static_cast<IndexId>(s_.indices.size()) - 1;
   }

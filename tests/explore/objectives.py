@@ -4,7 +4,7 @@
 `objectives.py --tools DIR --testdata DIR`. For each objective (energy, edp, dram_bytes):
 - simulating every point to its end (which asserts the bounds on cycles, energy and bytes on each) finds nothing better;
 - the best program, simulated as a whole, takes what the search says, and no strategy takes less;
-- one thread and two, and two shards merged, give the same bytes, the Pareto list's too;
+- for edp: one thread and two, and two shards merged, give the same bytes, the Pareto list's too;
 - the Pareto list of all points begins with the fewest cycles, ends with the least energy, and has the least product.
 """
 import argparse
@@ -68,7 +68,8 @@ class Case(run.Case):
         least = self.cost(objective, self.totals("every.ff"))
         expect(abs(least - found) <= 2 * slack, f"{objective}: {least} was there, {found} found")
         self.check_front(objective, found, slack)
-        self.check_same(want)
+        if objective == "edp":  # what threads and shards do does not depend on the objective
+            self.check_same(want)
         return found
 
     def check_same(self, want):

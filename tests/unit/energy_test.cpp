@@ -5,10 +5,10 @@
 #include <set>
 #include <string>
 
-#include "energy/operators.h"
 #include "energy/price.h"
 #include "explore/front.h"
 #include "machine/load.h"
+#include "resources/operators.h"
 #include "support/error.h"
 
 namespace fuseflow {

@@ -6,6 +6,7 @@
 
 #include "graph/blocks.h"
 #include "nodes/rule.h"
+#include "resources/operators.h"
 #include "resources/resources.h"
 #include "support/ceil_div.h"
 

@@ -1,4 +1,4 @@
-#include "energy/operators.h"
+#include "resources/operators.h"
 
 namespace fuseflow {
 namespace {
@@ -80,6 +80,14 @@ Counts counts_of(Op op) {
 Parts parts_of(Op op) {
   const Counts c = counts_of(op);
   return {c.add, c.compare, c.mul, c.div, c.sqrt, c.special};
+}
+
+std::optional<OperatorClass> operator_class(Op op) {
+  const Counts c = counts_of(op);
+  if (c.special > 0) return OperatorClass::exponential;
+  if (c.sqrt > 0) return OperatorClass::root;
+  if (c.div > 0) return OperatorClass::divide;
+  return std::nullopt;
 }
 
 Arithmetic arithmetic_of(Reduction reduction) {
