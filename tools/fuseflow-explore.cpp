@@ -88,8 +88,8 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   app.add_option(
          "--budget-seconds", o.search.budget_seconds,
          "After S seconds simulate nothing new but what is best by estimate and the regions of "
-         "seeds (none, layer, full, --seed), so that the result is never worse than the best of "
-         "them")
+         "seeds (none, layer, full, auto, --seed), so that the result is never worse than the best "
+         "of them")
       ->option_text("S")
       ->check(CLI::PositiveNumber);
   app.add_option("--resume", o.search.journal,

@@ -64,7 +64,7 @@ class Search {
       : kernels_(kernels),
         machine_(machine),
         options_(options),
-        seeds_(strategy_seeds(kernels)),
+        seeds_(strategy_seeds(kernels, machine)),
         evaluator_(kernels, machine, options.objective),
         journal_(journal),
         first_id_(first_id),

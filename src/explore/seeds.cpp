@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "estimate/pass_costs.h"
+#include "passes/fuse.h"
 #include "passes/layers.h"
 #include "passes/regroup.h"
 #include "support/error.h"
@@ -59,9 +61,23 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Region&
   return part;
 }
 
+/// What fuse --strategy=auto chooses, on this machine.
+std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
+  const bool graphs = std::any_of(kernels.regions.begin(), kernels.regions.end(),
+                                  [](const Region& region) { return region.graph.has_value(); });
+  if (kernels.regions.size() < 2 || graphs) return std::nullopt;
+  try {
+    EstimatedCosts costs(machine);
+    return given_seed(kernels, fuse_by_cost(kernels, machine, costs), "auto");
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return std::nullopt;  // it needs copies of tensors, which are no points here
+  }
+}
+
 }  // namespace
 
-std::vector<Seed> strategy_seeds(const Program& kernels) {
+std::vector<Seed> strategy_seeds(const Program& kernels, const Machine& machine) {
   std::vector<size_t> owner;  // the kernel of each statement, in program order
   const std::vector<Group> present = present_groups(kernels);
   for (size_t k = 0; k < present.size(); ++k) {
@@ -80,7 +96,11 @@ std::vector<Seed> strategy_seeds(const Program& kernels) {
         {owner[static_cast<size_t>(*least)], owner[static_cast<size_t>(*most)], {}, false});
   }
   if (present.empty()) return {};
-  return {none, layer, {"full", {{0, present.size() - 1, {}, false}}}};
+  std::vector<Seed> seeds{none, layer, {"full", {{0, present.size() - 1, {}, false}}}};
+  if (std::optional<Seed> automatic = auto_seed(kernels, machine)) {
+    seeds.push_back(std::move(*automatic));
+  }
+  return seeds;
 }
 
 Seed given_seed(const Program& kernels, const Program& program, const std::string& name) {

@@ -8,8 +8,9 @@
 
 namespace fuseflow {
 
-/// `none`, `layer` and `full` for these kernels.
-std::vector<Seed> strategy_seeds(const Program& kernels);
+/// `none`, `layer`, `full` and `auto` for these kernels; without `auto` where there is nothing to
+/// fuse, or graphs are given.
+std::vector<Seed> strategy_seeds(const Program& kernels, const Machine& machine);
 
 /// The regions of `program`, which are made of the same kernels; schedules are taken over where
 /// they only name tensors of `kernels`. Throws Error(rejected) for another program, and for a

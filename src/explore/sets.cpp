@@ -54,7 +54,8 @@ StoreSearch searched(const Program& kernels, Runs::Run run, const Machine& machi
   options.max_recompute = kRecompute;
   options.scratchpad_bytes = machine.scratchpad.bytes;
   run.program = choose_placements(std::move(run.program), run.region, options).program;
-  return search_stores(run.program, run.region, machine, &costs);
+  const size_t statements = run.program.regions[run.region].statements.size();
+  return search_stores(run.program, run.region, machine, &costs, store_effort(statements));
 }
 
 }  // namespace

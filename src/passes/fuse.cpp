@@ -177,6 +177,12 @@ struct Request {
   PlacementOptions placement;
 };
 
+void complete(Request& request) {
+  request.placement.scratchpad_bytes = request.machine.scratchpad.bytes;
+  // Where nobody asked for the fewest regions, storing is preferred to computing again.
+  if (request.strategy == "auto") request.placement.max_recompute = kAutoRecompute;
+}
+
 void refuse_value(std::string_view option, const std::string& value,
                   const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
@@ -201,9 +207,7 @@ Request parse_arguments(const PassArguments& arguments) {
   refuse_value("recompute", recompute, {"bounded", "always"});
   request.placement.recompute_always = recompute == "always";
   request.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-  request.placement.scratchpad_bytes = request.machine.scratchpad.bytes;
-  // Where nobody asked for the fewest regions, storing is preferred to computing again.
-  if (request.strategy == "auto") request.placement.max_recompute = kAutoRecompute;
+  complete(request);
   return request;
 }
 
@@ -301,7 +305,7 @@ bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
 
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer.
-Program fuse_by_cost(const Program& program, const Request& request, CostModel& costs,
+Program best_regions(const Program& program, const Request& request, CostModel& costs,
                      PassLog& log) {
   PassLog unused;
   std::vector<std::vector<Part>> partitions{
@@ -341,7 +345,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   PassLog notes;
   Program result;
   if (request.strategy == "auto" && arguments.costs) {
-    result = fuse_by_cost(program, request, *arguments.costs(request.machine), notes);
+    result = best_regions(program, request, *arguments.costs(request.machine), notes);
   } else {
     if (arguments.has("region")) {
       groups = requested_groups(program, arguments.all("region"));
@@ -378,6 +382,13 @@ void check_fuse(const PassArguments& arguments) {
 }
 
 }  // namespace
+
+Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& costs) {
+  Request request{"auto", machine, {}};
+  complete(request);
+  PassLog unused;
+  return best_regions(without_graphs(program), request, costs, unused);
+}
 
 Pass fuse_pass() {
   return {

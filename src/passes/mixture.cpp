@@ -196,7 +196,9 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
                    CostModel* costs) {
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
-  const double end = costs != nullptr ? costs->effort() + kStoreEffort : 0;
+  size_t statements = 0;
+  for (const Region& region : made.program.regions) statements += region.statements.size();
+  const double end = costs != nullptr ? costs->effort() + store_effort(statements) : 0;
   for (size_t r = 0; r < parts.size(); ++r) {
     const std::vector<std::string> notes = place_by_default(made.program, r, parts[r], machine);
     const bool others =

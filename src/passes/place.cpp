@@ -202,7 +202,10 @@ class Placer {
   /// take turns if they have to.
   Placed improved(Placed placed, size_t r, CostModel* costs) const {
     Placed anew{placed.program, {}, {}};
-    if (improve_stores(anew.program, r, machine_, costs, anew.log)) placed = std::move(anew);
+    const double effort = store_effort(p_.regions[r].statements.size());
+    if (improve_stores(anew.program, r, machine_, costs, anew.log, effort)) {
+      placed = std::move(anew);
+    }
     if (costs != nullptr) placed.cost = costs->of_region(placed.program, r);
     place_reused_inputs(placed, r, costs);
     make_fit(placed.program, r, machine_, placed.log);

@@ -283,7 +283,7 @@ class Search {
   /// Gives the state the order that expected stream lengths favour.
   void reorder(State& state) {
     OrderClimb climb(state.program, region_,
-                     std::min(most_effort_ - effort(), kOrderShare * kStoreEffort));
+                     std::min(most_effort_ - effort(), kOrderShare * given_effort_));
     std::optional<std::vector<std::string>> found = climb.run();
     own_effort_ += climb.nodes();
     if (!found) return;

@@ -3,6 +3,7 @@
 // has made redundant is dropped. How: ir-spec/lowering.md, "What chooses".
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "machine/machine.h"
@@ -25,17 +26,20 @@ struct StoreSearch {
   std::vector<StoreTrial> judged;  ///< in the order in which they were
 };
 
-/// Bounds the search: effort of `costs` (CostModel::effort), about half a second.
-inline constexpr double kStoreEffort = 75'000;
+/// What a search may take, in effort of the cost model (CostModel::effort): about half a second,
+/// and more for long regions, where each lowering takes more.
+inline double store_effort(size_t statements) {
+  return std::max(75'000.0, 1'500.0 * static_cast<double>(statements));
+}
 
 /// Starts from the region's schedule, which must say where every stored intermediate is. `costs`
 /// judges; null: expected stream lengths do. Placements of single uses and of inputs stay, and so
 /// does a schedule with an order.
 StoreSearch search_stores(const Program& given, size_t region, const Machine& machine,
-                          CostModel* costs, double most_effort = kStoreEffort);
+                          CostModel* costs, double most_effort);
 
 /// The same, in place, if anything is better. Says what it changed; gives whether it did.
 bool improve_stores(Program& program, size_t region, const Machine& machine, CostModel* costs,
-                    PassLog& log, double most_effort = kStoreEffort);
+                    PassLog& log, double most_effort);
 
 }  // namespace fuseflow

@@ -110,7 +110,7 @@ TEST(StoreSearch, NeverWorseThanGiven) {
 TEST(StoreSearch, KeepsAGivenOrder) {
   PassLog log;
   Program program = attention("  order i, j\n  place %k = scratchpad\n  place %v = scratchpad");
-  EXPECT_FALSE(improve_stores(program, 0, Machine{}, nullptr, log));
+  EXPECT_FALSE(improve_stores(program, 0, Machine{}, nullptr, log, kEffort));
 }
 
 TEST(StoreSearch, EffortBoundsIt) {
