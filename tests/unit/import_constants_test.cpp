@@ -196,6 +196,13 @@ TEST_F(ImportConstants, RangesOfIntegersAndFloats) {
   expect({4}, {0, 0.25F, 0.5F, 0.75F});
 }
 
+TEST_F(ImportConstants, RemaindersOfIntegersHaveTheSignOfTheDivisor) {
+  graph("() => (float[5] y) { r = Mod(a, b)\n y = Cast <to = 1>(r) }");
+  ints("a", {7, -7, 7, -7, 5}, std::vector<int64_t>{5});
+  ints("b", {3, 3, -3, -1, -1}, std::vector<int64_t>{5});
+  expect({5}, {1, 2, -2, 0, 0});
+}
+
 TEST_F(ImportConstants, RangeBetweenExtremesDoesNotOverflow) {
   graph("() => (float[n] y) { r = Range(s, l, d)\n y = Cast <to = 1>(r) }");
   constexpr int64_t kStep = int64_t{1} << 62;
