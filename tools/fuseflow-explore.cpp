@@ -7,6 +7,7 @@
 
 #include "explore/rewritten.h"
 #include "explore/search.h"
+#include "explore/search_csv.h"
 #include "explore/seeds.h"
 #include "explore/summary.h"
 #include "import/import.h"

@@ -4,12 +4,16 @@
 
 namespace fuseflow {
 
-Partition::Partition(size_t n, const std::vector<double>& cost, double pause)
-    : n_(n), pause_(pause), before_(n + 1, kNone), after_(n + 1, kNone), start_(n + 1, 0) {
+Partition::Partition(const RunCosts& cost, double pause)
+    : pause_(pause),
+      before_(cost.kernels() + 1, kNone),
+      after_(cost.kernels() + 1, kNone),
+      start_(cost.kernels() + 1, 0) {
+  const size_t n = cost.kernels();
   before_[0] = 0;
   for (size_t end = 1; end <= n; ++end) {
     for (size_t first = 0; first < end; ++first) {
-      const double sum = before_[first] + cost[first * n + end - 1] + pause;
+      const double sum = before_[first] + cost[{first, end - 1}] + pause;
       if (sum < before_[end]) {
         before_[end] = sum;
         start_[end] = first;
@@ -19,15 +23,17 @@ Partition::Partition(size_t n, const std::vector<double>& cost, double pause)
   after_[n] = 0;
   for (size_t first = n; first-- > 0;) {
     for (size_t last = first; last < n; ++last) {
-      after_[first] = std::min(after_[first], cost[first * n + last] + pause + after_[last + 1]);
+      after_[first] = std::min(after_[first], cost[{first, last}] + pause + after_[last + 1]);
     }
   }
 }
 
-std::vector<std::pair<size_t, size_t>> Partition::intervals() const {
-  std::vector<std::pair<size_t, size_t>> result;
-  if (before_[n_] == kNone) return result;
-  for (size_t end = n_; end > 0; end = start_[end]) result.emplace_back(start_[end], end - 1);
+std::vector<Interval> Partition::intervals() const {
+  std::vector<Interval> result;
+  if (before_.back() == kNone) return result;
+  for (size_t end = start_.size() - 1; end > 0; end = start_[end]) {
+    result.push_back({start_[end], end - 1});
+  }
   std::reverse(result.begin(), result.end());
   return result;
 }

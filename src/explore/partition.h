@@ -3,27 +3,40 @@
 
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
+
+#include "explore/interval.h"
 
 namespace fuseflow {
 
 inline constexpr double kNone = std::numeric_limits<double>::infinity();
 
-class Partition {
+/// A cost for every run of `n` kernels; kNone where there is none.
+class RunCosts {
  public:
-  /// `cost[first * n + last]`: of the run first .. last, kNone where there is none. `pause`: added
-  /// between two runs.
-  Partition(size_t n, const std::vector<double>& cost, double pause);
+  explicit RunCosts(size_t n) : n_(n), costs_(n * n, kNone) {}
 
-  double total() const { return before_.back() - pause_; }
-  /// The least cost of everything but the run first .. last, with the pauses around it.
-  double around(size_t first, size_t last) const { return before_[first] + after_[last + 1]; }
-  /// The runs of the best partition, (first, last).
-  std::vector<std::pair<size_t, size_t>> intervals() const;
+  double& operator[](Interval run) { return costs_[run.first * n_ + run.last]; }
+  double operator[](Interval run) const { return costs_[run.first * n_ + run.last]; }
+  size_t kernels() const { return n_; }
 
  private:
   size_t n_;
+  std::vector<double> costs_;
+};
+
+class Partition {
+ public:
+  /// `pause`: added between two runs.
+  Partition(const RunCosts& cost, double pause);
+
+  double total() const { return before_.back() - pause_; }
+  /// The least cost of everything but this run, with the pauses around it.
+  double around(Interval run) const { return before_[run.first] + after_[run.last + 1]; }
+  /// The runs of the best partition; none where there is no partition.
+  std::vector<Interval> intervals() const;
+
+ private:
   double pause_;
   std::vector<double> before_;  ///< least cost of the first k, a pause behind each run
   std::vector<double> after_;   ///< least cost of k .. n-1, a pause before each run

@@ -142,14 +142,18 @@ Runs::Run Runs::make(size_t first, size_t last) const {
     if (k <= first || k > last) starts.push_back(k);
   }
   Run run{partition(starts), 0};
-  // Regions may stand in another order than the groups: find the one with the first kernel.
-  const TensorId wanted = kernels_.regions[first].statements[0].result;
-  for (size_t r = 0; r < run.program.regions.size(); ++r) {
-    for (const Statement& s : run.program.regions[r].statements) {
-      if (s.result == wanted) run.region = r;
-    }
-  }
+  run.region = region_of(run.program, first);
   return run;
+}
+
+size_t Runs::region_of(const Program& program, size_t kernel) const {
+  const TensorId wanted = kernels_.regions[kernel].statements[0].result;
+  const auto has = [&](const Region& region) {
+    return std::any_of(region.statements.begin(), region.statements.end(),
+                       [&](const Statement& s) { return s.result == wanted; });
+  };
+  const auto found = std::find_if(program.regions.begin(), program.regions.end(), has);
+  return static_cast<size_t>(found - program.regions.begin());
 }
 
 Program Runs::partition(const std::vector<size_t>& starts) const {
@@ -188,24 +192,18 @@ namespace {
 constexpr size_t kMostEnumerated = 30'000;
 
 /// Which runs of kernels are tried: all that are short enough, and those of the seeds.
-std::vector<std::pair<size_t, size_t>> intervals_of(size_t kernels, size_t longest,
-                                                    const std::vector<Seed>& seeds) {
-  std::set<std::pair<size_t, size_t>> found;
+std::vector<Interval> intervals_of(size_t kernels, size_t longest, const std::vector<Seed>& seeds) {
+  std::set<Interval> found;
   for (size_t first = 0; first < kernels; ++first) {
     for (size_t last = first; last < kernels && last - first < longest; ++last) {
-      found.emplace(first, last);
+      found.insert({first, last});
     }
   }
   if (longest == 0) return {};
   for (const Seed& seed : seeds) {
-    for (const Seed::Part& part : seed.parts) found.emplace(part.first, part.last);
+    for (const Seed::Part& part : seed.parts) found.insert(part.kernels());
   }
   return {found.begin(), found.end()};
-}
-
-void name_seed(Point& point, const std::string& name) {
-  if (!point.seed.empty()) point.seed += "; ";
-  point.seed += name;
 }
 
 /// Marks the points that are the seeds' (the first order of the default and of the recomputing
@@ -237,6 +235,12 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
 
 }  // namespace
 
+void name_seed(Point& point, const std::string& names) {
+  if (point.seed.find(names) != std::string::npos) return;
+  if (!point.seed.empty()) point.seed += "; ";
+  point.seed += names;
+}
+
 size_t longest_run(size_t kernels, const SearchSpace& space) {
   size_t all = 0;
   size_t longest = 0;
@@ -261,7 +265,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
                             "expected its statements",
                             region.name));
   }
-  const std::vector<std::pair<size_t, size_t>> intervals =
+  const std::vector<Interval> intervals =
       intervals_of(runs.size(), longest_run(runs.size(), space), seeds);
   if (intervals.empty() || space.max_orders == 0 || space.max_placements == 0) {
     throw Error(ExitCode::rejected, fmt::format("the search space is empty: {} is 0",

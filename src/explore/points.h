@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/interval.h"
 #include "ir/program.h"
 #include "lower/placements.h"
 #include "machine/machine.h"
@@ -28,6 +29,7 @@ struct Seed {
     size_t last = 0;
     Schedule schedule;       ///< given by hand: taken as it is
     bool scheduled = false;  ///< else: the default placements, and the recomputing ones
+    Interval kernels() const { return {first, last}; }
   };
   std::string name;
   std::vector<Part> parts;
@@ -51,6 +53,8 @@ struct Point {
   std::vector<Parallel> parallel;
   std::string seed;     ///< the seeds that it is part of, ';' between; empty: none
   std::string refused;  ///< why it is not possible; empty if it is
+  Interval kernels() const { return {first, last}; }
+  bool has_copies() const { return !parallel.empty(); }
 };
 
 /// One program for each run of kernels: that run is one region, every other kernel its own.
@@ -65,6 +69,8 @@ class Runs {
   size_t size() const { return kernels_.regions.size(); }
   /// The partition's program: regions of kernels starts[k] .. starts[k+1]-1, by position.
   Program partition(const std::vector<size_t>& starts) const;
+  /// The region of such a program that has this kernel: they may stand in another order.
+  size_t region_of(const Program& program, size_t kernel) const;
 
  private:
   const Program& kernels_;
@@ -73,6 +79,9 @@ class Runs {
 /// The region with the point's placements, order and copies; without a graph, unless the point
 /// takes the region as it is given. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
+
+/// Says that the point is part of seeds, too; `names` with ';' between.
+void name_seed(Point& point, const std::string& names);
 
 /// Kernels of the longest runs that are enumerated: `max_kernels`, or less in a long program, whose
 /// runs would be too many. Longer ones are those of seeds alone.

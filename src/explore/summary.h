@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "explore/search.h"
+#include "explore/search_result.h"
 
 namespace fuseflow {
 

@@ -25,6 +25,14 @@ struct Trial {
   bool best = false;
   int64_t block = 1;  ///< side of the blocks of its program
   bool open() const { return status == PointStatus::open; }
+  bool simulated() const { return status == PointStatus::simulated; }
+  /// Not left out: what it takes is known, or estimated.
+  bool possible() const { return open() || simulated(); }
+  /// Status and note are those of the result.
+  void take_status() {
+    status = result.status;
+    if (status == PointStatus::failed) note = result.note;
+  }
 };
 
 class Evaluator {

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "support/fnv1a.h"
+
 namespace fuseflow {
 
 namespace {
@@ -69,12 +71,6 @@ class Writer {
     if (e.kind == Expr::Kind::apply && is_commutative(e.op)) std::sort(parts.begin(), parts.end());
     for (const uint64_t part : parts) own += fmt::format(" {:x}", part);
     return shape_[&term] = fnv1a(own);
-  }
-
-  static uint64_t fnv1a(const std::string& text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
   }
 
   /// The number of an index, by first use.

@@ -1,8 +1,8 @@
-// The CSV of a search (ir-spec/csv.md).
+#include "explore/search_csv.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "explore/search.h"
 #include "support/csv.h"
 
 namespace fuseflow {

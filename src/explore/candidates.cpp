@@ -1,0 +1,121 @@
+#include "explore/candidates.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+
+#include "explore/copies.h"
+#include "explore/sets.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kIdsOfCopies = 256;  ///< points with copies that a run of kernels has at most
+constexpr size_t kIdsOfSets = 256;    ///< and points with sets of placements
+constexpr size_t kBases = 4;          ///< points of a kernel alone that copies are tried from
+
+/// What copies are tried from: of a kernel alone its best points by estimate, else the best one.
+std::vector<const Trial*> bases(const TrialTable& table, Interval run) {
+  std::vector<const Trial*> result;
+  for (const size_t i : table.of(run)) {
+    const Trial& t = table[i];
+    if (t.possible() && !t.point.has_copies() && !t.point.as_given) result.push_back(&t);
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Trial* a, const Trial* b) { return a->estimate < b->estimate; });
+  result.resize(std::min(result.size(), run.alone() ? kBases : 1));
+  return result;
+}
+
+std::vector<Trial> with_copies(const SearchState& s, Interval run) {
+  std::vector<Trial> result;
+  for (const Trial* base : bases(s.table, run)) {
+    Trial fresh;
+    fresh.point = base->point;
+    fresh.point.seed.clear();
+    fresh.estimate = base->estimate;
+    std::vector<Trial> steps = climb_copies(s.evaluator, fresh, s.options.space.max_copies);
+    std::move(steps.begin(), steps.end(), std::back_inserter(result));
+  }
+  result.resize(std::min(result.size(), kIdsOfCopies));
+  return result;
+}
+
+std::vector<Trial> with_sets(const SearchState& s, Interval run) {
+  std::vector<Point> points =
+      stored_sets(s.kernels, s.evaluator.runs(), run.first, run.last, s.machine, s.options.space);
+  points.resize(std::min(points.size(), kIdsOfSets));
+  std::vector<Trial> result(points.size());
+  for (size_t i = 0; i < points.size(); ++i) result[i].point = std::move(points[i]);
+  return result;
+}
+
+/// `make(state, run)` for all runs for which there is time, in parallel.
+template <typename Make>
+std::vector<std::vector<Trial>> for_runs(const SearchState& s, const std::vector<Interval>& runs,
+                                         double share, const char* what, const Make& make) {
+  std::vector<std::vector<Trial>> found(runs.size());
+  std::atomic<size_t> done = 0;
+  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+    if (!s.pace.out_of_time(share)) found[i] = make(s, runs[i]);
+    s.pace.show(++done, runs.size(), what);
+  });
+  return found;
+}
+
+}  // namespace
+
+Candidates::Candidates(SearchState& state, size_t first_id) : s_(state), first_id_(first_id) {
+  for (Point& point : enumerate_points(s_.kernels, s_.machine, s_.options.space, s_.seeds)) {
+    Trial trial;
+    trial.status = point.refused.empty() ? PointStatus::open : PointStatus::refused;
+    trial.note = point.refused;
+    trial.point = std::move(point);
+    trial.point.id += first_id_;
+    s_.table.add(std::move(trial));
+  }
+  enumerated_ = s_.table.trials().size();
+}
+
+void Candidates::add_sets(std::vector<Interval> runs, double share) {
+  std::erase_if(runs, [&](Interval run) { return !with_sets_.insert(run).second; });
+  auto found = for_runs(s_, runs, share, "trying sets of placements", with_sets);
+  for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_sets(runs[i]));
+}
+
+void Candidates::add_copies(const std::vector<Interval>& runs, double share) {
+  if (s_.options.space.max_copies < 2) return;
+  auto found = for_runs(s_, runs, share, "trying parallel copies", with_copies);
+  for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_copies(runs[i]));
+}
+
+void Candidates::add(std::vector<Trial> trials, size_t id) {
+  for (Trial& trial : trials) {
+    trial.point.id = id++;
+    s_.table.add(std::move(trial));
+  }
+}
+
+// Numbers: what is enumerated, then a block for the copies of each run of kernels, then one for its
+// sets.
+
+size_t Candidates::id_of_copies(Interval run) const {
+  const size_t place = run.first * s_.table.kernels() + run.last;
+  return first_id_ + enumerated_ + place * kIdsOfCopies;
+}
+
+size_t Candidates::id_of_sets(Interval run) const {
+  const size_t n = s_.table.kernels();
+  const size_t place = run.first * n + run.last;
+  return first_id_ + enumerated_ + n * n * kIdsOfCopies + place * kIdsOfSets;
+}
+
+size_t Candidates::end_id() const {
+  const size_t n = s_.table.kernels();
+  return first_id_ + enumerated_ + n * n * (kIdsOfCopies + kIdsOfSets);
+}
+
+}  // namespace fuseflow

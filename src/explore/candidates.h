@@ -1,0 +1,39 @@
+// Adds the points of a search to its table and numbers them. Which runs of kernels more is tried
+// for, and what becomes of the points, is not known here.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "explore/search_state.h"
+
+namespace fuseflow {
+
+/// The number of a point depends on the program and the space alone, not on what else was tried:
+/// journals and shards name points by it.
+class Candidates {
+ public:
+  /// Adds what is enumerated. Points are numbered from `first_id`.
+  Candidates(SearchState& state, size_t first_id);
+
+  /// Adds, for each of these runs for which it was not done, points that store whole sets of
+  /// intermediates. `share`: of the time budget, after which no more runs are tried.
+  void add_sets(std::vector<Interval> runs, double share);
+  /// Adds points with parallel copies, for runs whose points are estimated.
+  void add_copies(const std::vector<Interval>& runs, double share);
+
+  /// Behind the last number that a point may have.
+  size_t end_id() const;
+
+ private:
+  size_t id_of_copies(Interval run) const;
+  size_t id_of_sets(Interval run) const;
+  void add(std::vector<Trial> trials, size_t id);
+
+  SearchState& s_;
+  const size_t first_id_;
+  size_t enumerated_ = 0;
+  std::set<Interval> with_sets_;  ///< runs for which sets were tried
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,94 @@
+#include "explore/estimates.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "explore/worth_trying.h"
+#include "graph/fingerprint.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr double kEstimateShare = 0.4;  ///< of the time budget
+
+/// `first`: the first position of each graph so far.
+void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>& first) {
+  Trial& trial = s.table[position];
+  try {
+    const Evaluator::Lowered lowered = s.evaluator.lower(trial.point);
+    trial.graph = fingerprint(*lowered.at().graph);
+    const auto [same, fresh] = first.try_emplace(trial.graph, position);
+    if (fresh) {
+      s.evaluator.estimate(trial, lowered);
+      return;
+    }
+    trial.region = lowered.at().name;
+    trial.status = PointStatus::same;
+    Point& tried = s.table[same->second].point;
+    trial.note = fmt::format("as point {}", tried.id);
+    name_seed(tried, trial.point.seed);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    trial.status = PointStatus::refused;
+    trial.note = error.what();
+  }
+}
+
+void leave(SearchState& s, Interval run) {
+  for (const size_t i : s.table.of(run)) {
+    if (s.table[i].open()) s.table[i].status = PointStatus::unvisited;
+  }
+}
+
+}  // namespace
+
+void estimate_run(SearchState& s, Interval run) {
+  std::map<uint64_t, size_t> first;
+  for (const size_t i : s.table.of(run)) {
+    const Trial& trial = s.table[i];
+    if (trial.graph != 0) {
+      first.try_emplace(trial.graph, i);
+    } else if (trial.open()) {
+      estimate_trial(s, i, first);
+    }
+  }
+}
+
+void estimate_runs(SearchState& s, const std::vector<Interval>& runs) {
+  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+    if (!interrupted()) estimate_run(s, runs[i]);
+  });
+}
+
+void estimate_fused(SearchState& s) {
+  const std::vector<Interval> seeded = runs_of_seeds(s.seeds);
+  const auto is_seed = [&](Interval run) {
+    return std::binary_search(seeded.begin(), seeded.end(), run);
+  };
+  std::vector<Interval> runs = s.table.runs();
+  std::erase_if(runs, [](Interval run) { return run.alone(); });
+  std::stable_sort(runs.begin(), runs.end(), [&](Interval a, Interval b) {
+    return std::pair(!is_seed(a), a.size()) < std::pair(!is_seed(b), b.size());
+  });
+  std::atomic<size_t> done = 0;
+  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+    const bool late = !is_seed(runs[i]) && s.pace.out_of_time(kEstimateShare);
+    if (interrupted() || late) {
+      leave(s, runs[i]);
+    } else {
+      estimate_run(s, runs[i]);
+    }
+    s.pace.show(++done, runs.size(), "estimating");
+  });
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,36 @@
+// What a point has to beat to be simulated, from what is known of all points. Simulates nothing.
+#pragma once
+
+#include "explore/trial_table.h"
+
+namespace fuseflow {
+
+struct Goal {
+  double cost = kNone;
+  const char* why = "";  ///< for the note of a point whose bound is not below the cost
+};
+
+class Goals {
+ public:
+  /// As the table is now; to be used only as long as it is.
+  explicit Goals(const TrialTable& table);
+
+  /// What the best program takes that simulated points make; kNone: none does.
+  double incumbent() const { return incumbent_; }
+  /// The best program so far, and the same kernels as placed before. Of a kernel alone the best is
+  /// needed anyway, without copies too: the unfused totals are made of it.
+  Goal of(const Trial& trial) const;
+
+ private:
+  bool dominated(const Trial& trial, bool without_copies) const;
+
+  const TrialTable& table_;
+  const RunCosts known_, without_copies_;
+  const Partition bounds_;  ///< of what the best program may take at least
+  const double incumbent_;
+};
+
+/// In cycles, for the run itself: it can be cut by its cycles alone. 0: it goes on to its end.
+int64_t cycles_to_beat(const Goal& goal, Objective objective);
+
+}  // namespace fuseflow

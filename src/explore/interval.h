@@ -1,0 +1,16 @@
+// A run of consecutive kernels, by position: what one region is made of. Knows no program.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+
+namespace fuseflow {
+
+struct Interval {
+  size_t first = 0, last = 0;  ///< both included
+  size_t size() const { return last - first + 1; }
+  bool alone() const { return first == last; }
+  auto operator<=>(const Interval&) const = default;
+};
+
+}  // namespace fuseflow

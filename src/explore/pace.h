@@ -1,0 +1,30 @@
+// How much of its time a search has left, and what it tells of how far it is. Decides nothing.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "explore/search_options.h"
+
+namespace fuseflow {
+
+class Pace {
+ public:
+  /// Time runs from here.
+  explicit Pace(const SearchOptions& options) : options_(options) {}
+
+  /// Also when a signal asked the search to end. `share`: of the time budget.
+  bool out_of_time(double share = 1) const;
+  /// Any thread may.
+  void show(size_t done, size_t all, const std::string& what) const;
+  /// What the best program so far takes, for what is shown. Not while threads show.
+  void set_best(std::string text) { best_ = std::move(text); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const SearchOptions& options_;
+  const Clock::time_point start_ = Clock::now();
+  std::string best_;
+};
+
+}  // namespace fuseflow

@@ -1,0 +1,111 @@
+#include "explore/promise.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Points of a kernel alone that are simulated early, with and without copies.
+constexpr size_t kAlone = 4;
+
+bool any_possible_with(const TrialTable& table, size_t kernel) {
+  return std::any_of(table.trials().begin(), table.trials().end(), [&](const Trial& t) {
+    return t.point.first <= kernel && t.point.last >= kernel && t.possible();
+  });
+}
+
+std::string last_note(const TrialTable& table, size_t kernel) {
+  std::string why = "no point";
+  for (const size_t i : table.of({kernel, kernel})) {
+    if (!table[i].note.empty()) why = table[i].note;
+  }
+  return why;
+}
+
+[[noreturn]] void throw_empty(const TrialTable& table, const Program& kernels,
+                              const Machine& machine) {
+  for (size_t k = 0; k < table.kernels(); ++k) {
+    if (any_possible_with(table, k)) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("the search space is empty: no region with kernel @{} is possible on "
+                            "machine {}: {}",
+                            kernels.regions[k].name, machine.name, last_note(table, k)));
+  }
+  throw Error(ExitCode::rejected,
+              "the search space is empty: no partition into possible regions exists");
+}
+
+/// The most promising points of each kernel alone, without copies and with: what fusion is
+/// compared with is not left to chance when time is short.
+std::set<size_t> first_alone(const TrialTable& table) {
+  const RunCosts known = table.known();
+  const RunCosts without_copies = table.known_without_copies();
+  std::map<std::pair<size_t, bool>, std::vector<std::pair<double, size_t>>> lists;
+  for (size_t i = 0; i < table.trials().size(); ++i) {
+    const Trial& t = table[i];
+    const Interval run = t.point.kernels();
+    if (!t.open() || !run.alone()) continue;
+    const bool copies = t.point.has_copies();
+    if (t.bound >= (copies ? known : without_copies)[run]) continue;
+    lists[{run.first, copies}].emplace_back(t.estimate, i);
+  }
+  std::set<size_t> result;
+  for (auto& [kernel, list] : lists) {
+    std::sort(list.begin(), list.end());
+    for (size_t n = 0; n < std::min(list.size(), kAlone); ++n) result.insert(list[n].second);
+  }
+  return result;
+}
+
+/// What is known, else what is estimated.
+RunCosts expected_costs(const TrialTable& table) {
+  return table.least([&](const Trial& t) {
+    if (t.simulated()) return table.cost(t);
+    return t.open() ? t.estimate : kNone;
+  });
+}
+
+}  // namespace
+
+std::vector<size_t> first_points(const TrialTable& table, const Program& kernels,
+                                 const Machine& machine) {
+  const RunCosts estimates = table.estimates();
+  const Partition best = table.partition(estimates);
+  if (!std::isfinite(best.total())) throw_empty(table, kernels, machine);
+  std::vector<Interval> wanted = best.intervals();
+  for (size_t k = 0; k < table.kernels(); ++k) wanted.push_back({k, k});
+  std::set<size_t> result;
+  for (const Interval run : wanted) {
+    const std::optional<size_t> least = table.best_estimate(run);
+    if (least && table[*least].estimate == estimates[run]) result.insert(*least);
+  }
+  return {result.begin(), result.end()};
+}
+
+std::vector<size_t> by_promise(const TrialTable& table) {
+  const Partition best = table.partition(expected_costs(table));
+  const std::set<size_t> alone = first_alone(table);
+  std::vector<std::tuple<int, double, size_t>> keys;
+  for (size_t i = 0; i < table.trials().size(); ++i) {
+    const Trial& t = table[i];
+    if (!t.open()) continue;
+    const int turn = alone.count(i) > 0 ? 0 : t.point.seed.empty() ? 2 : 1;
+    keys.emplace_back(turn, best.around(t.point.kernels()) + t.estimate, i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> result;
+  result.reserve(keys.size());
+  for (const auto& [turn, estimate, i] : keys) result.push_back(i);
+  return result;
+}
+
+}  // namespace fuseflow

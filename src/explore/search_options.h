@@ -1,0 +1,36 @@
+// What a search is asked for. Nothing of how it searches.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "explore/objective.h"
+#include "explore/points.h"
+
+namespace fuseflow {
+
+/// How far a search is.
+struct SearchProgress {
+  std::string what;  ///< the phase
+  size_t done = 0, all = 0;
+  std::string best;  ///< what the best program so far takes; empty: none is known
+};
+
+struct SearchOptions {
+  SearchSpace space;
+  Objective objective = Objective::cycles;
+  std::vector<Seed> seeds;  ///< besides the strategies
+  /// Sides of the blocks that all tensors have, a whole search each; 1: none.
+  std::vector<int64_t> blocks = {1};
+  bool exhaustive = false;  ///< nothing is pruned or cut
+  int threads = 1;
+  double budget_seconds = 0;  ///< 0: no limit; after it only first points and seeds are simulated
+  std::string journal;        ///< empty: none
+  size_t shard = 0;           ///< this shard simulates the points id % shards == shard
+  size_t shards = 1;
+  std::vector<std::string> merge;  ///< CSVs of all shards: nothing is simulated
+  std::function<void(const SearchProgress&)> progress;  ///< called by any thread
+};
+
+}  // namespace fuseflow

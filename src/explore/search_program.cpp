@@ -1,0 +1,97 @@
+#include "explore/search_program.h"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+
+#include "explore/candidates.h"
+#include "explore/estimates.h"
+#include "explore/outcome.h"
+#include "explore/seeds.h"
+#include "explore/simulation.h"
+#include "explore/unfused.h"
+#include "explore/worth_trying.h"
+#include "sim/program_run.h"
+#include "support/interrupt.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr double kCandidatesShare = 0.5;  ///< of the time budget, estimates included
+
+std::vector<Seed> all_seeds(const Program& kernels, const Machine& machine,
+                            const SearchOptions& options) {
+  std::vector<Seed> seeds = strategy_seeds(kernels, machine);
+  seeds.insert(seeds.end(), options.seeds.begin(), options.seeds.end());
+  return seeds;
+}
+
+/// What of the space is not searched.
+std::vector<std::string> notes_of(const SearchState& s) {
+  const size_t kernels = s.table.kernels();
+  const size_t longest = longest_run(kernels, s.options.space);
+  if (longest >= std::min(kernels, s.options.space.max_kernels)) return {};
+  return {
+      fmt::format("runs of more than {} kernels are many in a program of {}, and only those of "
+                  "seeds are tried (--seed, --max-placements)",
+                  longest, kernels)};
+}
+
+/// All that is not simulated. An interrupt ends it between any two steps.
+void add_and_estimate(SearchState& s, Candidates& candidates) {
+  if (interrupted()) return;
+  candidates.add_copies(kernels_alone(s.table.kernels()), 1);
+  if (interrupted()) return;
+  candidates.add_sets(runs_of_seeds(s.seeds), 1);
+  if (interrupted()) return;
+  estimate_fused(s);
+  if (interrupted()) return;
+  const std::vector<Interval> worth = worth_trying(s);
+  candidates.add_sets(worth, kCandidatesShare);
+  estimate_runs(s, worth);
+  if (interrupted()) return;
+  candidates.add_copies(worth_trying(s), kCandidatesShare);
+}
+
+void leave_open(TrialTable& table) {
+  for (Trial& trial : table.trials()) {
+    if (trial.open()) trial.status = PointStatus::unvisited;
+  }
+}
+
+}  // namespace
+
+SearchResult search_program(const Program& kernels, const Machine& machine,
+                            const SearchOptions& options, Journal& journal, size_t& next_id) {
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<size_t>(std::max(1, options.threads)));
+  SearchState state{kernels,
+                    machine,
+                    options,
+                    all_seeds(kernels, machine, options),
+                    {kernels, machine, options.objective},
+                    {kernels.regions.size(), machine, options.objective},
+                    Pace(options)};
+  SearchResult result;
+  Candidates candidates(state, next_id);
+  result.notes = notes_of(state);
+  Record record(journal, options.merge);
+  state.evaluator.data = load_tensors(kernels);
+  run_unfused(state, record);
+  add_and_estimate(state, candidates);
+  if (!interrupted()) {
+    simulate_points(state, record);
+    result.unfinished = unfinished_seeds(state);
+  }
+  if (interrupted()) leave_open(state.table);
+  set_outcome(state, result);
+  result.trials = std::move(state.table.trials());
+  std::sort(result.trials.begin(), result.trials.end(),
+            [](const Trial& a, const Trial& b) { return a.point.id < b.point.id; });
+  next_id = candidates.end_id();
+  return result;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,23 @@
+// What the parts of a search over one program share: what is given, the trials so far, and the
+// time. Data alone: who changes it is in the files of the parts.
+#pragma once
+
+#include <vector>
+
+#include "explore/pace.h"
+#include "explore/search_options.h"
+#include "explore/trial_table.h"
+
+namespace fuseflow {
+
+struct SearchState {
+  const Program& kernels;
+  const Machine& machine;
+  const SearchOptions& options;
+  const std::vector<Seed> seeds;  ///< the strategies too
+  Evaluator evaluator;
+  TrialTable table;
+  Pace pace;
+};
+
+}  // namespace fuseflow

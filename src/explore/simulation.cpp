@@ -1,0 +1,105 @@
+#include "explore/simulation.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "explore/goals.h"
+#include "explore/promise.h"
+#include "support/interrupt.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kWave = 8;  ///< points between two decisions about what has to be beaten
+
+class Simulation {
+ public:
+  Simulation(SearchState& state, Record& record) : s_(state), record_(record) {}
+
+  /// To their ends, and by every shard, also when the time is over.
+  void run_first(const std::vector<size_t>& points) {
+    std::atomic<size_t> done = 0;
+    tbb::parallel_for(size_t{0}, points.size(), [&](size_t i) {
+      if (!recall(s_.table[points[i]], 0)) run_or_leave(s_.table[points[i]], 0, true);
+      s_.pace.show(++done, points.size(), "simulating first points");
+    });
+  }
+
+  /// Those of list[begin ...] that can still be better than what is known.
+  void run_wave(const std::vector<size_t>& list, size_t begin) {
+    const Goals goals(s_.table);
+    if (std::isfinite(goals.incumbent())) {
+      s_.pace.set_best(amount_text(s_.options.objective, s_.machine, goals.incumbent()));
+    }
+    std::vector<Chosen> wave;
+    for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
+      Trial& trial = s_.table[list[i]];
+      const Goal goal = s_.options.exhaustive ? Goal{} : goals.of(trial);
+      if (trial.bound >= goal.cost) {
+        trial.status = PointStatus::pruned;
+        trial.note = goal.why;
+      } else {
+        wave.push_back({&trial, cycles_to_beat(goal, s_.options.objective)});
+      }
+    }
+    tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
+      const auto [trial, goal] = wave[i];
+      if (recall(*trial, goal)) return;
+      if (is_elsewhere(*trial)) {
+        trial->status = PointStatus::elsewhere;
+      } else {
+        run_or_leave(*trial, goal, !s_.pace.out_of_time() || !trial->point.seed.empty());
+      }
+    });
+  }
+
+ private:
+  struct Chosen {
+    Trial* trial;
+    int64_t goal;
+  };
+
+  /// Whether the trial's result is known from before.
+  bool recall(Trial& trial, int64_t goal) const {
+    const std::optional<PointResult> known = record_.result_of(trial.point.id, goal);
+    if (!known) return false;
+    trial.result = *known;
+    trial.take_status();
+    return true;
+  }
+
+  bool is_elsewhere(const Trial& trial) const {
+    return s_.options.merge.empty() && trial.point.id % s_.options.shards != s_.options.shard;
+  }
+
+  void run_or_leave(Trial& trial, int64_t goal, bool has_time) {
+    if (!s_.options.merge.empty() || interrupted() || !has_time) {
+      trial.status = PointStatus::unvisited;
+      return;
+    }
+    trial.result = s_.evaluator.simulate(trial, goal);
+    trial.take_status();
+    if (trial.status != PointStatus::unvisited) record_.append(trial.point.id, trial.result);
+  }
+
+  SearchState& s_;
+  Record& record_;
+};
+
+}  // namespace
+
+void simulate_points(SearchState& s, Record& record) {
+  Simulation simulation(s, record);
+  simulation.run_first(first_points(s.table, s.kernels, s.machine));
+  const std::vector<size_t> list = by_promise(s.table);
+  for (size_t begin = 0; begin < list.size() && !interrupted(); begin += kWave) {
+    s.pace.show(begin, list.size(), "simulating");
+    simulation.run_wave(list, begin);
+  }
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,44 @@
+#include "explore/trial_table.h"
+
+namespace fuseflow {
+
+void TrialTable::add(Trial trial) {
+  by_run_[trial.point.kernels()].push_back(trials_.size());
+  trials_.push_back(std::move(trial));
+}
+
+const std::vector<size_t>& TrialTable::of(Interval run) const {
+  static const std::vector<size_t> none;
+  const auto found = by_run_.find(run);
+  return found == by_run_.end() ? none : found->second;
+}
+
+std::vector<Interval> TrialTable::runs() const {
+  std::vector<Interval> result;
+  for (const auto& [run, positions] : by_run_) result.push_back(run);
+  return result;
+}
+
+std::optional<size_t> TrialTable::best_estimate(Interval run) const {
+  std::optional<size_t> best;
+  for (const size_t i : of(run)) {
+    const bool better = !best || trials_[i].estimate < trials_[*best].estimate;
+    if (trials_[i].open() && better) best = i;
+  }
+  return best;
+}
+
+RunCosts TrialTable::known() const {
+  return least([&](const Trial& t) { return t.simulated() ? cost(t) : kNone; });
+}
+
+RunCosts TrialTable::known_without_copies() const {
+  return least(
+      [&](const Trial& t) { return t.simulated() && !t.point.has_copies() ? cost(t) : kNone; });
+}
+
+RunCosts TrialTable::estimates() const {
+  return least([](const Trial& t) { return t.possible() ? t.estimate : kNone; });
+}
+
+}  // namespace fuseflow
