@@ -1,9 +1,6 @@
 // fuseflow-order: chooses, lists or counts dataflow orders.
 #include <fmt/format.h>
 
-#include "estimate/pass_costs.h"
-#include "import/import.h"
-#include "ir/data_facts.h"
 #include "ir/names.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
@@ -114,22 +111,17 @@ int run(int argc, char** argv) {
   list->excludes(count);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
-    PassLog log;
     pass.check(o.arguments);
     o.arguments.costs = estimated_costs();
-    Program program = read_program(o.filter);
-    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-    const Program result = run_pass(pass, program, o.arguments, log);
-    verify(result);
-    if (o.list) {
-      list_orders(result, o);
-    } else if (o.count) {
-      count_orders(result, o);
-    } else {
-      write_program(o.filter.output, result);
-    }
-    print_log(pass, log);
-    return ExitCode::ok;
+    return run_filter(pass, o.filter, o.arguments, [&](const Program& result) {
+      if (o.list) {
+        list_orders(result, o);
+      } else if (o.count) {
+        count_orders(result, o);
+      } else {
+        write_program(o.filter.output, result);
+      }
+    });
   });
 }
 

@@ -22,23 +22,19 @@ int run(int argc, char** argv) {
       ->disable_flag_override();
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
-    PassLog log;
     pass.check(arguments);
     if (list && arguments.has("apply")) {
       throw Error(ExitCode::usage, "--list and --apply exclude each other, expected one of them");
     }
     arguments.costs = estimated_costs();
-    Program program = read_program(filter);
-    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
     if (list) {
+      Program program = read_program(filter);
+      const DataRead read = find_data_facts(program);  // held, so that costs are not read again
       write_output(filter.output, list_rewrites(program, arguments));
       return ExitCode::ok;
     }
-    const Program result = run_pass(pass, program, arguments, log);
-    verify(result);
-    write_program(filter.output, result);
-    print_log(pass, log);
-    return ExitCode::ok;
+    return run_filter(pass, filter, arguments,
+                      [&](const Program& result) { write_program(filter.output, result); });
   });
 }
 

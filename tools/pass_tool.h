@@ -47,6 +47,21 @@ inline std::string run_pass(const Pass& pass, const SourceText& source,
   return print_program(result);
 }
 
+/// Reads the program, runs the pass and gives what it makes, verified, to `write`. Options have
+/// been checked.
+template <typename Write>
+ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
+                    const Write& write) {
+  PassLog log;
+  Program program = read_program(filter);
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+  const Program result = run_pass(pass, program, arguments, log);
+  verify(result);
+  write(result);
+  print_log(pass, log);
+  return ExitCode::ok;
+}
+
 /// The whole of a tool that is nothing but a pass; one that chooses does so by the estimate.
 inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   const Pass& pass = find_pass(name);
@@ -58,15 +73,9 @@ inline int run_pass_tool(std::string_view name, int argc, char** argv) {
   add_pass_options(app, pass, arguments);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
-    PassLog log;
     pass.check(arguments);
-    Program program = read_program(filter);
-    const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-    const Program result = run_pass(pass, program, arguments, log);
-    verify(result);
-    write_program(filter.output, result);
-    print_log(pass, log);
-    return ExitCode::ok;
+    return run_filter(pass, filter, arguments,
+                      [&](const Program& result) { write_program(filter.output, result); });
   });
 }
 

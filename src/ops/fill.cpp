@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/op.h"
+#include "ops/op_class.h"
 #include "ops/range.h"
 
 namespace fuseflow {
@@ -79,30 +79,14 @@ std::optional<float> constant_where(const Operand& condition, const Operand& x, 
 /// Operators whose result is NaN as soon as one operand is.
 bool propagates_nan(Op op) {
   switch (op) {
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_not:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_xor:
-    case Op::isnan:
-    case Op::isinf:
     case Op::where:
     case Op::pow:
     case Op::leaky_relu:
     case Op::elu:
       return false;
     default:
-      return true;
+      return !is_boolean(op);
   }
-}
-
-Facts boolean_facts() {
-  return {true, true, true, false, true};
 }
 
 Facts unary_facts(Op op, const Facts& x) {
@@ -148,10 +132,6 @@ Facts unary_facts(Op op, const Facts& x) {
     case Op::ceil:
     case Op::round:
       return {x.finite, x.no_nan, x.nonnegative, false, x.below_inf};
-    case Op::logical_not:
-    case Op::isnan:
-    case Op::isinf:
-      return boolean_facts();
     default:
       return result;
   }
@@ -181,16 +161,6 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
       const bool below = max ? x.below_inf && y.below_inf : no_nan && (x.below_inf || y.below_inf);
       return {x.finite && y.finite, no_nan, nonnegative, x.nonzero && y.nonzero, below};
     }
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_xor:
-      return boolean_facts();
     case Op::leaky_relu:
     case Op::elu:
       return {op == Op::elu && x.finite && y.finite, x.finite && y.finite,
@@ -277,6 +247,7 @@ Facts result_facts(Op op, std::span<const Operand> operands) {
   std::vector<Facts> x;
   for (const Operand& operand : operands) x.push_back(known(operand));
   const Facts range = result_range(op, x);
+  if (is_boolean(op)) return within({true, true, true, false, true}, range);
   switch (operands.size()) {
     case 1:
       return within(unary_facts(op, x[0]), range);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/op_class.h"
+
 namespace fuseflow {
 
 namespace {
@@ -107,9 +109,6 @@ Range unary(Op op, const Range& x) {
     case Op::cos:
       return {-1, 1};
     case Op::sigmoid:
-    case Op::logical_not:
-    case Op::isnan:
-    case Op::isinf:
       return {0, 1};
     default:
       return {};
@@ -130,16 +129,6 @@ Range binary(Op op, const Range& x, const Range& y) {
       return {std::min(x.least, y.least), std::min(x.largest, y.largest)};
     case Op::max:
       return {std::max(x.least, y.least), std::max(x.largest, y.largest)};
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_xor:
-      return {0, 1};
     default:
       return {};
   }
@@ -148,6 +137,7 @@ Range binary(Op op, const Range& x, const Range& y) {
 }  // namespace
 
 Facts result_range(Op op, std::span<const Facts> operands) {
+  if (is_boolean(op)) return outward({0, 1});
   std::vector<Range> x;
   for (const Facts& facts : operands) x.push_back(range_of(facts));
   if (x.size() == 1) return outward(unary(op, x[0]));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/op_class.h"
+
 namespace fuseflow::reference {
 
 namespace {
@@ -52,21 +54,9 @@ bool has_steps(Op op) {
     case Op::floor:
     case Op::ceil:
     case Op::round:
-    case Op::logical_not:
-    case Op::isnan:
-    case Op::isinf:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_xor:
       return true;
     default:
-      return false;
+      return is_boolean(op);
   }
 }
 

@@ -8,29 +8,12 @@
 #include <map>
 #include <set>
 
+#include "ops/op_class.h"
 #include "support/fnv1a.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// a op b = b op a, but for the payloads of NaNs.
-bool is_commutative(Op op) {
-  switch (op) {
-    case Op::add:
-    case Op::mul:
-    case Op::min:
-    case Op::max:
-    case Op::eq:
-    case Op::ne:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_xor:
-      return true;
-    default:
-      return false;
-  }
-}
 
 using Terms = std::vector<std::pair<IndexId, int64_t>>;
 
