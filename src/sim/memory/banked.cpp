@@ -210,7 +210,7 @@ class BankedMemory final : public Memory {
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
-    while (waiting_.pop(horizon, request)) route(request);
+    while (take(horizon, request)) route(request);
     const int64_t limit = to_picoseconds(horizon + model_.latency_cycles);
     for (Channel& channel : channels_) {
       channel.advance(limit, [&](const MemoryRequest& served, int64_t end) {
@@ -232,7 +232,6 @@ class BankedMemory final : public Memory {
   /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts
   /// go round the bank groups, then along the row, then to the next bank, then to the next row.
   void route(const MemoryRequest& request) {
-    ++(request.write ? stats_.writes : stats_.reads);
     const uint64_t unit = units_.quotient(request.address);
     const uint64_t inside = units_.remainder(request.address);
     const uint64_t n = channel_count_.quotient(unit) * bursts_of_unit_ + bursts_.quotient(inside);
