@@ -14,6 +14,7 @@
 #include "machine_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
+#include "sim/memory/trace.h"
 #include "sim/program_run.h"
 #include "sim/report/accelergy.h"
 #include "sim/report/check.h"
@@ -42,6 +43,8 @@ struct SimOptions {
   std::string streams_file;
   std::string actions_file;
   std::string trace_file;
+  std::string dram_trace_file;
+  std::string dram_trace;  ///< what it is to hold
   RunOptions run;
   std::chrono::steady_clock::time_point started;  ///< of the simulation
   double max_memory_mib = 0;
@@ -89,6 +92,9 @@ void add_options(CLI::App& app, SimOptions& o) {
                  "Write how often each action happens, as Accelergy 0.4 reads it (YAML)")
       ->option_text("FILE");
   app.add_option("--trace", o.trace_file, "Write a timeline for Perfetto, 1 cycle = 1 us")
+      ->option_text("FILE");
+  app.add_option("--dram-trace", o.dram_trace_file,
+                 "Write every burst that memory serves, as fuseflow-dram reads it")
       ->option_text("FILE");
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
@@ -280,6 +286,7 @@ void write_figures(const Program& program, const Machine& machine, const SimOpti
     write_output(options.actions_file, accelergy_actions(program, machine, run));
   }
   if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
+  if (!options.dram_trace_file.empty()) write_output(options.dram_trace_file, options.dram_trace);
   if (!options.trace_file.empty())
     write_output(options.trace_file, trace_json(program, machine, run));
 }
@@ -321,7 +328,18 @@ ProgramRun simulate(const Program& program, const std::vector<bool>& written,
   options.run.trace = !options.trace_file.empty();
   size_t current = 0;
   options.started = std::chrono::steady_clock::now();
-  const auto before = [&](size_t region, int64_t) { progress.region(current = region); };
+  int64_t started = 0;  // cycle at which the region starts
+  const auto before = [&](size_t region, int64_t start) {
+    progress.region(current = region);
+    started = start;
+    if (options.dram_trace_file.empty()) return;
+    options.dram_trace += fmt::format("# @{}\n", program.regions[region].name);
+  };
+  if (!options.dram_trace_file.empty()) {
+    options.run.accessed = [&](int64_t cycle, bool write, uint64_t address) {
+      options.dram_trace += trace_line({started + cycle, write, address});
+    };
+  }
   try {
     return run_program(program, std::move(data), machine, options.run, before);
   } catch (const Error& error) {
@@ -378,6 +396,7 @@ ExitCode run_sim(SimOptions& options) {
     return ExitCode::ok;
   }
   check_options(options);
+  if (!options.dram_trace_file.empty()) require_memory_model(machine);
   Program program = read_program(options.filter);
   const std::vector<bool> written = with_graph(program);
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them

@@ -77,9 +77,31 @@ const MachineKey* find_key(const std::vector<MachineKey>& keys, std::string_view
   return nullptr;
 }
 
+/// Kinds of memory: `dram.preset` stands for the keys of section `dram` that its text gives.
+constexpr const char* kDramPreset = "dram.preset";
+
+const std::vector<MachinePreset>& dram_presets() {
+  static const std::vector<MachinePreset> presets = {
+      {"ddr4", kDramDdr4}, {"hbm2e", kDramHbm2e}, {"lpddr5", kDramLpddr5}};
+  return presets;
+}
+
+const MachinePreset* find_dram_preset(std::string_view name) {
+  const auto& presets = dram_presets();
+  const auto found = std::find_if(presets.begin(), presets.end(),
+                                  [&](const MachinePreset& preset) { return preset.name == name; });
+  return found == presets.end() ? nullptr : &*found;
+}
+
+std::string dram_preset_names() {
+  std::vector<std::string_view> names;
+  for (const MachinePreset& preset : dram_presets()) names.push_back(preset.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
-  std::vector<std::string> names;
-  names.reserve(keys.size());
+  std::vector<std::string> names = {kDramPreset};
+  names.reserve(keys.size() + 1);
   for (const MachineKey& key : keys) names.push_back(key.name);
   const std::string nearest = nearest_name(name, names);
   return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
@@ -102,9 +124,15 @@ class Reader {
 
   void read(const toml::table& file) {
     machine_.has_streams = machine_.has_cores = false;
+    const auto memory = file["dram"]["preset"].value<std::string>();
+    const MachinePreset* preset = memory ? find_dram_preset(*memory) : nullptr;
+    if (preset != nullptr) use(*preset);  // other keys of the section change it
     read(file, "");
     if (!machine_.has_cores) machine_.has_streams = true;  // of the defaults, those of ideal
   }
+
+  /// Sets the keys that a preset gives; the others stay as they are.
+  void use(const MachinePreset& preset) { read(toml::parse(preset.text, preset.name), ""); }
 
   void finish() {
     if (!errors_.empty()) throw Error(ExitCode::rejected, std::move(errors_));
@@ -124,6 +152,11 @@ class Reader {
   }
 
   void set(const std::string& name, const toml::node& value) {
+    if (name == kDramPreset) {  // used before all others
+      if (find_dram_preset(value.value<std::string>().value_or("")) != nullptr) return;
+      return fail(value, fmt::format("`{}` has an unusable value, expected one of {}", name,
+                                     dram_preset_names()));
+    }
     const MachineKey* key = find_key(keys_, name);
     if (key == nullptr) return fail(value, unknown_key(keys_, name));
     bool suits = false;
@@ -180,6 +213,14 @@ void apply_setting(Machine& machine, const std::string& setting) {
   }
   const std::string name = setting.substr(0, equals);
   const std::string text = setting.substr(equals + 1);
+  if (name == kDramPreset) {
+    const MachinePreset* preset = find_dram_preset(text);
+    if (preset == nullptr) {
+      bad_setting(fmt::format("`{}` has the unusable value `{}`, expected one of {}", name, text,
+                              dram_preset_names()));
+    }
+    return Reader(machine, std::string(preset->name)).use(*preset);
+  }
   const std::vector<MachineKey> keys = machine_keys(machine);
   const MachineKey* key = find_key(keys, name);
   if (key == nullptr) bad_setting(unknown_key(keys, name));

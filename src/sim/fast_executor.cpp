@@ -61,6 +61,11 @@ class Run {
         context_.addresses = addresses_.get();
       }
       replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
+      if (options_.accessed) {
+        replay_->watch_memory([this](const MemoryRequest& request) {
+          options_.accessed(request.time, request.write, request.address);
+        });
+      }
       if (addresses_) now_ = replay_->load(scratchpad_bytes());
     }
     for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {

@@ -5,6 +5,7 @@
 
 #include "sim/fast_executor.h"
 #include "sim/memory/dram.h"
+#include "sim/memory/trace.h"
 #include "sim/timing/fifo.h"
 #include "sim_random_graph.h"
 
@@ -162,6 +163,97 @@ struct VectorSum {
     b.write_values(y, {b.reduce(root, b.array(a, ref))});
   }
 };
+
+/// A memory of `channels` channels and whole clocks of 1 ns, without refresh or bank groups, whose
+/// queue takes a cycle.
+Machine whole_clocks() {
+  Machine m = banked();
+  m.dram.latency_cycles = 1;
+  m.dram.channels = 1;
+  m.dram.bank_groups = 1;
+  m.dram.banks_per_group = 1;
+  m.dram.timing.burst_ps = 2000;
+  m.dram.timing.same_group_ps = 2000;
+  m.dram.timing.refresh_interval_ps = 1'000'000'000;
+  m.dram.timing.refresh_ps = 1;
+  return m;
+}
+
+TEST(Memory, ATraceIsServedOpenLoop) {
+  // A row is opened for 14 ns, read after 14 more, on the bus for 2: each hit of those that came at
+  // once 2 cycles after the one before. The last comes when the memory is idle and finds its row.
+  const std::vector<TracedAccess> trace =
+      parse_memory_trace({"t", "# a row\n0 R 0\n0 R 64\n0 R 0x80\n 1000  R 192\n"});
+  const TraceRun run = run_memory_trace(trace, whole_clocks());
+  const int64_t first = 1 + 14 + 14 + 2;
+  EXPECT_EQ(run.cycles, 1000 + 1 + 14 + 2);
+  EXPECT_EQ(run.waiting, first + (first + 2) + (first + 4) + (1 + 14 + 2));
+  EXPECT_EQ(run.stats.reads, 4);
+  EXPECT_EQ(run.stats.row_hits, 3);
+  EXPECT_EQ(run.stats.row_misses, 1);
+}
+
+TEST(Memory, AnAccessInsideABurstAsksForTheBurst) {
+  const Machine m = whole_clocks();
+  const TraceRun whole = run_memory_trace({{0, false, 1024}, {0, true, 64}}, m);
+  const TraceRun inside = run_memory_trace({{0, false, 1024 + 63}, {0, true, 64 + 1}}, m);
+  EXPECT_EQ(whole.cycles, inside.cycles);
+  EXPECT_EQ(inside.stats.row_misses, 2);
+}
+
+TEST(Memory, WhoHasWaitedLongestHoldsNobodyUpThatCostsItNothing) {
+  // The second access wants another row of the first one's bank: activated at 1 and, tRAS + tRP
+  // later, at 49, read at 63, there at 79. Ten hits in the other bank fit in before it.
+  Machine m = whole_clocks();
+  m.dram.banks_per_group = 2;
+  m.dram.most_bypassed = 1;
+  std::vector<TracedAccess> trace = {{0, false, 0}, {0, false, 2048}};
+  for (uint64_t k = 0; k < 10; ++k) trace.push_back({0, false, 1024 + 64 * k});
+  EXPECT_EQ(run_memory_trace(trace, m).cycles, 1 + 34 + 14 + 14 + 14 + 2);
+}
+
+TEST(Memory, WhoHasWaitedLongestGoesBeforeAllThatWouldHoldItUp) {
+  // The second access closes the row of the first; the hits behind it would keep it open.
+  Machine m = whole_clocks();
+  m.dram.timing.row_active_ps = 20000;
+  m.dram.most_bypassed = 4;
+  std::vector<TracedAccess> trace = {{0, false, 0}, {0, false, 2048}};
+  for (uint64_t k = 0; k < 15; ++k) trace.push_back({0, false, 64 * k});
+  const TraceRun run = run_memory_trace(trace, m);
+  EXPECT_EQ(run.stats.row_misses, 3);  // the last eleven open the first row once more
+}
+
+TEST(Memory, ARefreshGoesToABankThatNobodyInTheQueueWants) {
+  // 600 hits in one bank from 15 on; the first refresh is due at 1000. The last access is for the
+  // other bank, but the controller knows one request at a time.
+  Machine m = whole_clocks();
+  m.dram.banks_per_group = 2;
+  m.dram.row_bytes = 64 * 1024;
+  m.dram.queue_depth = 1;
+  m.dram.timing.refresh_interval_ps = 2'000'000;
+  m.dram.timing.refresh_ps = 160'000;
+  std::vector<TracedAccess> trace;
+  for (uint64_t k = 0; k < 600; ++k) trace.push_back({0, false, 64 * k});
+  trace.push_back({0, false, 64 * 1024});
+  EXPECT_EQ(run_memory_trace(trace, m).cycles, 15 + 2 * 600 + 14 + 2);
+}
+
+TEST(Memory, ATraceIsWrittenAsItIsRead) {
+  const std::string text = trace_line({7, true, 0x1f40});
+  EXPECT_EQ(text, "7 W 0x1f40\n");
+  const auto trace = parse_memory_trace({"t", text});
+  ASSERT_EQ(trace.size(), 1U);
+  EXPECT_EQ(trace[0].cycle, 7);
+  EXPECT_TRUE(trace[0].write);
+  EXPECT_EQ(trace[0].address, 0x1f40U);
+}
+
+TEST(Memory, LongPausesOfATraceCostNothing) {
+  // Each finds its row closed by a refresh, one a millisecond.
+  std::vector<TracedAccess> trace;
+  for (int64_t k = 0; k < 10; ++k) trace.push_back({k * 100'000'000'000, false, 0});
+  EXPECT_EQ(run_memory_trace(trace, whole_clocks()).cycles, 900'000'000'000 + 31);
+}
 
 TEST(Memory, AGraphWaitsForTheFirstBurstAndThenStreams) {
   Machine m;

@@ -105,8 +105,10 @@ class Channel {
     if (all) ++round_;
   }
 
+  /// By one of the requests among which the channel chooses: it knows no others.
   bool wanted(size_t bank) const {
-    return std::any_of(queue_.begin(), queue_.end(), [&](const Waiting& w) {
+    const auto known = static_cast<std::ptrdiff_t>(std::min(queue_.size(), window()));
+    return std::any_of(queue_.begin(), queue_.begin() + known, [&](const Waiting& w) {
       return w.place.bank == bank && w.arrival <= next_refresh_;
     });
   }
@@ -129,18 +131,43 @@ class Channel {
     return choice;
   }
 
-  /// The waiting request whose column command can be the earliest; of equal ones the oldest. One
-  /// that was passed over too often goes first.
+  /// The waiting request whose column command can be the earliest; of equal ones the oldest. Where
+  /// the oldest was passed over too often, only of those that do not hold it up.
   Choice choose() const {
-    Choice best = plan(0);
-    if (queue_[0].bypassed >= m_.most_bypassed) return best;
+    const Choice oldest = plan(0);
+    const bool late = queue_[0].bypassed >= m_.most_bypassed;
+    Choice best = oldest;
     const int64_t least = last_column_ + t_.burst_ps;  // whichever it is
     for (size_t i = 1; i < std::min(queue_.size(), window()); ++i) {
       if (best.column <= least || queue_[i].arrival > best.column) break;
       const Choice other = plan(i);
-      if (other.column < best.column) best = other;
+      if (other.column < best.column && !(late && holds_up(other, oldest))) best = other;
     }
     return best;
+  }
+
+  /// Whether `oldest` could come later if `other` were served before it.
+  bool holds_up(const Choice& other, const Choice& oldest) const {
+    const Waiting& before = queue_[other.index];
+    const Waiting& after = queue_[oldest.index];
+    if (before.place.bank == after.place.bank) return true;
+    if (!other.hit && !oldest.hit &&
+        (other.activate + t_.activate_to_activate_ps > oldest.activate ||
+         activations_[1] + t_.four_activations_ps > oldest.activate)) {
+      return true;
+    }
+    const bool same_group = before.place.group == after.place.group;
+    const int64_t apart = same_group ? std::max(t_.burst_ps, t_.same_group_ps) : t_.burst_ps;
+    if (other.column + apart > oldest.column) return true;
+    const bool write = before.request.write;
+    if (write == after.request.write) return false;
+    const int64_t end = data_end(other, write);
+    return (write ? end + t_.write_to_read_ps : end - t_.write_latency_ps) > oldest.column;
+  }
+
+  /// When the data of a request that is served so has been on the bus.
+  int64_t data_end(const Choice& choice, bool write) const {
+    return choice.column + (write ? t_.write_latency_ps : t_.read_latency_ps) + t_.burst_ps;
   }
 
   template <typename Done>
@@ -161,8 +188,7 @@ class Channel {
       activations_.back() = choice.activate;
     }
     const bool write = w.request.write;
-    const int64_t data = choice.column + (write ? t_.write_latency_ps : t_.read_latency_ps);
-    const int64_t end = data + t_.burst_ps;
+    const int64_t end = data_end(choice, write);
     bank.column_ready = choice.column;
     bank.precharge_ready =
         std::max(bank.precharge_ready,
@@ -210,7 +236,7 @@ class BankedMemory final : public Memory {
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
-    while (waiting_.pop(horizon, request)) route(request);
+    while (take(horizon, request)) route(request);
     const int64_t limit = to_picoseconds(horizon + model_.latency_cycles);
     for (Channel& channel : channels_) {
       channel.advance(limit, [&](const MemoryRequest& served, int64_t end) {
@@ -232,7 +258,6 @@ class BankedMemory final : public Memory {
   /// Bytes go round the channels in units of interleave_bytes; inside a channel consecutive bursts
   /// go round the bank groups, then along the row, then to the next bank, then to the next row.
   void route(const MemoryRequest& request) {
-    ++(request.write ? stats_.writes : stats_.reads);
     const uint64_t unit = units_.quotient(request.address);
     const uint64_t inside = units_.remainder(request.address);
     const uint64_t n = channel_count_.quotient(unit) * bursts_of_unit_ + bursts_.quotient(inside);

@@ -20,11 +20,10 @@ class FixedMemory final : public Memory {
 
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
-    while (waiting_.pop(horizon, request)) {
+    while (take(horizon, request)) {
       int64_t& free = free_[channels_.remainder(units_.quotient(request.address))];
       const int64_t start = std::max(free, request.time);
       free = start + model_.interval_cycles;
-      ++(request.write ? stats_.writes : stats_.reads);
       answers.push_back({request.port, request.number, start + model_.latency_cycles});
     }
   }

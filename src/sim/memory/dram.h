@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "machine/machine.h"
@@ -40,10 +42,23 @@ class Memory {
   /// Cycles from a request to its answer, at least.
   virtual int64_t least_latency() const = 0;
   const MemoryStats& stats() const { return stats_; }
+  /// Calls seen(request) for every request that is taken to be served: by time, port and number,
+  /// whatever the order in which they were submitted.
+  void watch(std::function<void(const MemoryRequest&)> seen) { seen_ = std::move(seen); }
 
  protected:
-  RequestQueue waiting_;
+  /// The next request before `horizon`, counted and shown to who watches.
+  bool take(int64_t horizon, MemoryRequest& request) {
+    if (!waiting_.pop(horizon, request)) return false;
+    ++(request.write ? stats_.writes : stats_.reads);
+    if (seen_) seen_(request);
+    return true;
+  }
   MemoryStats stats_;
+
+ private:
+  RequestQueue waiting_;
+  std::function<void(const MemoryRequest&)> seen_;
 };
 
 /// Null if the machine has no memory model.

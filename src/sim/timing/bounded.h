@@ -50,6 +50,10 @@ class Bounded {
   /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
   /// there.
   int64_t load(const std::vector<int64_t>& bytes);
+  /// Calls seen(request) for every burst that is served (Memory::watch).
+  void watch_memory(std::function<void(const MemoryRequest&)> seen) {
+    if (memory_) memory_->watch(std::move(seen));
+  }
   /// Nodes of a phase, which start at `start`. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
   /// Of the phase's nodes, by NodeId; before its first step.

@@ -1,0 +1,44 @@
+// fuseflow-dram: a trace of memory accesses through a machine's memory model.
+#include "machine_options.h"
+#include "sim/memory/trace.h"
+#include "support/tool.h"
+
+namespace fuseflow {
+namespace {
+
+struct DramOptions {
+  std::string trace = "-";
+  std::string output = "-";
+  MachineOptions machine;
+};
+
+void add_options(CLI::App& app, DramOptions& o) {
+  app.add_option("trace", o.trace,
+                 "Lines `CYCLE R|W ADDRESS`, as fuseflow-sim --dram-trace writes them; standard "
+                 "input when absent or -")
+      ->option_text("[FILE]");
+  app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
+      ->option_text("FILE");
+  add_machine_options(app, o.machine);
+}
+
+ExitCode dram_main(const DramOptions& o) {
+  const Machine machine = o.machine.load();
+  require_memory_model(machine);
+  const std::vector<TracedAccess> trace = parse_memory_trace(read_source(o.trace));
+  write_output(o.output, trace_csv(run_memory_trace(trace, machine), machine));
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Runs a trace of memory accesses through the machine's memory model, open loop (no access "
+      "waits for the answer of another one), and prints when it ends as CSV.",
+      "fuseflow-dram");
+  fuseflow::DramOptions options;
+  fuseflow::add_options(app, options);
+  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::dram_main(options); });
+}
