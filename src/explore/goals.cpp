@@ -9,7 +9,7 @@ namespace fuseflow {
 namespace {
 
 /// At least: simulated trials as they are, and the bounds of those that may yet be chosen.
-RunCosts least_bounds(const TrialTable& table) {
+IntervalCosts least_bounds(const TrialTable& table) {
   return table.least([&](const Trial& t) {
     if (t.simulated()) return table.cost(t);
     const bool may_be =
@@ -18,7 +18,7 @@ RunCosts least_bounds(const TrialTable& table) {
   });
 }
 
-double best_known(const TrialTable& table, const RunCosts& known) {
+double best_known(const TrialTable& table, const IntervalCosts& known) {
   if (table.objective() != Objective::edp) return table.partition(known).total();
   const auto front = pareto_front(table.trials(), table.kernels(), table.pause());
   const FrontProgram* best = least_edp(front);

@@ -25,7 +25,7 @@ class Goals {
   bool dominated(const Trial& trial, bool without_copies) const;
 
   const TrialTable& table_;
-  const RunCosts known_, without_copies_;
+  const IntervalCosts known_, without_copies_;
   const Partition bounds_;  ///< of what the best program may take at least
   const double incumbent_;
 };

@@ -84,7 +84,7 @@ std::vector<size_t> best_trials(const TrialTable& table, const std::vector<Front
     }
     return chosen;
   }
-  const RunCosts known = table.known();
+  const IntervalCosts known = table.known();
   const Partition best = table.partition(known);
   if (!std::isfinite(best.total())) return {};
   for (const Interval run : best.intervals()) {

@@ -4,7 +4,7 @@
 
 namespace fuseflow {
 
-Partition::Partition(const RunCosts& cost, double pause)
+Partition::Partition(const IntervalCosts& cost, double pause)
     : pause_(pause),
       before_(cost.kernels() + 1, kNone),
       after_(cost.kernels() + 1, kNone),

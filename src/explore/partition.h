@@ -12,9 +12,9 @@ namespace fuseflow {
 inline constexpr double kNone = std::numeric_limits<double>::infinity();
 
 /// A cost for every run of `n` kernels; kNone where there is none.
-class RunCosts {
+class IntervalCosts {
  public:
-  explicit RunCosts(size_t n) : n_(n), costs_(n * n, kNone) {}
+  explicit IntervalCosts(size_t n) : n_(n), costs_(n * n, kNone) {}
 
   double& operator[](Interval run) { return costs_[run.first * n_ + run.last]; }
   double operator[](Interval run) const { return costs_[run.first * n_ + run.last]; }
@@ -28,7 +28,7 @@ class RunCosts {
 class Partition {
  public:
   /// `pause`: added between two runs.
-  Partition(const RunCosts& cost, double pause);
+  Partition(const IntervalCosts& cost, double pause);
 
   double total() const { return before_.back() - pause_; }
   /// The least cost of everything but this run, with the pauses around it.

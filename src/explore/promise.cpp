@@ -47,8 +47,8 @@ std::string last_note(const TrialTable& table, size_t kernel) {
 /// The most promising points of each kernel alone, without copies and with: what fusion is
 /// compared with is not left to chance when time is short.
 std::set<size_t> first_alone(const TrialTable& table) {
-  const RunCosts known = table.known();
-  const RunCosts without_copies = table.known_without_copies();
+  const IntervalCosts known = table.known();
+  const IntervalCosts without_copies = table.known_without_copies();
   std::map<std::pair<size_t, bool>, std::vector<std::pair<double, size_t>>> lists;
   for (size_t i = 0; i < table.trials().size(); ++i) {
     const Trial& t = table[i];
@@ -67,7 +67,7 @@ std::set<size_t> first_alone(const TrialTable& table) {
 }
 
 /// What is known, else what is estimated.
-RunCosts expected_costs(const TrialTable& table) {
+IntervalCosts expected_costs(const TrialTable& table) {
   return table.least([&](const Trial& t) {
     if (t.simulated()) return table.cost(t);
     return t.open() ? t.estimate : kNone;
@@ -78,7 +78,7 @@ RunCosts expected_costs(const TrialTable& table) {
 
 std::vector<size_t> first_points(const TrialTable& table, const Program& kernels,
                                  const Machine& machine) {
-  const RunCosts estimates = table.estimates();
+  const IntervalCosts estimates = table.estimates();
   const Partition best = table.partition(estimates);
   if (!std::isfinite(best.total())) throw_empty(table, kernels, machine);
   std::vector<Interval> wanted = best.intervals();

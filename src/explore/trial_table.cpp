@@ -28,16 +28,16 @@ std::optional<size_t> TrialTable::best_estimate(Interval run) const {
   return best;
 }
 
-RunCosts TrialTable::known() const {
+IntervalCosts TrialTable::known() const {
   return least([&](const Trial& t) { return t.simulated() ? cost(t) : kNone; });
 }
 
-RunCosts TrialTable::known_without_copies() const {
+IntervalCosts TrialTable::known_without_copies() const {
   return least(
       [&](const Trial& t) { return t.simulated() && !t.point.has_copies() ? cost(t) : kNone; });
 }
 
-RunCosts TrialTable::estimates() const {
+IntervalCosts TrialTable::estimates() const {
   return least([](const Trial& t) { return t.possible() ? t.estimate : kNone; });
 }
 

@@ -42,19 +42,19 @@ class TrialTable {
   double cost(const Trial& trial) const { return cost_of(objective_, amounts_of(trial.result)); }
   /// The least of `cost(trial)` for each run of kernels.
   template <typename Cost>
-  RunCosts least(const Cost& cost) const {
-    RunCosts result(kernels_);
+  IntervalCosts least(const Cost& cost) const {
+    IntervalCosts result(kernels_);
     for (const Trial& t : trials_) {
       double& entry = result[t.point.kernels()];
       entry = std::min(entry, cost(t));
     }
     return result;
   }
-  RunCosts known() const;                 ///< of simulated trials
-  RunCosts known_without_copies() const;  ///< of simulated trials without parallel copies
-  RunCosts estimates() const;             ///< estimates of the trials that are possible
+  IntervalCosts known() const;                 ///< of simulated trials
+  IntervalCosts known_without_copies() const;  ///< of simulated trials without parallel copies
+  IntervalCosts estimates() const;             ///< estimates of the trials that are possible
   /// Of everything in the best way, with the pauses.
-  Partition partition(const RunCosts& costs) const { return {costs, pause_cost()}; }
+  Partition partition(const IntervalCosts& costs) const { return {costs, pause_cost()}; }
 
  private:
   size_t kernels_;

@@ -11,7 +11,7 @@ namespace {
 
 /// Runs of several kernels by what fusing them adds to the estimate; the least first.
 std::vector<std::pair<double, Interval>> by_gain(const TrialTable& table) {
-  const RunCosts least = table.estimates();
+  const IntervalCosts least = table.estimates();
   std::vector<std::pair<double, Interval>> gains;
   for (size_t first = 0; first < table.kernels(); ++first) {
     double apart = least[{first, first}];

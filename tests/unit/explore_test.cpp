@@ -1,0 +1,113 @@
+// The parts of a search that need no program: partitions, the table of trials, goals, the record.
+#include <gtest/gtest.h>
+
+#include "explore/goals.h"
+#include "explore/record.h"
+
+namespace fuseflow {
+namespace {
+
+Machine machine_with_pause() {
+  Machine machine;
+  machine.reconfiguration_cycles = 10;
+  return machine;
+}
+
+Trial simulated(Interval run, int64_t cycles, int64_t energy = 0, bool copies = false) {
+  Trial trial;
+  trial.point.first = run.first;
+  trial.point.last = run.last;
+  if (copies) trial.point.parallel.push_back({"i", 2, false});
+  trial.result = {PointStatus::simulated, cycles, 0, 0, 0, "", energy};
+  trial.take_status();
+  return trial;
+}
+
+Trial open(Interval run, double bound, double estimate) {
+  Trial trial;
+  trial.point.first = run.first;
+  trial.point.last = run.last;
+  trial.bound = bound;
+  trial.estimate = estimate;
+  trial.least = {bound, bound, 0};
+  return trial;
+}
+
+TEST(ExplorePartition, ThePauseIsBetweenRuns) {
+  IntervalCosts costs(2);
+  costs[{0, 0}] = 5;
+  EXPECT_EQ(Partition(costs, 10).total(), kNone);
+  EXPECT_TRUE(Partition(costs, 10).intervals().empty());
+  costs[{1, 1}] = 6;
+  EXPECT_EQ(Partition(costs, 10).total(), 21);
+  EXPECT_EQ(Partition(costs, 10).around({0, 0}), 16);
+  EXPECT_EQ(Partition(costs, 10).around({0, 1}), 0);
+  costs[{0, 1}] = 20;
+  EXPECT_EQ(Partition(costs, 10).intervals(), (std::vector<Interval>{{0, 1}}));
+  EXPECT_EQ(Partition(costs, 0).intervals(), (std::vector<Interval>{{0, 0}, {1, 1}}));
+}
+
+TEST(ExploreTable, LeastCostsOfARun) {
+  TrialTable table(2, Machine{}, Objective::cycles);
+  table.add(simulated({0, 0}, 30));
+  table.add(simulated({0, 0}, 20, 0, true));
+  table.add(open({0, 0}, 5, 25));
+  table.add(open({0, 0}, 5, 24));
+  EXPECT_EQ((table.known()[{0, 0}]), 20);
+  EXPECT_EQ((table.known_without_copies()[{0, 0}]), 30);
+  EXPECT_EQ((table.known()[{0, 1}]), kNone);
+  EXPECT_EQ(table.best_estimate({0, 0}), 3U);
+  EXPECT_EQ(table.best_estimate({1, 1}), std::nullopt);
+  EXPECT_EQ(table.runs(), (std::vector<Interval>{{0, 0}}));
+}
+
+TEST(ExploreGoals, AFusedPointHasToBeatTheBestProgram) {
+  TrialTable table(2, machine_with_pause(), Objective::cycles);
+  table.add(simulated({0, 0}, 30));
+  table.add(simulated({1, 1}, 40));
+  const Trial fused = open({0, 1}, 70, 75);
+  table.add(fused);
+  const Goals goals(table);
+  EXPECT_EQ(goals.incumbent(), 80);  // the pause included
+  EXPECT_EQ(goals.of(fused).cost, 80);
+  EXPECT_EQ(cycles_to_beat(goals.of(fused), Objective::cycles), 80);
+  EXPECT_EQ(cycles_to_beat(goals.of(fused), Objective::energy), 0);
+}
+
+TEST(ExploreGoals, AKernelAloneHasToBeatItself) {
+  TrialTable table(1, Machine{}, Objective::cycles);
+  table.add(simulated({0, 0}, 30));
+  table.add(simulated({0, 0}, 20, 0, true));
+  const Goals goals(table);
+  EXPECT_EQ(goals.of(open({0, 0}, 1, 1)).cost, 30);
+  EXPECT_EQ(goals.of(simulated({0, 0}, 1, 0, true)).cost, 20);
+}
+
+TEST(ExploreGoals, OfAProductWhatIsDominatedIsLeftOut) {
+  TrialTable table(1, Machine{}, Objective::edp);
+  table.add(simulated({0, 0}, 30, 30));
+  EXPECT_EQ(Goals(table).of(open({0, 0}, 30, 30)).cost, 0);
+  EXPECT_EQ(Goals(table).of(open({0, 0}, 29, 30)).cost, kNone);
+}
+
+TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
+  const std::string path = testing::TempDir() + "/explore_record.journal";
+  std::remove(path.c_str());
+  {
+    Journal journal(path, "search");
+    journal.append(1, {PointStatus::cut, 50, 0, 0, 0, ""});
+    journal.append(2, {PointStatus::simulated, 70, 0, 0, 0, ""});
+  }
+  Journal journal(path, "search");
+  const Record record(journal, {});
+  EXPECT_FALSE(record.has(0));
+  EXPECT_FALSE(record.result_of(1, 0));
+  EXPECT_FALSE(record.result_of(1, 51));
+  EXPECT_EQ(record.result_of(1, 40)->cycles, 40);
+  EXPECT_EQ(record.result_of(2, 0)->cycles, 70);
+  EXPECT_EQ(record.result_of(2, 70)->status, PointStatus::cut);
+  EXPECT_EQ(record.result_of(2, 71)->status, PointStatus::simulated);
+}
+
+}  // namespace
+}  // namespace fuseflow
