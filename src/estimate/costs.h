@@ -6,6 +6,7 @@
 
 #include "estimate/counts.h"
 #include "machine/machine.h"
+#include "sim/common/run_counts.h"
 
 namespace fuseflow::estimate {
 
@@ -23,16 +24,10 @@ struct NodeCost {
   bool certain = false;    ///< its counts do not depend on values
 };
 
-struct RegionCost {
+struct RegionCost : RunCounts<double> {
   double cycles = 0;
   double bound = 0;
-  NodeId limit = -1;  ///< the node whose steps take longest
-  double flops = 0;
-  double dram_read_bytes = 0;
-  double dram_write_bytes = 0;
-  double scratchpad_read_bytes = 0;
-  double scratchpad_write_bytes = 0;
-  double tokens = 0;
+  NodeId limit = -1;        ///< the node whose steps take longest
   double bursts = 0;        ///< that memory serves; without a model of memory 0
   double loaded_bytes = 0;  ///< of the scratchpad's inputs
   std::vector<NodeCost> nodes;

@@ -62,12 +62,7 @@ RegionEstimate region_estimate(const Program& program, const Region& region,
   e.bound = std::floor(cost.bound);
   e.limit = limit_name(program, *region.graph, cost.limit);
   for (const estimate::NodeCost& node : cost.nodes) e.busy.push_back(node.busy);
-  e.flops = cost.flops;
-  e.dram_read_bytes = cost.dram_read_bytes;
-  e.dram_write_bytes = cost.dram_write_bytes;
-  e.scratchpad_read_bytes = cost.scratchpad_read_bytes;
-  e.scratchpad_write_bytes = cost.scratchpad_write_bytes;
-  e.tokens = cost.tokens;
+  e.add_counts(cost);
   return e;
 }
 
@@ -103,13 +98,7 @@ RegionEstimate tiles_estimate(const Program& program, const Region& region,
   for (const NodeStats& node : run.nodes) e.busy.push_back(static_cast<double>(node.busy));
   const auto longest = std::max_element(e.busy.begin(), e.busy.end());
   e.limit = limit_name(program, graph, static_cast<NodeId>(longest - e.busy.begin()));
-  e.flops = static_cast<double>(run.flops);
-  e.dram_read_bytes = static_cast<double>(run.dram_read_bytes);
-  e.dram_write_bytes = static_cast<double>(run.dram_write_bytes);
-  e.scratchpad_read_bytes = static_cast<double>(run.scratchpad_read_bytes);
-  e.scratchpad_write_bytes = static_cast<double>(run.scratchpad_write_bytes);
-  e.link_bytes = static_cast<double>(run.link_bytes);
-  e.tokens = static_cast<double>(run.tokens);
+  e.add_counts(run);
   set_energy(e, region_energy(program, graph, machine, work_of_run(graph, machine, run)));
   e.energy_bound_pj = e.energy_pj;
   e.dram_bytes_bound = e.dram_read_bytes + e.dram_write_bytes;
@@ -135,13 +124,7 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
   for (const RegionEstimate& e : estimate.regions) {
     total.cycles += e.cycles;
     total.bound += e.bound;
-    total.flops += e.flops;
-    total.dram_read_bytes += e.dram_read_bytes;
-    total.dram_write_bytes += e.dram_write_bytes;
-    total.scratchpad_read_bytes += e.scratchpad_read_bytes;
-    total.scratchpad_write_bytes += e.scratchpad_write_bytes;
-    total.link_bytes += e.link_bytes;
-    total.tokens += e.tokens;
+    total.add_counts(e);
     add_energy_to(total, e);
     if (longest == nullptr || e.cycles > longest->cycles) longest = &e;
   }

@@ -9,24 +9,18 @@
 #include "estimate/costs.h"
 #include "estimate/statistics.h"
 #include "ir/program.h"
+#include "sim/common/run_counts.h"
 #include "sim/run.h"
 
 namespace fuseflow {
 
-struct RegionEstimate {
+struct RegionEstimate : RunCounts<double> {
   std::string region;
   double cycles = 0;
   double bound = 0;          ///< <= the simulated cycles; 0 when nothing is certain (statistics)
   std::string limit;         ///< the node whose steps take longest: "scan %adj.1", "accumulate"
   std::vector<double> busy;  ///< cycles taken by steps, by node of the graph
-  double flops = 0;
-  double dram_read_bytes = 0;
-  double dram_write_bytes = 0;
-  double scratchpad_read_bytes = 0;
-  double scratchpad_write_bytes = 0;
-  double link_bytes = 0;
-  double tokens = 0;
-  double energy_pj = 0;  ///< of a machine that says what actions cost; else 0
+  double energy_pj = 0;      ///< of a machine that says what actions cost; else 0
   double memory_pj = 0, loading_pj = 0, leakage_pj = 0;  ///< parts of it (energy/price.h)
   double energy_bound_pj = 0;   ///< <= the simulated energy; 0 when nothing is certain
   double dram_bytes_bound = 0;  ///< <= the simulated bytes, read and written

@@ -78,6 +78,7 @@ std::vector<size_t> best_trials(const TrialTable& table, const std::vector<Front
   if (table.objective() == Objective::edp) {
     const FrontProgram* best = least_edp(front);
     if (best == nullptr) return {};
+    chosen.reserve(best->parts.size());
     for (const FrontProgram::Part& part : best->parts) {
       chosen.push_back(find_simulated(table, {part.first, part.last},
                                       [&](const Trial& t) { return t.point.id == part.point; }));

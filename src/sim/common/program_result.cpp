@@ -14,14 +14,7 @@ int64_t total_cycles(const ProgramRun& run, const Machine& machine) {
 RunResult total_counts(const ProgramRun& run, const Machine& machine) {
   RunResult sum;
   for (const RunResult& part : run.regions) {
-    sum.flops += part.flops;
-    sum.dram_read_bytes += part.dram_read_bytes;
-    sum.dram_write_bytes += part.dram_write_bytes;
-    sum.scratchpad_read_bytes += part.scratchpad_read_bytes;
-    sum.scratchpad_write_bytes += part.scratchpad_write_bytes;
-    sum.link_bytes += part.link_bytes;
-    sum.register_bytes += part.register_bytes;
-    sum.tokens += part.tokens;
+    sum.add_counts(part);
     sum.peak_fifo_tokens = std::max(sum.peak_fifo_tokens, part.peak_fifo_tokens);
   }
   sum.cycles = total_cycles(run, machine);

@@ -9,6 +9,7 @@
 
 #include "ir/program.h"
 #include "sim/common/activity.h"
+#include "sim/common/run_counts.h"
 #include "sim/common/token.h"
 #include "tensor/storage.h"
 
@@ -64,17 +65,9 @@ struct Deadlock {
 
 enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };
 
-struct RunResult {
+struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;
   int64_t cycles = 0;  ///< largest step time + 1; what was reached when the run did not finish
-  int64_t flops = 0;
-  int64_t dram_read_bytes = 0;
-  int64_t dram_write_bytes = 0;
-  int64_t scratchpad_read_bytes = 0;
-  int64_t scratchpad_write_bytes = 0;
-  int64_t link_bytes = 0;
-  int64_t register_bytes = 0;  ///< accumulators and tiles kept in registers (graphs of tiles)
-  int64_t tokens = 0;
   int64_t peak_fifo_tokens = 0;   ///< largest peak of a stream
   int64_t memory_requests = 0;    ///< bursts that the memory model served
   int64_t memory_row_hits = 0;    ///< of those, to an open row (dram.model=banked)

@@ -1,0 +1,33 @@
+// What regions do, as numbers that add up: whole when they are simulated, fractions when estimated.
+// Pure data; cycles and energy, which need pauses between regions, are not here.
+#pragma once
+
+#include <cstdint>
+
+namespace fuseflow {
+
+template <typename Number>
+struct RunCounts {
+  Number flops = 0;
+  Number dram_read_bytes = 0;
+  Number dram_write_bytes = 0;
+  Number scratchpad_read_bytes = 0;
+  Number scratchpad_write_bytes = 0;
+  Number link_bytes = 0;
+  Number register_bytes = 0;  ///< accumulators and tiles kept in registers (graphs of tiles)
+  Number tokens = 0;
+
+  template <typename Other>
+  void add_counts(const RunCounts<Other>& other) {
+    flops += static_cast<Number>(other.flops);
+    dram_read_bytes += static_cast<Number>(other.dram_read_bytes);
+    dram_write_bytes += static_cast<Number>(other.dram_write_bytes);
+    scratchpad_read_bytes += static_cast<Number>(other.scratchpad_read_bytes);
+    scratchpad_write_bytes += static_cast<Number>(other.scratchpad_write_bytes);
+    link_bytes += static_cast<Number>(other.link_bytes);
+    register_bytes += static_cast<Number>(other.register_bytes);
+    tokens += static_cast<Number>(other.tokens);
+  }
+};
+
+}  // namespace fuseflow
