@@ -71,7 +71,7 @@ std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
     return given_seed(kernels, fuse_by_cost(kernels, machine, costs), "auto");
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
-    return std::nullopt;  // it needs copies of tensors, which are no points here
+    return std::nullopt;  // the machine cannot run it, or it has statements that no kernel has
   }
 }
 

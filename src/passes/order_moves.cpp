@@ -19,20 +19,6 @@ std::vector<std::string> names_of(const RegionIndices& indices, const std::vecto
   return names;
 }
 
-std::vector<std::vector<bool>> indices_by_phase(const RegionIndices& indices) {
-  std::vector<std::vector<bool>> result;
-  for (const Instance& instance : indices.instances) {
-    const auto phase = static_cast<size_t>(instance.phase);
-    if (result.size() <= phase) {
-      result.resize(phase + 1, std::vector<bool>(indices.indices.size(), false));
-    }
-    for (const Affine& map : instance.map) {
-      for (const auto& term : map.terms) result[phase][static_cast<size_t>(term.first)] = true;
-    }
-  }
-  return result;
-}
-
 std::vector<std::vector<int>> loops_by_instance(const RegionIndices& indices) {
   std::vector<std::vector<int>> loops;
   for (const Instance& instance : indices.instances) {
@@ -44,6 +30,20 @@ std::vector<std::vector<int>> loops_by_instance(const RegionIndices& indices) {
     own.erase(std::unique(own.begin(), own.end()), own.end());
   }
   return loops;
+}
+
+/// `loops`: of each instance.
+std::vector<std::vector<bool>> indices_by_phase(const RegionIndices& indices,
+                                                const std::vector<std::vector<int>>& loops) {
+  std::vector<std::vector<bool>> result;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const auto phase = static_cast<size_t>(indices.instances[i].phase);
+    if (result.size() <= phase) {
+      result.resize(phase + 1, std::vector<bool>(indices.indices.size(), false));
+    }
+    for (const int index : loops[i]) result[phase][static_cast<size_t>(index)] = true;
+  }
+  return result;
 }
 
 /// No buffers: only what flows is compared.
@@ -120,7 +120,7 @@ std::optional<std::vector<std::string>> OrderClimb::run() {
   std::optional<GraphCost> cost = cost_of(order);
   if (!cost) return std::nullopt;
   bool any = false;
-  for (const std::vector<bool>& phase : indices_by_phase(indices_)) {
+  for (const std::vector<bool>& phase : indices_by_phase(indices_, loops_)) {
     while (improve(phase, order, *cost)) any = true;
   }
   return any ? std::optional(names_of(indices_, order)) : std::nullopt;

@@ -14,21 +14,12 @@ import concurrent.futures
 import fnmatch
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
+from variants import is_variant
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# How a case that is another export of the same model ends (scripts/README.md).
-VARIANT = re.compile(r"(_(op\d+|nofold|dynamic|functions|initinputs|double|sparse|sparseconst|external|typed|f16|bf16|ir10))+$")
-
-
-def is_variant(name, names):
-    """Whether `name` is another export of a model that is among `names` too."""
-    base = VARIANT.sub("", name)
-    return base != name and base in names
-
-
 def read_options(case_file):
     """The --bind and --expect options of a case, in order."""
     bind, expect = [], []

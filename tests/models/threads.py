@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from run import ROOT, is_variant, read_options  # noqa: E402
+from run import ROOT, read_options  # noqa: E402
+from variants import is_variant  # noqa: E402
 
 
 def figures(command, program, models, folder):

@@ -1,9 +1,9 @@
-// Counts of every exported model, for every strategy (none and full of other exports of the same
-// model) and machine: what tests/pinned/run.py compares
-// with the pinned tables. Each case is NAME.onnx with NAME/case.txt (its --bind options), taken
-// through what fuseflow-import, fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in
-// one process. Run from the folder of the models:
-//   pinned_models --out DIR [--filter PREFIX]... [--table NAME]... [--jobs N]
+// Counts of every exported model, for every strategy (of other exports of the same model only none
+// and full) and machine: what tests/pinned/run.py compares with the pinned tables. Each case is
+// NAME.onnx with NAME/case.txt (its --bind options), taken through what fuseflow-import,
+// fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in one process. Run from the folder
+// of the models:
+//   pinned_models --out DIR [--filter PREFIX]... [--variant MODEL]... [--table NAME]... [--jobs N]
 // writes DIR/imports.csv, units.csv, ideal.csv, comal.csv, rda.csv, banked.csv, estimates.csv.
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -14,7 +14,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -35,17 +34,6 @@ namespace fuseflow::pinned {
 namespace {
 
 constexpr const char* kStrategies[] = {"none", "layer", "full", "auto"};
-
-/// How a model that is another export of the same model ends: the same program after import, so
-/// that two strategies suffice for it (as in tests/models/run.py).
-const std::regex kVariant(
-    "(_(op[0-9]+|nofold|dynamic|functions|initinputs|double|sparse|sparseconst|external|typed|f16|"
-    "bf16|ir10))+$");
-
-bool is_variant(const std::string& model) {
-  const std::string base = std::regex_replace(model, kVariant, "");
-  return base != model && std::filesystem::exists(base + "/case.txt");
-}
 
 /// Of these families estimates are pinned too.
 constexpr const char* kEstimated[] = {"attention_", "autoencoder_", "gat_",
@@ -218,17 +206,28 @@ std::string estimates(const std::string& key, const Program& program,
   return text;
 }
 
+struct Options {
+  std::string out;
+  std::vector<std::string> prefixes;
+  std::set<std::string> tables;    ///< empty: all
+  std::set<std::string> variants;  ///< other exports of a model: two strategies suffice
+  size_t jobs = 2;
+};
+
 Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines,
-             const std::set<std::string>& tables) {
+             const Options& options) {
   Rows rows;
+  const std::set<std::string>& tables = options.tables;
+  const bool variant = options.variants.contains(model);
   const std::string text = imported(model);
   const bool estimated = tables.contains("estimates") &&
                          std::any_of(std::begin(kEstimated), std::end(kEstimated),
                                      [&](const char* family) { return model.starts_with(family); });
   rows["imports"] = model + "," + imports_of(parse_program({"<stdin>", text}));
-  const bool variant = is_variant(model);
   for (const char* strategy : kStrategies) {
-    if (variant && (strategy == std::string("layer") || strategy == std::string("auto"))) continue;
+    if (variant && std::string_view(strategy) != "none" && std::string_view(strategy) != "full") {
+      continue;
+    }
     const std::string key = model + "," + strategy;
     const Program program = lower_program(parse_program({"<stdin>", fused(text, strategy)}));
     rows["units"] += key + "," + units_of(program, machines.front().machine);
@@ -245,9 +244,9 @@ Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines
 
 /// A model that fails has its first error on standard error, and none of the rows expected of it.
 bool try_rows(const std::string& model, const std::vector<NamedMachine>& machines,
-              const std::set<std::string>& tables, Rows& rows) {
+              const Options& options, Rows& rows) {
   try {
-    rows = rows_of(model, machines, tables);
+    rows = rows_of(model, machines, options);
     return true;
   } catch (const std::exception& error) {
     report(Severity::error, fmt::format("{}: {}", model, error.what()));
@@ -268,13 +267,6 @@ std::vector<std::string> find_models(const std::vector<std::string>& prefixes) {
   return names;
 }
 
-struct Options {
-  std::string out;
-  std::vector<std::string> prefixes;
-  std::set<std::string> tables;  ///< empty: all
-  size_t jobs = 2;
-};
-
 ExitCode run(Options options) {
   if (options.tables.empty()) {
     for (const auto& [table, header] : headers()) options.tables.insert(table);
@@ -284,9 +276,8 @@ ExitCode run(Options options) {
   std::vector<Rows> rows(models.size());
   std::vector<char> right(models.size());
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, options.jobs);
-  tbb::parallel_for(size_t{0}, models.size(), [&](size_t i) {
-    right[i] = try_rows(models[i], all, options.tables, rows[i]);
-  });
+  tbb::parallel_for(size_t{0}, models.size(),
+                    [&](size_t i) { right[i] = try_rows(models[i], all, options, rows[i]); });
   for (const auto& [table, header] : headers()) {
     if (!options.tables.contains(table)) continue;
     std::string text = header;
@@ -306,6 +297,8 @@ int main(int argc, char** argv) {
   app.add_option("--out", options.out, "Folder of the tables")->required();
   app.add_option("--filter", options.prefixes, "Only models that begin so (repeatable)");
   app.add_option("--table", options.tables, "Only these tables (repeatable)");
+  app.add_option("--variant", options.variants,
+                 "Of this model only the strategies none and full (repeatable)");
   app.add_option("--jobs", options.jobs, "Models at a time");
   fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::pinned::run(options); });

@@ -23,6 +23,8 @@ import tempfile
 import tables
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "models"))
+from variants import is_variant  # noqa: E402
 ROOT = HERE.parents[1]
 MODELS = ROOT / "testdata" / "models"
 
@@ -154,6 +156,8 @@ def models_layer(options):
     """Every model, strategy and machine, in one process (models.cpp)."""
     with tempfile.TemporaryDirectory() as folder:
         only = ["--filter", options.only] if options.only else []
+        names = {path.parent.name for path in MODELS.glob("*/case.txt")}
+        only += [word for name in sorted(names) if is_variant(name, names) for word in ("--variant", name)]
         run([options.models_program, "--out", folder, "--jobs", options.jobs, *only], MODELS, timeout=1800)
         found = {path.name: path.read_text() for path in pathlib.Path(folder).glob("*.csv")}
     keys = {"estimates.csv": 4, "imports.csv": 1}

@@ -21,8 +21,8 @@ struct RunOptions {
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
   bool trace = false;  ///< keep RunResult::activity and RunResult::stalls
-  /// Called with every burst that the memory model serves, in the order of service's queue (cycles
-  /// of the region, never falling): the same on any number of threads.
+  /// Called with every burst that the memory model takes to serve, by time (cycles of the region,
+  /// never falling): in the same order on any number of threads.
   std::function<void(int64_t cycle, bool write, uint64_t address)> accessed;
 };
 
