@@ -33,6 +33,7 @@ class Costing {
       cost.read_bytes = bytes.read;
       cost.write_bytes = bytes.write;
       if (cost.certain) cost.least_bytes = least_bytes(n, rule);
+      if (memory_.batched && in_memory(node)) cost.least = 0;  // a batch is given all at once
     }
     add_bytes(stored_bytes);
     for (size_t i = 0; i < graph_.streams.size(); ++i) {
@@ -161,6 +162,13 @@ class Costing {
     return static_cast<double>(node_timing(machine_, graph_, node).latency_cycles);
   }
 
+  /// Cycles from the first to the last step of a node that asks memory.
+  double memory_span(size_t n) const {
+    const double busy = out_.nodes[n].busy;
+    if (memory_.batched) return memory_.of_batches(numbers_of(n), busy);
+    return std::max(busy, memory_.of_port(bursts(n)) + memory_.latency);
+  }
+
   /// Cycles that a node's first result waits for memory.
   double first_wait(size_t n) const {
     const bool waits = in_memory(graph_.nodes[n]) && out_.nodes[n].read_bytes > 0;
@@ -248,7 +256,7 @@ class Costing {
       add_rows(rows_[i], rows);
     }
     double span = out_.nodes[i].busy;
-    if (in_memory(node)) span = std::max(span, memory_.of_port(bursts(i)) + memory_.latency);
+    if (in_memory(node)) span = memory_span(i);
     finish_[i] = std::max(before, head_[i] + span) + out_.nodes[i].drained;
     for (const Rows& rows : rows_[i]) {
       finish_[i] = std::max(finish_[i], rows.last + span / rows.number);

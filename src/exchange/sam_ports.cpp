@@ -19,8 +19,18 @@ StreamSlot slot(comal::RepSigStream* signal) {
   return {nullptr, nullptr, nullptr, signal};
 }
 
+// Some fields hold streams of one type, whichever is named first: another type would replace it,
+// and those who know where it was would point at nothing. So it finds no place.
+
+template <typename Fork>
+bool carries_another(const Fork& fork, const std::string& type) {
+  return (fork.has_crd() && type != "crd") || (fork.has_ref() && type != "ref") ||
+         (fork.has_val() && type != "val") || (fork.has_repsig() && type != "repsig");
+}
+
 template <typename Fork>
 StreamSlot bundle_input(Fork& fork, const std::string& type) {
+  if (carries_another(fork, type)) return {};
   if (type == "crd") return slot(fork.mutable_crd()->mutable_input());
   if (type == "ref") return slot(fork.mutable_ref()->mutable_input());
   if (type == "val") return slot(fork.mutable_val()->mutable_input());
@@ -30,6 +40,7 @@ StreamSlot bundle_input(Fork& fork, const std::string& type) {
 
 template <typename Fork>
 StreamSlot bundle_output(Fork& fork, const std::string& type) {
+  if (carries_another(fork, type)) return {};
   if (type == "crd") return slot(fork.mutable_crd()->add_outputs());
   if (type == "ref") return slot(fork.mutable_ref()->add_outputs());
   if (type == "val") return slot(fork.mutable_val()->add_outputs());
@@ -38,8 +49,9 @@ StreamSlot bundle_output(Fork& fork, const std::string& type) {
 }
 
 StreamSlot payload_slot(comal::Joiner::Payload& payload, const std::string& type) {
-  if (type == "val") return slot(payload.mutable_val_stream());
-  return type == "ref" ? slot(payload.mutable_ref_stream()) : StreamSlot{};
+  if (type == "val" && !payload.has_ref_stream()) return slot(payload.mutable_val_stream());
+  if (type == "ref" && !payload.has_val_stream()) return slot(payload.mutable_ref_stream());
+  return {};
 }
 
 /// Outer or inner, of a node that names both.
@@ -70,8 +82,15 @@ StreamSlot join_output(SamNode& node, const EdgeEnd& end) {
 
 StreamSlot repeat_input(comal::Repeat& op, const std::string& type) {
   if (type == "repsig") return slot(op.mutable_rep_sig());
-  if (type == "ref") return slot(op.mutable_in_ref());
-  return type == "val" ? slot(op.mutable_in_val()) : StreamSlot{};
+  if (type == "ref" && !op.has_in_val()) return slot(op.mutable_in_ref());
+  if (type == "val" && !op.has_in_ref()) return slot(op.mutable_in_val());
+  return {};
+}
+
+StreamSlot repeat_output(comal::Repeat& op, const std::string& type) {
+  if (type == "ref" && !op.has_out_val()) return slot(op.mutable_out_ref());
+  if (type == "val" && !op.has_out_ref()) return slot(op.mutable_out_val());
+  return {};
 }
 
 /// The coordinates of in0 are the innermost; in1, in2, .. are around them, outermost last.
@@ -200,6 +219,8 @@ StreamSlot output_slot(SamNode& node, const EdgeEnd& end) {
   switch (op.op_case()) {
     case Operation::kBroadcast:
       return bundle_output(*op.mutable_broadcast(), type);
+    case Operation::kRepeat:
+      return repeat_output(*op.mutable_repeat(), type);
     case Operation::kJoiner:
       return join_output(node, end);
     case Operation::kSpacc:
@@ -219,10 +240,8 @@ StreamSlot output_slot(SamNode& node, const EdgeEnd& end) {
   if (type == "ref") {
     if (op.has_root()) return slot(op.mutable_root()->mutable_output_ref());
     if (op.has_fiber_lookup()) return slot(op.mutable_fiber_lookup()->mutable_output_ref());
-    if (op.has_repeat()) return slot(op.mutable_repeat()->mutable_out_ref());
   }
   if (type == "val") {
-    if (op.has_repeat()) return slot(op.mutable_repeat()->mutable_out_val());
     if (op.has_array()) return slot(op.mutable_array()->mutable_output_val());
     if (op.has_alu()) return slot(op.mutable_alu()->mutable_vals()->mutable_output());
     if (op.has_func()) return slot(op.mutable_func()->mutable_output_val());

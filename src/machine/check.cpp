@@ -36,9 +36,17 @@ void check_banked(const Machine& machine) {
   }
 }
 
+/// What a node has collected for a batch may be all that bounded streams let through.
+void check_batched(const Machine& machine) {
+  if (machine.fifo_depth == 0) return;
+  refuse(machine, "fifo_depth", machine.fifo_depth,
+         "0, no bound, for `dram.model = \"comal\"`, whose batches could wait for ever");
+}
+
 }  // namespace
 
 void check_machine(const Machine& machine) {
+  if (machine.dram.model == "comal") check_batched(machine);
   if (machine.dram.model == "banked") check_banked(machine);
 }
 

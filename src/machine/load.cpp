@@ -82,7 +82,7 @@ constexpr const char* kDramPreset = "dram.preset";
 
 const std::vector<MachinePreset>& dram_presets() {
   static const std::vector<MachinePreset> presets = {
-      {"ddr4", kDramDdr4}, {"hbm2e", kDramHbm2e}, {"lpddr5", kDramLpddr5}};
+      {"comal", kDramComal}, {"ddr4", kDramDdr4}, {"hbm2e", kDramHbm2e}, {"lpddr5", kDramLpddr5}};
   return presets;
 }
 

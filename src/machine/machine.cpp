@@ -44,7 +44,8 @@ size_t cluster_size_index(int cores) {
 double Machine::dram_bytes_per_cycle() const {
   if (dram.model == "none") return 0;
   const double bytes = static_cast<double>(dram.burst_bytes) * static_cast<double>(dram.channels);
-  if (dram.model == "fixed") return bytes / static_cast<double>(dram.interval_cycles);
+  if (dram.model == "fixed" || dram.model == "comal")
+    return bytes / static_cast<double>(dram.interval_cycles);
   return bytes / (static_cast<double>(dram.timing.burst_ps) * clock_gigahertz / 1000);
 }
 

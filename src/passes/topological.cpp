@@ -113,9 +113,8 @@ Counted count_connected(const PartialOrder& order, uint64_t& sets_left) {
       for (size_t i = 0; i < n; ++i) {
         if (contains(set, static_cast<int>(i))) continue;
         const std::vector<int>& before = order.before[i];
-        if (!std::all_of(before.begin(), before.end(), [&](int b) { return contains(set, b); })) {
-          continue;
-        }
+        const auto taken = [&set = set](int b) { return contains(set, b); };
+        if (!std::all_of(before.begin(), before.end(), taken)) continue;
         Set larger = set;
         larger[i / 64] |= uint64_t{1} << (i % 64);
         Wide& count = next[std::move(larger)];

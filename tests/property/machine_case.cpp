@@ -30,7 +30,7 @@ class Draw {
 };
 
 void draw_memory(Draw& draw, DramModel& dram) {
-  dram.model = std::array{"none", "fixed", "banked"}[static_cast<size_t>(draw.below(3))];
+  dram.model = std::array{"none", "fixed", "banked", "comal"}[static_cast<size_t>(draw.below(4))];
   dram.burst_bytes = draw.one_of<5>({4, 8, 16, 64, 64});
   dram.interleave_bytes = dram.burst_bytes * draw.one_of<3>({1, 4, 16});
   dram.row_bytes = dram.burst_bytes * draw.one_of<3>({1, 4, 16});
@@ -186,6 +186,7 @@ Machine draw_machine(uint64_t seed) {
   m.scratchpad.link_bytes_per_cycle = draw.one_of<3>({0, 7, 64});
   m.scratchpad.latency_cycles = draw.one_of<3>({0, 1, 9});
   draw_memory(draw, m.dram);
+  if (m.dram.model == "comal") m.fifo_depth = 0;  // others are refused
   check_machine(m);
   return m;
 }

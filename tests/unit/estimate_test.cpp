@@ -118,7 +118,7 @@ TEST(Estimate, Blocks) {
 
 TEST(Estimate, ABoundHoldsAlsoWhereMemoryTakesTime) {
   Machine machine;
-  for (const char* model : {"fixed", "banked"}) {
+  for (const char* model : {"fixed", "banked", "comal"}) {
     machine.dram.model = model;
     expect_near_simulation(kBlocks, machine);
     expect_near_simulation(std::string(kGraph) + kFeatures +

@@ -181,6 +181,16 @@ uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes)
   return count;
 }
 
+uint32_t EngineNode::collect(size_t port, uint64_t address, uint64_t bytes) {
+  const uint64_t size = context_.addresses->burst_bytes();
+  uint32_t count = 0;
+  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
+    bursts[port].push_back(burst);
+    ++count;
+  }
+  return count;
+}
+
 void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
   split_ = true;
   Steps& target = sides[side].now;

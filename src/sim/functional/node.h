@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/common/run_result.h"
 #include "sim/common/written_tensors.h"
 #include "sim/data/steps.h"
+#include "sim/functional/batched_steps.h"
 #include "sim/functional/port.h"
 #include "sim/functional/rows.h"
 #include "sim/memory/addresses.h"
@@ -85,9 +87,11 @@ class EngineNode {
   std::vector<StepSource> sides;
   NodeClock* clock = nullptr;                 ///< null: its steps are kept for a solver
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
-  RowGate gate;                               ///< a load of what a phase started together writes
-  int rows_lane = StepSource::kNone;          ///< of the load: its lane of events
-  WrittenRows events;                         ///< of a writer, where they are collected
+  /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
+  std::optional<BatchedSteps> batched;
+  RowGate gate;                       ///< a load of what a phase started together writes
+  int rows_lane = StepSource::kNone;  ///< of the load: its lane of events
+  WrittenRows events;                 ///< of a writer, where they are collected
 
   /// Tokens that the node gives in the batch at hand.
   struct Given {
@@ -171,6 +175,14 @@ class EngineNode {
     return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
   }
   void make_sides(size_t count);
+  /// Whether memory takes time and is asked in batches.
+  bool batched_memory() const { return timed_memory() && context_.machine.dram.model == "comal"; }
+  void make_batched(size_t arrays) {
+    batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
+    bursts.resize(arrays);
+  }
+  /// Notes the addresses of these bytes, a burst each, to be asked for in a batch; how many.
+  uint32_t collect(size_t port, uint64_t address, uint64_t bytes);
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
     const uint64_t inside = address - last_burst_[side];

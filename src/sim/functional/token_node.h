@@ -30,11 +30,12 @@ class TokenNode : public EngineNode {
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
     count(batches_, elements);
-    if (sides.size() > 1) {
+    if (sides.size() > 1 || batched) {
       log_bursts(batches_, n);
     } else {
       step(n);
     }
+    if (batched) batched->count_own(n);
     if (gate.writer() >= 0) wait_for_rows(n);
     give_like(0, like, n, payload);
     ended_ = !like.stops.empty() && like.stops.back().done();

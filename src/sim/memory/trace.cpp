@@ -92,8 +92,8 @@ std::string trace_line(const TracedAccess& access) {
 void require_memory_model(const Machine& machine) {
   if (machine.dram.model != "none") return;
   throw Error(ExitCode::usage,
-              fmt::format("machine `{}` has no memory model: `dram.model` is none, expected fixed "
-                          "or banked",
+              fmt::format("machine `{}` has no memory model: `dram.model` is none, expected fixed, "
+                          "banked or comal",
                           machine.name));
 }
 

@@ -194,6 +194,7 @@ void Bounded::fill(NodeId node, NodeStats& stats) const {
   for (const Side& side : sides_) {
     if (!side.replay || side.node->id() != node) continue;
     if (side.counted) side.replay->fill(stats);
+    if (side.node->batched) stats.steps = side.node->batched->own();
     last = std::max(last, side.replay->last_step());
   }
   stats.last_step = std::max(stats.last_step, last);

@@ -99,7 +99,7 @@ class Bounded {
   void add_feeds(EngineNode& node);
   void add_row_fifo(const EngineNode& load, NodeReplay& replay);
   void connect_outputs(const EngineNode& node, NodeReplay& replay);
-  Fifo* add_memory_fifo(bool write);
+  Fifo* add_memory_fifo(bool write, bool in_batches = false);
   void find_neighbours();
   void find_free();
   void fetch(size_t s);

@@ -53,12 +53,13 @@ int64_t Bounded::depth_of(size_t stream) const {
   return node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
 }
 
-Fifo* Bounded::add_memory_fifo(bool write) {
+/// Requests in batches are never more than the port may have.
+Fifo* Bounded::add_memory_fifo(bool write, bool in_batches) {
   MemoryPort& port = memory_ports_.emplace_back();
-  port = {memory_.get(), static_cast<uint32_t>(memory_ports_.size() - 1), write, {}};
+  port = {memory_.get(), static_cast<uint32_t>(memory_ports_.size() - 1), write, {}, in_batches};
   Gives& gives = gives_.emplace_back();
   gives.memory = &port;
-  burst_fifos_.push_back(&add_fifo(gives, machine_.dram.outstanding, 0));
+  burst_fifos_.push_back(&add_fifo(gives, in_batches ? 0 : machine_.dram.outstanding, 0));
   return burst_fifos_.back();
 }
 
@@ -118,15 +119,17 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
     if (side.last && node.gate.writer() >= 0) add_row_fifo(node, *side.replay);
     sides_.push_back(std::move(side));
   }
-  if (writer) add_feeds(node);
+  if (writer || node.batched) add_feeds(node);
 }
 
-/// A writer's bursts: sides without steps of their own, that only hand the addresses on.
+/// Bursts of a writer, or of a node that asks in batches: sides without steps of their own, that
+/// only hand the addresses on.
 void Bounded::add_feeds(EngineNode& node) {
   NodeReplay& replay = *sides_.back().replay;
   for (std::vector<uint64_t>& bursts : node.bursts) {
-    Fifo* fifo = add_memory_fifo(true);
+    Fifo* fifo = add_memory_fifo(node.written() != nullptr, node.batched.has_value());
     replay.outputs.push_back(fifo->source);
+    if (node.batched) replay.inputs.push_back(fifo);
     Side feed;
     feed.bursts = &bursts;
     feed.port = fifo->source->memory;

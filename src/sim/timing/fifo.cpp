@@ -32,7 +32,7 @@ void Gives::answer(int64_t number, int64_t time) {
     pending_.pop_front();
     reserve(1);
     times.append(last_answer_);
-    if (memory->write) readers.front()->take(last_answer_);
+    if (memory->write && !memory->in_batches) readers.front()->take(last_answer_);
   }
 }
 

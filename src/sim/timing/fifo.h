@@ -20,6 +20,7 @@ struct MemoryPort {
   uint32_t id = 0;
   bool write = false;
   std::deque<uint64_t> addresses;  ///< of the bursts still to be requested, in order
+  bool in_batches = false;         ///< whoever asks waits for the answers: they are its input
 };
 
 /// What an output gives: the times, which all its consumers read. With a memory port, giving a

@@ -32,7 +32,8 @@ void TimeLines::add_piece(int64_t start, int64_t step) {
 void TimeLines::append(const int64_t* times, int64_t n) {
   while (n > 0) {
     int64_t count = n;
-    std::copy_n(times, count, extend(count));
+    int64_t* const room = extend(count);
+    std::copy_n(times, count, room);
     times += count;
     n -= count;
   }

@@ -118,7 +118,7 @@ class BlockArrayNode final : public TokenNode {
     count_ = storage_->values.size() / static_cast<size_t>(volume_);
     first_ = context.blocks->name(storage_->values.data(), count_, volume_);
     fill_ = constant_block(tensor_.fill, volume_);
-    if (timed_memory()) make_sides(2);
+    if (timed_memory()) batched_memory() ? make_batched(1) : make_sides(2);
   }
 
  protected:
@@ -141,6 +141,7 @@ class BlockArrayNode final : public TokenNode {
     const uint32_t* refs = inputs[0].payload.words();
     const uint64_t start = context_.addresses->values(node_.tensor);
     const auto size = static_cast<uint64_t>(bytes());
+    if (batched) return log_batches(inputs[0], n);
     for_each_token(
         inputs[0], n,
         [&](uint32_t k) {
@@ -151,6 +152,21 @@ class BlockArrayNode final : public TokenNode {
 
  private:
   int64_t bytes() const { return element_bytes(tensor_.type) * volume_; }
+
+  /// Memory that is asked in batches: an address a block.
+  void log_batches(const Batch& references, uint32_t n) {
+    batched->begin();
+    const uint32_t* refs = references.payload.words();
+    const uint64_t start = context_.addresses->values(node_.tensor);
+    for_each_token(
+        references, n,
+        [&](uint32_t k) {
+          const bool present = refs[k] != kAbsent;
+          if (present) bursts[0].push_back(start + static_cast<uint64_t>(bytes()) * refs[k]);
+          batched_load_.token(*batched, present, interval_);
+        },
+        [&](uint32_t) { batched_load_.token(*batched, false, interval_); });
+  }
 
   void log_block(uint32_t burst_count) {
     if (burst_count <= 1) {
@@ -181,6 +197,7 @@ class BlockArrayNode final : public TokenNode {
   size_t count_ = 0;
   uint32_t first_ = 0;  // name of block 0
   uint32_t fill_ = 0;   // name of the block that an absent reference gives
+  BatchedLoad batched_load_;
 };
 
 /// The numbers of the elements of a block of coordinates.

@@ -50,7 +50,7 @@ class ScanNode final : public EngineNode {
     if (level.kind == LevelKind::compressed) level_ = &level;
     whole_ = node_.offset == 0 && level.extent <= extent_;
     if (timed_memory() && level.kind != LevelKind::dense) {
-      make_sides(3);
+      batched_memory() ? make_batched(2) : make_sides(3);
       reader_.emplace(*context.addresses, node_.tensor, node_.level, level);
     }
   }
@@ -75,6 +75,7 @@ class ScanNode final : public EngineNode {
     structure_ = new_structure();
     structure_->stops.reserve(std::min<size_t>(chunk_, last_stops_ + last_stops_ / 4 + 8));
     count_ = 0;
+    if (batched) batched->begin();
     lane_ = &(memory() ? sides[1].now.in : steps().in).front().list();
     const bool runs = worth_run_length(last_count_, last_stops_);
     const bool dense = view_.kind() == LevelKind::dense;
@@ -112,7 +113,7 @@ class ScanNode final : public EngineNode {
     open_ = true;
     count_reads();
     wait_for_fiber();
-    if (!memory()) take(1);
+    if (!memory() && !batched) take(1);
     give_elements();
     return true;
   }
@@ -140,7 +141,9 @@ class ScanNode final : public EngineNode {
   }
 
   void count_reads() {
-    if (memory()) {
+    if (batched) {
+      ask_for_fiber();
+    } else if (memory()) {
       entered_ = 0;
       if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
       log_side(0, 1, 0, entered_);
@@ -150,6 +153,41 @@ class ScanNode final : public EngineNode {
     stats_.read_bytes += view_.position_bytes(reference_, last_) + view_.word_bytes() +
                          (end_ - at_) * view_.element_bytes();
     last_ = reference_;
+  }
+
+  /// Memory that is asked in batches: the step that takes a reference, and what must be known of
+  /// its fiber before its elements are.
+  void ask_for_fiber() {
+    const auto note = [this](uint64_t address, uint64_t bytes) {
+      return collect(0, address, bytes);
+    };
+    const uint32_t asked = reference_ == kAbsent ? 0 : reader_->enter(reference_, true, note);
+    const uint32_t step = batched->step(0);
+    lane_->needs(step);
+    lane_->at.push_back(step);
+    batched->ask(0, asked, 0);
+  }
+  /// The same: n elements from `at_` on. Those of a batch are given when all are answered.
+  void ask_for_elements(uint32_t n) {
+    const auto note = [this](uint64_t address, uint64_t bytes) {
+      return collect(1, address, bytes);
+    };
+    for (uint32_t k = 0; k < n; ++k) {
+      const int64_t position =
+          level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
+      if (reader_->element(position, note) == 0) {  // the words of its fiber have been read
+        batched->step(interval_);
+        batched->give(1);
+      } else if (++collected_ == batched->batch()) {
+        give_collected();
+      }
+    }
+  }
+  void give_collected() {
+    if (collected_ == 0) return;
+    batched->ask(1, collected_, 0);
+    batched->give(collected_);
+    collected_ = 0;
   }
 
   /// Requests what must be known of a fiber before its elements are; returns how many bursts.
@@ -168,7 +206,11 @@ class ScanNode final : public EngineNode {
     } else {
       give_viewed(n);
     }
-    if (memory()) log_elements(n);
+    if (batched) {
+      ask_for_elements(n);
+    } else if (memory()) {
+      log_elements(n);
+    }
     at_ += n;
     count_ += n;
   }
@@ -246,6 +288,7 @@ class ScanNode final : public EngineNode {
   /// (`stop_taken`: it is a stop or done).
   void log_stop(uint32_t taken, bool stop_taken) {
     const uint32_t needed = taken + (stop_taken ? 0 : 1);
+    if (batched) return log_stop_behind_batches(stop_taken);
     if (!memory()) {
       take(taken);
       if (!stop_taken) lane_->needs(count_);
@@ -254,6 +297,15 @@ class ScanNode final : public EngineNode {
     if (stop_taken) log_side(0, 1, 0, 0);
     log_middle(needed, taken, 0);
     log_side(2, 1, 0, 0);
+  }
+
+  /// The fiber's reference has been taken, empty or not.
+  void log_stop_behind_batches(bool stop_taken) {
+    give_collected();
+    const uint32_t step = batched->step(interval_);
+    lane_->needs(step);
+    if (stop_taken) lane_->at.push_back(step);
+    batched->give(1);
   }
 
   void give_compressed(uint32_t n) {
@@ -357,7 +409,11 @@ class ScanNode final : public EngineNode {
     structure_->count = count_;
     last_stops_ = structure_->stops.size();
     last_count_ = count_;
-    if (!memory()) step(count_);
+    if (batched) {
+      batched->count_own(count_);
+    } else if (!memory()) {
+      step(count_);
+    }
     const StructureRef structure = std::move(structure_);
     give(0, structure, payload(crd_, std::move(crd_runs_)));
     give(1, structure, payload(ref_, std::move(ref_runs_)));
@@ -378,8 +434,9 @@ class ScanNode final : public EngineNode {
   int64_t end_ = 0;
   // where memory takes time
   std::optional<LevelReader> reader_;
-  uint32_t entered_ = 0;  // bursts requested for the current fiber's positions
-  bool fresh_ = false;    // no step has needed them yet
+  uint32_t entered_ = 0;    // bursts requested for the current fiber's positions
+  bool fresh_ = false;      // no step has needed them yet
+  uint32_t collected_ = 0;  // elements whose addresses are not sent yet
   // the chunk being made
   std::shared_ptr<Structure> structure_;
   uint32_t count_ = 0;

@@ -68,12 +68,12 @@ class ArrayNode final : public TokenNode {
         storage_(context.storage(node_.tensor)) {
     if (storage_ == nullptr) missing_data(tensor_.name);
     if (!timed_memory()) return;
-    make_sides(2);
+    batched_memory() ? make_batched(1) : make_sides(2);
     start_ = context.addresses->values(node_.tensor);
     bytes_ = static_cast<uint64_t>(element_bytes(tensor_.type));
   }
   // Steps that wait for rows look at each reference.
-  bool takes_run_length(size_t) const override { return gate.writer() < 0; }
+  bool takes_run_length(size_t) const override { return gate.writer() < 0 && !batched; }
 
  protected:
   /// Values of run-length references stay where they are, if all of them are there.
@@ -116,6 +116,7 @@ class ArrayNode final : public TokenNode {
   }
 
   void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
+    if (batched) return log_batches(inputs[0], n);
     uint32_t k = 0;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       quiet_ += first - k;  // stops
@@ -128,6 +129,20 @@ class ArrayNode final : public TokenNode {
 
  private:
   static constexpr uint32_t kLongFiber = 32;
+
+  /// Memory that is asked in batches: an address a reference.
+  void log_batches(const Batch& references, uint32_t n) {
+    batched->begin();
+    const uint32_t* refs = references.payload.words();
+    auto stop = references.stops.begin();
+    for (uint32_t k = 0; k < n; ++k) {
+      const bool is_stop = stop != references.stops.end() && references.at(*stop) == k;
+      stop += is_stop ? 1 : 0;
+      const bool present = !is_stop && refs[k] != kAbsent;
+      if (present) bursts[0].push_back(start_ + bytes_ * refs[k]);
+      batched_load_.token(*batched, present, interval_);
+    }
+  }
 
   /// Memory: the references of tokens first .. last-1, before the s-th stop.
   void log_fiber(const Batch& input, size_t s, uint32_t first, uint32_t last) {
@@ -217,6 +232,7 @@ class ArrayNode final : public TokenNode {
   uint64_t start_ = 0;  // of the values
   uint64_t bytes_ = 0;  // of one
   uint32_t quiet_ = 0;  // steps not logged yet that request nothing
+  BatchedLoad batched_load_;
 };
 
 class LocateNode final : public TokenNode {
@@ -225,7 +241,7 @@ class LocateNode final : public TokenNode {
       : TokenNode(context, id),
         level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {
     if (timed_memory() && level_.kind() != LevelKind::dense) {
-      make_sides(3);
+      batched_memory() ? make_batched(2) : make_sides(3);
       reader_.emplace(*context.addresses, node_.tensor, node_.level,
                       context.storage(node_.tensor)->levels[static_cast<size_t>(node_.level)]);
     }
@@ -247,6 +263,7 @@ class LocateNode final : public TokenNode {
   }
   void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
+    if (batched) batched->begin();
     size_t stop = 0;
     for (uint32_t k = 0; k < n; ++k) {
       const bool is_stop =
@@ -255,11 +272,16 @@ class LocateNode final : public TokenNode {
       const int64_t coordinate = is_stop ? -1 : subscript(inputs, k);
       const bool looked = !is_stop && refs[k] != kAbsent && level_.in_range(coordinate);
       const auto add = [this](size_t side) {
-        return
-            [this, side](uint64_t address, uint64_t bytes) { return fetch(side, address, bytes); };
+        return [this, side](uint64_t address, uint64_t bytes) {
+          return batched ? collect(side, address, bytes) : fetch(side, address, bytes);
+        };
       };
       const uint32_t entered = looked ? reader_->enter(refs[k], false, add(0)) : 0;
       const uint32_t probed = looked ? reader_->look_up(refs[k], coordinate, add(1)) : 0;
+      if (batched) {
+        log_batches(entered, probed);
+        continue;
+      }
       log_side(0, 1, 0, entered);
       log_side(1, 1, entered, probed);
       log_side(2, 1, probed, 0);
@@ -276,6 +298,14 @@ class LocateNode final : public TokenNode {
   }
 
  private:
+  /// Memory that is asked in batches: a token's positions, then its probes, before the next token.
+  void log_batches(uint32_t entered, uint32_t probed) {
+    batched->take(entered + probed > 0 ? 0 : interval_);
+    batched->ask(0, entered, probed > 0 ? 0 : interval_);
+    batched->ask(1, probed, interval_);
+    batched->give(1);
+  }
+
   int64_t subscript(const std::vector<Batch>& inputs, uint32_t k) const {
     if (inputs.size() == 1) return node_.offset;  // a constant subscript
     int64_t coordinate = node_.offset + node_.stride * inputs[1].payload.words()[k];

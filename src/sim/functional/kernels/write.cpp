@@ -1,22 +1,19 @@
-// Engine: the writers of levels and values. Stops cost them no time.
+// Engine: what the writers of levels and values store.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/functional/node.h"
-#include "sim/functional/outer_input.h"
+#include "sim/functional/kernels/write_steps.h"
 #include "sim/functional/size_predictor.h"
 
 namespace fuseflow::engine {
 namespace {
 
-class WriteNode final : public EngineNode {
+class WriteNode final : public WriterSteps {
  public:
   WriteNode(const Context& context, NodeId id)
-      : EngineNode(context, id),
+      : WriterSteps(context, id),
         tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
-        level_(node_.kind == NodeKind::write_level),
-        main_(node_.inputs.size() - 1),
         volume_(static_cast<size_t>(tensor_.format.block_volume())),
         below_(level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size()),
         sizes_(tensor_, below_) {
@@ -26,21 +23,13 @@ class WriteNode final : public EngineNode {
       if (tensor_.format.levels[l] != LevelKind::dense) disagree("a coordinate too many");
     }
     coordinates_.resize(main_);
-    make_lanes();
     if (level_) written_.pos.push_back(0);
     const auto key = std::pair(node_.tensor, level_ ? node_.level : -1);
     signals_ = context_.rows != nullptr && context_.rows->count(key) > 0;
     if (signals_ || context.collects_rows) give_lists(1);
-    timed_ = timed_memory();
-    if (!timed_ || signals_) return;
-    bursts.resize(2);
-    give_lists(2);
-    last_burst_.assign(2, kNoBurst);
-    if (level_)
-      put(1, context_.addresses->level(node_.tensor, node_.level, Addresses::positions), 4, 0);
+    if (timed_ && !signals_) request_writes();
   }
 
-  bool reads(size_t) const override { return true; }
   Written* written() override { return &written_; }
 
  protected:
@@ -52,181 +41,6 @@ class WriteNode final : public EngineNode {
   }
 
  private:
-  /// Inputs of the main input's space share its lane.
-  void make_lanes() {
-    StepSource& source = sides.back();
-    source.own_lanes(main_ + 1, 0);
-    for (size_t i = 0; i < main_; ++i) {
-      if (depth(i) == depth(main_)) source.in_lane[i] = static_cast<int>(main_);
-    }
-  }
-  void give_lists(size_t count) {
-    sides.back().now.out.resize(count);
-    sides.back().out_lane.resize(count);
-    for (size_t g = 0; g < count; ++g) {
-      sides.back().now.out[g].always_listed = true;
-      sides.back().out_lane[g] = static_cast<int>(g);
-    }
-  }
-
-  int depth(size_t input) const {
-    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
-    return static_cast<int>(context_.graph.streams[stream].indices.size());
-  }
-
-  bool load() {
-    like_.clear();
-    n_ = UINT32_MAX;
-    for (size_t i = 0; i <= main_; ++i) {
-      if (depth(i) != depth(main_)) continue;
-      like_.push_back(i);
-      n_ = std::min(n_, ports[i]->ready());
-    }
-    if (n_ == 0) return false;
-    const Batch whole = ports[main_]->batch(n_);
-    outer_.resize(main_);
-    for (size_t i = 0; i < main_; ++i) {
-      outer_[i].clear();
-      if (depth(i) == depth(main_)) continue;
-      OuterInput outer(*ports[i], depth(main_) - depth(i), in_lane(i));
-      try {
-        n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-          outer_[i].push_back({first, word});
-        }));
-      } catch (const Disagreement& problem) {
-        disagree(problem.what);
-      }
-    }
-    if (n_ == 0) return false;
-    batch_ = ports[main_]->batch(n_);
-    words_.assign(main_, nullptr);
-    for (const size_t i : like_) {
-      if (i == main_) continue;
-      const Batch batch = ports[i]->batch(n_);
-      check_like(batch_, batch);
-      words_[i] = batch.payload.words();
-    }
-    for (size_t i = 0; i < main_; ++i) {
-      if (depth(i) != depth(main_)) in_lane(i).cut(n_);
-    }
-    return true;
-  }
-
-  // --- steps ---
-
-  /// A step for each token; those of stops cost nothing, unless the machine says so.
-  void add_steps() {
-    find_splits();
-    if (!splits_.empty()) return add_split_steps();
-    if (context_.machine.write_stops_take_steps) return step(n_);
-    uint32_t k = 0;
-    for (const Stop& stop : batch_.stops) {
-      const uint32_t end = batch_.at(stop) + 1;
-      steps().add(end - k, interval_, 0);
-      k = end;
-    }
-    step(n_ - k);
-  }
-
-  /// A token of which several bursts of an output are requested: in a step each.
-  struct Split {
-    uint32_t token;
-    uint32_t bursts;
-  };
-  /// Finds them. Requests of positions are together in a step as long as they can be outstanding.
-  void find_splits() {
-    splits_.clear();
-    for (size_t g = 0; timed_ && g < steps().out.size(); ++g) {
-      const Places& at = steps().out[g].at;
-      const int64_t most = g == 0 ? 1 : context_.machine.dram.outstanding;
-      for (size_t j = 0; j < at.size();) {
-        const auto end = static_cast<size_t>(
-            std::upper_bound(at.begin() + static_cast<int64_t>(j), at.end(), at[j]) - at.begin());
-        if (static_cast<int64_t>(end - j) > most) {
-          splits_.push_back({at[j], static_cast<uint32_t>(end - j)});
-        }
-        j = end;
-      }
-    }
-    std::sort(splits_.begin(), splits_.end(),
-              [](const Split& a, const Split& b) { return a.token < b.token; });
-  }
-
-  void add_split_steps() {
-    Lane& taken = in_lane(main_);
-    taken.kind = Lane::Kind::ranges;
-    step_of_.resize(n_);
-    size_t split = 0;
-    auto stop = batch_.stops.begin();
-    for (uint32_t k = 0; k < n_; ++k) {
-      const bool is_stop = stop != batch_.stops.end() && batch_.at(*stop) == k;
-      stop += is_stop ? 1 : 0;
-      const bool splits = split < splits_.size() && splits_[split].token == k;
-      const uint32_t more = splits ? splits_[split++].bursts - 1 : 0;
-      step_of_[k] = steps().count;
-      taken.add_range(steps().count, 1);
-      const int64_t last = std::max<int64_t>(1, interval_ - more);
-      if (is_stop && !context_.machine.write_stops_take_steps) {
-        steps().add(more + 1, 0);
-      } else {
-        steps().add(more + 1, more > 0 ? 1 : interval_, more > 0 ? last : interval_);
-      }
-    }
-    for (Lane& lane : steps().out) split_bursts(lane);
-    for (size_t i = 0; i < main_; ++i) {
-      if (depth(i) == depth(main_)) continue;
-      for (Places* places : {&in_lane(i).at, &in_lane(i).need}) {
-        for (uint32_t& place : *places) place = step_of_[place];
-      }
-    }
-  }
-  /// From tokens to their steps: those of a token that is split, one after the other.
-  void split_bursts(Lane& lane) const {
-    auto split = splits_.begin();
-    uint32_t before = UINT32_MAX;  // the token before
-    uint32_t same = 0;
-    for (uint32_t& place : lane.at) {
-      const uint32_t token = place;
-      while (split != splits_.end() && split->token < token) ++split;
-      same = token == before ? same + 1 : 0;
-      before = token;
-      place = step_of_[token] + (split != splits_.end() && split->token == token ? same : 0);
-    }
-  }
-
-  /// Memory: bytes written in the step of token `at`. A burst is requested when the next one
-  /// begins, or at done.
-  void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
-    if (in_last_burst(output, address, bytes)) return;
-    const uint64_t size = context_.addresses->burst_bytes();
-    for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
-      if (burst == last_burst_[output]) continue;
-      end_burst(output, at);
-      last_burst_[output] = burst;
-    }
-  }
-
-  /// The same for elements one behind the other, written by output 0 in the steps of tokens
-  /// first .. last-1.
-  void put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last) {
-    const uint64_t size = context_.addresses->burst_bytes();
-    while (first < last) {
-      put(0, address, bytes, first);
-      const uint64_t inside = address - last_burst_[0];
-      const uint64_t whole = std::max<uint64_t>(1, (size - inside) / bytes);
-      const auto count = static_cast<uint32_t>(std::min<uint64_t>(whole, last - first));
-      first += count;
-      address += count * bytes;
-    }
-  }
-
-  void end_burst(size_t output, uint32_t at) {
-    if (last_burst_[output] == kNoBurst) return;
-    bursts[output].push_back(last_burst_[output]);
-    steps().out[output].at.push_back(at);
-    last_burst_[output] = kNoBurst;
-  }
-
   // --- what is stored ---
 
   void store() {
@@ -236,10 +50,10 @@ class WriteNode final : public EngineNode {
     for (const Stop& stop : batch_.stops) {
       const uint32_t at = batch_.at(stop);
       store_elements(k, at);
+      put_stop(stop, at);
       k = at + 1;
       if (stop.done()) {
         ended_ = true;
-        for (size_t g = 0; timed_ && g < steps().out.size(); ++g) end_burst(g, at);
         row_event(at, INT64_MAX);
       } else {
         advance_outer(at);
@@ -268,6 +82,7 @@ class WriteNode final : public EngineNode {
 
   void store_elements(uint32_t first, uint32_t last) {
     if (first >= last) return;
+    note_elements();
     advance_outer(first);
     if (level_) {
       const uint32_t* crd = batch_.payload.words();
@@ -391,8 +206,6 @@ class WriteNode final : public EngineNode {
   }
 
   const Tensor& tensor_;
-  const bool level_;
-  const size_t main_;    // the input written; those before it are coordinates
   const size_t volume_;  // of the tensor's blocks
   const size_t below_;   // the levels above what is written
   SizePredictor sizes_;  // of what is written
@@ -401,18 +214,9 @@ class WriteNode final : public EngineNode {
   std::vector<int64_t> coordinates_;
   int64_t above_ = 0;  // elements of the level above the dense ones that have ended
   Written written_;
-  // the batch at hand
-  uint32_t n_ = 0;
-  Batch batch_;
-  std::vector<size_t> like_;  // inputs of the main input's space
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> outer_;  // (inner token, coordinate)
-  std::vector<size_t> next_outer_;
-  std::vector<const uint32_t*> words_;
-  std::vector<Split> splits_;
-  std::vector<uint32_t> step_of_;  // by token, where some are split
-  bool timed_ = false;             // memory takes time
-  bool signals_ = false;           // its rows are waited for: output 0 of its steps
-  int64_t complete_ = 0;           // as of the last event
+  std::vector<size_t> next_outer_;  // in the batch at hand
+  bool signals_ = false;            // its rows are waited for: output 0 of its steps
+  int64_t complete_ = 0;            // as of the last event
 };
 
 }  // namespace

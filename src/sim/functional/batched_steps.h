@@ -1,0 +1,96 @@
+// Steps of a node behind a memory that is asked in batches (dram.model = "comal",
+// ir-spec/memory.md): the node sends some addresses together, and does nothing before all of them
+// are answered. So its own steps wait for its own requests. Knows no addresses.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/data/steps.h"
+
+namespace fuseflow::engine {
+
+class BatchedSteps {
+ public:
+  /// The source gets a lane of requests and one of answers for each of the ports, behind all that
+  /// it has.
+  BatchedSteps(StepSource& source, size_t ports, int64_t batch)
+      : source_(&source),
+        batch_(static_cast<uint32_t>(std::min<int64_t>(batch, UINT16_MAX))),
+        first_in_(source.now.in.size()),
+        first_out_(source.now.out.size()) {
+    for (size_t p = 0; p < ports; ++p) {
+      source.in_lane.push_back(static_cast<int>(first_in_ + p));
+      source.add_in_lane().always_listed = true;
+      source.out_lane.push_back(static_cast<int>(first_out_ + p));
+      source.now.out.emplace_back().always_listed = true;
+    }
+  }
+
+  /// Addresses that are sent together, at most.
+  uint32_t batch() const { return batch_; }
+
+  /// For a new batch of steps: those take and give tokens that are told to.
+  void begin() {
+    source_->now.in.front().list();
+    source_->now.out.front().list();
+  }
+  /// So many steps are a node's own, as without memory; the others only wait.
+  void count_own(uint32_t steps) { own_ += steps; }
+  int64_t own() const { return own_; }
+  /// A step; its number.
+  uint32_t step(int64_t cost) {
+    source_->now.add(1, cost);
+    return source_->now.count - 1;
+  }
+  /// A step that takes a token of every input.
+  void take(int64_t cost) { source_->now.in.front().at.push_back(step(cost)); }
+  /// The last step gives so many tokens to every output.
+  void give(uint32_t tokens) {
+    Places& at = source_->now.out.front().at;
+    at.insert(at.end(), tokens, source_->now.count - 1);
+  }
+  /// Sends so many addresses of a port and waits for their answers, a batch at a time. The step in
+  /// which the last answer has come is the last one, and has the cost.
+  void ask(size_t port, uint32_t addresses, int64_t cost) {
+    while (addresses > 0) {
+      const uint32_t n = std::min(addresses, batch_);
+      addresses -= n;
+      Places& asked = source_->now.out[first_out_ + port].at;
+      asked.insert(asked.end(), n, step(0));
+      Places& answered = source_->now.in[first_in_ + port].at;
+      answered.insert(answered.end(), n, step(addresses > 0 ? 0 : cost));
+    }
+  }
+
+ private:
+  StepSource* source_;
+  uint32_t batch_;
+  size_t first_in_;
+  size_t first_out_;
+  int64_t own_ = 0;
+};
+
+/// A load of one address a token: tokens are given together, when the addresses that were collected
+/// are answered. A full batch is sent, and what there is before a token without an address.
+class BatchedLoad {
+ public:
+  /// The next token, with an address or without one, in a step of this cost.
+  void token(BatchedSteps& steps, bool addressed, int64_t cost) {
+    asked_ += addressed ? 1 : 0;
+    const bool send = asked_ == steps.batch() || (!addressed && asked_ > 0);
+    steps.take(send ? 0 : cost);
+    ++held_;
+    if (addressed && !send) return;
+    steps.ask(0, asked_, cost);
+    steps.give(held_);
+    asked_ = held_ = 0;
+  }
+
+ private:
+  uint32_t asked_ = 0;  // addresses collected
+  uint32_t held_ = 0;   // tokens taken and not given
+};
+
+}  // namespace fuseflow::engine
