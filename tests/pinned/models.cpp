@@ -1,8 +1,10 @@
 // Counts of every exported model, for every strategy (of other exports of the same model only none
 // and full) and machine: what tests/pinned/run.py compares with the pinned tables. Each case is
-// NAME.onnx with NAME/case.txt (its --bind options), taken through what fuseflow-import,
-// fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in one process. Run from the folder
-// of the models:
+// NAME.onnx with NAME/case.txt (its --bind and --expect options), taken through what
+// fuseflow-import, fuseflow-fuse, fuseflow-sim and fuseflow-estimate do with it, in one process.
+// The results on `ideal` are compared with the reference and with what PyTorch computed: a
+// difference is an error. `text` columns are hashes of the programs. Run from the folder of the
+// models:
 //   pinned_models --out DIR [--filter PREFIX]... [--variant MODEL]... [--table NAME]... [--jobs N]
 // writes DIR/imports.csv, units.csv, ideal.csv, comal.csv, rda.csv, banked.csv, estimates.csv.
 #include <fmt/format.h>
@@ -28,7 +30,9 @@
 #include "pass_tool.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
+#include "sim/report/check.h"
 #include "sim/report/csv.h"
+#include "support/fnv1a.h"
 
 namespace fuseflow::pinned {
 namespace {
@@ -55,13 +59,15 @@ const std::map<std::string, std::string>& headers() {
   static const std::map<std::string, std::string> result = [] {
     std::map<std::string, std::string> all;
     for (const char* machine : {"ideal", "comal", "rda", "banked"}) all[machine] = counts;
-    std::string units = "model,strategy,regions,phases,nodes,streams,tensor_bytes,buffer_bytes";
+    std::string units =
+        "model,strategy,text,regions,phases,nodes,streams,tensor_bytes,buffer_bytes";
     for (int u = 0; u < kUnitClasses; ++u) {
       units += fmt::format(",{}", unit_class_name(static_cast<UnitClass>(u)));
     }
     all["units"] = units + "\n";
     all["imports"] =
-        "model,tensors,constants,statements,expressions,finite,nonnegative,nonzero,below_inf,no_"
+        "model,text,tensors,constants,statements,expressions,finite,nonnegative,nonzero,below_inf,"
+        "no_"
         "nan,"
         "assumed,stored_levels,literals\n";
     all["estimates"] =
@@ -79,20 +85,23 @@ std::vector<NamedMachine> machines() {
           {"banked", load_machine("rda", {"dram.model=banked"})}};
 }
 
-/// The --bind options of a case file.
-std::vector<std::string> bindings_of(const std::string& case_file) {
-  std::istringstream lines(read_source(case_file).text);
+/// The values of an option in the case file of a model.
+std::vector<std::string> case_option(const std::string& model, const std::string& option) {
+  std::istringstream lines(read_source(model + "/case.txt").text);
   std::vector<std::string> result;
   for (std::string line; std::getline(lines, line);) {
-    constexpr std::string_view kOption = "--bind ";
-    if (line.starts_with(kOption)) result.push_back(line.substr(kOption.size()));
+    if (line.starts_with(option + " ")) result.push_back(line.substr(option.size() + 1));
   }
   return result;
 }
 
+std::string hash_of(const std::string& text) {
+  return fmt::format("#{:016x}", fnv1a(text));
+}
+
 std::string imported(const std::string& model) {
   ImportOptions options;
-  collect(bindings_of(model + "/case.txt"), "--bind", options.bindings,
+  collect(case_option(model, "--bind"), "--bind", options.bindings,
           [](const std::string& v) { return parse_binding(v); });
   const Program program = import_onnx(model + ".onnx", options);
   verify(program);
@@ -138,14 +147,41 @@ std::string imports_of(const Program& program) {
                      expressions, fmt::join(facts, ","), assumed, stored, fmt::join(literals, " "));
 }
 
+/// Throws Error(unfinished) where a result is not what the reference gives, or PyTorch gave.
+void check_results(const std::string& model, const Program& program, const ProgramRun& run) {
+  constexpr double kTolerance = 1e-4;  // that of fuseflow-sim --check
+  std::vector<TensorId> written;
+  for (const RunResult& region : run.regions) {
+    for (const auto& [tensor, storage] : region.results) written.push_back(tensor);
+  }
+  CheckSettings settings;
+  settings.tolerance = kTolerance;
+  settings.threads = 1;
+  std::vector<CheckedTensor> checked =
+      check_reference(program, run.data, written, settings).tensors;
+  if (checked.size() != written.size()) {
+    throw Error(ExitCode::unfinished, "not every result was compared");
+  }
+  for (const std::string& text : case_option(model, "--expect")) {
+    const size_t equals = text.find('=');
+    const TensorId tensor = find_tensor(program, text.substr(0, equals));
+    checked.push_back(check_file(program, run.data, tensor, text.substr(equals + 1), kTolerance));
+  }
+  for (const CheckedTensor& one : checked) {
+    if (!one.passes) throw Error(ExitCode::unfinished, describe_failure(program, one));
+  }
+}
+
 /// status: ok, unfinished, or `refused` (and zeros) when the machine cannot run it.
-std::string simulated(const Program& program, const TensorData& data, const Machine& machine) {
+std::string simulated(const std::string& model, const Program& program, const TensorData& data,
+                      const Machine& machine) {
   std::string status = "ok";
   ProgramRun run;
   try {
     run = run_program(program, data, machine, {});
     assert_invariants(program, run);
     if (run.finish != Finish::done) status = "unfinished";
+    if (machine.name == "ideal") check_results(model, program, run);
   } catch (const Error& error) {
     if (error.code() != ExitCode::rejected) throw;
     status = "refused";
@@ -223,18 +259,21 @@ Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines
   const bool estimated = tables.contains("estimates") &&
                          std::any_of(std::begin(kEstimated), std::end(kEstimated),
                                      [&](const char* family) { return model.starts_with(family); });
-  rows["imports"] = model + "," + imports_of(parse_program({"<stdin>", text}));
+  rows["imports"] =
+      model + "," + hash_of(text) + "," + imports_of(parse_program({"<stdin>", text}));
   for (const char* strategy : kStrategies) {
     if (variant && std::string_view(strategy) != "none" && std::string_view(strategy) != "full") {
       continue;
     }
     const std::string key = model + "," + strategy;
-    const Program program = lower_program(parse_program({"<stdin>", fused(text, strategy)}));
-    rows["units"] += key + "," + units_of(program, machines.front().machine);
+    const std::string scheduled = fused(text, strategy);
+    const Program program = lower_program(parse_program({"<stdin>", scheduled}));
+    rows["units"] +=
+        key + "," + hash_of(scheduled) + "," + units_of(program, machines.front().machine);
     const TensorData data = load_tensors(program);
     for (const NamedMachine& m : machines) {
       if (tables.contains(m.name)) {
-        rows[m.name] += key + "," + simulated(program, data, m.machine);
+        rows[m.name] += key + "," + simulated(model, program, data, m.machine);
       }
     }
     if (estimated) rows["estimates"] += estimates(key, program, machines);

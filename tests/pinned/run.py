@@ -5,7 +5,7 @@
 
 Layers: `graphs` (frozen lowered graphs, so that only the simulator can move a count), `models` (every exported
 model from ONNX to its totals, and estimates), `cluster_models` (models with dense chains planned for cores), `workloads` (chains
-of the planner itself). A count that differs fails;
+of the planner itself), `random` (hashes of what the tools say of random programs). A count that differs fails;
 --rebase writes the counts of now and says what moved (scripts/rebase). See tests/README.md.
 """
 
@@ -192,11 +192,19 @@ def workloads_layer(options):
     return {"workloads.csv": joined(rows, 1, []), "candidates.csv": joined([explained], 1, [])}
 
 
+def random_layer(options):
+    """What passes, estimates and reports say of random programs, as hashes (random.cpp)."""
+    with tempfile.TemporaryDirectory() as folder:
+        run([options.random_program, "--out", folder, "--odd", HERE / "machines" / "odd.toml"], MODELS, timeout=900)
+        return {"random.csv": tables.read_table(pathlib.Path(folder, "random.csv").read_text(), 1)}
+
+
 LAYERS = {
     "graphs": graphs_layer,
     "models": models_layer,
     "cluster_models": cluster_models_layer,
     "workloads": workloads_layer,
+    "random": random_layer,
 }
 
 
@@ -254,11 +262,13 @@ def main():
     parser.add_argument("--rebase", action="store_true", help="write the counts of now")
     parser.add_argument("--bin-dir", type=pathlib.Path, default=ROOT / "build" / "bin", help="folder of the tools")
     parser.add_argument("--models-program", type=pathlib.Path, default=ROOT / "build" / "tests" / "pinned_models")
+    parser.add_argument("--random-program", type=pathlib.Path, default=ROOT / "build" / "tests" / "pinned_random")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", type=int, default=20, help="rows to print that differ")
     options = parser.parse_args()
     options.bin_dir = options.bin_dir.resolve()
     options.models_program = options.models_program.resolve()
+    options.random_program = options.random_program.resolve()
     options.wants = lambda name: name.startswith(options.only)
     if options.rebase and options.only:
         parser.error("--rebase writes whole layers")
