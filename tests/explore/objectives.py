@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a search for something else than cycles promises, on small models and three machines.
 
-`objectives.py --tools DIR --testdata DIR`. For each objective (energy, edp, dram_bytes):
+`objectives.py --tools DIR --testdata DIR [MODEL[@MACHINE]...]`. For each objective (energy, edp, dram_bytes):
 - simulating every point to its end (which asserts the bounds on cycles, energy and bytes on each) finds nothing better;
 - the best program, simulated as a whole, takes what the search says, and no strategy takes less;
 - for edp: one thread and two, and two shards merged, give the same bytes, the Pareto list's too;
@@ -100,21 +100,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True)
     parser.add_argument("--testdata", required=True)
+    run.add_cases(parser, MODELS)
     options = parser.parse_args()
     options.tools, options.testdata = os.path.abspath(options.tools), os.path.abspath(options.testdata)
     run.MODELS = {model: SPACE for model in MODELS}
     failures = 0
-    for model in MODELS:
-        for machine, words in MACHINES.items():
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    case = Case(options, model, words, folder)
-                    found = {objective: case.check(objective) for objective in ("energy", "edp", "dram_bytes")}
-                    print(f"{model} {machine}: {found}, {case.programs} programs on the last front")
-                except Failed as failure:
-                    failures += 1
-                    print(f"FAILED {model} {machine}: {failure}")
-            sys.stdout.flush()
+    for model, machine in run.cases(options, MACHINES):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case = Case(options, model, MACHINES[machine], folder)
+                found = {objective: case.check(objective) for objective in ("energy", "edp", "dram_bytes")}
+                print(f"{model} {machine}: {found}, {case.programs} programs on the last front", flush=True)
+            except Failed as failure:
+                failures += 1
+                print(f"FAILED {model} {machine}: {failure}", flush=True)
     return 1 if failures else 0
 
 

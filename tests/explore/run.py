@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a search promises, on small instances of the four models of the evaluation.
 
-`run.py --tools DIR --testdata DIR [MODEL...]`. For each model and machine:
+`run.py --tools DIR --testdata DIR [MODEL[@MACHINE]...]`. For each model and machine:
 - the best program is checked against the reference by fuseflow-sim and takes the count promised;
 - it is not slower than --strategy=none, layer and full, each with and without --recompute=always;
 - simulating every point to its end (which also asserts bound <= simulated on each) finds none better;
@@ -142,31 +142,41 @@ def points(journal):
     return [line.split(",")[0] for line in lines[1:]]
 
 
+def add_cases(parser, models):
+    parser.add_argument("cases", nargs="*", default=list(models), metavar="MODEL[@MACHINE]",
+                        help="default: all models, each on all machines")
+
+
+def cases(options, machines):
+    """(model, machine) of the arguments, in order."""
+    for case in options.cases:
+        model, _, machine = case.partition("@")
+        yield from ((model, m) for m in ([machine] if machine else machines))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True)
     parser.add_argument("--testdata", required=True)
-    parser.add_argument("models", nargs="*", default=list(MODELS))
+    add_cases(parser, MODELS)
     options = parser.parse_args()
     options.tools = os.path.abspath(options.tools)
     options.testdata = os.path.abspath(options.testdata)
     failures = 0
-    for model in options.models:
-        for machine in MACHINES:
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    case = Case(options, model, machine, folder)
-                    start = time.time()
-                    best, unfused, counted = case.check_best()
-                    case.check_same()
-                    kills = case.check_killed((time.time() - start) / 12)
-                    print(f"{model} {machine}: {counted} points simulated, best {best} of {unfused} "
-                          f"cycles, killed {kills} times")
-                except Failed as failure:
-                    failures += 1
-                    print(f"FAILED {model} {machine}: {failure}")
-            sys.stdout.flush()
+    for model, machine in cases(options, MACHINES):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case = Case(options, model, machine, folder)
+                start = time.time()
+                best, unfused, counted = case.check_best()
+                case.check_same()
+                kills = case.check_killed((time.time() - start) / 12)
+                print(f"{model} {machine}: {counted} points simulated, best {best} of {unfused} "
+                      f"cycles, killed {kills} times", flush=True)
+            except Failed as failure:
+                failures += 1
+                print(f"FAILED {model} {machine}: {failure}", flush=True)
     return 1 if failures else 0
 
 
