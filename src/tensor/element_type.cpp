@@ -56,6 +56,7 @@ const TypeInfo& info(ElementType type) {
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
+  names.reserve(kTypes.size());
   for (const TypeInfo& type : kTypes) names.emplace_back(type.name);
   return names;
 }
@@ -114,7 +115,7 @@ ElementType parse_element_type(std::string_view name) {
     if (kTypes[t].name == name) return static_cast<ElementType>(t);
   }
   const std::vector<std::string> names = type_names();
-  const std::string near = nearest_name(name, {names.begin(), names.end()});
+  const std::string near = nearest_name(name, names);
   throw Error(ExitCode::rejected,
               fmt::format("unknown element type '{}'{}, expected one of {}", name,
                           near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),

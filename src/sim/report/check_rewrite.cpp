@@ -28,9 +28,10 @@ class RewriteChecker {
     evaluate_with(after_, false, written, [&](TensorId t, const Value& value) {
       computed_[static_cast<size_t>(t)] = value;
     });
-    const std::vector<CheckedTensor> apart = compared(written, false);
+    std::vector<CheckedTensor> apart = compared(written, false);
     if (apart.empty()) return apart;
     std::vector<TensorId> again;
+    again.reserve(apart.size());
     for (const CheckedTensor& one : apart) again.push_back(one.tensor);
     return compared(again, true);  // rounding may explain it
   }
