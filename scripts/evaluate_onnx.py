@@ -110,6 +110,20 @@ def batch_norm(x, scale, bias, mean, var, epsilon=1e-5, momentum=0.9, training_m
     return y * scale.reshape(shape) + bias.reshape(shape)
 
 
+def along(x, values, axis):
+    """A scale or zero point as it broadcasts to x."""
+    return values.reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)])
+
+
+def quantize(x, scale, zero, axis=1):
+    whole = np.round(x / along(x, scale, axis)) + along(x, zero, axis)
+    return np.clip(whole, np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max).astype(zero.dtype)
+
+
+def dequantize(x, scale, zero, axis=1):
+    return (x.astype(np.float32) - along(x, zero, axis)) * along(x, scale, axis)
+
+
 def reduce(function):
     def run(x, axes_in=None, axes=None, keepdims=1):
         axes = axes if axes_in is None else axes_in
@@ -152,6 +166,7 @@ OPS = {
     "ReduceSum": reduce(np.sum), "ReduceMean": reduce(np.mean), "ReduceMax": reduce(np.max),
     "ReduceL2": reduce(lambda x, axis, keepdims: np.sqrt(np.sum(x * x, axis, keepdims=keepdims))),
     "LayerNormalization": layer_norm, "BatchNormalization": batch_norm, "Conv": conv,
+    "QuantizeLinear": quantize, "DequantizeLinear": dequantize,
     "MaxPool": max_pool, "AveragePool": average_pool, "Pad": pad,
     "GlobalAveragePool": lambda x: x.mean((2, 3), keepdims=True),
     "Trilu": lambda x, k=0, upper=1: np.triu(x, k) if upper else np.tril(x, k),

@@ -5,6 +5,7 @@
 
 #include "import_options.h"
 #include "ir/files.h"
+#include "ir/set_types.h"
 #include "ir/verify.h"
 #include "support/tool.h"
 
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> binds;
   std::vector<std::string> formats;
   std::vector<std::string> dims;
+  std::string type;
   app.add_option("model", model, "ONNX model; - is standard input, for --inspect")
       ->required()
       ->option_text("FILE");
@@ -67,6 +69,11 @@ int main(int argc, char** argv) {
   app.add_option("--dim", dims, "Extent of a symbolic dimension")
       ->option_text("NAME=N")
       ->allow_extra_args(false);
+  app.add_option("--type", type,
+                 "Element type of all floating tensors: f32, f16, bf16, f8e4m3 or f8e5m2 (default: "
+                 "the model's)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}))
+      ->option_text("TYPE");
   app.add_option("--name", name, "Name of the program (default: that of the model's graph)")
       ->option_text("NAME");
   app.add_option("--inspect", inspect,
@@ -93,6 +100,12 @@ int main(int argc, char** argv) {
     fuseflow::Program program = fuseflow::import_onnx(model, options);
     require_file(model, program);
     if (!name.empty()) program.name = name;
+    if (!type.empty()) {
+      const fuseflow::ElementType wanted = fuseflow::parse_element_type(type);
+      for (const std::string& note : set_float_types(program, wanted)) {
+        report(fuseflow::Severity::note, "import: " + note);
+      }
+    }
     fuseflow::verify(program);
     fuseflow::write_program(output, std::move(program));
     return ExitCode::ok;

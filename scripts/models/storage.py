@@ -69,6 +69,23 @@ def narrow(model, data_type):
         model.graph.initializer.append(stored)
 
 
+def quantised_weights(model):
+    """Weights that a QuantizeLinear would make integers are stored as these."""
+    known = {t.name: t for t in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            known[node.output[0]] = node.attribute[0].t
+    for node in [n for n in model.graph.node if n.op_type == "QuantizeLinear"]:
+        if node.input[0] not in known:
+            continue
+        values, scale, zero = (numpy_helper.to_array(known[name]) for name in node.input)
+        least, most = np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
+        whole = np.clip(np.round(values / scale) + zero, least, most).astype(zero.dtype)
+        model.graph.initializer.append(numpy_helper.from_array(whole, node.output[0]))
+        model.graph.initializer.remove(known[node.input[0]])
+        model.graph.node.remove(node)
+
+
 def newer_ir(model):
     """An IR version that is newer than the library's."""
     model.ir_version = 10
@@ -81,6 +98,7 @@ FORMS = {
     "f16": lambda model: narrow(model, TensorProto.FLOAT16),
     "bf16": lambda model: narrow(model, TensorProto.BFLOAT16),
     "ir10": newer_ir,
+    "i8": quantised_weights,
     "external": None,
 }
 

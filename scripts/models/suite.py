@@ -3,7 +3,7 @@
 A checked-in case is named FAMILY_VARIANT[_opN][_nofold]...; names are stable, since tests use them.
 """
 from models import (attention, autoencoder, bigbird, chain, conv, encoder, gat, gcn, gemm, gnn, gpt,
-                    gpt3, llama, message_passing, sage, storage, transformer, wild)
+                    gpt3, llama, message_passing, quantised, sage, storage, transformer, wild)
 
 FAMILIES = {
     "gcn": gcn,
@@ -23,6 +23,7 @@ FAMILIES = {
     "gnn": gnn,
     "transformer": transformer,
     "wild": wild,
+    "quantised": quantised,
 }
 
 # Families of full-size models: never checked in.
@@ -80,6 +81,8 @@ EXTRA = [
     ("gnn", "gin", ["op16_nofold"]),
     ("transformer", "bert", ["op16_nofold", "dynamic"]),
     ("transformer", "einsum", ["op16_nofold"]),
+    ("quantised", "ffn", ["i8"]),
+    ("quantised", "ffn_pruned", ["i8"]),
     ("wild", "padded", ["op16_nofold", "dynamic"]),
     ("wild", "padded_left", ["op16_nofold"]),
     ("wild", "gat_heads", ["op16_nofold"]),

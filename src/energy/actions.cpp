@@ -16,7 +16,7 @@ constexpr double kWordBytes = 4;
 
 /// Values of so many bytes are worked on at this width.
 Width width_of(int64_t bytes) {
-  return bytes >= 4 ? Width::w32 : Width::w16;
+  return bytes >= 4 ? Width::w32 : bytes >= 2 ? Width::w16 : Width::w8;
 }
 
 /// `evaluations` of an operator.

@@ -51,7 +51,8 @@ void write_data(const Program& program, const std::vector<const Region*>& region
                   fmt::format("tensor %{} has no data yet, expected a source", tensor.name));
     }
     write_csf(csf_path(folder, names[static_cast<size_t>(id)]),
-              load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+              load(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
+                   {.element = tensor.type}));
   }
 }
 

@@ -70,7 +70,7 @@ Evaluator::Lowered Evaluator::lower(const Point& point) const {
     const Tensor& copy = result.program.tensors[t];  // in another order, made by the placement
     if (copy.source.kind == Source::Kind::none) continue;
     result.data.storage[t] = std::make_shared<const Storage>(
-        load(copy.source, known_shape(copy), copy.format, copy.fill));
+        load(copy.source, known_shape(copy), copy.format, copy.fill, {.element = copy.type}));
   }
   for (const Statement& s : result.at().statements) {
     result.data.storage[static_cast<size_t>(s.result)] = nullptr;

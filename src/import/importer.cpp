@@ -350,12 +350,13 @@ void Importer::bind_input(const OnnxPort& port) {
     const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
     draft.values = constant_floats(floats, draft.shape);
     draft.tensor.facts = facts_of(*draft.values);
-    // Integers are indices and shapes; a single number is a parameter. Both are constants.
-    if (integral) {
+    // Integers are indices and shapes; a single number is a parameter. Both are constants. Integers
+    // of 8 bits are data: quantised values.
+    if (integral && (draft.shape.empty() || element_bytes(port.type) > 1)) {
       draft.data = raw.integers.empty()
                        ? constant_values(floats.to_vector(), draft.shape, port.type)
                        : constant_ints(raw.integers, draft.shape, port.type);
-    } else if (draft.shape.empty() && port.type != ElementType::boolean) {
+    } else if (draft.shape.empty() && !is_integer(port.type)) {
       draft.data = constant_floats(floats, draft.shape, port.type);
     }
   }

@@ -22,7 +22,7 @@ void prove(const std::vector<Region>& regions, Program& proved) {
       Tensor& result = proved.tensors[static_cast<size_t>(s.result)];
       Facts facts = analyse(proved, s).back().facts;
       if (!result.format.all_dense()) facts = both(facts, facts_of_constant(result.fill));
-      result.facts = joined(result.facts, facts);
+      result.facts = joined(result.facts, held_facts(facts, result.type));
     }
   }
 }
@@ -195,7 +195,8 @@ TensorReader source_reader(const Program& program) {
     const Tensor& tensor = program.tensors[static_cast<size_t>(t)];
     if (tensor.source.kind == Source::Kind::none) return nullptr;
     try {
-      return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill);
+      return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
+                         {.element = tensor.type});
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
       return nullptr;

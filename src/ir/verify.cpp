@@ -107,6 +107,11 @@ class Verifier {
     // and nothing takes in the padding of blocks.
     const bool absent = std::any_of(t.format.levels.begin(), t.format.levels.end(),
                                     [](LevelKind kind) { return kind != LevelKind::dense; });
+    if (absent && !holds(t.type, t.fill)) {
+      error(t.where,
+            fmt::format("the fill {} of %{} is no value of {}, expected one, or another type",
+                        float_text(t.fill), t.name, element_name(t.type)));
+    }
     if (absent && !satisfies(t.fill, joined(t.facts, t.assumed))) {
       error(t.where,
             fmt::format("the fill {} of %{} contradicts its facts, expected facts that hold of "

@@ -23,8 +23,8 @@ enum class Arithmetic : uint8_t {
 };
 inline constexpr size_t kArithmetics = static_cast<size_t>(Arithmetic::count_);
 
-/// How wide its operands are: 4 bytes or more, or less.
-enum class Width : uint8_t { w32, w16, count_ };
+/// How wide its operands are: 4 bytes or more, 2, or 1.
+enum class Width : uint8_t { w32, w16, w8, count_ };
 inline constexpr size_t kWidths = static_cast<size_t>(Width::count_);
 
 /// "add_32", "mul_16", ...

@@ -15,12 +15,12 @@ std::string_view unit_class_name(UnitClass unit) {
 
 std::string_view arithmetic_name(Arithmetic arithmetic, Width width) {
   static constexpr std::array<std::array<std::string_view, kWidths>, kArithmetics> kNames = {
-      {{"add_32", "add_16"},
-       {"compare_32", "compare_16"},
-       {"mul_32", "mul_16"},
-       {"div_32", "div_16"},
-       {"sqrt_32", "sqrt_16"},
-       {"special_32", "special_16"}}};
+      {{"add_32", "add_16", "add_8"},
+       {"compare_32", "compare_16", "compare_8"},
+       {"mul_32", "mul_16", "mul_8"},
+       {"div_32", "div_16", "div_8"},
+       {"sqrt_32", "sqrt_16", "sqrt_8"},
+       {"special_32", "special_16", "special_8"}}};
   return kNames[static_cast<size_t>(arithmetic)][static_cast<size_t>(width)];
 }
 

@@ -3,6 +3,7 @@
 #include "ir/reference_order.h"
 #include "reference/reference.h"
 #include "reference/statement.h"
+#include "reference/versions.h"
 #include "reference/watch.h"
 
 namespace fuseflow {
@@ -75,6 +76,7 @@ std::vector<Value> evaluate(const Program& program,
   const size_t tensors = program.tensors.size();
   const auto last = last_uses(statements, tensors);
   Watch watch(options, statements.size());
+  Versions versions(program, options.bounds, watch);
   Shared shared{program,
                 options,
                 watch,
@@ -88,14 +90,17 @@ std::vector<Value> evaluate(const Program& program,
     watch.next_statement();
     const TensorId result = statements[s]->result;
     shared.spelled.assign(tensors, nullptr);
+    for (const TensorId t : versions.select(*statements[s], shared.values)) shared.facts[t].reset();
     StatementEvaluator evaluator(shared, *statements[s]);
-    shared.values[result] = evaluator.run();
+    shared.values[result] = versions.define(result, evaluator.run());
     shared.values[result].undecided = evaluator.undecided();
     if (options.on_result) options.on_result(result, shared.values[result]);
     for (size_t u = 0; u < last[s].size() && !options.keep_all; ++u) {
       shared.values[last[s][u]] = Value{};
+      versions.drop(last[s][u]);
     }
   }
+  versions.restore(shared.values);
   return std::move(shared.values);
 }
 

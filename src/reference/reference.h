@@ -2,7 +2,8 @@
 // program one after another, as written, without regions, orders or placements; of a rewritten
 // program the statements that it came from (ir/reference_order.h). It visits points
 // that may differ from a statement's fill, by the calculus of ops/ over the data themselves: it
-// shares nothing with lowering but the scalar operators. Sums are accumulated in f64.
+// shares nothing with lowering but the scalar operators. Sums are accumulated in f64. A tensor that
+// its region stores is rounded to its type (versions.h), as the executors do.
 #pragma once
 
 #include <functional>

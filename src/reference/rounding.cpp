@@ -80,6 +80,17 @@ float moved(Op op, std::span<const float> x, std::span<const float> r, float res
   return std::isnan(farthest) ? kInfinity : farthest;
 }
 
+float stored_bound(float value, float bound, ElementType type, bool either) {
+  if (std::isinf(bound)) return bound;
+  const float result = rounded(value, type);
+  float farthest = 0;
+  if (bound > 0) {
+    farthest = std::max(distance(result, rounded(value - bound, type)),
+                        distance(result, rounded(value + bound, type)));
+  }
+  return either ? std::max(farthest, distance(result, value) + bound) : farthest;
+}
+
 Table mapped(const Table& table, Watch& watch, const std::function<float(float, float)>& f) {
   const auto values = watch.array(static_cast<int64_t>(table.values->size()));
   for (size_t i = 0; i < values->size(); ++i) {

@@ -10,11 +10,16 @@
 
 #include "ops/op.h"
 #include "reference/contract.h"
+#include "tensor/element_type.h"
 
 namespace fuseflow::reference {
 
 /// How far op(x) = result may move where each x[c] may move by r[c]. Infinite: anywhere.
 float moved(Op op, std::span<const float> x, std::span<const float> r, float result);
+
+/// How far the type's value next to `value` may move where that moves by `bound`. With `either`,
+/// what is stored may also be left as it was.
+float stored_bound(float value, float bound, ElementType type, bool either);
 
 /// Whether the operator jumps: a small change of an operand may change the result by 1 or more.
 bool has_steps(Op op);

@@ -22,14 +22,17 @@ Facts lacking(const Facts& known, const Facts& wanted) {
 }
 
 /// Compressed where entries may be absent, as import stores results.
-void set_storage(Tensor& tensor, const ResultSparsity& inferred) {
+/// `wanted`: the type that the tensor gets, if it holds what absent entries mean.
+void set_storage(Tensor& tensor, const ResultSparsity& inferred, ElementType wanted) {
   tensor.format = dense_format(static_cast<int>(tensor.shape.size()));
   tensor.facts = inferred.facts;
   for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
     if (inferred.absent_along[d]) tensor.format.levels[d] = LevelKind::compressed;
   }
+  if (!tensor.format.all_dense()) tensor.fill = *inferred.fill;
+  if (!is_integer(wanted) && holds(wanted, tensor.fill)) tensor.type = wanted;
+  tensor.facts = held_facts(tensor.facts, tensor.type);
   if (tensor.format.all_dense()) return;
-  tensor.fill = *inferred.fill;
   tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
 }
 
@@ -92,7 +95,7 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   Statement statement = statement_of(scope, -1, indices, value);
   statement.from = origin.from;
   statement.where = origin.where;
-  set_storage(tensor, known.infer(statement));
+  set_storage(tensor, known.infer(statement), known.of(origin.result).type);
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(

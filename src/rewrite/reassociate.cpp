@@ -117,7 +117,7 @@ class Emitter {
 NewFacts facts_after(const Site& site, const Statement& statement, const KnownTensors& known,
                      bool inner_sum, Rewrite& rewrite) {
   const Tensor& before = site.program.tensors[static_cast<size_t>(statement.result)];
-  Facts proved = known.infer(statement).facts;
+  Facts proved = held_facts(known.infer(statement).facts, before.type);
   if (!before.format.all_dense()) proved = both(proved, facts_of_constant(before.fill));
   Facts wanted = admitted_facts(before);
   wanted.finite = wanted.finite || inner_sum;

@@ -47,7 +47,9 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
                             tensor.name, tensor.name, tensor.name));
   }
   try {
-    return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill, options);
+    LoadOptions own = options;
+    own.element = tensor.type;
+    return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill, own);
   } catch (const Error& error) {
     if (error.code() == ExitCode::io || error.code() == ExitCode::internal) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();

@@ -17,9 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLevelNames = {"dense", "compressed", "singleton",
                                                          "bitvector"};
-constexpr std::array<std::string_view, 8> kElementNames = {"f32", "f64", "f16", "bf16",
-                                                           "i32", "i64", "u8",  "bool"};
-constexpr std::array<int64_t, 8> kElementBytes = {4, 8, 2, 2, 4, 8, 1, 1};
 constexpr int kMaxRank = 16;
 
 std::string_view trim(std::string_view text) {
@@ -212,29 +209,6 @@ void check_format(const Format& format, int rank) {
     bad_format(to_string(format), fmt::format("it has {} levels, but the tensor has {} dimensions",
                                               format.rank(), rank));
   }
-}
-
-std::string_view element_name(ElementType type) {
-  return kElementNames.at(static_cast<size_t>(type));
-}
-
-ElementType parse_element_type(std::string_view name) {
-  const auto found = std::find(kElementNames.begin(), kElementNames.end(), name);
-  if (found == kElementNames.end()) {
-    throw Error(ExitCode::rejected,
-                fmt::format("unknown element type '{}'{}, expected one of {}", name,
-                            did_you_mean(name, kElementNames), fmt::join(kElementNames, ", ")));
-  }
-  return static_cast<ElementType>(found - kElementNames.begin());
-}
-
-int64_t element_bytes(ElementType type) {
-  return kElementBytes.at(static_cast<size_t>(type));
-}
-
-bool is_integer(ElementType type) {
-  return type == ElementType::i32 || type == ElementType::i64 || type == ElementType::u8 ||
-         type == ElementType::boolean;
 }
 
 }  // namespace fuseflow

@@ -1,12 +1,14 @@
 // How a tensor is stored, as data: one level kind per storage level, the tensor dimension stored at
-// each, and dense blocks below the innermost level. Also the element types of a tensor. Nothing
-// here knows values, files or the IR; storage.h holds the data itself.
+// each, and dense blocks below the innermost level. Nothing here knows values, files or the IR;
+// storage.h holds the data itself.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tensor/element_type.h"
 
 namespace fuseflow {
 
@@ -58,15 +60,5 @@ Format sparse_format(int rank);
 
 /// Throws Error(rejected) unless `format` is well formed and stores tensors of `rank` dimensions.
 void check_format(const Format& format, int rank);
-
-/// Element types a tensor may be declared with. Computation and Storage are f32 for all of them.
-enum class ElementType : uint8_t { f32, f64, f16, bf16, i32, i64, u8, boolean };
-
-/// "f32", "f64", "f16", "bf16", "i32", "i64", "u8", "bool".
-std::string_view element_name(ElementType type);
-/// The inverse; throws Error(rejected) with the nearest name and the list.
-ElementType parse_element_type(std::string_view name);
-int64_t element_bytes(ElementType type);
-bool is_integer(ElementType type);
 
 }  // namespace fuseflow

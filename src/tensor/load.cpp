@@ -211,7 +211,9 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
 
 Storage load(const Source& source, const Shape& shape, const Format& format, float fill,
              const LoadOptions& options) {
-  return to_storage(read_raw(source, shape, options), format, fill);
+  Storage storage = to_storage(read_raw(source, shape, options), format, fill);
+  round_values(storage, options.element);
+  return storage;
 }
 
 namespace {
@@ -238,8 +240,9 @@ bool can_convert(const Storage& storage, float fill) {
 std::shared_ptr<const Storage> load_shared(const Source& source, const Shape& shape,
                                            const Format& format, float fill,
                                            const LoadOptions& options) {
-  const std::string key = fmt::format("{}\n{}\n{}", options.base_dir, to_string(source),
-                                      fmt::join(shape.value_or(std::vector<int64_t>{-1}), ","));
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", options.base_dir, to_string(source),
+                                      fmt::join(shape.value_or(std::vector<int64_t>{-1}), ","),
+                                      element_name(options.element));
   std::shared_ptr<const Storage> found;
   {
     const std::lock_guard lock(held().mutex);

@@ -67,6 +67,9 @@ struct RawTensor {
 
 struct LoadOptions {
   std::string base_dir = {};  ///< relative file names start here (default: the current directory)
+  /// What load() rounds values to. Which entries are stored does not depend on it: one that is
+  /// rounded to the fill stays an entry.
+  ElementType element = ElementType::f32;
 };
 
 /// Reads a source. `shape` is the expected shape, or empty when the source says it itself; an

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -231,6 +233,15 @@ float Storage::at(std::span<const int64_t> coords) const {
   }
   return position < 0 ? fill
                       : values[static_cast<size_t>(position * format.block_volume() + in_block)];
+}
+
+void round_values(Storage& storage, ElementType type) {
+  if (holds_f32(type)) return;
+  const auto held = [type](float v) { return same_value(rounded(v, type), v); };
+  if (std::all_of(storage.values.begin(), storage.values.end(), held)) return;
+  std::vector<float> values = storage.values.to_vector();
+  round_all(values, type);
+  storage.values = Buffer<float>(std::move(values));
 }
 
 void verify(const Storage& storage) {

@@ -110,6 +110,9 @@ Storage convert(const Storage& storage, const Format& format);
 /// copy); levels keep their order, so nothing moves but the names of the dimensions and blocks.
 Storage permuted(const Storage& storage, std::span<const int> dims);
 
+/// Rounds the values to a type; shared values that it changes are copied. The fill stays.
+void round_values(Storage& storage, ElementType type);
+
 /// Checks every invariant above in O(size); throws Error(internal) naming level and position.
 void verify(const Storage& storage);
 

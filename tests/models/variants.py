@@ -3,7 +3,7 @@
 import re
 
 # How a case that is another export of the same model ends (scripts/README.md).
-VARIANT = re.compile(r"(_(op\d+|nofold|dynamic|functions|initinputs|double|sparse|sparseconst|external|typed|f16|bf16|ir10))+$")
+VARIANT = re.compile(r"(_(op\d+|nofold|dynamic|functions|initinputs|double|sparse|sparseconst|external|typed|f16|bf16|i8|ir10))+$")
 
 
 def is_variant(name, names):

@@ -49,8 +49,8 @@ inline Inputs load_inputs(const Program& program) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
     if (tensor.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<Storage>(
-        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+    inputs[t] = std::make_shared<Storage>(load(tensor.source, known_shape(tensor), tensor.format,
+                                               tensor.fill, {.element = tensor.type}));
   }
   return inputs;
 }
@@ -96,6 +96,7 @@ class Check {
   CheckResult result;
 
   void all() {
+    for (const Tensor& t : program_.tensors) narrow_ = narrow_ || !holds_f32(t.type);
     if (!lowers() || !fits()) return;
     expected_ = evaluate(program_, run_.data.storage);
     for (const Region& region : program_.regions) {
@@ -185,17 +186,19 @@ class Check {
     for (const auto& [tensor, storage] : run_.regions.back().results) {
       run_.data.storage[tensor] = storage;
       const std::string& name = program_.tensors[tensor].name;
-      const std::string wrong = untidy(*storage);
+      const bool narrow = !holds_f32(program_.tensors[tensor].type);  // entries may become the fill
+      const std::string wrong = narrow ? "" : untidy(*storage);
       if (!wrong.empty()) return fail("%{} {}", name, wrong);
       const Value actual = value_of(storage);
       if (compare(actual, expected_[tensor]).passes(options_.tolerance)) continue;
-      if (broken_rule != 0 && excused(tensor, actual)) continue;
+      if ((broken_rule != 0 || narrow_) && excused(tensor, actual)) continue;
       return fail("%{} {}", name, first_difference(actual, expected_[tensor]));
     }
     return true;
   }
 
-  /// A broken rule counts as noticed only if rounding cannot explain what is wrong.
+  /// A broken rule counts as noticed only if rounding cannot explain what is wrong. Of values that
+  /// a region stores in a narrow type and reads again, the reference knows bounds.
   bool excused(TensorId tensor, const Value& actual) const {
     ReferenceOptions options;
     options.bounds = true;
@@ -208,6 +211,7 @@ class Check {
   const CheckOptions& options_;
   ProgramRun run_;
   std::vector<Value> expected_;
+  bool narrow_ = false;  // some tensor's values are rounded when they are stored
 };
 
 inline CheckResult check_program(Program program, Inputs inputs, const CheckOptions& options = {}) {

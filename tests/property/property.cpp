@@ -2,6 +2,7 @@
 // the ideal machine and on a tight bounded one, give the reference's results. By hand:
 //   lower_property --count 100000 --seed 7        more programs
 //   lower_property --seed 7 --only                one program, printed
+//   lower_property --types                        tensors of random element types
 //   broken_rules_property --broken N              shows that a broken rule is noticed
 #include <CLI/CLI.hpp>
 
@@ -12,6 +13,7 @@
 #include "lower/placements.h"
 #include "recipe.h"
 #include "shrink.h"
+#include "types.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -21,6 +23,7 @@ struct Arguments {
   uint64_t count = 1000;
   bool only = false;
   bool quiet = false;
+  bool types = false;
 };
 
 void add_options(CLI::App& app, Arguments& a) {
@@ -28,6 +31,7 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--count", a.count, "How many programs (default: 1000)");
   app.add_flag("--only", a.only, "One program, printed before and after lowering");
   app.add_flag("--quiet", a.quiet, "Do not list refusals; shrink the first failure only");
+  app.add_flag("--types", a.types, "Tensors of random element types");
   app.add_option("--broken", broken_rule,
                  "Break a rule (1 .. 9, ir-spec/lowering.md): succeeds if that is noticed")
       ->transform(CLI::Range(1, 9));
@@ -45,7 +49,8 @@ int run(Arguments arguments) {
   uint64_t failed = 0;
   for (uint64_t n = 0; n < arguments.count; ++n) {
     const uint64_t seed = arguments.seed + n;
-    const Recipe recipe = generate_recipe(seed);
+    Recipe recipe = generate_recipe(seed);
+    if (arguments.types) draw_types(recipe.program, seed);
     const CheckResult result = check_recipe(recipe, seed);
     if (arguments.only) {
       Program scheduled = schedule_recipe(recipe, seed);

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- machine keys -->\n", "<!-- end of machine keys -->\n"
-UNIT = re.compile(r"(?<=units\.)\w+(?=\.)|(?<=(?:_pj|um2)\.)(?!\w+_(?:16|32))\w+")
+UNIT = re.compile(r"(?<=units\.)\w+(?=\.)|(?<=(?:_pj|um2)\.)(?!\w+_(?:8|16|32))\w+")
 
 
 def rows_of(toml):

@@ -79,8 +79,7 @@ std::string skipped(const std::string& name, const OnnxModel& model) {
       return "operator " + node.op + " is not claimed";
   }
   const auto type_is_claimed = [](const OnnxPort& port) {
-    return port.type == ElementType::f32 || port.type == ElementType::i64 ||
-           port.type == ElementType::boolean || port.type == ElementType::i32;
+    return port.type == ElementType::f32 || is_integer(port.type);
   };
   for (const auto* ports : {&model.inputs, &model.outputs}) {
     for (const OnnxPort& port : *ports) {

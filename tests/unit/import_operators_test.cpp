@@ -15,15 +15,17 @@ std::string operator_list() {
   std::string text =
       "# ONNX operators\n\nGenerated from the importer's table (`FUSEFLOW_REBASE=1 import_test` "
       "writes it). Claimed in f32, "
-      "i64 and bool, opsets 9 to 17, and\nchecked against every case of the ONNX project's own "
-      "tests. An operator that is not "
-      "listed is refused by name.\n\n| operator | left out |\n|---|---|\n";
+      "i64 and bool (quantised\noperators: i8, u8 and i32), opsets 9 to 17, and checked against "
+      "every case of the ONNX project's own\ntests. An operator that is not listed is refused by "
+      "name.\n\n| operator | left out |\n|---|---|\n";
   for (const OperatorRow& row : operator_table())
     text += fmt::format("| {} | {} |\n", row.name, row.note);
   text +=
       "\nNowhere supported: sequences, optionals, strings, control flow (If, Loop, Scan), "
       "training, "
-      "random numbers,\nquantised arithmetic, and shapes that depend on values.\n";
+      "random numbers,\nquantised convolutions, blocks with scales of their own, elements of 4 "
+      "bits "
+      "and of f8, and shapes that depend on\nvalues.\n";
   return text;
 }
 

@@ -21,8 +21,8 @@ std::vector<Value> run(const std::string& text, ReferenceOptions options = {}) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
     if (tensor.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<Storage>(
-        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
+    inputs[t] = std::make_shared<Storage>(load(tensor.source, known_shape(tensor), tensor.format,
+                                               tensor.fill, {.element = tensor.type}));
   }
   return evaluate(program, inputs, options);
 }
@@ -312,6 +312,51 @@ region @z { %z[i] = %x[i] + 2 }
   const auto values = run(text, options);
   EXPECT_EQ(values[1].dense, nullptr);
   EXPECT_EQ(last(values), (std::vector<float>{3, 4}));
+}
+
+/// Two statements of which the first is stored as i8, in two regions or in one.
+std::string halves(bool fused) {
+  const std::string between = fused ? "" : "}\nregion @y {\n";
+  return "input %x: f16[3] dense = values(0.3, 1.7, 300.1)\ntemp %h: i8[3] dense\n"
+         "result %y: f32[3] dense\nregion @h {\n%h[i] = %x[i] + 0\n" +
+         between + "%y[i] = %h[i] * 2\n}\n";
+}
+
+TEST(Reference, WhatARegionStoresIsRounded) {
+  EXPECT_EQ(last(run(halves(false))), (std::vector<float>{0, 4, 254}));
+  // %x is rounded as it is read; what stays inside of the region is not.
+  EXPECT_EQ(last(run(halves(true))), (std::vector<float>{0x1.334p-1F, 0x1.b34p1F, 600}));
+}
+
+TEST(Reference, ARegionSeesItsOwnStreamAndOthersWhatIsStored) {
+  const auto values = run(R"(
+input %x: f32[2] dense = values(1.4, 2.5)
+result %h: i8[2] dense
+result %own: f32[2] dense
+result %other: f32[2] dense
+region @h {
+  %h[i] = %x[i] + 0
+  %own[i] = %h[i] + 1
+}
+region @other { %other[i] = %h[i] + 1 }
+)");
+  EXPECT_EQ(*values[1].dense, (std::vector<float>{1, 2}));
+  EXPECT_EQ(*values[2].dense, (std::vector<float>{2.4F, 3.5F}));
+  EXPECT_EQ(*values[3].dense, (std::vector<float>{2, 3}));
+}
+
+TEST(Reference, BoundsReachToTheNeighbourThatASumMayBeRoundedTo) {
+  ReferenceOptions options;
+  options.bounds = true;
+  const auto values = run(R"(
+input %x: f32[2, 3] dense,dense = values(1, 0.5, 1e-7, 1, 0.25, 1e-7)
+result %h: i32[2] dense
+region @h { %h[i] = sum(j) %x[i, j] }
+)",
+                          options);
+  EXPECT_EQ(*values[1].dense, (std::vector<float>{2, 1}));
+  ASSERT_NE(values[1].bounds, nullptr);
+  EXPECT_EQ(*values[1].bounds, (std::vector<float>{1, 0}));  // 1.5 or just below
 }
 
 TEST(Compare, NaNAndInfinityMustAgree) {

@@ -52,15 +52,5 @@ TEST(TensorFormat, RankIsChecked) {
   EXPECT_NO_THROW(check_format(Format{}, 0));
 }
 
-TEST(TensorFormat, ElementTypes) {
-  for (const char* name : {"f32", "f64", "f16", "bf16", "i32", "i64", "u8", "bool"}) {
-    EXPECT_EQ(element_name(parse_element_type(name)), name);
-  }
-  expect_contains(error_of([] { parse_element_type("f33"); }), "did you mean 'f32'?");
-  EXPECT_EQ(element_bytes(ElementType::i64), 8);
-  EXPECT_TRUE(is_integer(ElementType::boolean));
-  EXPECT_FALSE(is_integer(ElementType::bf16));
-}
-
 }  // namespace
 }  // namespace fuseflow

@@ -381,7 +381,9 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   }
   tensor.format = format;
   tensor.fill = sparse ? *inferred.fill : 0;
-  tensor.facts = sparse ? both(inferred.facts, facts_of_constant(tensor.fill)) : inferred.facts;
+  if (sparse && !holds(tensor.type, tensor.fill)) tensor.type = ElementType::f32;
+  const Facts known = held_facts(inferred.facts, tensor.type);
+  tensor.facts = sparse ? both(known, facts_of_constant(tensor.fill)) : known;
   draft.expected[id] = expected;
   if (!expected.finite) {
     const auto open =

@@ -280,6 +280,7 @@ ElementType element_type_of(int code, const std::string& what) {
     case TensorProto::UINT8:
       return ElementType::u8;
     case TensorProto::INT8:
+      return ElementType::i8;
     case TensorProto::INT16:
     case TensorProto::UINT16:
     case TensorProto::INT32:

@@ -1,5 +1,9 @@
 #include "import/operators/common.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <numeric>
 
 namespace fuseflow {
@@ -8,6 +12,34 @@ std::vector<int> all_labels(int rank) {
   std::vector<int> labels(static_cast<size_t>(rank));
   std::iota(labels.begin(), labels.end(), 0);
   return labels;
+}
+
+std::vector<int> product_labels(int rank, int batch, bool left) {
+  if (rank == 1) return {kInner};
+  std::vector<int> labels;
+  labels.reserve(static_cast<size_t>(rank));
+  for (int d = 0; d < rank - 2; ++d) labels.push_back(batch - (rank - 2) + d);
+  labels.push_back(left ? kRow : kInner);
+  labels.push_back(left ? kInner : kColumn);
+  return labels;
+}
+
+std::vector<int> result_labels(const View& a, const View& b, int batch) {
+  std::vector<int> labels = all_labels(batch);
+  if (a.rank() > 1) labels.push_back(kRow);
+  if (b.rank() > 1) labels.push_back(kColumn);
+  return labels;
+}
+
+int product_batch(const NodeImport& node, const View& a, const View& b) {
+  if (a.rank() == 0 || b.rank() == 0) node.reject("expected operands of rank 1 or more");
+  const int64_t left = a.extent(a.rank() - 1);
+  const int64_t right = b.extent(b.rank() == 1 ? 0 : b.rank() - 2);
+  if (left != right) {
+    node.reject(fmt::format("shapes [{}] and [{}] do not multiply: inner extents {} and {} differ",
+                            fmt::join(a.shape(), ","), fmt::join(b.shape(), ","), left, right));
+  }
+  return std::max({a.rank() - 2, b.rank() - 2, 0});
 }
 
 View unary_view(const NodeImport& node, Op op, const View& x) {

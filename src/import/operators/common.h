@@ -10,6 +10,18 @@ namespace fuseflow {
 /// 0 .. rank - 1.
 std::vector<int> all_labels(int rank);
 
+/// Labels of a matrix product (see kernel.h): those of its batch dimensions are 0.., then these.
+inline constexpr int kRow = 1000;
+inline constexpr int kInner = 1001;
+inline constexpr int kColumn = 1002;
+
+/// Labels of one operand of a product; its batch dimensions are aligned to the right of `batch`.
+std::vector<int> product_labels(int rank, int batch, bool left);
+/// Labels of the product of a and b, which have `batch` batch dimensions together.
+std::vector<int> result_labels(const View& a, const View& b, int batch);
+/// Rejects the node unless a and b multiply; gives the number of their batch dimensions.
+int product_batch(const NodeImport& node, const View& a, const View& b);
+
 /// op(x) or x op y, where y broadcasts to x's shape.
 View unary_view(const NodeImport& node, Op op, const View& x);
 View binary_view(const NodeImport& node, Op op, const View& x, const View& y);

@@ -7,27 +7,12 @@
 #include <map>
 
 #include "import/importer.h"
+#include "import/operators/common.h"
 #include "import/operators/registry.h"
 
 namespace fuseflow {
 
 namespace {
-
-// Labels of MatMul: batch dimensions 0.., then these.
-constexpr int kRow = 1000;
-constexpr int kInner = 1001;
-constexpr int kColumn = 1002;
-
-/// Labels of one operand; its batch dimensions are aligned to the right of `batch`.
-std::vector<int> matmul_labels(int rank, int batch, bool left) {
-  if (rank == 1) return {kInner};
-  std::vector<int> labels;
-  labels.reserve(rank - 2);
-  for (int d = 0; d < rank - 2; ++d) labels.push_back(batch - (rank - 2) + d);
-  labels.push_back(left ? kRow : kInner);
-  labels.push_back(left ? kInner : kColumn);
-  return labels;
-}
 
 /// sum over k of a[.., k] * b[k, ..]; where a (or b) was made by Concat along k, the sum of the
 /// products of its parts: joining would only hide from each part what the other does not have.
@@ -71,25 +56,13 @@ std::vector<std::pair<int, int>> operand_pairs(NodeImport& node, Kernel& k, cons
 void matmul(NodeImport& node) {
   const View& a = node.input(0);
   const View& b = node.input(1);
-  if (a.rank() == 0 || b.rank() == 0) node.reject("expected operands of rank 1 or more");
-  const int at_a = a.rank() - 1;
-  const int at_b = b.rank() == 1 ? 0 : b.rank() - 2;
-  if (a.extent(at_a) != b.extent(at_b)) {
-    node.reject(fmt::format("shapes [{}] and [{}] do not multiply: inner extents {} and {} differ",
-                            fmt::join(a.shape(), ","), fmt::join(b.shape(), ","), a.extent(at_a),
-                            b.extent(at_b)));
-  }
-  const int batch = std::max({a.rank() - 2, b.rank() - 2, 0});
+  const int batch = product_batch(node, a, b);
   Kernel k = node.kernel();
-  const auto pairs = operand_pairs(node, k, a, at_a, matmul_labels(a.rank(), batch, true), b, at_b,
-                                   matmul_labels(b.rank(), batch, false));
+  const auto pairs =
+      operand_pairs(node, k, a, a.rank() - 1, product_labels(a.rank(), batch, true), b,
+                    b.rank() == 1 ? 0 : b.rank() - 2, product_labels(b.rank(), batch, false));
   const int32_t sum = product(node, k, pairs);
-  std::vector<int> labels;
-  labels.reserve(batch);
-  for (int d = 0; d < batch; ++d) labels.push_back(d);
-  if (a.rank() > 1) labels.push_back(kRow);
-  if (b.rank() > 1) labels.push_back(kColumn);
-  node.define(0, k.result(labels, sum, a.type));
+  node.define(0, k.result(result_labels(a, b, batch), sum, a.type));
 }
 
 /// The parts of a matrix, transposed along with it.

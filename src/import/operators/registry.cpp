@@ -11,7 +11,7 @@ const std::vector<OperatorRow>& operator_table() {
     for (const auto family :
          {elementwise_operators(), contraction_operators(), movement_operators(),
           constant_operators(), reduction_operators(), normalization_operators(),
-          selection_operators(), window_operators()}) {
+          selection_operators(), window_operators(), quantisation_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

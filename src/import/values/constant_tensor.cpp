@@ -96,6 +96,8 @@ int64_t narrowed(int64_t value, ElementType type) {
       return value != 0 ? 1 : 0;
     case ElementType::u8:
       return static_cast<uint8_t>(value);
+    case ElementType::i8:
+      return static_cast<int8_t>(value);
     case ElementType::i32:
       return static_cast<int32_t>(value);
     default:

@@ -67,10 +67,7 @@ class ConstantTensor {
   /// The same values in another shape of as many elements.
   std::shared_ptr<const ConstantTensor> reshaped(std::vector<int64_t> new_shape) const;
 
-  static bool is_integral(ElementType type) {
-    return type == ElementType::i32 || type == ElementType::i64 || type == ElementType::u8 ||
-           type == ElementType::boolean;
-  }
+  static bool is_integral(ElementType type) { return is_integer(type); }
 
  private:
   Payload payload_;
@@ -83,7 +80,7 @@ using ConstantPtr = std::shared_ptr<const ConstantTensor>;
 /// extreme, NaN becomes 0 (ONNX leaves both open).
 int64_t integer_of(float value);
 
-/// `value` as an element of an integer type or bool: non-zero is true, and i32 and u8 wrap.
+/// `value` as an element of an integer type or bool: non-zero is true, and i32, i8 and u8 wrap.
 int64_t narrowed(int64_t value, ElementType type);
 
 ConstantPtr constant_ints(std::vector<int64_t> values, std::vector<int64_t> shape,

@@ -93,6 +93,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
     misfit(tensor, fmt::format("{} values for {} positions", written.values.size(), positions));
   }
   written.values.resize(static_cast<size_t>(positions), tensor.fill);
+  round_all(written.values, tensor.type);  // what is stored is rounded, streams are not
   storage->values = Buffer<float>(std::move(written.values));
   if (!tensor.format.block.empty()) clear_padding(*storage);
   verify(*storage);

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <new>
+#include <optional>
 
 #include "sim/report/check_facts.h"
+#include "sim/report/check_rewrite.h"
 #include "tensor/source.h"
 
 namespace fuseflow {
@@ -20,6 +22,7 @@ class ReferenceChecker {
       const Role role = program.tensors[t].role;
       if (role == Role::input || role == Role::constant) inputs_[t] = data.storage[t];
     }
+    if (needs_two_steps(program)) regions_ = without_reference(program);
   }
 
   void assert_inputs() const {
@@ -37,6 +40,17 @@ class ReferenceChecker {
       assert_facts(program_.tensors[t], expected);
       if (wanted[t] && data_.storage[t] != nullptr) checked.push_back(compared(tensor, expected));
     });
+  }
+
+  /// What regions compute, where the above has compared with that alone.
+  void compare_rewritten(const std::vector<TensorId>& written,
+                         std::vector<CheckedTensor>& checked) const {
+    if (!regions_) return;
+    for (CheckedTensor& apart : check_rewrite(program_, inputs_, written, settings_)) {
+      for (CheckedTensor& one : checked) {
+        if (one.tensor == apart.tensor && one.passes) one = std::move(apart);
+      }
+    }
   }
 
   /// Looks again at what failed: rounding may explain it.
@@ -76,13 +90,14 @@ class ReferenceChecker {
     options.bounds = bounds;
     options.wanted = std::move(wanted);
     options.on_result = std::move(on_result);
-    evaluate(program_, inputs_, options);
+    evaluate(regions_ ? *regions_ : program_, inputs_, options);
   }
 
   const Program& program_;
   const TensorData& data_;
   const CheckSettings& settings_;
   std::vector<std::shared_ptr<const Storage>> inputs_;
+  std::optional<Program> regions_;  ///< what is evaluated, where that is not the whole program
 };
 
 }  // namespace
@@ -96,6 +111,7 @@ ReferenceCheck check_reference(const Program& program, const TensorData& data,
   try {
     checker.compare_all(written, result.tensors);
     checker.compare_within_rounding(result.tensors);
+    checker.compare_rewritten(written, result.tensors);
   } catch (const ReferenceStopped& stopped) {
     result.stopped = stopped.what();
   } catch (const std::bad_alloc&) {

@@ -1,0 +1,46 @@
+// The two versions of a tensor that a region computes and stores: what its own statements take as a
+// stream, and what is stored, rounded to the tensor's type. A statement sees one of them, by where
+// it stands (ir-spec/language.md, "Element types").
+#pragma once
+
+#include <vector>
+
+#include "ir/stored.h"
+#include "reference/reference.h"
+#include "reference/watch.h"
+
+namespace fuseflow::reference {
+
+class Versions {
+ public:
+  Versions(const Program& program, bool bounds, Watch& watch);
+
+  /// What a statement has computed. Gives what of it leaves the region: rounded, if it is stored.
+  Value define(TensorId tensor, Value computed);
+
+  /// Puts what statement `s` reads into `values`, which hold what define() gave. Gives the tensors
+  /// whose version is another than before.
+  std::vector<TensorId> select(const Statement& s, std::vector<Value>& values);
+
+  /// Puts what leaves regions into `values`.
+  void restore(std::vector<Value>& values);
+
+  void drop(TensorId tensor) { kept_[static_cast<size_t>(tensor)] = {}; }
+
+ private:
+  struct Kept {
+    bool two = false;       ///< it has two versions
+    bool seen_own = false;  ///< the caller's values hold that of the region's own statements
+    Value own, stored;
+  };
+  /// `either`: as far as bounds go, it may also be what was computed.
+  Value as_stored(const Value& value, ElementType type, bool either) const;
+
+  const Program& program_;
+  bool bounds_;
+  Watch& watch_;
+  std::vector<Stored> stored_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace fuseflow::reference

@@ -1,0 +1,94 @@
+#include "sim/report/check_rewrite.h"
+
+#include <algorithm>
+
+#include "ir/stored.h"
+
+namespace fuseflow {
+namespace {
+
+using Inputs = std::vector<std::shared_ptr<const Storage>>;
+
+/// What is computed as f32 alone. Inputs have been rounded as they were read.
+Program in_f32(Program program) {
+  for (Tensor& tensor : program.tensors) tensor.type = ElementType::f32;
+  return program;
+}
+
+class RewriteChecker {
+ public:
+  RewriteChecker(const Program& program, const Inputs& inputs, const CheckSettings& settings)
+      : before_(in_f32(program)),
+        after_(without_reference(before_)),
+        inputs_(inputs),
+        settings_(settings),
+        computed_(program.tensors.size()) {}
+
+  std::vector<CheckedTensor> differences(const std::vector<TensorId>& written) {
+    evaluate_with(after_, false, written, [&](TensorId t, const Value& value) {
+      computed_[static_cast<size_t>(t)] = value;
+    });
+    std::vector<CheckedTensor> apart = compared(written, false);
+    if (apart.empty()) return apart;
+    std::vector<TensorId> again;
+    again.reserve(apart.size());
+    for (const CheckedTensor& one : apart) again.push_back(one.tensor);
+    return compared(again, true);  // rounding may explain it
+  }
+
+ private:
+  std::vector<CheckedTensor> compared(const std::vector<TensorId>& tensors, bool bounds) const {
+    std::vector<CheckedTensor> apart;
+    evaluate_with(before_, bounds, tensors, [&](TensorId t, const Value& expected) {
+      if (std::find(tensors.begin(), tensors.end(), t) == tensors.end()) return;
+      CheckedTensor one{t,
+                        compare(computed_[static_cast<size_t>(t)], expected, settings_.tolerance),
+                        false, "what it was rewritten from, in f32"};
+      one.passes = one.comparison.passes(settings_.tolerance);
+      if (!one.passes) apart.push_back(std::move(one));
+    });
+    return apart;
+  }
+
+  void evaluate_with(const Program& program, bool bounds, const std::vector<TensorId>& wanted,
+                     std::function<void(TensorId, const Value&)> on_result) const {
+    ReferenceOptions options;
+    options.threads = settings_.threads;
+    options.max_bytes = settings_.max_bytes;
+    options.stop = settings_.stop;
+    options.keep_all = false;
+    options.bounds = bounds;
+    options.wanted = wanted;
+    options.on_result = std::move(on_result);
+    evaluate(program, inputs_, options);
+  }
+
+  const Program before_, after_;
+  const Inputs& inputs_;
+  const CheckSettings& settings_;
+  std::vector<Value> computed_;
+};
+
+}  // namespace
+
+bool needs_two_steps(const Program& program) {
+  if (program.reference.statements.empty()) return false;
+  const std::vector<Stored> stored = stored_tensors(program);
+  for (size_t t = 0; t < stored.size(); ++t) {
+    if (stored[t].written && !holds_f32(program.tensors[t].type)) return true;
+  }
+  return false;
+}
+
+Program without_reference(Program program) {
+  program.reference = {};
+  return program;
+}
+
+std::vector<CheckedTensor> check_rewrite(const Program& program, const Inputs& inputs,
+                                         const std::vector<TensorId>& written,
+                                         const CheckSettings& settings) {
+  return RewriteChecker(program, inputs, settings).differences(written);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,174 @@
+#include "tensor/element_type.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kMost = std::numeric_limits<float>::max();
+constexpr int kF32Mantissa = 23;
+
+/// What becomes of a value.
+enum class Rounding : uint8_t { none, binary, integer, truth };
+
+struct TypeInfo {
+  std::string_view name;
+  int64_t bytes;
+  Rounding rounding;
+  float least, largest;  ///< of the finite values
+  // of binary floating point:
+  int mantissa_bits = 0;   ///< that are stored
+  int least_exponent = 0;  ///< of a normal value
+  bool infinities = false;
+};
+
+/// By ElementType. The bounds of wide integers are those that an f32 can have.
+constexpr std::array<TypeInfo, 11> kTypes = {{
+    {"f32", 4, Rounding::none, -kMost, kMost},
+    {"f64", 8, Rounding::none, -kMost, kMost},
+    {"f16", 2, Rounding::binary, -65504, 65504, 10, -14, true},
+    {"bf16", 2, Rounding::binary, -0x1.FEp127F, 0x1.FEp127F, 7, -126, true},
+    {"i32", 4, Rounding::integer, -0x1p31F, 0x1.FFFFFEp30F},
+    {"i64", 8, Rounding::integer, -0x1p63F, 0x1.FFFFFEp62F},
+    {"u8", 1, Rounding::integer, 0, 255},
+    {"bool", 1, Rounding::truth, 0, 1},
+    {"i8", 1, Rounding::integer, -128, 127},
+    {"f8e4m3", 1, Rounding::binary, -448, 448, 3, -6, false},
+    {"f8e5m2", 1, Rounding::binary, -57344, 57344, 2, -14, true},
+}};
+
+const TypeInfo& info(ElementType type) {
+  return kTypes.at(static_cast<size_t>(type));
+}
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  names.reserve(kTypes.size());
+  for (const TypeInfo& type : kTypes) names.emplace_back(type.name);
+  return names;
+}
+
+/// To the type's mantissa, as if its exponents had no largest. `value` is finite.
+float round_mantissa(float value, const TypeInfo& type) {
+  const int dropped = kF32Mantissa - type.mantissa_bits;
+  const float magnitude = std::fabs(value);
+  if (magnitude < std::ldexp(1.0F, type.least_exponent)) {
+    // A sum with this has the type's least step as its own: adding it rounds to that, to even.
+    const float step = std::ldexp(1.0F, type.least_exponent + dropped);
+    return std::copysign((magnitude + step) - step, value);
+  }
+  const auto bits = std::bit_cast<uint32_t>(magnitude);
+  const uint32_t last = bits >> dropped & 1U;
+  const uint32_t below_half = (1U << (dropped - 1)) - 1;
+  const uint32_t result = (bits + below_half + last) >> dropped << dropped;
+  return std::copysign(std::bit_cast<float>(result), value);
+}
+
+float round_binary(float value, const TypeInfo& type) {
+  if (std::isnan(value)) return value;
+  const float result = std::isinf(value) ? value : round_mantissa(value, type);
+  if (std::fabs(result) <= type.largest) return result;
+  return std::copysign(type.infinities ? kInfinity : type.largest, value);
+}
+
+float round_integer(float value, const TypeInfo& type) {
+  if (std::isnan(value)) return 0;
+  // + 0: an integer has no negative zero.
+  return std::clamp(std::nearbyint(value), type.least, type.largest) + 0.0F;
+}
+
+float rounded_to(float value, const TypeInfo& type) {
+  switch (type.rounding) {
+    case Rounding::none:
+      return value;
+    case Rounding::binary:
+      return round_binary(value, type);
+    case Rounding::integer:
+      return round_integer(value, type);
+    case Rounding::truth:
+      return value == 0 ? 0.0F : 1.0F;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view element_name(ElementType type) {
+  return info(type).name;
+}
+
+ElementType parse_element_type(std::string_view name) {
+  for (size_t t = 0; t < kTypes.size(); ++t) {
+    if (kTypes[t].name == name) return static_cast<ElementType>(t);
+  }
+  const std::vector<std::string> names = type_names();
+  const std::string near = nearest_name(name, names);
+  throw Error(ExitCode::rejected,
+              fmt::format("unknown element type '{}'{}, expected one of {}", name,
+                          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                          fmt::join(names, ", ")));
+}
+
+int64_t element_bytes(ElementType type) {
+  return info(type).bytes;
+}
+
+bool is_integer(ElementType type) {
+  return info(type).rounding == Rounding::integer || info(type).rounding == Rounding::truth;
+}
+
+bool holds_f32(ElementType type) {
+  return info(type).rounding == Rounding::none;
+}
+
+float rounded(float value, ElementType type) {
+  return rounded_to(value, info(type));
+}
+
+void round_all(std::span<float> values, ElementType type) {
+  if (holds_f32(type)) return;
+  const TypeInfo& to = info(type);
+  for (float& value : values) value = rounded_to(value, to);
+}
+
+bool holds(ElementType type, float value) {
+  if (std::isnan(value)) return !is_integer(type);
+  return rounded(value, type) == value;
+}
+
+Facts held_facts(const Facts& facts, ElementType type) {
+  if (holds_f32(type)) return facts;
+  const bool truth = info(type).rounding == Rounding::truth;
+  const float least = std::max(facts.least, facts.finite ? -kMost : -kInfinity);
+  const float largest = std::min(facts.largest, facts.below_inf ? kMost : kInfinity);
+  Facts held = facts;
+  held.below_inf = facts.below_inf && rounded(largest, type) < kInfinity;
+  held.finite = facts.finite && held.below_inf && rounded(least, type) > -kInfinity;
+  const bool above = facts.least > 0 && rounded(facts.least, type) > 0;
+  const bool below = facts.largest < 0 && rounded(facts.largest, type) < 0;
+  const bool numbers = facts.no_nan || !is_integer(type);  // an integer makes 0 of NaN
+  held.nonzero = facts.nonzero && (truth || (numbers && (above || below)));
+  // Rounding keeps the order of values, so the ends of a range bound what is rounded, too.
+  held.least = std::min(facts.least, rounded(facts.least, type));
+  held.largest = std::max(facts.largest, rounded(facts.largest, type));
+  if (truth || !numbers) {
+    held.least = std::min(held.least, 0.0F);
+    held.largest = std::max(held.largest, 1.0F);
+  }
+  return held;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,154 @@
+// Quantised operators beyond ONNX's own cases (import_node_cases_test.cpp): ties, ends of types,
+// zero points of rows and columns, what stays in 8 bits, and what is refused by name.
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "import/import.h"
+#include "ir/set_types.h"
+#include "ir/verify.h"
+#include "reference/reference.h"
+#include "support/io.h"
+
+namespace fuseflow {
+namespace {
+
+using Binds = std::map<std::string, std::string>;
+
+onnx::ModelProto model_of(const std::string& text) {
+  onnx::ModelProto model;
+  const std::string all = "<ir_version: 8, opset_import: [\"\" : 17]> g " + text;
+  onnx::OnnxParser parser(all.c_str());
+  const auto status = parser.Parse(model);
+  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
+  return model;
+}
+
+void add_weights(onnx::ModelProto& model, const std::string& name, const std::vector<int>& values,
+                 const std::vector<int64_t>& shape) {
+  auto& tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT8);
+  for (const int64_t extent : shape) tensor.add_dims(extent);
+  for (const int value : values) tensor.add_int32_data(value);
+}
+
+Program imported(const onnx::ModelProto& model, const Binds& binds) {
+  register_onnx_sources();
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("fuseflow_quantised_" + std::to_string(getpid()) + ".onnx");
+  write_output(path.string(), model.SerializeAsString());
+  ImportOptions options;
+  for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
+  Program program = import_onnx(path.string(), options);
+  verify(program);
+  return program;
+}
+
+const Tensor& tensor_of(const Program& program, const std::string& name) {
+  return program.tensors.at(static_cast<size_t>(find_tensor(program, name)));
+}
+
+std::vector<float> result(const Program& program) {
+  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+  for (size_t t = 0; t < inputs.size(); ++t) {
+    const Tensor& each = program.tensors[t];
+    if (each.source.kind == Source::Kind::none) continue;
+    inputs[t] = std::make_shared<const Storage>(
+        load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
+  }
+  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
+  return y.dense ? *y.dense : to_dense(*y.sparse);
+}
+
+std::string fault(const std::string& text, const Binds& binds) {
+  try {
+    imported(model_of(text), binds);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
+  const Program program = imported(
+      model_of("(float[6] x, float s, int8 z) => (int8[6] y) { y = QuantizeLinear(x, s, z) }"),
+      {{"x", "values(1, 3, -1, -3, 1000, -1000)"}, {"s", "values(2)"}, {"z", "values(-3)"}});
+  EXPECT_EQ(result(program), (std::vector<float>{-3, -1, -3, -5, 127, -128}));
+  EXPECT_EQ(tensor_of(program, "y").type, ElementType::i8);
+}
+
+TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
+  const Program program =
+      imported(model_of("(uint8[2,2] a, int8[2,2] b, uint8[2] p, int8[2] q) => (int32[2,2] y) {"
+                        "y = MatMulInteger(a, b, p, q) }"),
+               {{"a", "values(1, 2, 200, 4)"},
+                {"b", "values(1, -2, 3, 4)"},
+                {"p", "values(1, 100)"},
+                {"q", "values(1, -1)"}});
+  // rows [0, 1] and [100, -96], columns [0, 2] and [-1, 5]
+  EXPECT_EQ(result(program), (std::vector<float>{2, 5, -192, -580}));
+  EXPECT_EQ(tensor_of(program, "y").type, ElementType::i32);
+  EXPECT_EQ(tensor_of(program, "a").role, Role::input);
+}
+
+TEST(ImportQuantised, WeightsOfEightBitsStay) {
+  onnx::ModelProto model = model_of(
+      "(float[2,2] x, float s) => (float[2,2] y) {"
+      "d = DequantizeLinear(w, s) y = MatMul(x, d) }");
+  add_weights(model, "w", {0, -4, 0, 0}, {2, 2});
+  const Program program = imported(model, {{"x", "values(1, 2, 3, 4)"}, {"s", "values(0.5)"}});
+  EXPECT_EQ(result(program), (std::vector<float>{0, -2, 0, -6}));
+  EXPECT_EQ(tensor_of(program, "w").type, ElementType::i8);
+  EXPECT_EQ(to_string(tensor_of(program, "w").format), "dense,compressed");
+  EXPECT_EQ(program.regions.size(), 2U);
+}
+
+TEST(ImportQuantised, FloatWeightsAreQuantisedOnce) {
+  const Program program =
+      imported(model_of("(float[2] x, float s, int8 z) => (float[2] y) {"
+                        "w = Constant<value = float[2] {0.9, -2.0}>()"
+                        "q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z)"
+                        "y = Mul(x, d) }"),
+               {{"x", "values(1, 2)"}, {"s", "values(0.5)"}, {"z", "values(0)"}});
+  EXPECT_EQ(result(program), (std::vector<float>{1, -4}));
+  EXPECT_EQ(tensor_of(program, "q").type, ElementType::i8);
+  EXPECT_EQ(tensor_of(program, "q").role, Role::constant);
+}
+
+TEST(ImportQuantised, WhatIsNotSupportedIsRefusedByName) {
+  const Binds binds = {{"x", "uniform(density=1,seed=1)"}, {"s", "uniform(density=1,seed=2)"}};
+  EXPECT_NE(fault("(float[2,4] x, float[2,2] s) => (uint8[2,4] y) {"
+                  "y = QuantizeLinear<block_size = 2>(x, s) }",
+                  binds)
+                .find("blocked quantisation (block_size) is not supported"),
+            std::string::npos);
+  EXPECT_NE(
+      fault("(float[2,4] x, float[3] s) => (uint8[2,4] y) { y = QuantizeLinear(x, s) }", binds)
+          .find("has shape [3], expected one number, or 4 for axis 1 of [2,4]"),
+      std::string::npos);
+  EXPECT_NE(fault("(float[2] x, float s, int32 z) => (int32[2] y) { y = QuantizeLinear(x, s, z) }",
+                  {{"x", "values(1, 2)"}, {"s", "values(1)"}, {"z", "values(0)"}})
+                .find("has type i32, expected i8 or u8"),
+            std::string::npos);
+}
+
+TEST(SetFloatTypes, FactsThatRoundingMayBreakAreFoundAgainOrAssumed) {
+  Program program = imported(model_of("(float[3] x) => (float[3] y) { e = Exp(x) y = Mul(x, e) }"),
+                             {{"x", "values(1e-9, 0.5, 70000)"}});
+  ASSERT_TRUE(tensor_of(program, "x").facts.nonzero);
+  EXPECT_TRUE(set_float_types(program, ElementType::f16).empty());
+  verify(program);
+  const Tensor& x = tensor_of(program, "x");
+  EXPECT_EQ(x.type, ElementType::f16);
+  EXPECT_FALSE(x.facts.nonzero);  // 1e-9 becomes 0
+  EXPECT_FALSE(x.facts.finite);   // 70000 becomes infinite
+  EXPECT_TRUE(x.facts.nonnegative);
+  EXPECT_EQ(tensor_of(program, "e").type, ElementType::f16);
+}
+
+}  // namespace
+}  // namespace fuseflow
