@@ -286,7 +286,10 @@ void require_cores(const Machine& machine) {
     const auto* const* whole = std::get_if<int64_t*>(&key.field);
     const auto* const* real = std::get_if<double*>(&key.field);
     const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
-    if (!section || !zero || key.name.find("latency") != std::string::npos) continue;
+    if (!section || !zero || key.name.find("latency") != std::string::npos ||
+        key.name.find("most_cores") != std::string::npos) {
+      continue;
+    }
     throw Error(ExitCode::usage,
                 fmt::format("machine {} has no cores to plan for: '{}' is 0, expected a machine "
                             "such as h100",
