@@ -391,20 +391,31 @@ Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
   return best;
 }
 
-Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
+                             const Effort& effort) {
   const std::vector<RankedProduct> all = ranked_products(size, machine);
-  Measured best;
+  MeasuredProduct best;
   const auto simulate = [&](size_t i, int64_t most) {
     const Measured measured = measure_product(size, all[i].plan, machine, most);
-    if (measured.finished && (best.cycles == 0 || measured.cycles < best.cycles)) best = measured;
+    if (measured.finished &&
+        (best.measured.cycles == 0 || measured.cycles < best.measured.cycles)) {
+      best.plan = all[i].plan;
+      best.measured = measured;
+    }
     return Trial{measured.cycles, measured.nodes, measured.finished};
   };
   const auto least = [&](size_t i) { return all[i].least; };
-  if (!find_fastest(all.size(), least, simulate, effort).found) {
+  const Fastest fastest = find_fastest(all.size(), least, simulate, effort);
+  if (!fastest.found) {
     throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
                                                 size.m, size.n, size.k, machine.name));
   }
+  best.log = fastest.log;
   return best;
+}
+
+Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+  return find_product(size, machine, effort).measured;
 }
 
 namespace {

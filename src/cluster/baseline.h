@@ -27,7 +27,15 @@ struct ProductSize {
   bool follows = false;
 };
 
-/// The fastest kernel that the effort finds, over tiles, walks and splits of K.
+struct MeasuredProduct {
+  ProductPlan plan;
+  Measured measured;
+  SearchLog log;
+};
+
+/// The fastest kernel that the effort finds, over tiles, walks and splits of K. Throws
+/// Error(rejected) where none fits the machine.
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine, const Effort& effort);
 Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort);
 
 /// The fastest of all of them, each simulated to its end: what the bounds are checked against.

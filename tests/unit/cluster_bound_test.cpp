@@ -23,11 +23,15 @@ std::vector<Machine> machines() {
   small.core.register_bytes = 32768;
   fast_memory.global.bandwidth_gigabytes_per_second = 50000;
   fast_memory.global.latency_cycles = 11;
+  fast_memory.l2.capacity_bytes = 0;
   cached.l2 = {50 << 20, 4000, 265};
   small_cache.core.count = 16;
   small_cache.l2 = {32768, 300, 20};
   slow_cache.l2 = {1 << 20, 100, 470};
-  return {h100, slow_links, few_cores, small, fast_memory, cached, small_cache, slow_cache};
+  std::vector<Machine> machines = {h100,        slow_links, few_cores,   small,
+                                   fast_memory, cached,     small_cache, slow_cache};
+  for (size_t i = 0; i < machines.size(); ++i) machines[i].name = std::to_string(i);
+  return machines;
 }
 
 std::vector<Chain> chains() {
@@ -51,7 +55,8 @@ TEST(Bound, IsBelowEverySimulation) {
           const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine);
           ASSERT_EQ(measure.scale, 1);
           const int64_t least = least_cycles(plan.analysis, plan.plan, machine);
-          ASSERT_LE(least, measure.measured.cycles) << describe(plan.plan);
+          ASSERT_LE(least, measure.measured.cycles)
+              << chain.name << " " << describe(plan.plan) << " on machine " << machine.name;
           exact += 100 * least >= 90 * measure.measured.cycles ? 1 : 0;
         }
       }
