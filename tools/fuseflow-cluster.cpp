@@ -363,13 +363,13 @@ void declare(CLI::App& app, Options& o) {
   chain->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
       ->option_text("M,N,K[,F]");
   chain
-      ->add_option("--conv-chain", o.conv,
-                   "Channels, side, outputs and kernels of two convolutions, as im2col")
-      ->option_text("C,S,O1,O2,K1,K2[,F]");
-  chain
       ->add_option("--product", o.product,
                    "One product by itself: print its fastest kernel, measured (CSV), and stop")
       ->option_text("M,N,K");
+  chain
+      ->add_option("--conv-chain", o.conv,
+                   "Channels, side, outputs and kernels of two convolutions, as im2col")
+      ->option_text("C,S,O1,O2,K1,K2[,F]");
   chain->require_option(0, 1);
   app.add_option("--rows", o.rows, "Replace M of the chain")
       ->option_text("N")
