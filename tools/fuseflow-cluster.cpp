@@ -22,7 +22,7 @@ using namespace fuseflow;
 using namespace fuseflow::cluster;
 
 struct Options {
-  std::string workload, gemm, gated, conv;
+  std::string workload, gemm, gated, conv, product;
   int64_t rows = 0;
   bool bias = false, residual = false;
   MachineOptions machine{"h100", {}};
@@ -244,6 +244,20 @@ void explain_refused(const Program& program, const std::vector<RefusedChain>& re
   }
 }
 
+/// One product by itself, padded as a chain's extents are.
+ExitCode run_product(const Options& o, const Machine& machine) {
+  const auto v = numbers("--product", split(o.product), 3, false);
+  Chain chain = gemm_chain(v[0], v[1], v[2], 16, Activation::none);
+  check_chain(chain);
+  chain = padded(chain);
+  ProductSize size;
+  size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
+  size.bias = o.bias;
+  const MeasuredProduct product = find_product(size, machine, o.effort);
+  write_output(o.filter.output, product_csv(size, machine, product));
+  return ExitCode::ok;
+}
+
 /// The filter: plans every chain of a program. --explain and --plans show the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = read_program(o.filter);
@@ -286,7 +300,10 @@ void require_cores(const Machine& machine) {
     const auto* const* whole = std::get_if<int64_t*>(&key.field);
     const auto* const* real = std::get_if<double*>(&key.field);
     const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
-    if (!section || !zero || key.name.find("latency") != std::string::npos) continue;
+    if (!section || !zero || key.name.find("latency") != std::string::npos ||
+        key.name.find("most_cores") != std::string::npos) {
+      continue;
+    }
     throw Error(ExitCode::usage,
                 fmt::format("machine {} has no cores to plan for: '{}' is 0, expected a machine "
                             "such as h100",
@@ -300,6 +317,9 @@ ExitCode run(const Options& o) {
   if (o.program) {
     write_program(o.filter.output, chain_program(chosen_chain(o)));
     return ExitCode::ok;
+  }
+  if (!o.product.empty()) {
+    return run_product(o, machine);
   }
   if (o.evaluate) {
     return run_evaluation(o, machine);
@@ -342,6 +362,10 @@ void declare(CLI::App& app, Options& o) {
       ->option_text("M,N,K,L[,F]");
   chain->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
       ->option_text("M,N,K[,F]");
+  chain
+      ->add_option("--product", o.product,
+                   "One product by itself: print its fastest kernel, measured (CSV), and stop")
+      ->option_text("M,N,K");
   chain
       ->add_option("--conv-chain", o.conv,
                    "Channels, side, outputs and kernels of two convolutions, as im2col")

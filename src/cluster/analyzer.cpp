@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/reuse.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
@@ -312,6 +313,9 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   result.first_flops = 2 * mn * result.visits.first_multiplies * plan.tile[Dim::k];
   result.second_flops = 2 * mn * result.visits.second_multiplies * plan.tile[Dim::l];
   result.core_flops = result.first_flops + result.second_flops;
+  result.least_memory_bytes =
+      static_cast<double>(machine.has_l2() ? least_bytes(chain, true) : result.total.global());
+  result.memory_bytes = memory_bytes(chain, plan, result, machine);
   return result;
 }
 
@@ -358,34 +362,27 @@ Cost level_cycles(const LevelBytes& bytes, double matrix_cycles, int cores, doub
   return cost;
 }
 
-/// What a core gets from global memory when `cores_at_work` share it.
-double shared_rate(double cores_at_work, const Machine& machine) {
-  return std::min(machine.global.core_port_bytes_per_cycle,
-                  machine.global_bytes_per_cycle() / cores_at_work);
-}
-
 /// ... when it can have only `in_flight` bytes, in pieces of `piece`, under way at a time.
-double latency_rate(double in_flight, double piece, double rate, const Machine& machine) {
-  const double round_trip = static_cast<double>(machine.global.latency_cycles) + piece / rate;
-  return std::min(rate, in_flight / round_trip);
+double latency_rate(double in_flight, double piece, const SharedMemory& memory) {
+  const double round_trip = memory.latency + piece / memory.rate;
+  return std::min(memory.rate, in_flight / round_trip);
 }
 
 /// One wave as its two products one after the other, with the latencies that nothing hides: the
 /// first loads and the last stores, and an exchange of each C tile. A reduce-scatter overlaps the
 /// next E tile only when there is an accumulator for it.
-double phased_cycles(const Analysis& a, const Plan& plan, double cores_at_work,
+double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& memory,
                      const Machine& machine) {
   const int cores = plan.shape.cores();
   const Extents& t = plan.tile;
-  const double rate = shared_rate(cores_at_work, machine);
   const auto ab = static_cast<double>(a.element_bytes * t[Dim::k] * (t[Dim::m] + t[Dim::n]));
   const auto d = static_cast<double>(a.element_bytes * t[Dim::n] * t[Dim::l]);
   const double matrix = machine.matrix_rate(a.element_bytes);
   const auto stages = static_cast<double>(a.capacity.stages);
   const Cost first = level_cycles(a.first, static_cast<double>(a.first_flops) / matrix, cores,
-                                  latency_rate(stages * ab, ab, rate, machine), machine);
+                                  latency_rate(stages * ab, ab, memory), machine);
   Cost second = level_cycles(a.second, static_cast<double>(a.second_flops) / matrix, cores,
-                             latency_rate(stages * d, d, rate, machine), machine);
+                             latency_rate(stages * d, d, memory), machine);
   const auto latency = static_cast<double>(machine.link_latency(cores));
   const auto c_tiles = static_cast<double>(a.visits.c_tiles);
   const auto e_tiles = static_cast<double>(a.visits.e_tiles);
@@ -410,15 +407,17 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
   const double matrix = machine.matrix_rate(analysis.element_bytes);
+  const SharedMemory memory = shared_memory(static_cast<double>(analysis.total.global()),
+                                            analysis.memory_bytes, cores_at_work, machine);
   Cost cost = level_cycles(analysis.core, static_cast<double>(analysis.core_flops) / matrix, cores,
-                           shared_rate(cores_at_work, machine), machine);
+                           memory.rate, machine);
   cost.waves = waves;
   for (double* level :
        {&cost.registers, &cost.scratchpad, &cost.link, &cost.global, &cost.compute}) {
     *level *= times;
   }
   cost.occupancy = cores_at_work / static_cast<double>(machine.core.count);
-  cost.phased = times * phased_cycles(analysis, plan, cores_at_work, machine);
+  cost.phased = times * phased_cycles(analysis, plan, memory, machine);
   return cost;
 }
 

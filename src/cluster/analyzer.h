@@ -92,6 +92,8 @@ struct Analysis {
   LevelBytes total;     ///< the whole machine
   int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
   int64_t element_bytes = 2;
+  /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
+  double least_memory_bytes = 0, memory_bytes = 0;
 };
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
                  Holding holding = Holding::linked);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cluster/bound.h"
+#include "cluster/reuse.h"
 #include "cluster/search.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -38,12 +39,21 @@ class BlockBuilder {
     return static_cast<int32_t>(graph_.nodes.size()) - 1;
   }
 
-  int32_t load(int64_t elements, int64_t element_bytes, int32_t order) {
-    TileOp node;
+  /// A tile of a tensor at a row and column.
+  int32_t load(const TileKey& tile, int64_t elements, int64_t element_bytes, int32_t order) {
+    TileOp node = at(tile);
     node.kind = TileOpKind::load;
     node.bytes.global_read = elements * element_bytes;
     node.bytes.scratchpad_write = node.bytes.global_read;
     return add(node, {}, order);
+  }
+
+  static TileOp at(const TileKey& tile) {
+    TileOp node;
+    node.node = static_cast<int32_t>(tile.tensor);
+    node.row = static_cast<int32_t>(tile.row);
+    node.col = static_cast<int32_t>(tile.col);
+    return node;
   }
 
   TileOps take() { return std::move(graph_); }
@@ -54,11 +64,14 @@ class BlockBuilder {
 
 /// A tile buffer of a block with `stages` copies.
 struct Copies {
-  int64_t resident = -1;
+  TileKey resident{-1, -1, -1};
   int32_t node = kNone;
   int64_t loaded = 0;
   std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
 };
+
+/// Tensors of a kernel, as numbers of the tiles that an L2 knows.
+enum Tensor : int64_t { kX, kW, kY, kBias, kGate, kTensors };
 
 class ProductBuilder {
  public:
@@ -78,8 +91,8 @@ class ProductBuilder {
     int32_t accumulator = kNone;
     const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
     for (int64_t ik = 0; ik < steps_k; ++ik) {
-      const int32_t x = tile(x_, im * steps_k + ik, plan_.m * plan_.k);
-      const int32_t w = tile(w_, in * steps_k + ik, plan_.k * plan_.n);
+      const int32_t x = tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k);
+      const int32_t w = tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n);
       TileOp product;
       product.kind = TileOpKind::multiply;
       product.flops = 2 * plan_.m * plan_.n * plan_.k;
@@ -90,23 +103,26 @@ class ProductBuilder {
       x_.last_use[static_cast<size_t>(x_.loaded % plan_.stages)] = accumulator;
       w_.last_use[static_cast<size_t>(w_.loaded % plan_.stages)] = accumulator;
     }
-    TileOp store;
+    const TileKey y{kY, im * plan_.m, in * plan_.n};
+    TileOp store = BlockBuilder::at(y);
     store.kind = TileOpKind::store;
     store.late = true;
     store.bytes.global_write =
         plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
-    const int32_t bias = size_.bias ? block_.load(plan_.n, size_.element_bytes, kNone) : kNone;
-    const int32_t gate =
-        size_.gate ? block_.load(plan_.m * plan_.n, size_.element_bytes, kNone) : kNone;
+    const int32_t bias =
+        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.element_bytes, kNone) : kNone;
+    const int32_t gate = size_.gate ? block_.load({kGate, y.row, y.col}, plan_.m * plan_.n,
+                                                  size_.element_bytes, kNone)
+                                    : kNone;
     stored_ = block_.add(store, {accumulator, bias, gate});
   }
 
-  int32_t tile(Copies& copies, int64_t key, int64_t elements) {
+  int32_t tile(Copies& copies, const TileKey& key, int64_t elements) {
     if (copies.resident != key) {
       const auto copy = static_cast<size_t>(++copies.loaded % plan_.stages);
       copies.resident = key;
-      copies.node = block_.load(elements, size_.element_bytes, copies.last_use[copy]);
+      copies.node = block_.load(key, elements, size_.element_bytes, copies.last_use[copy]);
       copies.last_use[copy] = copies.node;
     }
     return copies.node;
@@ -119,15 +135,91 @@ class ProductBuilder {
   int32_t stored_ = kNone;
 };
 
+/// Blocks of a kernel along M, N and K.
+Extents blocks_along(const ProductSize& size, const ProductPlan& plan) {
+  return {{size.m / (plan.m * plan.steps_m), size.n / (plan.n * plan.steps_n), plan.split_k, 1}};
+}
+
 int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
-  return size.m / (plan.m * plan.steps_m) * (size.n / (plan.n * plan.steps_n)) * plan.split_k;
+  const Extents along = blocks_along(size, plan);
+  return along[Dim::m] * along[Dim::n] * along[Dim::k];
+}
+
+/// Rows of blocks that are walked together, column by column: of the powers of two the one with
+/// which those that run at a time load the fewest different bytes.
+int64_t rows_together(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  const Extents along = blocks_along(size, plan);
+  const int64_t wave = machine.concurrent_clusters(1);
+  int64_t best = 1, least = 0;
+  for (int64_t rows = 1; rows <= std::min(along[Dim::m], wave); rows *= 2) {
+    const int64_t cols = std::min(ceil_div(wave, rows), along[Dim::n]);
+    const int64_t loaded = rows * plan.m * plan.steps_m + cols * plan.n * plan.steps_n;
+    const int64_t missing = wave - rows * cols;  // further rows, each loaded for its few columns
+    const int64_t cost = loaded + std::max<int64_t>(missing, 0) * plan.m * plan.steps_m;
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+/// Where each block's tiles are, in the order in which blocks are started.
+TilePlaces places_of(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  TilePlaces places;
+  const Extents along = blocks_along(size, plan);
+  const int64_t group = rows_together(size, plan, machine);
+  for (int64_t k = 0; k < along[Dim::k]; ++k) {
+    for (int64_t first = 0; first < along[Dim::m]; first += group) {
+      for (int64_t n = 0; n < along[Dim::n]; ++n) {
+        for (int64_t m = first; m < std::min(first + group, along[Dim::m]); ++m) {
+          places.clusters.push_back({{m, n, k, 0}});
+        }
+      }
+    }
+  }
+  const int64_t m = plan.m * plan.steps_m, n = plan.n * plan.steps_n, k = size.k / plan.split_k;
+  places.nodes.resize(kTensors);
+  places.nodes[kX] = {{{m, 0, 0, 0}}, {{0, 0, k, 0}}};
+  places.nodes[kW] = {{{0, 0, k, 0}}, {{0, n, 0, 0}}};
+  places.nodes[kY] = places.nodes[kGate] = {{{m, 0, 0, 0}}, {{0, n, 0, 0}}};
+  places.nodes[kBias] = {{{0, 0, 0, 0}}, {{0, n, 0, 0}}};
+  return places;
+}
+
+using HeldTiles = std::vector<std::pair<TileKey, int64_t>>;
+
+/// The tiles of a tensor of `rows` x `cols` elements, row after row.
+void hold_all(Tensor tensor, std::array<int64_t, 2> extent, std::array<int64_t, 2> tile,
+              int64_t element_bytes, HeldTiles& held) {
+  const auto [rows, cols] = extent;
+  const auto [height, width] = tile;
+  for (int64_t row = 0; row < rows; row += height) {
+    for (int64_t col = 0; col < cols; col += width) {
+      held.push_back({{tensor, row, col}, height * width * element_bytes});
+    }
+  }
+}
+
+HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  HeldTiles held;
+  if (!machine.has_l2() || !size.follows) return held;
+  hold_all(kX, {size.m, size.k}, {plan.m, plan.k}, size.element_bytes, held);
+  if (size.gate) hold_all(kGate, {size.m, size.n}, {plan.m, plan.n}, size.element_bytes, held);
+  return held;
 }
 
 Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
                          int64_t most_cycles = 0) {
   const TileOps graph = ProductBuilder(size, plan).build();
   const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
-  return time_launch(machine, {&graph}, which, {size.element_bytes, nullptr, {}, most_cycles});
+  const TilePlaces places = places_of(size, plan, machine);
+  LaunchOptions options;
+  options.element_bytes = size.element_bytes;
+  options.most_cycles = most_cycles;
+  options.places = &places;
+  options.held = held_before(size, plan, machine);
+  return time_launch(machine, {&graph}, which, options);
 }
 
 struct RankedProduct {
@@ -143,6 +235,39 @@ struct RankedProduct {
   }
 };
 
+/// Bytes that DRAM moves for a product.
+struct ProductBytes {
+  double about = 0;
+  int64_t least = 0;
+};
+
+/// `loaded`: elements of X and W that all blocks load.
+ProductBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
+                          std::array<int64_t, 2> loaded, const Machine& machine) {
+  const int64_t element = size.element_bytes;
+  const int64_t blocks = blocks_of(size, plan);
+  const int64_t x = size.follows ? 0 : size.m * size.k * element, w = size.k * size.n * element;
+  const int64_t y = size.m * size.n * element;
+  if (!machine.has_l2()) {
+    const int64_t summed = plan.split_k > 1 ? kAccumulatorBytes : element;
+    const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
+    const int64_t gates = size.gate ? tiles * plan.m * plan.n * element : 0;
+    const int64_t all =
+        (loaded[0] + loaded[1]) * element + gates + tiles * plan.m * plan.n * summed;
+    return {static_cast<double>(all), all};
+  }
+  const int64_t least = x + w + y;
+  if (least <= machine.l2.capacity_bytes) return {static_cast<double>(least), least};
+  const int64_t rows = rows_together(size, plan, machine);
+  const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(1) / rows, 1,
+                                           blocks_along(size, plan)[Dim::n]);
+  const auto once = [&](int64_t elements, int64_t distinct, int64_t together) {
+    return read_once_together(static_cast<double>(elements * element),
+                              static_cast<double>(distinct), static_cast<double>(together));
+  };
+  return {once(loaded[0], x, cols) + once(loaded[1], w, rows) + static_cast<double>(y), least};
+}
+
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
 /// matrix units, times the waves.
 RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const Machine& machine) {
@@ -155,19 +280,19 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t stored =
       tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
   const int64_t blocks = blocks_of(size, p);
-  const auto waves = static_cast<double>(ceil_div(blocks, machine.core.count));
+  const auto waves = static_cast<double>(ceil_div(blocks, machine.concurrent_clusters(1)));
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
   ranked.plan = p;
   ranked.global = static_cast<double>(blocks) * block_bytes;
-  const double at_work =
-      std::min<double>(static_cast<double>(blocks), static_cast<double>(machine.core.count));
-  const double shared = std::min(machine.global.core_port_bytes_per_cycle,
-                                 machine.global_bytes_per_cycle() / at_work);
+  const double at_work = std::min<double>(static_cast<double>(blocks),
+                                          static_cast<double>(machine.concurrent_clusters(1)));
+  const ProductBytes dram =
+      memory_bytes(size, p, {blocks * x_loads * p.m * p.k, blocks * w_loads * p.k * p.n}, machine);
+  const SharedMemory memory = shared_memory(ranked.global, dram.about, at_work, machine);
   const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
-  const double rate = std::min(
-      shared, static_cast<double>(p.stages) * step_bytes /
-                  (static_cast<double>(machine.global.latency_cycles) + step_bytes / shared));
+  const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
+                                                (memory.latency + step_bytes / memory.rate));
   const double global =
       waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
   const double operands = static_cast<double>(
@@ -176,10 +301,10 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
                           waves * flops / machine.matrix_rate(size.element_bytes)});
   ranked.tiles = blocks * tiles * steps_k;
-  ranked.least = least_cycles(
-      {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.element_bytes,
-       p.m * p.n * size.element_bytes, loaded + stored, static_cast<int64_t>(operands)},
-      blocks, machine);
+  ranked.least = least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages,
+                               size.element_bytes, p.m * p.n * size.element_bytes, loaded + stored,
+                               static_cast<int64_t>(operands), p.split_k > 1, dram.least},
+                              blocks, machine);
   return ranked;
 }
 
@@ -217,21 +342,23 @@ void for_each_product(const ProductSize& size, const Machine& machine, const Vis
 }
 
 /// A block's share of an elementwise kernel.
-TileOps map_graph(int64_t elements, int inputs, int64_t element_bytes) {
+TileOps map_graph(int64_t elements, const MapSize& size) {
+  const int64_t element_bytes = size.element_bytes;
   BlockBuilder block;
   std::vector<int32_t> stores;
   for (int64_t begin = 0; begin < elements; begin += kMapTileElements) {
     const int64_t count = std::min(kMapTileElements, elements - begin);
     const auto behind = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
     const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
-    const int32_t x = block.load(count, element_bytes, order);
-    const int32_t y = inputs > 1 ? block.load(count, element_bytes, order) : kNone;
+    const int32_t x = block.load({0, 0, begin}, count, element_bytes, order);
+    const int32_t y =
+        size.inputs > 1 ? block.load({1, 0, begin}, count, element_bytes, order) : kNone;
     TileOp map;
     map.kind = TileOpKind::map;
-    map.bytes.scratchpad_read = count * element_bytes * inputs;
+    map.bytes.scratchpad_read = count * element_bytes * size.inputs;
     map.bytes.scratchpad_write = count * element_bytes;
     const int32_t mapped = block.add(map, {x, y});
-    TileOp store;
+    TileOp store = BlockBuilder::at({size.inputs, 0, begin});
     store.kind = TileOpKind::store;
     store.bytes.scratchpad_read = store.bytes.global_write = count * element_bytes;
     stores.push_back(block.add(store, {mapped}));
@@ -264,32 +391,76 @@ Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
   return best;
 }
 
-Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
+                             const Effort& effort) {
   const std::vector<RankedProduct> all = ranked_products(size, machine);
-  Measured best;
+  MeasuredProduct best;
   const auto simulate = [&](size_t i, int64_t most) {
     const Measured measured = measure_product(size, all[i].plan, machine, most);
-    if (measured.finished && (best.cycles == 0 || measured.cycles < best.cycles)) best = measured;
+    if (measured.finished &&
+        (best.measured.cycles == 0 || measured.cycles < best.measured.cycles)) {
+      best.plan = all[i].plan;
+      best.measured = measured;
+    }
     return Trial{measured.cycles, measured.nodes, measured.finished};
   };
   const auto least = [&](size_t i) { return all[i].least; };
-  if (!find_fastest(all.size(), least, simulate, effort).found) {
+  const Fastest fastest = find_fastest(all.size(), least, simulate, effort);
+  if (!fastest.found) {
     throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
                                                 size.m, size.n, size.k, machine.name));
   }
+  best.log = fastest.log;
   return best;
 }
 
-Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine) {
-  const int64_t share = std::max<int64_t>(ceil_div(elements, machine.core.count), 1);
-  const int64_t whole = elements / share;
-  const TileOps full = map_graph(share, inputs, element_bytes);
-  const TileOps rest = map_graph(elements - whole * share, inputs, element_bytes);
+Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+  return find_product(size, machine, effort).measured;
+}
+
+namespace {
+
+/// Of an elementwise kernel whose blocks take `share` elements each: the tensors are rows of that.
+TilePlaces map_places(const MapSize& size, int64_t blocks) {
+  TilePlaces places;
+  for (int64_t block = 0; block < blocks; ++block) places.clusters.push_back({{block, 0, 0, 0}});
+  places.nodes.resize(static_cast<size_t>(size.inputs) + 1);
+  for (TileStride& stride : places.nodes) stride.row[Dim::m] = 1;
+  return places;
+}
+
+HeldTiles map_held(const MapSize& size, int64_t share, const Machine& machine) {
+  HeldTiles held;
+  for (int64_t input = 0; machine.has_l2() && input < size.held; ++input) {
+    for (int64_t at = 0; at < size.elements; at += share) {
+      const int64_t block = std::min(share, size.elements - at);
+      for (int64_t begin = 0; begin < block; begin += kMapTileElements) {
+        const int64_t count = std::min(kMapTileElements, block - begin);
+        held.push_back({{input, at / share, begin}, count * size.element_bytes});
+      }
+    }
+  }
+  return held;
+}
+
+}  // namespace
+
+Measured elementwise(const MapSize& size, const Machine& machine) {
+  const int64_t share =
+      std::max<int64_t>(ceil_div(size.elements, machine.concurrent_clusters(1)), 1);
+  const int64_t whole = size.elements / share;
+  const TileOps full = map_graph(share, size);
+  const TileOps rest = map_graph(size.elements - whole * share, size);
   std::vector<uint8_t> which(static_cast<size_t>(whole), 0);
-  if (elements > whole * share) {
+  if (size.elements > whole * share) {
     which.push_back(1);
   }
-  return time_launch(machine, {&full, &rest}, which, {element_bytes, nullptr, {}});
+  const TilePlaces places = map_places(size, static_cast<int64_t>(which.size()));
+  LaunchOptions options;
+  options.element_bytes = size.element_bytes;
+  options.places = &places;
+  options.held = map_held(size, share, machine);
+  return time_launch(machine, {&full, &rest}, which, options);
 }
 
 namespace {
@@ -338,34 +509,21 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
                                      : best_product(size, machine, effort);
   };
   Launches all(machine);
-  ProductSize first{m, n, k, chain.bias0 > 0, false, bytes};
+  ProductSize first{m, n, k, chain.bias0 > 0, false, bytes, false};
   all.add(product(first));
   if (chain.gated()) {
     first.gate = kernels == Kernels::folded;
+    first.follows = true;  // A was read and the other branch written just before
     all.add(product(first));
   }
   if (kernels != Kernels::folded) {
-    if (chain.activation != Activation::none) all.add(elementwise(m * n, 1, bytes, machine));
-    if (chain.gated()) all.add(elementwise(m * n, 2, bytes, machine));
+    const int64_t mn = m * n;
+    if (chain.activation != Activation::none) all.add(elementwise({mn, 1, 1, bytes}, machine));
+    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes}, machine));
   }
-  all.add(product({m, l, n, chain.bias1, false, bytes}));
-  if (chain.residual) all.add(elementwise(m * l, 2, bytes, machine));
+  all.add(product({m, l, n, chain.bias1, false, bytes, true}));
+  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes}, machine));
   return all.total();
-}
-
-int64_t least_bytes(const Chain& chain, bool fused) {
-  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
-                l = chain.size[Dim::l];
-  const int64_t branches = chain.gated() ? 2 : 1;
-  int64_t elements = m * k + branches * k * n + n * l + m * l + chain.bias0 * n +
-                     (chain.bias1 ? l : 0) + (chain.residual ? m * l : 0);
-  if (!fused) {
-    elements += (branches - 1) * m * k + branches * m * n + m * n;  // A again; C out and in
-    if (chain.activation != Activation::none) elements += 2 * m * n;
-    if (chain.gated()) elements += 3 * m * n;
-    if (chain.residual) elements += 2 * m * l;
-  }
-  return elements * chain.element_bytes;
 }
 
 }  // namespace fuseflow::cluster

@@ -23,16 +23,33 @@ struct ProductSize {
   bool bias = false;
   bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
   int64_t element_bytes = 2;
+  /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
+  bool follows = false;
 };
 
-/// The fastest kernel that the effort finds, over tiles, walks and splits of K.
+struct MeasuredProduct {
+  ProductPlan plan;
+  Measured measured;
+  SearchLog log;
+};
+
+/// The fastest kernel that the effort finds, over tiles, walks and splits of K. Throws
+/// Error(rejected) where none fits the machine.
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine, const Effort& effort);
 Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort);
 
 /// The fastest of all of them, each simulated to its end: what the bounds are checked against.
 Measured best_product_of_all(const ProductSize& size, const Machine& machine);
 
-/// An elementwise kernel over `elements`: reads `inputs` tensors, writes one.
-Measured elementwise(int64_t elements, int inputs, int64_t element_bytes, const Machine& machine);
+/// An elementwise kernel over `elements`: reads `inputs` tensors, writes one. The kernels before
+/// wrote the first `held` of them: an L2 holds them as far as they fit.
+struct MapSize {
+  int64_t elements = 1;
+  int inputs = 1;
+  int held = 0;
+  int64_t element_bytes = 2;
+};
+Measured elementwise(const MapSize& size, const Machine& machine);
 
 /// What the unfused program is made of.
 enum class Kernels : uint8_t {
@@ -45,9 +62,5 @@ enum class Kernels : uint8_t {
 /// The kernels of a chain one after the other, with the machine's reconfiguration_cycles between.
 /// Each product is searched with the whole effort.
 Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort, Kernels kernels);
-
-/// Bytes of global memory that nothing can save: every operand read and every result written once,
-/// by one kernel an operator or by one kernel for all.
-int64_t least_bytes(const Chain& chain, bool fused);
 
 }  // namespace fuseflow::cluster

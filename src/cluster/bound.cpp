@@ -20,8 +20,12 @@ int64_t whole(double cycles) {
 /// What single operations of a core take when nothing else is in their way.
 class Times {
  public:
-  Times(int64_t element_bytes, int cores, const Machine& machine)
+  /// `adds`: what is stored may be added to what an L2 holds.
+  Times(int64_t element_bytes, int cores, bool adds, const Machine& machine)
       : machine_(machine),
+        far_(static_cast<double>(machine.global.latency_cycles)),
+        near_(machine.has_l2() ? static_cast<double>(machine.l2.latency_cycles) : far_),
+        stored_(adds ? near_ : far_),
         matrix_(machine.matrix_rate(element_bytes)),
         link_rate_(machine.link_bytes_per_cycle(cores)),
         link_latency_(static_cast<double>(machine.link_latency(cores))) {}
@@ -32,21 +36,25 @@ class Times {
   }
   double link(double bytes) const { return over(bytes, link_rate_); }
   double matrix(double flops) const { return over(flops, matrix_); }
+  /// What all cores together load and store: an L2 may hold all of it.
+  double all_cores(double bytes) const {
+    return over(
+        bytes, machine_.has_l2() ? machine_.l2.bytes_per_cycle : machine_.global_bytes_per_cycle());
+  }
   double all_channels(double bytes) const { return over(bytes, machine_.global_bytes_per_cycle()); }
-  double memory_latency() const { return static_cast<double>(machine_.global.latency_cycles); }
+  double far() const { return far_; }    ///< latency of DRAM
+  double near() const { return near_; }  ///< ... of what an L2 may hold
   double scratchpad_latency() const {
     return static_cast<double>(machine_.core.scratchpad_latency_cycles);
   }
   double drain() const { return static_cast<double>(machine_.core.matrix_latency_cycles); }
 
   /// After the port has taken a tile's last byte: until the tile can be used.
-  double arrival(double bytes) const {
-    return memory_latency() + scratchpad(bytes) + scratchpad_latency();
-  }
+  double arrival(double bytes) const { return near_ + scratchpad(bytes) + scratchpad_latency(); }
   double load(double bytes) const { return port(bytes) + arrival(bytes); }
   /// A tile of E from the accumulator to global memory.
   double store(double bytes) const {
-    return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + memory_latency();
+    return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + stored_;
   }
   double send(double bytes) const {
     return link(bytes) + link_latency_ + scratchpad(2 * bytes) + scratchpad_latency();
@@ -60,8 +68,14 @@ class Times {
 
  private:
   const Machine& machine_;
+  double far_, near_, stored_;
   double matrix_, link_rate_, link_latency_;
 };
+
+/// Whether several clusters add to the same range of E.
+bool shares_e(const Trips& trips) {
+  return trips.all[Dim::n] != trips.temporal[Dim::n] || trips.all[Dim::k] != trips.temporal[Dim::k];
+}
 
 /// One cluster of a plan: the path from its first load to its last store.
 class Path {
@@ -70,7 +84,7 @@ class Path {
       : a_(a),
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
-        time_(a.element_bytes, plan.shape.cores(), machine) {
+        time_(a.element_bytes, plan.shape.cores(), shares_e(a.trips), machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),
                k = static_cast<double>(plan.tile[Dim::k]),
@@ -96,23 +110,27 @@ class Path {
     stored_ = e_tiles * e_bytes_;
   }
 
-  /// Cycles of one cluster by itself.
-  double alone() const {
-    return std::max({first_tile() + exchange() + after_c(), by_matrix(), by_exchanges(), by_port(),
-                     by_scratchpad()});
-  }
+  /// Cycles of one cluster by itself, when an L2 may hold what it loads.
+  double alone() const { return alone(0); }
+
+  /// ... of the very first one, whose first operands no other core has asked for before.
+  double first() const { return alone(time_.far() - time_.near()); }
 
   /// ... when `cores` start together and the slowest gets its operands last.
   double together(double cores) const {
     const double operands = k_steps_ * (a_tile_ + branches_ * b_tile_);
-    const double last = time_.all_channels(cores * operands) + time_.memory_latency() + first_;
-    const double ready = first_tile() + exchange();
-    const double rest = time_.all_channels(cores * (d_late_ * d_tile_ + stored_));
-    return std::max(
-        {alone(), last + exchange() + after_c(), ready + rest + time_.memory_latency()});
+    const double last = time_.all_cores(cores * operands) + time_.near() + first_;
+    const double ready = first_tile(0) + exchange();
+    const double rest = time_.all_cores(cores * (d_late_ * d_tile_ + stored_));
+    return std::max({first(), last + exchange() + after_c(), ready + rest + time_.near()});
   }
 
  private:
+  /// `wait`: cycles that the first operands take longer than from an L2.
+  double alone(double wait) const {
+    return std::max({first_tile(wait) + exchange() + after_c(), by_matrix() + wait,
+                     by_exchanges() + wait, by_port(), by_scratchpad() + wait});
+  }
   double products_of_a_tile() const { return k_steps_ * branches_; }
   double first_operands() const {
     return time_.port(a_tile_ + b_tile_) + time_.arrival(std::min(a_tile_, b_tile_));
@@ -120,15 +138,15 @@ class Path {
 
   /// The first C tile: all of its operands through the port, its products one after the other, its
   /// operands by turns of the copies of their buffers.
-  double first_tile() const {
+  double first_tile(double wait) const {
     const double loaded = k_steps_ * (a_tile_ + branches_ * b_tile_);
     const double through_port =
         time_.port(loaded) + time_.arrival(std::min(a_tile_, b_tile_)) + first_;
-    const double products = first_operands() + products_of_a_tile() * first_;
+    const double products = wait + first_operands() + products_of_a_tile() * first_;
     const double turns_a = std::floor((k_steps_ - 1) / stages_) + 1;
     const double turns_b = std::floor((products_of_a_tile() - 1) / stages_) + 1;
-    return std::max({through_port, products, turns_a * (time_.load(a_tile_) + first_),
-                     turns_b * (time_.load(b_tile_) + first_)});
+    return std::max({through_port, products, wait + turns_a * (time_.load(a_tile_) + first_),
+                     wait + turns_b * (time_.load(b_tile_) + first_)});
   }
 
   /// From the last product of a C tile until C can be used.
@@ -181,16 +199,16 @@ class Path {
     LevelBytes both = a_.first;
     both += a_.second;
     both += -1 * a_.epilogue;
-    return time_.port(static_cast<double>(both.global())) + time_.memory_latency();
+    return time_.port(static_cast<double>(both.global())) + time_.near();
   }
 
   double by_scratchpad() const {
     LevelBytes both = a_.first;
     both += a_.second;
     both += -1 * a_.epilogue;
-    return time_.port(std::min(a_tile_, b_tile_)) + time_.memory_latency() +
+    return time_.port(std::min(a_tile_, b_tile_)) + time_.near() +
            time_.scratchpad(static_cast<double>(both.scratchpad_read + both.scratchpad_write)) +
-           time_.port(e_bytes_) + time_.memory_latency();
+           time_.port(e_bytes_) + time_.near();
   }
 
   const Analysis& a_;
@@ -211,16 +229,16 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const int64_t clusters = analysis.trips.clusters;
   const auto waves = static_cast<double>(ceil_div(clusters, at_a_time));
   const Path path(analysis, plan, machine);
-  const double core =
-      waves > 1 ? waves * path.alone() : path.together(static_cast<double>(clusters * cores));
-  const double moved =
-      static_cast<double>(analysis.total.global()) / machine.global_bytes_per_cycle() +
-      static_cast<double>(machine.global.latency_cycles);
-  return whole(std::max(core, moved));
+  const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
+                                : path.together(static_cast<double>(clusters * cores));
+  const Times time(analysis.element_bytes, cores, false, machine);
+  const double moved = time.all_cores(static_cast<double>(analysis.total.global())) + time.near();
+  const double missed = time.all_channels(analysis.least_memory_bytes) + time.far();
+  return whole(std::max({core, moved, missed}));
 }
 
 int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine) {
-  const Times time(block.element_bytes, 1, machine);
+  const Times time(block.element_bytes, 1, block.adds, machine);
   const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
                k = static_cast<double>(block.k), element = static_cast<double>(block.element_bytes);
   const double x = m * k * element, w = k * n * element;
@@ -232,16 +250,18 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   };
   const double by_products = time.port(x + w) + time.arrival(std::min(x, w)) +
                              static_cast<double>(block.products) * product + tail;
-  const double by_port = time.port(static_cast<double>(block.global_bytes)) + time.memory_latency();
-  const double by_scratchpad = time.port(std::min(x, w)) + 2 * time.memory_latency() +
+  const double by_port = time.port(static_cast<double>(block.global_bytes)) + time.near();
+  const double by_scratchpad = time.port(std::min(x, w)) + 2 * time.near() +
                                time.scratchpad(static_cast<double>(block.scratchpad_bytes)) +
                                time.port(stored);
   const double alone = std::max(
       {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
-  const int64_t waves = ceil_div(blocks, machine.core.count);
+  const int64_t waves = ceil_div(blocks, machine.concurrent_clusters(1));
   const double moved =
-      time.all_channels(static_cast<double>(blocks * block.global_bytes)) + time.memory_latency();
-  return whole(std::max(static_cast<double>(waves) * alone, moved));
+      time.all_cores(static_cast<double>(blocks * block.global_bytes)) + time.near();
+  const double missed =
+      time.all_channels(static_cast<double>(block.least_memory_bytes)) + time.far();
+  return whole(std::max({static_cast<double>(waves) * alone, moved, missed}));
 }
 
 }  // namespace fuseflow::cluster

@@ -21,6 +21,8 @@ struct BlockWork {
   int64_t least_stored_bytes = 0;  ///< of one tile of Y
   int64_t global_bytes = 0;        ///< of the block: loads and stores
   int64_t scratchpad_bytes = 0;    ///< ... reads and writes
+  bool adds = false;               ///< blocks may add to the same tile of Y
+  int64_t least_memory_bytes = 0;  ///< of all blocks: what DRAM moves at least
 };
 /// No simulation of so many blocks in one launch takes fewer cycles.
 int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine);

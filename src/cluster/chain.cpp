@@ -157,6 +157,21 @@ Chain padded(const Chain& chain) {
   return result;
 }
 
+int64_t least_bytes(const Chain& chain, bool fused) {
+  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
+                l = chain.size[Dim::l];
+  const int64_t branches = chain.gated() ? 2 : 1;
+  int64_t elements = m * k + branches * k * n + n * l + m * l + chain.bias0 * n +
+                     (chain.bias1 ? l : 0) + (chain.residual ? m * l : 0);
+  if (!fused) {
+    elements += (branches - 1) * m * k + branches * m * n + m * n;  // A again; C out and in
+    if (chain.activation != Activation::none) elements += 2 * m * n;
+    if (chain.gated()) elements += 3 * m * n;
+    if (chain.residual) elements += 2 * m * l;
+  }
+  return elements * chain.element_bytes;
+}
+
 const std::vector<Chain>& workloads() {
   static const std::vector<Chain> kAll = {
       named("G1", ffn(512, 32, 256)),

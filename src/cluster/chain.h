@@ -55,6 +55,10 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
 /// multiple of 16; then at least to 16). Padding is zeros; it is computed and moved, and charged.
 Chain padded(const Chain& chain);
 
+/// Bytes of global memory that nothing can save: every operand read and every result written once,
+/// by one kernel an operator or by one kernel for all.
+int64_t least_bytes(const Chain& chain, bool fused);
+
 /// G1-G10, S1-S8, C1-C8 in this order.
 const std::vector<Chain>& workloads();
 /// One of them by name; throws Error(usage) with the nearest name.

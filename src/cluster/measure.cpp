@@ -39,6 +39,18 @@ bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) 
   return steps > 1;
 }
 
+/// Bytes of a whole launch of which a part was measured: the closed forms, which the simulator's
+/// counts equal in full, but for what an L2 saves.
+LevelBytes scaled_bytes(const LevelBytes& part, const LevelBytes& all, int64_t scale, bool has_l2) {
+  if (!has_l2) return all;
+  LevelBytes bytes = all;
+  bytes.l2_read = all.global_read;
+  bytes.l2_write = all.global_write;
+  bytes.global_read = std::min(all.global_read, scale * part.global_read);
+  bytes.global_write = std::min(all.global_write, scale * part.global_write);
+  return bytes;
+}
+
 }  // namespace
 
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
@@ -60,7 +72,8 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
   if (result.scale > 1) {
     result.measured.cycles *= result.scale;
     result.measured.flops *= result.scale;
-    result.measured.bytes = analysis.total;  // the simulator's count equals it in full
+    result.measured.bytes =
+        scaled_bytes(result.measured.bytes, analysis.total, result.scale, machine.has_l2());
   }
   return result;
 }

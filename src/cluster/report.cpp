@@ -135,6 +135,11 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
       "scratchpad write {}, registers {}\n",
       a.total.global_read, a.total.global_write, a.total.link, a.total.scratchpad_read,
       a.total.scratchpad_write, a.total.registers);
+  if (machine.has_l2()) {
+    const LevelBytes& moved = best.measure.measured.bytes;
+    text += fmt::format("  of global read and write, not in the L2: {} and {}\n", moved.global_read,
+                        moved.global_write);
+  }
   text += fmt::format(
       "  cycles by level: registers {:.0f}, scratchpad {:.0f}, links {:.0f}, "
       "global {:.0f}; compute {:.0f}; bound {:.0f}\n",
@@ -153,6 +158,24 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
                 : fmt::format("  verdict: kernels apart, {:.3f} times as fast as the plan\n",
                               ratio(best.measure.measured.cycles, choice.apart().cycles));
   return text;
+}
+
+std::string product_csv(const ProductSize& size, const Machine& machine,
+                        const MeasuredProduct& product) {
+  const ProductPlan& p = product.plan;
+  const Measured& measured = product.measured;
+  const double seconds = machine.seconds_of(static_cast<double>(measured.cycles));
+  const LevelBytes& bytes = measured.bytes;
+  const int64_t asked = machine.has_l2() ? bytes.l2_read + bytes.l2_write : bytes.global();
+  return fmt::format(
+      "schema,machine,m,n,k,blk_m,blk_n,blk_k,steps_m,steps_n,split_k,stages,cycles,seconds,"
+      "tflops_per_second,global_bytes,core_bytes,global_gigabytes_per_second,plans_simulated,"
+      "proven\n{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.3f},{},{},{:.1f},{},{}\n",
+      kCsvSchema, machine.name, size.m, size.n, size.k, p.m, p.n, p.k, p.steps_m, p.steps_n,
+      p.split_k, p.stages, measured.cycles, seconds,
+      static_cast<double>(measured.flops) / seconds / 1e12, bytes.global(), asked,
+      static_cast<double>(bytes.global()) / seconds / 1e9, product.log.simulated,
+      product.log.left == 0 ? "yes" : "no");
 }
 
 }  // namespace fuseflow::cluster

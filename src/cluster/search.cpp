@@ -227,7 +227,7 @@ std::vector<ClusterShape> shapes_for(Holding holding, const Machine& machine) {
     return {ClusterShape{}};
   }
   for (const ClusterShape& shape : all_cluster_shapes()) {
-    if (shape_allowed(shape) && shape.cores() <= machine.core.count) {
+    if (shape_allowed(shape) && machine.concurrent_clusters(shape.cores()) > 0) {
       shapes.push_back(shape);
     }
   }

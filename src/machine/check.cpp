@@ -43,11 +43,19 @@ void check_batched(const Machine& machine) {
          "0, no bound, for `dram.model = \"comal\"`, whose batches could wait for ever");
 }
 
+/// A tile that misses the L2 is no nearer than one that hits.
+void check_l2(const Machine& machine) {
+  if (machine.l2.latency_cycles <= machine.global.latency_cycles) return;
+  refuse(machine, "l2.latency_cycles", machine.l2.latency_cycles,
+         fmt::format("at most `global.latency_cycles` ({})", machine.global.latency_cycles));
+}
+
 }  // namespace
 
 void check_machine(const Machine& machine) {
   if (machine.dram.model == "comal") check_batched(machine);
   if (machine.dram.model == "banked") check_banked(machine);
+  if (machine.has_l2()) check_l2(machine);
 }
 
 }  // namespace fuseflow

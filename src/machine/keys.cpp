@@ -174,7 +174,20 @@ std::vector<MachineKey> link_keys(Machine& m) {
     keys.push_back({"links.latency_cycles." + std::to_string(kClusterSizes[i]),
                     &m.links.latency_cycles[i], "of a message between cores of such a cluster"});
   }
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    keys.push_back({"links.most_cores." + std::to_string(kClusterSizes[i]), &m.links.most_cores[i],
+                    "that clusters of so many cores can fill; 0: all"});
+  }
   return keys;
+}
+
+std::vector<MachineKey> l2_keys(Machine& m) {
+  return {
+      {"l2.capacity_bytes", &m.l2.capacity_bytes,
+       "of a cache between the cores and global memory; 0: there is none"},
+      {"l2.bytes_per_cycle", &m.l2.bytes_per_cycle, "of all cores together; 0: no limit"},
+      {"l2.latency_cycles", &m.l2.latency_cycles, "of a tile that it holds"},
+  };
 }
 
 std::vector<MachineKey> global_keys(Machine& m) {
@@ -246,7 +259,7 @@ MachinePart part_of(std::string_view section) {
     return MachinePart::streams;
   }
   if (top == "core") return MachinePart::cores;
-  if (top == "links" || top == "global") return MachinePart::around_cores;
+  if (top == "links" || top == "l2" || top == "global") return MachinePart::around_cores;
   if (top == "energy") return MachinePart::energy;
   if (top == "area") return MachinePart::area;
   return MachinePart::common;
@@ -256,7 +269,7 @@ std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
   for (const auto& section :
        {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys, dram_keys, core_keys,
-        link_keys, global_keys, energy_keys, area_keys}) {
+        link_keys, l2_keys, global_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/error.h"
 
 namespace fuseflow {
@@ -56,6 +58,11 @@ double Machine::link_bytes_per_cycle(int cores) const {
 
 int64_t Machine::link_latency(int cores) const {
   return links.latency_cycles[cluster_size_index(cores)];
+}
+
+int64_t Machine::concurrent_clusters(int cores) const {
+  const int64_t most = links.most_cores[cluster_size_index(cores)];
+  return (most > 0 ? std::min(most, core.count) : core.count) / cores;
 }
 
 }  // namespace fuseflow

@@ -106,6 +106,15 @@ inline constexpr std::array<int, 5> kClusterSizes{1, 2, 4, 8, 16};
 struct LinkModel {
   std::array<double, 5> bandwidth_gigabytes_per_second{};  ///< of all cores, by cluster size
   std::array<int64_t, 5> latency_cycles{};
+  std::array<int64_t, 5> most_cores{};  ///< that such clusters can fill; 0: all
+};
+
+/// A cache between the cores and global memory. Without capacity the machine has none. Which tiles
+/// it holds: sim/tiles/memory.h.
+struct L2Model {
+  int64_t capacity_bytes = 0;
+  double bytes_per_cycle = 0;  ///< of all cores together; 0: unlimited
+  int64_t latency_cycles = 0;  ///< of a tile that it holds
 };
 
 /// Global memory as cores see it: consecutive channels, a port a core.
@@ -141,6 +150,7 @@ struct Machine {
   DramModel dram;
   CoreModel core;
   LinkModel links;
+  L2Model l2;
   GlobalModel global;
   EnergyModel energy;
   AreaModel area;
@@ -158,8 +168,9 @@ struct Machine {
   double matrix_rate(int64_t element_bytes) const {
     return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
   }
-  /// Clusters of `cores` that run at a time.
-  int64_t concurrent_clusters(int64_t cores) const { return core.count / cores; }
+  bool has_l2() const { return l2.capacity_bytes > 0; }
+  /// Clusters of `cores` (one of kClusterSizes) that run at a time.
+  int64_t concurrent_clusters(int cores) const;
 
   const UnitTiming& timing(UnitClass unit) const { return units[static_cast<size_t>(unit)]; }
   UnitTiming& timing(UnitClass unit) { return units[static_cast<size_t>(unit)]; }

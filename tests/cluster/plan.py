@@ -144,6 +144,7 @@ def main():
     tools = parser.parse_args().tools
     seen = set()
     for words in (["--workload", "G1", "--bias", "--residual"], ["--workload", "C7"], ["--workload", "S8", "--effort", "1"],
+                  ["--workload", "S8", "--effort", "1", "--machine-set", "l2.capacity_bytes=0"],
                   ["--gemm-chain", "64,512,64,512,none", "--machine-set", "core.register_bytes=24576",
                    "--machine-set", "core.scratchpad_bytes=40000"]):
         document, _ = run(tools, words)

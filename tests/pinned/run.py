@@ -59,7 +59,7 @@ FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free", "rules", "odd_rules"}
 ESTIMATED = {"ideal", "banked", "odd", "rules"}
 # Columns that are no counts: formats of reports may change without moving one.
 NOT_COUNTS = re.compile(r"schema|program|machine|checked|max_.*error|lacks|finite_differences|"
-                        r"operator|statement|layer|model_node|function|strategy|seconds|.*_pj|edp|area_mm2|bound_dram_bytes")
+                        r"operator|statement|layer|model_node|function|strategy|seconds|.*_pj|edp|area_mm2|bound_dram_bytes|l2_.*_bytes")
 
 
 class Failure(Exception):

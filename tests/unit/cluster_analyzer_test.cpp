@@ -176,7 +176,7 @@ TEST(Machine, OneFileForAllTools) {
   const Machine machine = load_machine("h100", {"core.count=16"});
   EXPECT_EQ(machine.core.count, 16);
   EXPECT_EQ(machine.core.scratchpad_bytes, 227 * 1024);
-  EXPECT_EQ(machine.link_latency(16), 220);
+  EXPECT_EQ(machine.link_latency(16), 203);
   EXPECT_GT(machine.link_bytes_per_cycle(2), machine.link_bytes_per_cycle(16));
   EXPECT_EQ(parse_machine(print_machine(machine), "m.toml").core.count, 16);
   try {

@@ -15,14 +15,23 @@ namespace {
 /// Machines on which other resources bind.
 std::vector<Machine> machines() {
   const Machine h100 = load_machine("h100", {});
-  Machine slow_links = h100, few_cores = h100, small = h100, fast_memory = h100;
+  Machine slow_links = h100, few_cores = h100, small = h100, fast_memory = h100, cached = h100,
+          small_cache = h100, slow_cache = h100;
   for (double& rate : slow_links.links.bandwidth_gigabytes_per_second) rate /= 50;
   few_cores.core.count = 16;
   small.core.scratchpad_bytes = 32768;
   small.core.register_bytes = 32768;
   fast_memory.global.bandwidth_gigabytes_per_second = 50000;
   fast_memory.global.latency_cycles = 11;
-  return {h100, slow_links, few_cores, small, fast_memory};
+  fast_memory.l2.capacity_bytes = 0;
+  cached.l2 = {50 << 20, 4000, 265};
+  small_cache.core.count = 16;
+  small_cache.l2 = {32768, 300, 20};
+  slow_cache.l2 = {1 << 20, 100, 470};
+  std::vector<Machine> machines = {h100,        slow_links, few_cores,   small,
+                                   fast_memory, cached,     small_cache, slow_cache};
+  for (size_t i = 0; i < machines.size(); ++i) machines[i].name = std::to_string(i);
+  return machines;
 }
 
 std::vector<Chain> chains() {
@@ -46,7 +55,8 @@ TEST(Bound, IsBelowEverySimulation) {
           const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine);
           ASSERT_EQ(measure.scale, 1);
           const int64_t least = least_cycles(plan.analysis, plan.plan, machine);
-          ASSERT_LE(least, measure.measured.cycles) << describe(plan.plan);
+          ASSERT_LE(least, measure.measured.cycles)
+              << chain.name << " " << describe(plan.plan) << " on machine " << machine.name;
           exact += 100 * least >= 90 * measure.measured.cycles ? 1 : 0;
         }
       }
@@ -56,32 +66,36 @@ TEST(Bound, IsBelowEverySimulation) {
 }
 
 TEST(Bound, TheSearchFindsWhatSimulatingEverythingFinds) {
-  const Machine machine = load_machine("h100", {});
-  const Chain chain = gemm_chain(32, 64, 64, 64, Activation::relu);
-  for (const Holding holding : {Holding::linked, Holding::one_core}) {
-    SearchOptions options;
-    options.holding = holding;
-    const std::vector<RankedPlan> all = search(chain, machine, options).best;
-    const std::vector<int64_t> cycles = measure_all(chain, all, machine);
-    const MeasuredPlan best = best_plan(chain, machine, holding);
-    const auto fastest = std::min_element(cycles.begin(), cycles.end());
-    EXPECT_EQ(best.measure.measured.cycles, *fastest);
-    EXPECT_EQ(best.rank, fastest - cycles.begin() + 1);
-    EXPECT_EQ(best.log.left, 0);
-    EXPECT_EQ(best.log.simulated + best.log.bounded, static_cast<int64_t>(all.size()));
-    EXPECT_LT(best.log.simulated, static_cast<int64_t>(all.size()));
+  for (const char* l2 : {"l2.capacity_bytes=0", "l2.capacity_bytes=65536"}) {
+    const Machine machine = load_machine("h100", {l2, "l2.bytes_per_cycle=4000"});
+    const Chain chain = gemm_chain(32, 64, 64, 64, Activation::relu);
+    for (const Holding holding : {Holding::linked, Holding::one_core}) {
+      SearchOptions options;
+      options.holding = holding;
+      const std::vector<RankedPlan> all = search(chain, machine, options).best;
+      const std::vector<int64_t> cycles = measure_all(chain, all, machine);
+      const MeasuredPlan best = best_plan(chain, machine, holding);
+      const auto fastest = std::min_element(cycles.begin(), cycles.end());
+      EXPECT_EQ(best.measure.measured.cycles, *fastest);
+      EXPECT_EQ(best.rank, fastest - cycles.begin() + 1);
+      EXPECT_EQ(best.log.left, 0);
+      EXPECT_EQ(best.log.simulated + best.log.bounded, static_cast<int64_t>(all.size()));
+      EXPECT_LT(best.log.simulated, static_cast<int64_t>(all.size()));
+    }
   }
 }
 
 TEST(Bound, KernelsApartAreTheFastestToo) {
-  const Machine machine = load_machine("h100", {});
-  for (const ProductSize& size :
-       {ProductSize{64, 128, 256, true, false, 2}, ProductSize{128, 64, 64, false, true, 4}}) {
-    Effort all, first;
-    first.most = 1;
-    const Measured best = best_product(size, machine, all);
-    EXPECT_LE(best.cycles, best_product(size, machine, first).cycles);
-    EXPECT_EQ(best.cycles, best_product_of_all(size, machine).cycles);
+  for (const char* l2 : {"l2.capacity_bytes=0", "l2.capacity_bytes=65536"}) {
+    const Machine machine = load_machine("h100", {l2, "l2.bytes_per_cycle=4000"});
+    for (const ProductSize& size : {ProductSize{64, 128, 256, true, false, 2, false},
+                                    ProductSize{128, 64, 64, false, true, 4, true}}) {
+      Effort all, first;
+      first.most = 1;
+      const Measured best = best_product(size, machine, all);
+      EXPECT_LE(best.cycles, best_product(size, machine, first).cycles);
+      EXPECT_EQ(best.cycles, best_product_of_all(size, machine).cycles);
+    }
   }
 }
 

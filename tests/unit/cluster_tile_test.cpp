@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/evaluate.h"
 #include "cluster/measure.h"
@@ -13,7 +14,17 @@ namespace fuseflow::cluster {
 namespace {
 
 Machine machine() {
-  return load_machine("h100", {});
+  return load_machine("h100", {"l2.capacity_bytes=0"});
+}
+
+/// An L2 changes nothing but when loads and stores end and which of them reach memory.
+void expect_l2(const Chain& chain, const Plan& plan, const Analysis& analysis, Machine on) {
+  on.l2 = {1 << 15, 4000, 265};
+  LevelBytes cached = measure_plan(chain, plan, analysis, on).bytes;
+  EXPECT_LE(cached.global(), analysis.total.global());
+  cached.global_read = std::exchange(cached.l2_read, 0);
+  cached.global_write = std::exchange(cached.l2_write, 0);
+  EXPECT_EQ(cached, analysis.total) << describe(plan);
 }
 
 void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
@@ -21,6 +32,7 @@ void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
   ASSERT_EQ(obstacle_of(chain, plan, analysis.trips), Obstacle::none) << describe(plan);
   const Measured measured = measure_plan(chain, plan, analysis, on);
   EXPECT_EQ(measured.bytes, analysis.total) << describe(plan);
+  expect_l2(chain, plan, analysis, on);
   EXPECT_EQ(measured.flops, analysis.core_flops * analysis.trips.clusters * plan.shape.cores());
   EXPECT_GE(static_cast<double>(measured.cycles),
             static_cast<double>(analysis.core_flops) / on.core.matrix_flops_per_cycle);

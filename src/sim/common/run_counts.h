@@ -16,6 +16,10 @@ struct RunCounts {
   Number link_bytes = 0;
   Number register_bytes = 0;  ///< accumulators and tiles kept in registers (graphs of tiles)
   Number tokens = 0;
+  /// Between cores and an L2 (graphs of tiles on a machine that has one); what it does not hold is
+  /// in the bytes of DRAM, too.
+  Number l2_read_bytes = 0;
+  Number l2_write_bytes = 0;
 
   template <typename Other>
   void add_counts(const RunCounts<Other>& other) {
@@ -27,6 +31,8 @@ struct RunCounts {
     link_bytes += static_cast<Number>(other.link_bytes);
     register_bytes += static_cast<Number>(other.register_bytes);
     tokens += static_cast<Number>(other.tokens);
+    l2_read_bytes += static_cast<Number>(other.l2_read_bytes);
+    l2_write_bytes += static_cast<Number>(other.l2_write_bytes);
   }
 };
 

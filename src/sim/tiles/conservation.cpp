@@ -97,4 +97,19 @@ CompulsoryBytes compulsory_bytes(const Graph& graph) {
   return {loaded * element, m * l * element};
 }
 
+std::optional<std::string> broken_memory_law(const LevelBytes& moved, const CompulsoryBytes& least,
+                                             bool has_l2) {
+  if (moved.global_read < least.loaded || moved.global_write < least.stored) {
+    return fmt::format("{} bytes are loaded and {} stored, but all tiles once are {} and {}",
+                       moved.global_read, moved.global_write, least.loaded, least.stored);
+  }
+  if (has_l2 && (moved.l2_read < moved.global_read || moved.l2_write < moved.global_write)) {
+    return fmt::format(
+        "an L2 takes {} bytes from memory and gives {} to it, but cores take {} from "
+        "the L2 and give {} to it",
+        moved.global_read, moved.global_write, moved.l2_read, moved.l2_write);
+  }
+  return std::nullopt;
+}
+
 }  // namespace fuseflow

@@ -41,4 +41,9 @@ struct CompulsoryBytes {
 };
 CompulsoryBytes compulsory_bytes(const Graph& graph);
 
+/// Which law the bytes of a whole launch break: DRAM moves at least the compulsory ones, and of an
+/// L2 the cores take at least what it had to take from DRAM; nothing when none.
+std::optional<std::string> broken_memory_law(const LevelBytes& moved, const CompulsoryBytes& least,
+                                             bool has_l2);
+
 }  // namespace fuseflow

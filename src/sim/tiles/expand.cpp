@@ -626,12 +626,15 @@ LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
   link += other.link;
   global_read += other.global_read;
   global_write += other.global_write;
+  l2_read += other.l2_read;
+  l2_write += other.l2_write;
   return *this;
 }
 
 LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
   return {factor * bytes.registers, factor * bytes.scratchpad_read, factor * bytes.scratchpad_write,
-          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write};
+          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write,
+          factor * bytes.l2_read,   factor * bytes.l2_write};
 }
 
 }  // namespace fuseflow

@@ -16,6 +16,8 @@ inline constexpr int64_t kMostTileCopies = 16;   ///< of a tile buffer
 inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
 
 /// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
+/// Of an operation and of closed forms, `global_*` is what the core loads and stores; of a
+/// simulation it is what DRAM moves, and on a machine with an L2 `l2_*` is what the cores do.
 struct LevelBytes {
   int64_t registers = 0;
   int64_t scratchpad_read = 0;
@@ -23,6 +25,8 @@ struct LevelBytes {
   int64_t link = 0;
   int64_t global_read = 0;
   int64_t global_write = 0;
+  int64_t l2_read = 0;
+  int64_t l2_write = 0;
   int64_t global() const { return global_read + global_write; }
   LevelBytes& operator+=(const LevelBytes& other);
   bool operator==(const LevelBytes&) const = default;

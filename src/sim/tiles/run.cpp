@@ -121,8 +121,9 @@ class Counts {
       stats.first_step = time.busy.front().first / kTicks;
       stats.last_step = std::max<int64_t>(time.busy.back().second - 1, 0) / kTicks;
     }
-    stats.read_bytes = time.bytes.global_read;
-    stats.write_bytes = time.bytes.global_write;
+    // What its cores load and store: an L2 does not know of nodes.
+    stats.read_bytes = std::max(time.bytes.global_read, time.bytes.l2_read);
+    stats.write_bytes = std::max(time.bytes.global_write, time.bytes.l2_write);
     stats.tile_scratchpad_read_bytes = time.bytes.scratchpad_read;
     stats.tile_scratchpad_write_bytes = time.bytes.scratchpad_write;
     stats.tile_link_bytes = time.bytes.link;
@@ -244,6 +245,8 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   result.scratchpad_write_bytes = measured.bytes.scratchpad_write;
   result.link_bytes = measured.bytes.link;
   result.register_bytes = measured.bytes.registers;
+  result.l2_read_bytes = measured.bytes.l2_read;
+  result.l2_write_bytes = measured.bytes.l2_write;
   result.timing_operations = measured.nodes;
   result.nodes.resize(graph.nodes.size());
   result.streams.resize(graph.streams.size());

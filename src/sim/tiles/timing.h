@@ -10,6 +10,8 @@
 
 #include "machine/machine.h"
 #include "sim/tiles/expand.h"
+#include "sim/tiles/memory.h"
+#include "sim/tiles/places.h"
 
 namespace fuseflow {
 
@@ -32,13 +34,15 @@ struct Measured {
   Measured& operator+=(const Measured& next);  ///< `next` runs after this one
 };
 
-inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide
-
 struct LaunchOptions {
   int64_t element_bytes = 2;
   std::vector<TileNodeTime>* nodes = nullptr;  ///< by NodeId of the graph; sized by the caller
   std::function<bool(int64_t cycles)> go_on;   ///< asked now and then
   int64_t most_cycles = 0;  ///< a launch that takes longer is not finished; 0: any
+  /// Which tiles the operations load and store; null: each of them a tile of its own.
+  const TilePlaces* places = nullptr;
+  /// Tiles that the L2 holds from the start, the one used the longest ago first.
+  std::vector<std::pair<TileKey, int64_t>> held;
 };
 
 /// Clusters of one launch: operations `graphs[which[c]]` for cluster c. Cluster c waits until
