@@ -45,13 +45,14 @@ Machine small_machine() {
 }
 
 /// An access of 64 bytes: 4 cycles of a port.
-MemoryAccess ask(int64_t row, int64_t cycle) {
+TileAccess ask(int64_t row, int64_t cycle) {
   return {{0, row, 0}, 64, 0, cycle * kTicks, (cycle + 4) * kTicks};
 }
 
 TEST(TileMemory, LoadsOnPaper) {
-  TileMemory memory(small_machine());
-  MemoryAnswer answer = memory.load(ask(0, 0));
+  const Machine machine = small_machine();
+  TileMemory memory(machine);
+  TileAnswer answer = memory.load(ask(0, 0));
   EXPECT_EQ(answer.end, (8 + 100) * kTicks);  // 8 cycles of the channel, then its latency
   EXPECT_EQ(answer.memory_bytes, 64);
   // Another core asks for the same tile: it waits for it to arrive in the L2, at 88.
@@ -68,9 +69,10 @@ TEST(TileMemory, LoadsOnPaper) {
 }
 
 TEST(TileMemory, StoresGoToMemoryOnce) {
-  TileMemory memory(small_machine());
+  const Machine machine = small_machine();
+  TileMemory memory(machine);
   EXPECT_EQ(memory.store(ask(0, 0)).memory_bytes, 64);
-  const MemoryAnswer again = memory.store(ask(0, 50));
+  const TileAnswer again = memory.store(ask(0, 50));
   EXPECT_EQ(again.memory_bytes, 0);
   EXPECT_EQ(again.end, (54 + 20) * kTicks);
   EXPECT_EQ(memory.load(ask(0, 100)).memory_bytes, 0);  // what was stored is there
@@ -85,14 +87,15 @@ TEST(TileMemory, WithoutAnL2EveryAccessIsOneOfMemory) {
   machine.l2.capacity_bytes = 0;
   TileMemory memory(machine);
   for (const int64_t cycle : {0, 500, 1000}) {
-    const MemoryAnswer answer = memory.load(ask(0, cycle));
+    const TileAnswer answer = memory.load(ask(0, cycle));
     EXPECT_EQ(answer.end, (cycle + 108) * kTicks);
     EXPECT_EQ(answer.memory_bytes, 64);
   }
 }
 
 TEST(TileMemory, AHeldTileIsThereFromTheStart) {
-  TileMemory memory(small_machine());
+  const Machine machine = small_machine();
+  TileMemory memory(machine);
   memory.hold({0, 0, 0}, 64);
   EXPECT_EQ(memory.load(ask(0, 0)).memory_bytes, 0);
 }

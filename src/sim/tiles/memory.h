@@ -17,7 +17,7 @@ inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidt
 int64_t ticks_for(double amount, double per_cycle);
 
 /// What a core asks of memory, in ticks.
-struct MemoryAccess {
+struct TileAccess {
   TileKey tile;
   int64_t bytes = 0;
   int64_t channel = 0;    ///< its first piece goes to this one, modulo their number
@@ -25,7 +25,7 @@ struct MemoryAccess {
   int64_t port_free = 0;  ///< when the core's port has passed all of it
 };
 
-struct MemoryAnswer {
+struct TileAnswer {
   int64_t end = 0;           ///< when the core has it, or it is stored
   int64_t memory_bytes = 0;  ///< moved by DRAM
 };
@@ -33,9 +33,10 @@ struct MemoryAnswer {
 class TileMemory {
  public:
   explicit TileMemory(const Machine& machine);
+  explicit TileMemory(const Machine&& machine) = delete;  ///< it is kept by reference
 
-  MemoryAnswer load(const MemoryAccess& access);
-  MemoryAnswer store(const MemoryAccess& access);
+  TileAnswer load(const TileAccess& access);
+  TileAnswer store(const TileAccess& access);
 
   /// The L2 holds this tile from the start, as a launch before left it.
   void hold(const TileKey& tile, int64_t bytes);
@@ -43,8 +44,8 @@ class TileMemory {
   bool has_l2() const { return has_l2_; }
 
  private:
-  int64_t through_channels(const MemoryAccess& access);
-  int64_t through_l2(const MemoryAccess& access);
+  int64_t through_channels(const TileAccess& access);
+  int64_t through_l2(const TileAccess& access);
 
   const Machine& machine_;
   const bool has_l2_;

@@ -215,7 +215,7 @@ class Launch {
   }
 
   /// What a core asks of memory at `time`; its port is taken until all of it has passed.
-  MemoryAccess ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
+  TileAccess ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
     CoreClock& core = core_of(event.cluster, node);
     core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
                                                   machine_.global.core_port_bytes_per_cycle));
@@ -240,13 +240,13 @@ class Launch {
   }
 
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
-    const MemoryAnswer answer = memory_.load(ask(node, node.bytes.global_read, time, event));
+    const TileAnswer answer = memory_.load(ask(node, node.bytes.global_read, time, event));
     count_memory(node, {.global_read = answer.memory_bytes});
     return answer.end;
   }
 
   int64_t store(const TileOp& node, int64_t time, const Event& event) {
-    const MemoryAnswer answer = memory_.store(ask(node, node.bytes.global_write, time, event));
+    const TileAnswer answer = memory_.store(ask(node, node.bytes.global_write, time, event));
     count_memory(node, {.global_write = answer.memory_bytes});
     return answer.end;
   }
