@@ -20,6 +20,8 @@ import sys
 from variants import is_variant
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
 def read_options(case_file):
     """The --bind and --expect options of a case, in order."""
     bind, expect = [], []

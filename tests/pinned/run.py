@@ -25,6 +25,7 @@ import tables
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
 from variants import is_variant  # noqa: E402
+
 ROOT = HERE.parents[1]
 MODELS = ROOT / "testdata" / "models"
 

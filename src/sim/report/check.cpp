@@ -82,15 +82,8 @@ class ReferenceChecker {
 
   void evaluate_with(bool bounds, std::vector<TensorId> wanted,
                      std::function<void(TensorId, const Value&)> on_result) const {
-    ReferenceOptions options;
-    options.threads = settings_.threads;
-    options.max_bytes = settings_.max_bytes;
-    options.stop = settings_.stop;
-    options.keep_all = false;
-    options.bounds = bounds;
-    options.wanted = std::move(wanted);
-    options.on_result = std::move(on_result);
-    evaluate(regions_ ? *regions_ : program_, inputs_, options);
+    evaluate(regions_ ? *regions_ : program_, inputs_,
+             reference_options(settings_, bounds, std::move(wanted), std::move(on_result)));
   }
 
   const Program& program_;
@@ -101,6 +94,20 @@ class ReferenceChecker {
 };
 
 }  // namespace
+
+ReferenceOptions reference_options(const CheckSettings& settings, bool bounds,
+                                   std::vector<TensorId> wanted,
+                                   std::function<void(TensorId, const Value&)> on_result) {
+  ReferenceOptions options;
+  options.threads = settings.threads;
+  options.max_bytes = settings.max_bytes;
+  options.stop = settings.stop;
+  options.keep_all = false;
+  options.bounds = bounds;
+  options.wanted = std::move(wanted);
+  options.on_result = std::move(on_result);
+  return options;
+}
 
 ReferenceCheck check_reference(const Program& program, const TensorData& data,
                                const std::vector<TensorId>& written,

@@ -28,6 +28,12 @@ struct CheckSettings {
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
+/// What these settings mean for one evaluation of the statements that `wanted` needs: each result
+/// is given to on_result and kept no longer than others read it.
+ReferenceOptions reference_options(const CheckSettings& settings, bool bounds,
+                                   std::vector<TensorId> wanted,
+                                   std::function<void(TensorId, const Value&)> on_result);
+
 struct ReferenceCheck {
   std::vector<CheckedTensor> tensors;  ///< in the order in which they are computed
   std::string stopped;                 ///< why not all were compared; empty: all were

@@ -52,15 +52,7 @@ class RewriteChecker {
 
   void evaluate_with(const Program& program, bool bounds, const std::vector<TensorId>& wanted,
                      std::function<void(TensorId, const Value&)> on_result) const {
-    ReferenceOptions options;
-    options.threads = settings_.threads;
-    options.max_bytes = settings_.max_bytes;
-    options.stop = settings_.stop;
-    options.keep_all = false;
-    options.bounds = bounds;
-    options.wanted = wanted;
-    options.on_result = std::move(on_result);
-    evaluate(program, inputs_, options);
+    evaluate(program, inputs_, reference_options(settings_, bounds, wanted, std::move(on_result)));
   }
 
   const Program before_, after_;
