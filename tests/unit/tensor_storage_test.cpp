@@ -303,5 +303,34 @@ TEST(TensorStorage, Statistics) {
   EXPECT_DOUBLE_EQ(stats.density, 5.0 / 9.0);
 }
 
+TEST(TensorStorage, StatisticsOfDenseLevelsAndOfEmptyOnes) {
+  const TensorStats dense =
+      statistics(from_dense(std::vector<float>{1, 0, 2, 0, 0, 0}, {2, 3}, dense_format(2)));
+  EXPECT_EQ(dense.levels[0].fibers, 1);
+  EXPECT_EQ(dense.levels[1].fibers, 2);
+  EXPECT_EQ(dense.levels[1].longest_fiber, 3);
+  EXPECT_EQ(dense.levels[1].empty_fibers, 0);
+  EXPECT_EQ(dense.nonfill, 2);
+  const TensorStats narrow = statistics(from_dense(std::vector<float>{}, {2, 0}, dense_format(2)));
+  EXPECT_EQ(narrow.levels[1].longest_fiber, 0);
+  EXPECT_EQ(narrow.levels[1].empty_fibers, 2);
+  EXPECT_EQ(narrow.density, 1);
+  const TensorStats none = statistics(from_dense(std::vector<float>{}, {0, 3}, dense_format(2)));
+  EXPECT_EQ(none.levels[1].fibers, 0);
+  EXPECT_EQ(none.levels[1].longest_fiber, 0);  // there is no fiber
+}
+
+TEST(TensorStorage, StatisticsCountTheElementsInsideOfTheShape) {
+  // 3 x 3 in blocks of 2 x 2: the blocks at the edge hold padding, which is the fill or counts not.
+  const std::vector<float> values = {1, 0, 2, 0, 0, 0, 3, 4, 5};
+  for (const float fill : {0.0F, 5.0F}) {
+    const TensorStats stats =
+        statistics(from_dense(values, {3, 3}, parse_format("dense,compressed[2x2]"), fill));
+    EXPECT_EQ(stats.nonfill, fill == 0 ? 5 : 8);
+    EXPECT_DOUBLE_EQ(stats.density, fill == 0 ? 5.0 / 9 : 8.0 / 9);
+    EXPECT_EQ(stats.levels[1].longest_fiber, 2);
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow
