@@ -1,5 +1,6 @@
 // From counts to FLOPs, bytes, tokens and cycles, node by node, as ir-spec/timing.md counts them;
-// and to the region's estimated cycles and the lower bound. ir-spec/estimate.md has the formulas.
+// and to the region's estimated cycles and the lower bound (region_time.h). ir-spec/estimate.md has
+// the formulas.
 #pragma once
 
 #include <vector>
@@ -32,6 +33,9 @@ struct RegionCost : RunCounts<double> {
   double loaded_bytes = 0;  ///< of the scratchpad's inputs
   std::vector<NodeCost> nodes;
 };
+
+/// The numbers around node `n`.
+NodeNumbers node_numbers(const Structure& structure, const Counts& counts, size_t n);
 
 /// `stored_bytes`: by TensorId, of the whole storage (scratchpad loads).
 RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,

@@ -6,6 +6,7 @@
 #include "estimate/counts.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
+#include "estimate/rows_ahead.h"
 #include "nodes/rule.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -20,6 +21,7 @@ class ExactCounter {
                const std::vector<bool>& uncertain)
       : program_(program),
         graph_(graph),
+        data_(data),
         uncertain_(uncertain),
         relations_(program, graph, data),
         s_(relations_.structure()) {
@@ -36,6 +38,7 @@ class ExactCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
+    counts_.ahead = rows_ahead(s_, &data_);
     return {s_, std::move(counts_), std::move(written_)};
   }
 
@@ -317,6 +320,7 @@ class ExactCounter {
 
   const Program& program_;
   const Graph& graph_;
+  const TensorData& data_;
   const std::vector<bool>& uncertain_;
   Relations relations_;
   const Structure& s_;

@@ -15,6 +15,7 @@ namespace fuseflow::estimate {
 struct Counts {
   std::vector<SpaceCount> space;  ///< by space
   std::vector<NodeCount> node;    ///< by NodeId
+  std::vector<double> ahead;      ///< by NodeId: rows_ahead()
   /// By space: independent of values, so that lower bounds may rest on it.
   std::vector<bool> certain;
 };

@@ -1,5 +1,4 @@
-// When a reduction gives its first output: the part of a pipeline's filling that depends on the
-// data.
+// How long reductions take before they first give something.
 #pragma once
 
 #include <vector>
@@ -8,12 +7,36 @@
 
 namespace fuseflow::estimate {
 
-/// Fibers that a reduction reduces, at least 1.
-double reduced_fibers(const Structure& structure, const Counts& counts, const Node& node);
+/// Nodes are added in their order, as soon as it is known when they start.
+class FirstOutputs {
+ public:
+  FirstOutputs(const Structure& structure, const Counts& counts,
+               const std::vector<NodeCost>& nodes);
 
-/// By node: cycles from its first step to its first output, beyond the latency; 0 but for
-/// reductions. `nodes`: their busy cycles.
-std::vector<double> first_outputs(const Structure& structure, const Counts& counts,
-                                  const std::vector<NodeCost>& nodes);
+  /// Node `i` takes its first step at `start`. Returns the cycles from there to its first output
+  /// that are not its latency: of a reduction those in which the slowest node before it gives one
+  /// of its fibers; else 0.
+  double add(size_t i, double start);
+
+ private:
+  /// A node before a stream, for a reduction of fewer fibers than `fibers`: what an earlier
+  /// reduction has gathered comes at once, unless that one has more fibers.
+  struct Supply {
+    double fibers = 0;
+    double start = 0;
+    double busy = 0;
+  };
+
+  static void add(std::vector<Supply>& all, const Supply& more);
+  void gather(const Node& node, std::vector<Supply>& supply) const;
+
+  const Structure& s_;
+  const Counts& counts_;
+  const std::vector<NodeCost>& nodes_;
+  std::vector<std::vector<Supply>> supplies_;  ///< by node, of its outputs
+};
+
+/// Fibers that a reduction or accumulator reduces; at least 1.
+double reduced_fibers(const Structure& structure, const Counts& counts, const Node& node);
 
 }  // namespace fuseflow::estimate

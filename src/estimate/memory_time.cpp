@@ -15,12 +15,31 @@ MemoryTime::MemoryTime(const Machine& machine)
   if (dram.model != "banked") return;
   const double cycles_per_ps = machine.clock_gigahertz / 1000;
   const DramModel::Timing& t = dram.timing;
+  refresh = static_cast<double>(t.refresh_ps) * cycles_per_ps;
+  refresh_interval = static_cast<double>(t.refresh_interval_ps) * cycles_per_ps;
+  banks = static_cast<double>(dram.channels * dram.bank_groups * dram.banks_per_group);
   latency +=
       static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
 }
 
 double MemoryTime::of_port(double bursts) const {
   return bursts * std::max({(latency + 1) / outstanding, cycles_per_burst, 1.0});
+}
+
+double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) const {
+  const double late = refresh - std::max(0.0, slack);  // that is waited, if at once
+  if (refresh_interval <= 0 || late <= 0 || asked.bursts <= 0) return 0;
+  const double reached = std::max(1.0, std::min(banks, asked.places));
+  // Requests come to a bank at random: the first after the time X, exponentially distributed, waits
+  // for late - X.
+  const double rate = asked.bursts / cycles / reached;
+  const double waits = late + std::expm1(-rate * late) / rate;
+  return cycles * reached / refresh_interval * waits;
+}
+
+double MemoryTime::reads_in_turn(const Node& node, LevelKind level) {
+  if (node.kind == NodeKind::scan) return level == LevelKind::compressed ? 2 : 1;
+  return node.kind == NodeKind::locate ? 2 : 1;
 }
 
 double MemoryTime::bursts(double bytes, double runs) const {

@@ -7,6 +7,12 @@
 
 namespace fuseflow::estimate {
 
+/// What goes to memory through some ports.
+struct Asked {
+  double bursts = 0;  ///< requested
+  double places = 0;  ///< bursts that the arrays hold which are read
+};
+
 struct MemoryTime {
   explicit MemoryTime(const Machine& machine);
 
@@ -16,12 +22,22 @@ struct MemoryTime {
   double cycles_per_burst = 0;  ///< of all channels together
   double burst_bytes = 1;
   double outstanding = 1;
+  double refresh = 0;           ///< cycles that the refresh of a bank takes
+  double refresh_interval = 0;  ///< cycles from one refresh of a bank to the next; 0: none
+  double banks = 0;             ///< of all channels
 
   /// Cycles that `bursts` of one port take, at the least of what the port and the channels let
   /// through.
   double of_port(double bursts) const;
   /// Cycles that `bursts` of all ports take in the channels.
   double of_channels(double bursts) const { return bursts * cycles_per_burst; }
+  /// How many answers a node waits for, one behind the other, before it gives something: a scan of
+  /// a compressed level for positions and then for a coordinate, a search for positions and probes.
+  static double reads_in_turn(const Node& node, LevelKind level);
+  /// Cycles by which refreshes delay requests of `asked.bursts`, evenly spread over `cycles` and
+  /// over what they reach, of which each may come `slack` cycles late: the first request to a bank
+  /// since its refresh began waits for what is left of it.
+  double refreshing(const Asked& asked, double cycles, double slack) const;
   /// Bursts of `runs` stretches of `bytes` in all, each of which begins in a new burst.
   double bursts(double bytes, double runs) const;
   /// Batched: cycles that a node takes whose steps, without memory, take `busy`, by the rules of

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "estimate/rows_ahead.h"
 #include "nodes/rule.h"
 #include "support/error.h"
 
@@ -31,6 +32,7 @@ class StatisticalCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
+    counts_.ahead = rows_ahead(s_, nullptr);
     for (const Node& node : graph_.nodes) {
       if (node.kind == NodeKind::write_values) written(node.tensor);
     }

@@ -5,7 +5,8 @@
 // The results on `ideal` are compared with the reference and with what PyTorch computed: a
 // difference is an error. `text` columns are hashes of the programs. Run from the folder of the
 // models:
-//   pinned_models --out DIR [--filter PREFIX]... [--variant MODEL]... [--table NAME]... [--jobs N]
+//   pinned_models --out DIR [--filter PREFIX]... [--variant MODEL]... [--table NAME]...
+//                 [--all-estimates] [--jobs N]
 // writes DIR/imports.csv, units.csv, ideal.csv, comal.csv, rda.csv, banked.csv, estimates.csv.
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -226,14 +227,15 @@ std::string estimate_row(const ProgramEstimate& estimate) {
                      t.scratchpad_write_bytes, t.tokens);
 }
 
-/// Estimates, from the data and from statistics, on a machine without memory and on one with.
+/// Estimates, from the data and from statistics, on a machine without memory and on one with; or
+/// on all.
 std::string estimates(const std::string& key, const Program& program,
-                      const std::vector<NamedMachine>& machines) {
+                      const std::vector<NamedMachine>& machines, bool on_all) {
   std::string text;
   const TensorData patterns = load_patterns(program);
   const auto statistics = estimate::statistics_of(program, patterns);
   for (const NamedMachine& m : machines) {
-    if (m.name != "ideal" && m.name != "banked") continue;
+    if (!on_all && m.name != "ideal" && m.name != "banked") continue;
     text += fmt::format("{},{},data,{}", key, m.name,
                         estimate_row(estimate_from_data(program, patterns, m.machine)));
     text += fmt::format("{},{},statistics,{}", key, m.name,
@@ -247,6 +249,7 @@ struct Options {
   std::vector<std::string> prefixes;
   std::set<std::string> tables;    ///< empty: all
   std::set<std::string> variants;  ///< other exports of a model: two strategies suffice
+  bool all_estimates = false;      ///< of all models, on all machines
   size_t jobs = 2;
 };
 
@@ -256,9 +259,11 @@ Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines
   const std::set<std::string>& tables = options.tables;
   const bool variant = options.variants.contains(model);
   const std::string text = imported(model);
-  const bool estimated = tables.contains("estimates") &&
-                         std::any_of(std::begin(kEstimated), std::end(kEstimated),
-                                     [&](const char* family) { return model.starts_with(family); });
+  const bool estimated =
+      tables.contains("estimates") &&
+      (options.all_estimates ||
+       std::any_of(std::begin(kEstimated), std::end(kEstimated),
+                   [&](const char* family) { return model.starts_with(family); }));
   rows["imports"] =
       model + "," + hash_of(text) + "," + imports_of(parse_program({"<stdin>", text}));
   for (const char* strategy : kStrategies) {
@@ -276,7 +281,7 @@ Rows rows_of(const std::string& model, const std::vector<NamedMachine>& machines
         rows[m.name] += key + "," + simulated(model, program, data, m.machine);
       }
     }
-    if (estimated) rows["estimates"] += estimates(key, program, machines);
+    if (estimated) rows["estimates"] += estimates(key, program, machines, options.all_estimates);
   }
   return rows;
 }
@@ -338,6 +343,8 @@ int main(int argc, char** argv) {
   app.add_option("--table", options.tables, "Only these tables (repeatable)");
   app.add_option("--variant", options.variants,
                  "Of this model only the strategies none and full (repeatable)");
+  app.add_flag("--all-estimates", options.all_estimates,
+               "Estimates of all models on all machines (scripts/evaluation/estimate_models)");
   app.add_option("--jobs", options.jobs, "Models at a time");
   fuseflow::register_onnx_sources();
   return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::pinned::run(options); });

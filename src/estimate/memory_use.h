@@ -1,0 +1,25 @@
+// What nodes ask of a memory that takes time: bursts, and how long they wait for them.
+#pragma once
+
+#include <vector>
+
+#include "estimate/costs.h"
+#include "estimate/memory_time.h"
+
+namespace fuseflow::estimate {
+
+/// Of a node whose tensor is in such a memory; all 0 for the others.
+struct MemoryUse {
+  bool asks = false;
+  Asked asked;
+  double span = 0;          ///< cycles from the first to the last step
+  double waited = 0;        ///< cycles that a result waits for what was read, one behind the other
+  double acknowledged = 0;  ///< cycles from the last step to the end of what was written
+};
+
+/// By NodeId. `nodes`: their steps and bytes. `stored_bytes`: by TensorId, of the whole storage.
+std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& counts,
+                                  const MemoryTime& memory, const std::vector<NodeCost>& nodes,
+                                  const std::vector<double>& stored_bytes);
+
+}  // namespace fuseflow::estimate

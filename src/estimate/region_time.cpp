@@ -1,0 +1,279 @@
+#include "estimate/region_time.h"
+
+#include <algorithm>
+#include <map>
+
+#include "estimate/first_output.h"
+#include "estimate/rows_written.h"
+#include "nodes/rule.h"
+#include "sim/run.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+class RegionTime {
+ public:
+  RegionTime(const Structure& structure, const Counts& counts, const Machine& machine,
+             const std::vector<NodeCost>& nodes, const std::vector<MemoryUse>& memory)
+      : s_(structure),
+        graph_(*structure.graph),
+        counts_(counts),
+        machine_(machine),
+        model_(machine),
+        nodes_(nodes),
+        memory_(memory),
+        outputs_(structure, counts, nodes) {}
+
+  RegionCycles run() {
+    RegionCycles out;
+    first_.assign(graph_.nodes.size(), 0);
+    tail_ = tails();
+    head_.assign(graph_.nodes.size(), 0);
+    finish_.assign(graph_.nodes.size(), 0);
+    rows_.resize(graph_.nodes.size());
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
+      by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
+      const Node& node = graph_.nodes[i];
+      if (node.kind == NodeKind::write_values) writers_.try_emplace(node.tensor, i);
+    }
+    const std::vector<double> least = least_heads();
+    for (int p = 0; p < static_cast<int>(by_phase_.size());) {
+      const int end = graph_.last_started_with(p) + 1;
+      out.cycles += together(p, end);
+      double bound = 0;
+      for (int q = p; q < end; ++q) {
+        for (const size_t i : by_phase_[static_cast<size_t>(q)]) {
+          bound = std::max(bound, least[i] + nodes_[i].least + tail_[i] + 1);
+        }
+      }
+      out.bound += bound;
+      p = end;
+    }
+    return out;
+  }
+
+ private:
+  const SpaceCount& in_space(StreamId stream) const {
+    return counts_.space[static_cast<size_t>(s_.space_of(stream))];
+  }
+
+  double latency(const Node& node) const {
+    return static_cast<double>(node_timing(machine_, graph_, node).latency_cycles);
+  }
+
+  /// Cycles of the phases [first, end), which start together: loads wait for rows of the earlier
+  /// ones.
+  double together(int first, int end) {
+    double cycles = 0;
+    double asked = 0;  // bursts: channels serve all ports of phases that run together
+    for (int p = first; p < end; ++p) {
+      const std::vector<size_t>& nodes = by_phase_[static_cast<size_t>(p)];
+      double last = 0;
+      for (const size_t i : nodes) {
+        asked += memory_[i].asked.bursts;
+        time_node(i, first);
+        last = std::max(last, finish_[i] + std::max(tail_[i], memory_[i].acknowledged));
+      }
+      double slowed = last;
+      for (const size_t i : nodes) {
+        slowed = std::max(slowed, throttled(static_cast<NodeId>(i)));
+      }
+      if (model_.timed) slowed = std::max(slowed, model_.of_channels(asked) + model_.latency);
+      for (const size_t i : nodes) finish_[i] += slowed - last;
+      cycles = std::max(cycles, slowed);
+    }
+    return cycles;
+  }
+
+  /// First and last step of a node, those of its inputs being known: its steps in a row behind its
+  /// first input, what is left behind the last rows that it waits for, and not before its inputs
+  /// end.
+  void time_node(size_t i, int first_phase) {
+    const Node& node = graph_.nodes[i];
+    head_[i] = head_of(i);
+    double before = 0;
+    for (const Input& in : node.inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      if (graph_.nodes[p].phase != node.phase) continue;
+      before = std::max(before, finish_[p] + latency(graph_.nodes[p]));
+      for (const Rows& rows : rows_[p]) {
+        add_rows(rows_[i], {0, rows.last + latency(graph_.nodes[p]), rows.number});
+      }
+    }
+    if (const Rows rows = rows_awaited(i, first_phase); rows.last > 0) {
+      head_[i] = std::max(head_[i], rows.first);
+      add_rows(rows_[i], rows);
+    }
+    first_[i] = outputs_.add(i, head_[i]);
+    const double span = memory_[i].asks ? memory_[i].span : nodes_[i].busy;
+    finish_[i] = std::max(before + memory_[i].waited, head_[i] + span) + nodes_[i].drained;
+    for (const Rows& rows : rows_[i]) {
+      finish_[i] = std::max(finish_[i], rows.last + span / rows.number);
+    }
+  }
+
+  /// What a phase by rows waits for: a tensor that becomes complete row by row.
+  struct Rows {
+    double first = 0;   ///< when the first row is there
+    double last = 0;    ///< when all are
+    double number = 1;  ///< of rows
+  };
+
+  /// Of several with as many rows the last counts.
+  static void add_rows(std::vector<Rows>& all, const Rows& more) {
+    for (Rows& old : all) {
+      if (old.number != more.number) continue;
+      old.last = std::max(old.last, more.last);
+      return;
+    }
+    all.push_back(more);
+  }
+
+  /// The rows that a load waits for, of a tensor that a phase from `first` on writes. One that
+  /// reads rows in front of its own waits for more before it begins, and has more left behind the
+  /// last.
+  Rows rows_awaited(size_t i, int first) const {
+    const Node& node = graph_.nodes[i];
+    if (node.tensor < 0 || counts_.ahead[i] < 0) return {};
+    const auto found = writers_.find(node.tensor);
+    if (found == writers_.end()) return {};
+    const size_t writer = found->second;
+    const int before = graph_.nodes[writer].phase;
+    if (before < first || before >= node.phase) return {};
+    const double rows = rows_written(s_, counts_, graph_.nodes[writer]);
+    const double share = std::min(1.0, 1 / rows + counts_.ahead[i]);
+    const double given = latency(graph_.nodes[writer]) + memory_[writer].acknowledged;
+    const double all = finish_[writer] - head_[writer];
+    return {head_[writer] + share * all + given, finish_[writer] + given, 1 / share};
+  }
+
+  /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
+  /// being taken: the longest way from the producer to the consumer. Cycles that follow for the
+  /// outputs of node `id`.
+  double throttled(NodeId id) const {
+    const Node& node = graph_.nodes[static_cast<size_t>(id)];
+    const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
+    const auto depth = static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
+    if (depth <= 0 || node.outputs.empty()) return 0;
+    std::vector<Way> ways(graph_.nodes.size());
+    ways[static_cast<size_t>(id)].cycles = 0;
+    double most = 0;
+    for (auto c = static_cast<size_t>(id) + 1; c < graph_.nodes.size(); ++c) {
+      if (graph_.nodes[c].phase != node.phase) continue;
+      const StreamId taken = extend_way(ways, static_cast<size_t>(id), c);
+      if (taken >= 0)
+        most = std::max(most, held_up(static_cast<size_t>(id), c, taken, ways[c], depth));
+    }
+    return most;
+  }
+
+  /// The longest way from one node to another.
+  struct Way {
+    double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
+    Asked asked;         ///< by nodes on it
+  };
+
+  /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
+  /// stream that `c` takes from `id` itself, or -1.
+  StreamId extend_way(std::vector<Way>& ways, size_t id, size_t c) const {
+    StreamId taken = -1;
+    for (const Input& in : graph_.nodes[c].inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      if (ways[p].cycles < 0) continue;
+      const bool given = p == id;
+      if (given) taken = in.stream;
+      const double filled = given ? 0 : first_[p] + memory_[p].waited;
+      const double cycles = ways[p].cycles + latency(graph_.nodes[p]) + filled;
+      if (cycles <= ways[c].cycles) continue;
+      ways[c] = {cycles, ways[p].asked};
+      if (given || memory_[p].waited <= 0) continue;
+      ways[c].asked.bursts += memory_[p].asked.bursts;
+      ways[c].asked.places += memory_[p].asked.places;
+    }
+    return taken;
+  }
+
+  /// When the tokens of stream `taken`, of bounded depth, have passed from node `id` to `c`.
+  double held_up(size_t id, size_t c, StreamId taken, const Way& way, double depth) const {
+    const double tokens = in_space(taken).tokens();
+    const double span = std::max(tokens, finish_[c] - head_[c]);  // if it were not bounded
+    const double slack = depth * span / tokens - (way.cycles + 1);
+    const double refreshed = model_.refreshing(way.asked, span, slack);
+    if (way.cycles + 1 <= depth) return refreshed > 0 ? finish_[c] + refreshed : 0;
+    // Rows of other phases, for which all wait once, only delay it.
+    const double start = std::max(head_[id], head_[c] - way.cycles);
+    return start + tokens * (way.cycles + 1) / depth + refreshed;
+  }
+
+  /// Time before the first step of a node, by what its phase gives it.
+  double head_of(size_t i) const {
+    double head = 0;
+    for (const Input& in : graph_.nodes[i].inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+      head = std::max(head, head_[p] + latency(graph_.nodes[p]) + first_[p] + memory_[p].waited);
+    }
+    return head;
+  }
+
+  /// For the bound only what must be: latencies, of the least path in.
+  std::vector<double> least_heads() const {
+    std::vector<double> head(graph_.nodes.size(), 0);
+    for (size_t i = 0; i < head.size(); ++i) {
+      bool first = true;
+      for (const Input& in : graph_.nodes[i].inputs) {
+        if (in.is_immediate()) continue;
+        const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+        if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+        const double at = head[p] + latency(graph_.nodes[p]);
+        head[i] = first ? at : std::min(head[i], at);
+        first = false;
+      }
+    }
+    return head;
+  }
+
+  /// Time after the last step of each node: the longest path of `done` out.
+  std::vector<double> tails() const {
+    std::vector<double> tail(graph_.nodes.size(), 0);
+    for (size_t i = graph_.nodes.size(); i-- > 0;) {
+      for (const Input& in : graph_.nodes[i].inputs) {
+        if (in.is_immediate()) continue;
+        const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+        if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+        tail[p] = std::max(tail[p], tail[i] + latency(graph_.nodes[p]));
+      }
+    }
+    return tail;
+  }
+
+  const Structure& s_;
+  const Graph& graph_;
+  const Counts& counts_;
+  const Machine& machine_;
+  const MemoryTime model_;
+  const std::vector<NodeCost>& nodes_;
+  const std::vector<MemoryUse>& memory_;
+  FirstOutputs outputs_;
+  std::vector<double> first_;   ///< before each node's first output, beyond its latency
+  std::vector<double> head_;    ///< time before each node's first step, from when its phase starts
+  std::vector<double> tail_;    ///< and after its last
+  std::vector<double> finish_;  ///< time of its last step
+  std::vector<std::vector<Rows>> rows_;  ///< of earlier phases, that it waits for
+  std::vector<std::vector<size_t>> by_phase_;
+  std::map<TensorId, size_t> writers_;  ///< of values, by tensor
+};
+
+}  // namespace
+
+RegionCycles region_time(const Structure& structure, const Counts& counts, const Machine& machine,
+                         const std::vector<NodeCost>& nodes, const std::vector<MemoryUse>& memory) {
+  return RegionTime(structure, counts, machine, nodes, memory).run();
+}
+
+}  // namespace fuseflow::estimate
