@@ -39,6 +39,7 @@ class ExactCounter {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
     counts_.ahead = rows_ahead(s_, &data_);
+    divide_parts(s_, counts_);
     return {s_, std::move(counts_), std::move(written_)};
   }
 
@@ -337,6 +338,22 @@ void complete_stops(const Structure& structure, Counts& counts) {
     const SpaceCount& outer = counts.space[static_cast<size_t>(parent)];
     // A stop for each element around, and for each stop around that follows no element.
     counts.space[i].stops = outer.elements + outer.stops - outer.nonempty;
+  }
+}
+
+void divide_parts(const Structure& structure, Counts& counts) {
+  const std::vector<Node>& nodes = structure.graph->nodes;
+  std::vector<NodeCount*> first(structure.program->tensors.size(), nullptr);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].kind != NodeKind::write_values) continue;
+    NodeCount*& whole = first[static_cast<size_t>(nodes[n].tensor)];
+    if (whole == nullptr) {  // it counts besides what no writer gives
+      whole = &counts.node[n];
+      continue;
+    }
+    const int space = structure.space_of(nodes[n].inputs.back().stream);
+    counts.node[n].stored = counts.space[static_cast<size_t>(space)].elements;
+    whole->stored = std::max(0.0, whole->stored - counts.node[n].stored);
   }
 }
 

@@ -60,12 +60,27 @@ class Uses {
     const Node& node = graph_.nodes[n];
     const NodeCost& cost = nodes_[n];
     const NodeCount& count = counts_.node[n];
-    if (writes_tensor(node.kind)) return memory_.bursts(cost.write_bytes, 1);
+    if (writes_tensor(node.kind)) return memory_.bursts(cost.write_bytes, written_runs(node));
     if (node.kind == NodeKind::locate) return memory_.bursts(cost.read_bytes, count.present);
     if (node.kind != NodeKind::array) {
       return memory_.bursts(cost.read_bytes, count.present - count.successors);
     }
     return memory_.bursts(cost.read_bytes, gathered_runs(node, count.present));
+  }
+
+  /// Places where a writer goes on elsewhere than behind what it wrote last: a copy's elements are
+  /// far apart if they are of the split loop, else its fibers are.
+  double written_runs(const Node& node) const {
+    const StreamId values = node.inputs.back().stream;
+    int space = s_.space_of(values);
+    const auto& splits = s_.spaces.split_of;
+    const auto dealt = [&](int s) {
+      const auto split = splits.find(s);
+      return split != splits.end() && !split->second.contiguous;
+    };
+    if (dealt(space)) return in_space(values).elements;
+    while (space >= 0 && !dealt(space)) space = s_.info(space).parent;
+    return space >= 0 ? in_space(values).nonempty : 1;
   }
 
   /// Bursts that an array asks for at least: its references jump, but those that ascend within a

@@ -36,7 +36,7 @@ class RegionTime {
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
       const Node& node = graph_.nodes[i];
-      if (node.kind == NodeKind::write_values) writers_.try_emplace(node.tensor, i);
+      if (node.kind == NodeKind::write_values) writers_[node.tensor].push_back(i);
     }
     const std::vector<double> least = least_heads();
     for (int p = 0; p < static_cast<int>(by_phase_.size());) {
@@ -140,14 +140,19 @@ class RegionTime {
     if (node.tensor < 0 || counts_.ahead[i] < 0) return {};
     const auto found = writers_.find(node.tensor);
     if (found == writers_.end()) return {};
-    const size_t writer = found->second;
-    const int before = graph_.nodes[writer].phase;
+    const int before = graph_.nodes[found->second.front()].phase;
     if (before < first || before >= node.phase) return {};
-    const double rows = rows_written(s_, counts_, graph_.nodes[writer]);
-    const double share = std::min(1.0, 1 / rows + counts_.ahead[i]);
-    const double given = latency(graph_.nodes[writer]) + memory_[writer].acknowledged;
-    const double all = finish_[writer] - head_[writer];
-    return {head_[writer] + share * all + given, finish_[writer] + given, 1 / share};
+    Rows awaited;
+    for (const size_t writer : found->second) {  // each of one part, or one of all
+      const double rows = rows_written(s_, counts_, graph_.nodes[writer]);
+      const double share = std::min(1.0, 1 / rows + counts_.ahead[i]);
+      const double given = latency(graph_.nodes[writer]) + memory_[writer].acknowledged;
+      const double all = finish_[writer] - head_[writer];
+      awaited.first = std::max(awaited.first, head_[writer] + share * all + given);
+      awaited.last = std::max(awaited.last, finish_[writer] + given);
+      awaited.number = 1 / share;
+    }
+    return awaited;
   }
 
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
@@ -266,7 +271,7 @@ class RegionTime {
   std::vector<double> finish_;  ///< time of its last step
   std::vector<std::vector<Rows>> rows_;  ///< of earlier phases, that it waits for
   std::vector<std::vector<size_t>> by_phase_;
-  std::map<TensorId, size_t> writers_;  ///< of values, by tensor
+  std::map<TensorId, std::vector<size_t>> writers_;  ///< of values, by tensor
 };
 
 }  // namespace

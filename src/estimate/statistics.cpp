@@ -36,6 +36,7 @@ class StatisticalCounter {
     for (const Node& node : graph_.nodes) {
       if (node.kind == NodeKind::write_values) written(node.tensor);
     }
+    divide_parts(s_, counts_);
     return {std::move(s_), std::move(counts_)};
   }
 

@@ -46,4 +46,12 @@ std::vector<int> phases_written(const Graph& graph, size_t tensors) {
   return result;
 }
 
+std::vector<int> parts_written(const Graph& graph, size_t tensors) {
+  std::vector<int> result(tensors, 0);
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::write_values) ++result[static_cast<size_t>(node.tensor)];
+  }
+  return result;
+}
+
 }  // namespace fuseflow

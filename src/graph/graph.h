@@ -52,7 +52,8 @@ enum class NodeKind : uint8_t {
                  ///< never given are empty
   write_values,  ///< T (crd..., val<S>): builds the values. First the coordinates of the dense
                  ///< levels below the innermost level that is not dense, by level: they say where
-                 ///< the value goes, in any order of loops; places never given hold the fill
+                 ///< the value goes, in any order of loops; places never given hold the fill.
+                 ///< Of a dense tensor each copy of a split loop may write its part
   parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies;
                  ///< with the coordinates: by ranges of them (`contiguous`), else in turn
   serialize,  ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
@@ -184,6 +185,10 @@ struct Graph {
 
 /// The phase in which each tensor is written, by tensor; -1 where it is not.
 std::vector<int> phases_written(const Graph& graph, size_t tensors);
+
+/// How many nodes write the values of each tensor, by tensor: several, each of one part, where
+/// copies of a loop write what is theirs.
+std::vector<int> parts_written(const Graph& graph, size_t tensors);
 
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 

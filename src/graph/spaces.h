@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +36,18 @@ struct Spaces {
     int elements_of = -1;  ///< a space with the same elements, in other fibers (drop); -1: itself
   };
 
+  /// Copy `copy` of the elements of a space.
+  struct Split {
+    int from = -1;  ///< the space that was split
+    int64_t copies = 0;
+    int64_t copy = 0;
+    bool contiguous = false;
+    bool operator==(const Split&) const = default;
+  };
+
   std::vector<int> of_stream;  ///< position in `spaces`, by stream; -1 if it could not be computed
   std::vector<Space> spaces;
+  std::map<int, Split> split_of;    ///< by space: of those that are copies
   std::vector<bool> may_be_absent;  ///< by stream: a ref that may be N
   /// By stream: the tensor and level whose positions a ref holds; -1 and -1: the root (or no ref),
   /// -1 and 0: a counter.

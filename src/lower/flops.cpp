@@ -47,15 +47,18 @@ class Lengths final : private ElementNumbers {
 
   void run() {
     std::vector<Elements> given;
+    const std::vector<double> stored = entries_;
+    std::vector<double> written(entries_.size(), 0);
     for (const Node& node : graph_.nodes) {
       node_ = &node;
       given.assign(node.outputs.size(), {});
       node_rule(node.kind).elements(node, *this, given);
       for (size_t port = 0; port < given.size(); ++port) streams_[node.outputs[port]] = given[port];
       if (node.kind != NodeKind::write_values) continue;
-      // Later phases read what this one writes.
-      double& entries = entries_[node.tensor];
-      entries = std::min(entries, input(node.inputs.size() - 1).count);
+      // Later phases read what this one writes, all parts of it.
+      double& total = written[node.tensor];
+      total += input(node.inputs.size() - 1).count;
+      entries_[node.tensor] = std::min(stored[node.tensor], total);
     }
   }
   std::vector<double> elements() const {

@@ -51,12 +51,12 @@ class RegionLowering {
     remove_dead(graph, tags);
     block_graph(graph, program_, region_, indices_, tags);
     if (options_.buffers) insert_buffers(graph, tags);
+    list_scratchpad(graph);
     if (!region_.schedule.parallel.empty()) {
       parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
                         options_.max_nodes, options_.buffers);
       remove_dead(graph, tags);  // buffers in copies of what is waited for outside
     }
-    list_scratchpad(graph);
     if (!region_.schedule.barriers) start_by_rows(graph);
     if (options_.buffers) {
       name_streams(graph, tensor_names());

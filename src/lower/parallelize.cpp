@@ -346,7 +346,7 @@ class IndexSplitter {
       const Spaces::Space& space = spaces.spaces[s];
       if (space.index < 0 || graph_.indices[space.index].name != parallel_.index) continue;
       if (graph_.nodes[space.opener].kind == NodeKind::parallelize) continue;
-      SplitPlan plan = plan_split(graph_, spaces, static_cast<int>(s), shallow);
+      SplitPlan plan = plan_split(graph_, tensors_, spaces, static_cast<int>(s), shallow);
       if (!plan.obstacle.empty()) obstacle_ = plan.obstacle;
       if (plan.any && plan.obstacle.empty() && (plan.deep || shallow)) return plan;
     }

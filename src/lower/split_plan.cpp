@@ -12,8 +12,9 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Spaces& spaces, int space, bool shallow)
-      : g_(graph), spaces_(spaces), shallow_(shallow) {
+  Planner(const Graph& graph, std::span<const GraphTensor> tensors, const Spaces& spaces, int space,
+          bool shallow)
+      : g_(graph), tensors_(tensors), spaces_(spaces), shallow_(shallow) {
     plan_.space = space;
     plan_.mode.assign(graph.nodes.size(), CopyMode::keep);
     plan_.below.assign(spaces.spaces.size(), false);
@@ -26,7 +27,7 @@ class Planner {
 
   SplitPlan run() {
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      if (may_copy(g_.nodes[n])) {
+      if (may_copy(g_.nodes[n]) || may_write_part(g_.nodes[n])) {
         plan_.mode[n] = CopyMode::copy;
       } else if (may_merge(g_.nodes[n])) {
         plan_.mode[n] = CopyMode::merge;
@@ -65,6 +66,21 @@ class Planner {
     return work || deep;
   }
 
+  /// A writer of values that copies give, whose places follow from coordinates alone: those of the
+  /// split loop, or inside of it and from copies too, or around it.
+  bool may_write_part(const Node& node) const {
+    if (node.kind != NodeKind::write_values || !tensors_[node.tensor].format.all_dense()) {
+      return false;
+    }
+    const auto& chip = g_.scratchpad;
+    if (std::find(chip.begin(), chip.end(), node.tensor) != chip.end()) return false;
+    const StreamId values = node.inputs.back().stream;
+    if (!below(values) || !from_copies(values)) return false;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Input& input) {
+      return !inside(input.stream) || from_copies(input.stream);
+    });
+  }
+
   /// An accumulate of values nested in the split loop, which ends outside of it.
   bool may_merge(const Node& node) {
     if (node.kind != NodeKind::accumulate || node.reduction == Reduction::mean) return false;
@@ -86,6 +102,7 @@ class Planner {
   }
 
   const Graph& g_;
+  std::span<const GraphTensor> tensors_;
   const Spaces& spaces_;
   const bool shallow_;
   SplitPlan plan_;
@@ -93,8 +110,9 @@ class Planner {
 
 }  // namespace
 
-SplitPlan plan_split(const Graph& graph, const Spaces& spaces, int space, bool shallow) {
-  return Planner(graph, spaces, space, shallow).run();
+SplitPlan plan_split(const Graph& graph, std::span<const GraphTensor> tensors, const Spaces& spaces,
+                     int space, bool shallow) {
+  return Planner(graph, tensors, spaces, space, shallow).run();
 }
 
 }  // namespace fuseflow

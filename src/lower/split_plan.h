@@ -2,6 +2,7 @@
 // of them. Decides only; parallelize.cpp makes the nodes. Private to lower/parallelize.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,11 @@ struct SplitPlan {
   std::string obstacle;        ///< why the loop cannot be split; empty if it can
 };
 
-/// `shallow`: nodes of the split loop itself are copied too, not only what is (or depends on what
-/// is) nested in it.
-SplitPlan plan_split(const Graph& graph, const Spaces& spaces, int space, bool shallow);
+/// Writers of dense tensors are copied with what they write: each copy stores its part of the
+/// values. Those of tensors in the graph's scratchpad are not, as later phases wait for rows of
+/// one writer. `shallow`: nodes of the split loop itself are copied too, not only what is (or
+/// depends on what is) nested in it.
+SplitPlan plan_split(const Graph& graph, std::span<const GraphTensor> tensors, const Spaces& spaces,
+                     int space, bool shallow);
 
 }  // namespace fuseflow

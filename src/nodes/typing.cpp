@@ -200,13 +200,13 @@ int Typing::move_below(int inner, int outer, int kept, bool aligned) {
 int Typing::open_copy(const Split& split) {
   const int copy = open_keyed(parent(split.from), index(split.from), kSplit - split.from,
                               2 * split.copies + (split.contiguous ? 1 : 0), split.copy);
-  split_of_[copy] = split;
+  out_.split_of[copy] = split;
   return copy;
 }
 
 const Typing::Split* Typing::split_of(int space) const {
-  const auto found = split_of_.find(space);
-  return found == split_of_.end() ? nullptr : &found->second;
+  const auto found = out_.split_of.find(space);
+  return found == out_.split_of.end() ? nullptr : &found->second;
 }
 
 int Typing::open_merged(int under, const std::vector<int>& copies) {

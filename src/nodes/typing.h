@@ -76,14 +76,7 @@ class Typing {
   /// The fibers of `inner`, which is below `outer`, moved below `kept`; -1 if it is not below. An
   /// aligned space is the same for all nodes that align, else it is this node's.
   int move_below(int inner, int outer, int kept, bool aligned);
-  /// Copy `copy` of the elements of a space.
-  struct Split {
-    int from = -1;  ///< the space that was split
-    int64_t copies = 0;
-    int64_t copy = 0;
-    bool contiguous = false;
-    bool operator==(const Split&) const = default;
-  };
+  using Split = Spaces::Split;
   int open_copy(const Split& split);
   const Split* split_of(int space) const;
   /// The spaces of the copies of one loop inside a split one, as one loop below `under`.
@@ -116,7 +109,6 @@ class Typing {
   Spaces out_;
   std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of
   std::map<Key, int> by_key_;
-  std::map<int, Split> split_of_;  ///< by space
   std::map<std::vector<int>, int64_t> merges_;
   Graph* inferred_ = nullptr;  ///< null: every stream has a type
   const std::vector<bool>* untyped_ = nullptr;

@@ -10,6 +10,7 @@
 
 #include "graph/tiles.h"
 #include "nodes/blocks.h"
+#include "nodes/parts.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "nodes/tile_rules.h"
@@ -208,23 +209,52 @@ class Verifier {
     }
   }
 
+  /// By level (rank: the values). Copies of a split loop may each store a part of the values.
+  using Writers = std::map<int, std::vector<NodeId>>;
+
   /// A tensor's levels are written once, by nested streams of one space chain, together with its
   /// values, and before a later phase reads them.
   void check_writes(const Spaces& spaces) {
-    std::map<TensorId, std::map<int, NodeId>> writers;  // level (rank: the values) -> node
+    std::map<TensorId, Writers> writers;
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
       if (!writes_tensor(node.kind)) continue;
-      const int rank = tensors_[node.tensor].format.rank();
-      const int level = node.kind == NodeKind::write_values ? rank : node.level;
-      if (!writers[node.tensor].emplace(level, n).second)
-        fail(n, "is written twice, expected once");
+      const bool values = node.kind == NodeKind::write_values;
+      const int level = values ? tensors_[node.tensor].format.rank() : node.level;
+      std::vector<NodeId>& same = writers[node.tensor][level];
+      same.push_back(n);
+      if (!values && same.size() > 1) fail(n, "is written twice, expected once");
     }
     for (const auto& [tensor, levels] : writers) {
       check_written(tensor, levels, spaces);
-      for (const auto& [level, node] : levels) check_coordinates(tensor, level, node, spaces);
+      for (const auto& [level, nodes] : levels) {
+        for (const NodeId node : nodes) check_coordinates(tensor, level, node, spaces);
+        if (g_.nodes[nodes[0]].kind == NodeKind::write_values) check_parts(nodes, spaces);
+      }
     }
     check_read_after_write(writers);
+  }
+
+  void check_parts(const std::vector<NodeId>& nodes, const Spaces& spaces) {
+    if (!sound_) return;
+    const GraphError wrong = [this](NodeId n, const std::string& message) { fail(n, message); };
+    if (!are_parts(g_, tensors_, spaces, nodes, wrong)) return;
+    if (nodes.size() == 1) return;
+    const TensorId tensor = g_.nodes[nodes[0]].tensor;
+    const auto& chip = g_.scratchpad;
+    for (const NodeId n : nodes) {
+      const int phase = g_.nodes[nodes[0]].phase;
+      if (g_.nodes[n].phase != phase) {
+        return fail(n, "is written in another phase than the rest of the tensor");
+      }
+      if (g_.last_started_with(phase) == phase ||
+          std::find(chip.begin(), chip.end(), tensor) == chip.end()) {
+        continue;
+      }
+      return fail(n, fmt::format("stores a part of %{}, whose rows the next phase waits for; "
+                                 "expected one writer, or `phase {{` instead of `phase rows {{`",
+                                 tensors_[tensor].name));
+    }
   }
 
   /// The space of what a writer stores: its last input's.
@@ -232,15 +262,15 @@ class Verifier {
     return spaces.of_stream[g_.nodes[n].inputs.back().stream];
   }
 
-  void check_written(TensorId tensor, const std::map<int, NodeId>& levels, const Spaces& spaces) {
+  void check_written(TensorId tensor, const Writers& levels, const Spaces& spaces) {
     const GraphTensor& t = tensors_[tensor];
     const int rank = t.format.rank();
-    const NodeId some = levels.begin()->second;
+    const NodeId some = levels.begin()->second[0];
     if (levels.count(rank) == 0) {
       return fail(some,
                   fmt::format("the values of %{} are not written, expected write_values", t.name));
     }
-    int space = written_space(levels.at(rank), spaces);
+    int space = written_space(levels.at(rank)[0], spaces);
     for (int l = rank - 1; l >= 0; --l) {
       if (t.format.levels[l] == LevelKind::dense) continue;
       const auto writer = levels.find(l);
@@ -249,30 +279,19 @@ class Verifier {
                                l, t.name, t.name, l));
         continue;
       }
-      const int above = written_space(writer->second, spaces);
+      const NodeId node = writer->second[0];
+      const int above = written_space(node, spaces);
       const int elements = spaces.same_elements(above);
       while (space >= 0 && spaces.same_elements(space) != elements) {
         space = spaces.spaces[space].parent;
       }
       if (space >= 0) space = above;  // the same elements, in the fibers that the levels have
-      if (g_.nodes[writer->second].phase != g_.nodes[some].phase) {
-        return fail(writer->second, "is written in another phase than the rest of the tensor");
+      if (g_.nodes[node].phase != g_.nodes[some].phase) {
+        return fail(node, "is written in another phase than the rest of the tensor");
       }
       if (space < 0) {
-        return fail(writer->second,
-                    "the coordinates are in no space of the values or levels below");
+        return fail(node, "the coordinates are in no space of the values or levels below");
       }
-    }
-  }
-
-  /// The loop whose coordinates a crd stream holds: its own, or, where it was repeated, one around.
-  int loop_of(StreamId s, const Spaces& spaces) const {
-    for (;;) {
-      const Node& producer = g_.nodes[g_.streams[s].producer];
-      const int from =
-          node_rule(producer.kind).carried(producer, static_cast<size_t>(g_.streams[s].port));
-      if (from < 0) return spaces.of(s).index;
-      s = producer.inputs[static_cast<size_t>(from)].stream;
     }
   }
 
@@ -288,7 +307,7 @@ class Verifier {
                           spaces.spaces[written_space(n, spaces)].depth, level + 1, level));
     }
     for (int i = 0; i < given; ++i) {
-      const int loop = loop_of(node.inputs[static_cast<size_t>(i)].stream, spaces);
+      const int loop = loop_of_coordinates(g_, spaces, node.inputs[static_cast<size_t>(i)].stream);
       const int64_t extent = t.level_extent(first + i);
       if (loop < 0 || extent < 0 || g_.indices[static_cast<size_t>(loop)].extent <= extent)
         continue;
@@ -299,12 +318,12 @@ class Verifier {
     }
   }
 
-  void check_read_after_write(const std::map<TensorId, std::map<int, NodeId>>& writers) {
+  void check_read_after_write(const std::map<TensorId, Writers>& writers) {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
       const auto written = reads_tensor(node.kind) ? writers.find(node.tensor) : writers.end();
       if (written == writers.end()) continue;
-      const int phase = g_.nodes[written->second.begin()->second].phase;
+      const int phase = g_.nodes[written->second.begin()->second[0]].phase;
       if (phase >= node.phase) {
         fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
                             tensors_[node.tensor].name));

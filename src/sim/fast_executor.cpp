@@ -240,6 +240,7 @@ void Run::find_rows(int first, int last) {
 void Run::make_nodes(int first, int last) {
   schedule_.reset();
   nodes_.clear();
+  SharedArrays shared(program_, graph_);
   position_.assign(graph_.nodes.size(), -1);
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
@@ -249,6 +250,7 @@ void Run::make_nodes(int first, int last) {
     for (const StreamId stream : node.outputs) {
       made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
     }
+    if (made->written() != nullptr) shared.share(node, *made->written());
     position_[n] = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(made));
   }
@@ -393,16 +395,9 @@ void Run::end_phase() {
   WrittenTensors written;
   for (const auto& node : nodes_) {
     if (node->written() != nullptr)
-      written.add(program_, node->node(), std::move(*node->written()));
+      written.add(program_, node->id(), node->node(), std::move(*node->written()));
   }
   written.store(program_, data_, result_);
-  for (const auto& node : nodes_) {
-    if (node->written() == nullptr) continue;
-    const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
-    const TensorId tensor = node->node().tensor;
-    result_.nodes[static_cast<size_t>(node->id())].write_bytes =
-        written_bytes(program_, tensor, level, *data_[static_cast<size_t>(tensor)]);
-  }
 }
 
 void Run::summarize() {

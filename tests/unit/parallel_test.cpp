@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../property/check.h"
+#include "machine/load.h"
 #include "nodes/rule.h"
 #include "sim/fast_executor.h"
 
@@ -238,6 +239,65 @@ TEST(Parallel, RefusesWhatCannotBeSplit) {
   EXPECT_NE(refusal({"q", 2, false}).find("no loop of the region's graph"), std::string::npos);
   EXPECT_NE(refusal({"i", 0, false}).find("at least 1"), std::string::npos);
   EXPECT_NE(refusal({"i", 100000000, false}).find("smaller factor"), std::string::npos);
+}
+
+/// How many nodes write the values of a result of this format, copied by `schedule`.
+int64_t writers_of(const std::string& format, const std::string& place,
+                   const std::string& schedule) {
+  const Program program =
+      parse_program(SourceText{"<test>", "fuseflow 1\nprogram \"t\"\n" + std::string(kInputs) +
+                                             "temp %u: f32[7, 4] " + format +
+                                             "\nresult %y: f32[7, 4] dense,dense\n"
+                                             "region @y {\n  " +
+                                             place + schedule +
+                                             "%u[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
+                                             "  %y[i, f] = sum(j) %a[i, j] * %u[j, f]\n}\n"});
+  const Graph graph = lower_region(program, 0);
+  const std::vector<int> written = parts_written(graph, program.tensors.size());
+  const auto u =
+      static_cast<size_t>(std::find_if(program.tensors.begin(), program.tensors.end(),
+                                       [](const Tensor& tensor) { return tensor.name == "u"; }) -
+                          program.tensors.begin());
+  return written[u];
+}
+
+TEST(Parallel, CopiesWriteTheirPartsOfDenseResults) {
+  const std::string memory = "place %u = memory\n  ";
+  EXPECT_EQ(writers_of("dense,dense", memory, "parallel i = 3\n  "), 3);
+  EXPECT_EQ(writers_of("dense,dense", memory, "parallel i = 3 contiguous\n  "), 3);
+  EXPECT_EQ(writers_of("dense,dense@1,0", memory, "parallel i = 3\n  "), 3);
+  // Partial sums of copies of a reduction are merged first.
+  EXPECT_EQ(writers_of("dense,dense", memory, "parallel j = 3\n  "), 1);
+  EXPECT_EQ(writers_of("dense,compressed", memory, "parallel i = 3\n  "), 1);
+  EXPECT_EQ(writers_of("compressed,dense", memory, "parallel i = 3\n  "), 1);
+  // Rows that later phases wait for.
+  EXPECT_EQ(writers_of("dense,dense", "place %u = scratchpad\n  ", "parallel i = 3\n  "), 1);
+}
+
+/// Cycles of an elementwise kernel of 64 rows of 16.
+int64_t cycles_of_rows(const std::string& schedule, const std::string& machine) {
+  const Program program =
+      parse_program(SourceText{"<test>",
+                               "fuseflow 1\nprogram \"t\"\n"
+                               "input %x: f32[64, 16] dense,dense = uniform(density=1, seed=1)\n"
+                               "input %b: f32[16] dense = uniform(density=1, seed=2)\n"
+                               "result %y: f32[64, 16] dense,dense\n"
+                               "region @y {\n  " +
+                                   schedule + "%y[i, j] = %x[i, j] + %b[j]\n}\n"});
+  testing::CheckOptions options;
+  options.machine = load_machine(machine);
+  const auto result = testing::check_program(program, testing::load_inputs(program), options);
+  EXPECT_EQ(result.failure, "");
+  return result.cycles;
+}
+
+TEST(Parallel, ElementwiseKernelsAreNotBoundByOneWriter) {
+  const auto one = static_cast<double>(cycles_of_rows("", "ideal"));
+  EXPECT_GE(one / static_cast<double>(cycles_of_rows("parallel i = 4\n  ", "ideal")), 0.9 * 4);
+  // The last of 4 ranges of 16 rows begins when the rows of the others have been dealt out.
+  const double contiguous = 64.0 * 16 / (3 * 16 + 16 * 16);
+  EXPECT_GE(one / static_cast<double>(cycles_of_rows("parallel i = 4 contiguous\n  ", "ideal")),
+            0.9 * contiguous);
 }
 
 int64_t cycles_of(const std::string& schedule) {

@@ -100,17 +100,43 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   return storage;
 }
 
-void WrittenTensors::add(const Program& program, const Node& writer, Written stored) {
+SharedArrays::SharedArrays(const Program& program, const Graph& graph)
+    : program_(program), writers_(parts_written(graph, program.tensors.size())) {}
+
+void SharedArrays::share(const Node& writer, Written& stored) {
+  if (writer.kind != NodeKind::write_values) return;
+  if (writers_[static_cast<size_t>(writer.tensor)] < 2) return;
+  std::shared_ptr<std::vector<float>>& array = arrays_[writer.tensor];
+  if (array == nullptr) {
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(writer.tensor)];
+    auto count = static_cast<uint64_t>(tensor.format.block_volume());
+    for (int l = 0; l < tensor.format.rank(); ++l) {
+      count = saturating_product(count, static_cast<uint64_t>(tensor.level_extent(l)));
+    }
+    require_countable(count, fmt::format("result %{}", tensor.name));
+    array = std::make_shared<std::vector<float>>(count, tensor.fill);
+  }
+  stored.whole = array;
+}
+
+void WrittenTensors::add(const Program& program, NodeId id, const Node& writer, Written stored) {
   WrittenTensor& target = written_[writer.tensor];
-  const size_t levels = program.tensors[static_cast<size_t>(writer.tensor)].format.levels.size();
+  const Tensor& tensor = program.tensors[static_cast<size_t>(writer.tensor)];
+  const size_t levels = tensor.format.levels.size();
   target.tensor = writer.tensor;
   target.pos.resize(levels);
   target.crd.resize(levels);
-  if (writer.kind == NodeKind::write_values) {
-    target.values = std::move(stored.values);
-  } else {
+  writers_.push_back({id, writer.tensor, -1, -1});
+  if (writer.kind != NodeKind::write_values) {
+    writers_.back().level = writer.level;
     target.pos[static_cast<size_t>(writer.level)] = std::move(stored.pos);
     target.crd[static_cast<size_t>(writer.level)] = std::move(stored.crd);
+  } else if (stored.whole == nullptr) {
+    target.values = std::move(stored.values);
+  } else {
+    writers_.back().part_bytes =
+        stored.given * tensor.format.block_volume() * element_bytes(tensor.type);
+    if (target.values.empty()) target.values = std::move(*stored.whole);  // the first part's
   }
 }
 
@@ -119,6 +145,25 @@ void WrittenTensors::store(const Program& program,
   for (auto& [tensor, parts] : written_) {
     data[static_cast<size_t>(tensor)] = assemble_result(program, std::move(parts));
     result.results.emplace_back(tensor, data[static_cast<size_t>(tensor)]);
+  }
+  count_bytes(program, data, result);
+}
+
+/// A part is what its writer gave; the first one's besides what no writer gave, which holds the
+/// fill.
+void WrittenTensors::count_bytes(const Program& program,
+                                 const std::vector<std::shared_ptr<const Storage>>& data,
+                                 RunResult& result) const {
+  std::map<TensorId, NodeId> first;
+  for (const Writer& writer : writers_) {
+    int64_t& bytes = result.nodes[static_cast<size_t>(writer.id)].write_bytes;
+    bytes = written_bytes(program, writer.tensor, writer.level,
+                          *data[static_cast<size_t>(writer.tensor)]);
+    if (writer.part_bytes < 0) continue;
+    const auto [place, is_first] = first.emplace(writer.tensor, writer.id);
+    if (is_first) continue;
+    bytes = writer.part_bytes;
+    result.nodes[static_cast<size_t>(place->second)].write_bytes -= bytes;
   }
 }
 

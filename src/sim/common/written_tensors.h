@@ -19,6 +19,27 @@ struct Written {
   std::vector<uint32_t> pos;
   std::vector<uint32_t> crd;
   std::vector<float> values;
+  /// Of a part of a tensor: the array that all of its writers store in, each at places of its own,
+  /// as long as the tensor and full of its fill. Else null.
+  std::shared_ptr<std::vector<float>> whole;
+  int64_t given = 0;  ///< values or blocks stored
+
+  /// Where values are stored.
+  std::vector<float>& array() { return whole ? *whole : values; }
+};
+
+/// The arrays of tensors that several writers store parts of.
+class SharedArrays {
+ public:
+  SharedArrays(const Program& program, const Graph& graph);
+  /// Makes `stored`, what `writer` stores, a part of the tensor's array, if several write it.
+  /// Throws Error(rejected) if the tensor is too large.
+  void share(const Node& writer, Written& stored);
+
+ private:
+  const Program& program_;
+  std::vector<int> writers_;  ///< by tensor, of its values
+  std::map<TensorId, std::shared_ptr<std::vector<float>>> arrays_;
 };
 
 /// What the writers of one tensor stored. `pos`/`crd` by storage level, empty for dense levels.
@@ -32,14 +53,25 @@ struct WrittenTensor {
 /// What the writers of phases that end together stored, put together by tensor.
 class WrittenTensors {
  public:
-  void add(const Program& program, const Node& writer, Written stored);
-  /// Appends the tensors to the results, in the order of their ids, and puts them into `data` (by
-  /// TensorId).
+  /// `id` is the node's number; nodes come in their order.
+  void add(const Program& program, NodeId id, const Node& writer, Written stored);
+  /// Appends the tensors to the results, in the order of their ids, puts them into `data` (by
+  /// TensorId), and counts the bytes that each writer wrote.
   void store(const Program& program, std::vector<std::shared_ptr<const Storage>>& data,
              RunResult& result);
 
  private:
+  struct Writer {
+    NodeId id;
+    TensorId tensor;
+    int level;           ///< -1: the values
+    int64_t part_bytes;  ///< of a part of the values: those that it gave; else -1
+  };
+  void count_bytes(const Program& program, const std::vector<std::shared_ptr<const Storage>>& data,
+                   RunResult& result) const;
+
   std::map<TensorId, WrittenTensor> written_;
+  std::vector<Writer> writers_;
 };
 
 /// Throws Error(internal) if levels and values do not fit (a defect of the graph).

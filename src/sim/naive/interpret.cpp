@@ -59,7 +59,6 @@ class Run {
   bool check_limits();
   bool may_go_on() const;
   void end_phase();
-  void count_written(const NodeRun& run);
   void summarize();
 
   const Program& program_;
@@ -123,6 +122,7 @@ void Run::store_before(int first, int last) {
 void Run::make_nodes(int first, int last) {
   std::vector<size_t> next(channels_.size(), 0);  // readers are in the order of nodes and inputs
   nodes_.clear();
+  SharedArrays shared(program_, graph_);
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     std::unique_ptr<NodeRun> run;
@@ -141,6 +141,7 @@ void Run::make_nodes(int first, int last) {
     for (const StreamId output : node.outputs) {
       run->connect_output(output < 0 ? nullptr : &channels_[static_cast<size_t>(output)]);
     }
+    if (run->written() != nullptr) shared.share(node, *run->written());
     run->start_at(now_);
     if (options_.trace) {
       Activity& activity = result_.activity[static_cast<size_t>(id)];
@@ -217,18 +218,9 @@ void Run::end_phase() {
   WrittenTensors written;
   for (const auto& node : nodes_) {
     if (node->written() != nullptr)
-      written.add(program_, node->node(), std::move(*node->written()));
+      written.add(program_, node->id(), node->node(), std::move(*node->written()));
   }
   written.store(program_, data_, result_);
-  for (const auto& node : nodes_) count_written(*node);
-}
-
-void Run::count_written(const NodeRun& run) {
-  const Node& node = run.node();
-  if (!writes_tensor(node.kind)) return;
-  result_.nodes[static_cast<size_t>(run.id())].write_bytes =
-      written_bytes(program_, node.tensor, node.kind == NodeKind::write_level ? node.level : -1,
-                    *data_[static_cast<size_t>(node.tensor)]);
 }
 
 void Run::summarize() {

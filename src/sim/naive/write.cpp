@@ -86,13 +86,11 @@ class WriteNode final : public NodeRun {
       return;
     }
     const auto volume = static_cast<size_t>(tensor_.format.block_volume());
-    const size_t position =
-        main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume;
-    if (position + volume > written_.values.size()) {
-      written_.values.resize(position + volume, tensor_.fill);
-    }
-    std::copy_n(block_values(token), volume,
-                written_.values.begin() + static_cast<int64_t>(position));
+    std::vector<float>& array = written_.array();
+    const size_t position = main_ == 0 ? array.size() : static_cast<size_t>(place()) * volume;
+    if (position + volume > array.size()) array.resize(position + volume, tensor_.fill);
+    std::copy_n(block_values(token), volume, array.begin() + static_cast<int64_t>(position));
+    ++written_.given;
   }
 
   /// Levels count a fiber for each stop that closes one; both count the elements of the level above

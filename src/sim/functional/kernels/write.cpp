@@ -93,6 +93,7 @@ class WriteNode final : public WriterSteps {
       }
       return;
     }
+    written_.given += last - first;
     if (ports[main_]->blocks) return place_blocks(batch_.payload.words(), first, last);
     const float* values = batch_.payload.values();
     if (main_ == 0) {
@@ -109,13 +110,14 @@ class WriteNode final : public WriterSteps {
   }
 
   void place_many(const float* values, uint32_t first, uint32_t last) {
+    std::vector<float>& array = written_.array();
     for (uint32_t k = first; k < last; ++k) {
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
       const auto position = static_cast<size_t>(place());
-      if (position >= written_.values.size()) fill_up_to(position + 1);
-      written_.values[position] = values[k];
+      if (position >= array.size()) fill_up_to(position + 1);
+      array[position] = values[k];
       if (timed_) put_value(position, k);
       if (depth(main_) <= 1) row_event(k, coordinates_[0] + 1);
     }
@@ -127,15 +129,15 @@ class WriteNode final : public WriterSteps {
   }
 
   void place_blocks(const uint32_t* names, uint32_t first, uint32_t last) {
+    std::vector<float>& array = written_.array();
     for (uint32_t k = first; k < last; ++k) {
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
-      const size_t position =
-          main_ == 0 ? written_.values.size() : static_cast<size_t>(place()) * volume_;
-      if (position + volume_ > written_.values.size()) fill_up_to(position + volume_);
+      const size_t position = main_ == 0 ? array.size() : static_cast<size_t>(place()) * volume_;
+      if (position + volume_ > array.size()) fill_up_to(position + volume_);
       std::copy_n(context_.blocks->block(names[k], static_cast<int64_t>(volume_)), volume_,
-                  written_.values.begin() + static_cast<int64_t>(position));
+                  array.begin() + static_cast<int64_t>(position));
       if (timed_) put_value(position, k);
       const auto places = static_cast<int64_t>(position / volume_) + 1;
       if (depth(main_) <= 1) row_event(k, places);
