@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cluster/evaluate.h"
+#include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/plan_json.h"
 #include "cluster/recognize.h"
@@ -36,6 +37,8 @@ struct Options {
   bool accept_slower = false;
   int threads = 1;
   bool program = false;
+  std::string strategy = "chains";
+  bool dense = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -258,9 +261,32 @@ ExitCode run_product(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
+/// What is no chain as kernels of tiles; regions that have no such form are named.
+void add_kernels(Program& program, const Machine& machine) {
+  for (const RefusedKernel& refused : make_kernels(program, machine)) {
+    report(Severity::note, fmt::format("region @{} is left to streams: {}",
+                                       quote_if_needed(refused.region), refused.why));
+  }
+}
+
+Program given_program(const Options& o) {
+  Program program = read_program(o.filter);
+  if (o.dense) store_dense(program);
+  return program;
+}
+
+/// The unfused program: every statement a kernel, no chain.
+ExitCode run_kernels(const Options& o, const Machine& machine) {
+  Program program = given_program(o);
+  add_kernels(program, machine);
+  write_program(o.filter.output, std::move(program));
+  return ExitCode::ok;
+}
+
 /// The filter: plans every chain of a program. --explain and --plans show the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
-  Program program = read_program(o.filter);
+  if (o.strategy == "none") return run_kernels(o, machine);
+  Program program = given_program(o);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   constexpr size_t kMostUnasked = 20;
@@ -287,6 +313,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.plans.clear();
   }
   if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
+  if (o.strategy == "tiles") add_kernels(program, machine);
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }
@@ -301,7 +328,8 @@ void require_cores(const Machine& machine) {
     const auto* const* real = std::get_if<double*>(&key.field);
     const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
     if (!section || !zero || key.name.find("latency") != std::string::npos ||
-        key.name.find("most_cores") != std::string::npos) {
+        key.name.find("most_cores") != std::string::npos ||
+        key.name.ends_with("operations_per_cycle")) {
       continue;
     }
     throw Error(ExitCode::usage,
@@ -385,6 +413,13 @@ void declare(CLI::App& app, Options& o) {
                  "Only look at the N best plans by cost (default: at all that bounds leave)")
       ->option_text("N")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--strategy", o.strategy,
+                 "chains: plan the chains of a program, leave the rest (default); tiles: the rest "
+                 "as kernels of tiles; none: no chains, every statement a kernel of tiles")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"chains", "tiles", "none"}));
+  app.add_flag("--dense", o.dense,
+               "Store every tensor of the program dense first: masks become tiles, too");
   app.add_flag("--accept-slower", o.accept_slower,
                "Take a plan although its kernels apart are faster, with a warning");
   app.add_option("--explain", o.explain,

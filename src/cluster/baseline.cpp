@@ -212,7 +212,7 @@ HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Ma
 Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
                          int64_t most_cycles = 0) {
   const TileOps graph = ProductBuilder(size, plan).build();
-  const std::vector<uint8_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
+  const std::vector<int32_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
   const TilePlaces places = places_of(size, plan, machine);
   LaunchOptions options;
   options.element_bytes = size.element_bytes;
@@ -451,7 +451,7 @@ Measured elementwise(const MapSize& size, const Machine& machine) {
   const int64_t whole = size.elements / share;
   const TileOps full = map_graph(share, size);
   const TileOps rest = map_graph(size.elements - whole * share, size);
-  std::vector<uint8_t> which(static_cast<size_t>(whole), 0);
+  std::vector<int32_t> which(static_cast<size_t>(whole), 0);
   if (size.elements > whole * share) {
     which.push_back(1);
   }

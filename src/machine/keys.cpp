@@ -160,6 +160,10 @@ std::vector<MachineKey> core_keys(Machine& m) {
        "of a core; reads and writes together"},
       {"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles, "of an access"},
       {"core.matrix_latency_cycles", &m.core.matrix_latency_cycles, "of a product of tiles"},
+      {"core.vector_operations_per_cycle", &m.core.vector_operations_per_cycle,
+       "sums, products and comparisons of elements on a core; 0: free"},
+      {"core.special_operations_per_cycle", &m.core.special_operations_per_cycle,
+       "divisions, roots, exponentials and the like on a core; 0: free"},
   };
 }
 

@@ -98,6 +98,8 @@ struct CoreModel {
   double scratchpad_bytes_per_cycle = 0;  ///< reads and writes together
   int64_t scratchpad_latency_cycles = 0;
   int64_t matrix_latency_cycles = 0;
+  double vector_operations_per_cycle = 0;   ///< elementwise: sums, products, comparisons; 0: free
+  double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
 };
 
 /// Cluster sizes that a machine has link figures for.

@@ -8,8 +8,10 @@
 #include <numeric>
 #include <set>
 
+#include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "nodes/blocks.h"
+#include "nodes/kernel_rules.h"
 #include "nodes/parts.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
@@ -86,10 +88,11 @@ class Verifier {
       }
     }
     if (!sound_) return;
-    verify_tiles(g_, [this](NodeId n, std::string message) {
+    const auto report = [this](NodeId n, std::string message) {
       sound_ = false;
       error_(n, std::move(message));
-    });
+    };
+    is_tile_kernel(g_) ? verify_kernel(g_, report) : verify_tiles(g_, report);
   }
 
   bool valid_stream(StreamId s) const {

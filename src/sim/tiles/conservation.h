@@ -15,6 +15,8 @@ namespace fuseflow {
 /// What one core, or the whole machine, did in a launch.
 struct WorkDone {
   int64_t flops = 0;             ///< of matrix units
+  int64_t vector_ops = 0;        ///< of vector lanes: sums, products and comparisons
+  int64_t special_ops = 0;       ///< ... divisions, roots, exponentials
   int64_t port_bytes = 0;        ///< loads and stores
   int64_t scratchpad_bytes = 0;  ///< reads and writes
   int64_t link_bytes = 0;        ///< sent

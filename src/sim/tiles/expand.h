@@ -44,7 +44,7 @@ enum class TileOpKind : uint8_t {
   refill,    ///< ... and fetched again
   reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
   store,     ///< E to global memory (added there when clusters share it)
-  map,       ///< an elementwise kernel on one tile (unfused programs)
+  map,       ///< an elementwise operator or a reduction of rows on one tile (kernels)
 };
 
 /// Row and column are element offsets of the tile in its dimensions, for the cluster at the origin.
@@ -58,7 +58,9 @@ struct TileOp {
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
   LevelBytes bytes;
-  int64_t flops = 0;
+  int64_t flops = 0;  ///< of the matrix unit
+  /// Of the vector lanes: sums, products and comparisons; divisions, roots, exponentials.
+  int64_t vector_ops = 0, special_ops = 0;
   int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
   int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
 };

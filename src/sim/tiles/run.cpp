@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "graph/tile_kernel.h"
+#include "sim/tiles/kernel.h"
+#include "sim/tiles/kernel_values.h"
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
 #include "support/ceil_div.h"
@@ -43,9 +46,14 @@ Need need_of(const Graph& graph) {
   return need;
 }
 
+Need need_of_kernel(const Graph& graph) {
+  const KernelNeed need = kernel_need(graph);
+  return {need.registers, need.scratchpad};
+}
+
 void check_capacity(const Graph& graph, const Machine& machine) {
   if (machine.core.count == 0) return;
-  const Need need = need_of(graph);
+  const Need need = is_tile_kernel(graph) ? need_of_kernel(graph) : need_of(graph);
   const auto refuse = [&](const char* what, int64_t needed, int64_t has) {
     if (has == 0 || needed <= has) return;
     throw Error(ExitCode::rejected,
@@ -86,6 +94,56 @@ class Limits {
   int64_t reported_ = 0;
 };
 
+/// What the operations of a node did, as its counts but for FLOPs and tokens.
+void count_times(const TileNodeTime& time, int64_t cycles, NodeStats& stats) {
+  int64_t busy = 0;
+  for (const auto& [first, end] : time.busy) busy += end - first;
+  stats.busy = std::min(cycles, ceil_div(busy, kTicks));
+  stats.starved = cycles - stats.busy;
+  stats.steps = time.operations;
+  if (!time.busy.empty()) {
+    stats.first_step = time.busy.front().first / kTicks;
+    stats.last_step = std::max<int64_t>(time.busy.back().second - 1, 0) / kTicks;
+  }
+  // What its cores load and store: an L2 does not know of nodes.
+  stats.read_bytes = std::max(time.bytes.global_read, time.bytes.l2_read);
+  stats.write_bytes = std::max(time.bytes.global_write, time.bytes.l2_write);
+  stats.tile_scratchpad_read_bytes = time.bytes.scratchpad_read;
+  stats.tile_scratchpad_write_bytes = time.bytes.scratchpad_write;
+  stats.tile_link_bytes = time.bytes.link;
+  stats.tile_register_bytes = time.bytes.registers;
+}
+
+/// The tiles of a node that takes streams.
+void take_streams(const Node& node, const RunResult& result, NodeStats& stats) {
+  for (const Input& input : node.inputs) {
+    if (input.is_immediate()) continue;
+    stats.tokens_in += result.streams[static_cast<size_t>(input.stream)].tokens;
+  }
+}
+
+/// Counts of a kernel: every operation of a node gives one tile.
+void count_kernel(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    NodeStats& stats = result.nodes[n];
+    count_times(times[n], result.cycles, stats);
+    stats.flops = kernel_flops(graph, node) * stats.steps;
+    result.flops += stats.flops;
+    const bool reduces = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_multiply;
+    for (const StreamId s : node.outputs) {
+      const int64_t tokens = reduces ? kernel_tile_count(graph) : stats.steps;
+      result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
+      stats.tokens_out += tokens;
+      result.tokens += tokens;
+      result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, node.capacity);
+    }
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    take_streams(graph.nodes[n], result, result.nodes[n]);
+  }
+}
+
 /// Turns what the operations did into the counts of nodes and streams.
 class Counts {
  public:
@@ -105,29 +163,15 @@ class Counts {
   void fill() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) count_node(n);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) count_streams(n);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) take_streams(n);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      take_streams(graph_.nodes[n], result_, result_.nodes[n]);
+    }
   }
 
  private:
   void count_node(size_t n) {
     NodeStats& stats = result_.nodes[n];
-    const TileNodeTime& time = times_[n];
-    int64_t busy = 0;
-    for (const auto& [first, end] : time.busy) busy += end - first;
-    stats.busy = std::min(result_.cycles, ceil_div(busy, kTicks));
-    stats.starved = result_.cycles - stats.busy;
-    stats.steps = time.operations;
-    if (!time.busy.empty()) {
-      stats.first_step = time.busy.front().first / kTicks;
-      stats.last_step = std::max<int64_t>(time.busy.back().second - 1, 0) / kTicks;
-    }
-    // What its cores load and store: an L2 does not know of nodes.
-    stats.read_bytes = std::max(time.bytes.global_read, time.bytes.l2_read);
-    stats.write_bytes = std::max(time.bytes.global_write, time.bytes.l2_write);
-    stats.tile_scratchpad_read_bytes = time.bytes.scratchpad_read;
-    stats.tile_scratchpad_write_bytes = time.bytes.scratchpad_write;
-    stats.tile_link_bytes = time.bytes.link;
-    stats.tile_register_bytes = time.bytes.registers;
+    count_times(times_[n], result_.cycles, stats);
     stats.flops = flops_of(static_cast<NodeId>(n));
     result_.flops += stats.flops;
   }
@@ -194,13 +238,6 @@ class Counts {
     }
   }
 
-  void take_streams(size_t n) {
-    for (const Input& input : graph_.nodes[n].inputs) {
-      if (input.is_immediate()) continue;
-      result_.nodes[n].tokens_in += result_.streams[static_cast<size_t>(input.stream)].tokens;
-    }
-  }
-
   const Graph& graph_;
   const std::vector<TileNodeTime>& times_;
   RunResult& result_;
@@ -250,7 +287,11 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   result.timing_operations = measured.nodes;
   result.nodes.resize(graph.nodes.size());
   result.streams.resize(graph.streams.size());
-  Counts(graph, times, result).fill();
+  if (is_tile_kernel(graph)) {
+    count_kernel(graph, times, result);
+  } else {
+    Counts(graph, times, result).fill();
+  }
   if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
@@ -269,11 +310,14 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   Limits limits(options);
   RunResult result = counted(graph, machine, options, limits);
   if (result.finish != Finish::done) return result;
-  const auto stored = tile_values(program, graph, data, [&] { return limits.go_on(0); });
+  const bool kernel = is_tile_kernel(graph);
+  const auto go_on = [&] { return limits.go_on(0); };
+  const auto stored = kernel ? kernel_values(program, graph, data, go_on)
+                             : tile_values(program, graph, data, go_on);
   result.finish = limits.finish();
   if (stored != nullptr) {
-    const TileRoles roles = tile_roles(graph);
-    result.results.emplace_back(graph.nodes[static_cast<size_t>(roles.store)].tensor, stored);
+    const NodeId store = kernel ? kernel_roles(graph).store : tile_roles(graph).store;
+    result.results.emplace_back(graph.nodes[static_cast<size_t>(store)].tensor, stored);
   }
   return result;
 }

@@ -6,7 +6,9 @@
 #include <queue>
 #include <tuple>
 
+#include "graph/tile_kernel.h"
 #include "sim/tiles/conservation.h"
+#include "sim/tiles/kernel.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -14,7 +16,8 @@ namespace fuseflow {
 namespace {
 
 constexpr int64_t kEventsBetweenChecks = 1 << 14;
-constexpr int32_t kStagesOfANode = 4;  ///< read from afar, links, own core, write afar
+constexpr int64_t kMostKernelCores = 4096;  ///< of a kernel where cores have no number
+constexpr int32_t kStagesOfANode = 4;       ///< read from afar, links, own core, write afar
 
 /// Successors of every node, the transpose of the graph's edges.
 struct Successors {
@@ -60,14 +63,14 @@ struct Event {
 
 /// When each serving resource of a core is free next.
 struct CoreClock {
-  int64_t matrix = 0, scratchpad = 0, link = 0, port = 0;
+  int64_t matrix = 0, vector = 0, scratchpad = 0, link = 0, port = 0;
   WorkDone done;
 };
 
 class Launch {
  public:
   Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
-         const std::vector<uint8_t>& which, const LaunchOptions& options)
+         const std::vector<int32_t>& which, const LaunchOptions& options)
       : machine_(machine),
         graphs_(graphs),
         which_(which),
@@ -120,10 +123,10 @@ class Launch {
 
  private:
   const TileOps& graph_of(int32_t cluster) const {
-    return *graphs_[which_[static_cast<size_t>(cluster)]];
+    return *graphs_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
   }
   const Successors& successors_of(int32_t cluster) const {
-    return successors_[which_[static_cast<size_t>(cluster)]];
+    return successors_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
   }
   size_t slot_of(int32_t cluster) const { return static_cast<size_t>(cluster % slots_); }
 
@@ -197,7 +200,9 @@ class Launch {
   static int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) {
     const bool port =
         (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
-    return port ? core.port : stage == 2 && node.flops > 0 ? core.matrix : 0;
+    if (port) return core.port;
+    if (stage == 2 && node.flops > 0) return core.matrix;
+    return stage == 2 && node.vector_ops + node.special_ops > 0 ? core.vector : 0;
   }
 
   int64_t serve(const TileOp& node, CoreClock& core, int32_t stage, int64_t time,
@@ -296,7 +301,19 @@ class Launch {
       matrix_busy_ += end - time;
       return end;
     }
+    if (node.vector_ops + node.special_ops > 0) {
+      core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
+      return end;
+    }
     return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
+  }
+
+  /// Both kinds of operations are issued one after the other.
+  int64_t on_lanes(const TileOp& node) const {
+    return ticks_for(static_cast<double>(node.vector_ops),
+                     machine_.core.vector_operations_per_cycle) +
+           ticks_for(static_cast<double>(node.special_ops),
+                     machine_.core.special_operations_per_cycle);
   }
 
   /// No core did more than its rates allow.
@@ -314,6 +331,8 @@ class Launch {
 
   static void add_work(WorkDone& work, const TileOp& op) {
     work.flops += op.flops;
+    work.vector_ops += op.vector_ops;
+    work.special_ops += op.special_ops;
     work.port_bytes += op.bytes.global();
     work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
     work.link_bytes += op.bytes.link;
@@ -350,7 +369,7 @@ class Launch {
 
   const Machine& machine_;
   const std::vector<const TileOps*>& graphs_;
-  const std::vector<uint8_t>& which_;
+  const std::vector<int32_t>& which_;
   const LaunchOptions& options_;
   const double matrix_rate_;
   std::vector<Successors> successors_;
@@ -381,7 +400,7 @@ Measured& Measured::operator+=(const Measured& next) {
 }
 
 Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
-                     const std::vector<uint8_t>& which, const LaunchOptions& options) {
+                     const std::vector<int32_t>& which, const LaunchOptions& options) {
   return Launch(machine, graphs, which, options).run();
 }
 
@@ -404,11 +423,39 @@ void check_bytes(const Graph& graph, const Machine& machine,
 
 }  // namespace
 
+namespace {
+
+/// A kernel: a cluster of one core for each core at work.
+Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
+  const int64_t cores = machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(1);
+  const std::vector<TileOps> ops = expand_kernel(graph, cores);
+  std::vector<const TileOps*> graphs;
+  std::vector<int32_t> which;
+  for (const TileOps& core : ops) {
+    which.push_back(static_cast<int32_t>(graphs.size()));
+    graphs.push_back(&core);
+  }
+  TilePlaces places;  // operations know their tiles by number
+  places.clusters.resize(ops.size(), ClusterAt{{0, 0, 0, 0}});
+  places.nodes.resize(graph.nodes.size());
+  options.element_bytes = graph.tiles->element_bytes;
+  options.places = &places;
+  const Measured measured = time_launch(machine, graphs, which, options);
+  if (!measured.finished) return measured;
+  const auto broken =
+      broken_memory_law(measured.bytes, compulsory_kernel_bytes(graph), machine.has_l2());
+  if (broken) throw Error(ExitCode::internal, *broken);
+  return measured;
+}
+
+}  // namespace
+
 Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options) {
+  if (is_tile_kernel(graph)) return time_kernel(graph, machine, std::move(options));
   const bool epilogue = !tile_roles(graph).last_loads.empty();
   const TileOps first = expand_tiles(graph, true);
   const TileOps other = epilogue ? expand_tiles(graph, false) : TileOps{};
-  std::vector<uint8_t> which;
+  std::vector<int32_t> which;
   for (const ClusterAt& at : clusters_of(graph)) {
     which.push_back(epilogue && !adds_epilogue(at) ? 1 : 0);
   }

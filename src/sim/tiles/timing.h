@@ -49,7 +49,7 @@ struct LaunchOptions {
 /// cluster c - (clusters at a time) has ended; within a cluster every operation runs when its
 /// operands and its space are there.
 Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
-                     const std::vector<uint8_t>& which, const LaunchOptions& options = {});
+                     const std::vector<int32_t>& which, const LaunchOptions& options = {});
 
 /// A graph of tiles as one launch.
 Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options = {});

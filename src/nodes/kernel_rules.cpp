@@ -1,0 +1,291 @@
+#include "nodes/kernel_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/tile_kernel.h"
+#include "nodes/rule.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
+constexpr int64_t kMostTiles = int64_t{1} << 40;         ///< of the walk
+constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
+constexpr int64_t kMostCopies = 16;
+constexpr double kFarthest = 1e18;  ///< that a subscript may reach, in elements
+
+using Dims = std::vector<int>;
+
+class KernelVerifier {
+ public:
+  KernelVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
+      : g_(graph), error_(error) {}
+
+  void run() {
+    check_dimensions();
+    if (sound_) check_streams();
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_node(n);
+    if (sound_) check_whole();
+    if (sound_) check_subscripts();
+  }
+
+ private:
+  void fail(NodeId n, std::string message) {
+    sound_ = false;
+    error_(n, n < 0 ? std::move(message)
+                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
+  }
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
+  NodeKind maker(StreamId s) const {
+    return node(g_.streams[static_cast<size_t>(s)].producer).kind;
+  }
+
+  void check_dimensions() {
+    constexpr std::array<std::string_view, kKernelDims> kNames{"m", "n", "k", "g"};
+    int64_t tiles = 1;
+    for (size_t d = 0; d < kNames.size(); ++d) {
+      const GraphIndex& index = g_.indices[d];
+      check_dimension(index, kNames[d]);
+      if (__builtin_mul_overflow(tiles, index.extent, &tiles) || tiles > kMostTiles) {
+        return fail(-1, fmt::format("a kernel has at most {} tiles", kMostTiles));
+      }
+    }
+    if (g_.indices[kKernelG].block != 1) fail(-1, "index g: expected tiles of one element");
+    if (!g_.tiles->loops.empty() || g_.tiles->way != GatedWay::none) {
+      fail(-1, "a kernel walks no loops of its own and has no way, expected `tiles [] bytes=4`");
+    }
+    if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
+  }
+
+  void check_dimension(const GraphIndex& index, std::string_view name) {
+    if (index.name != name) fail(-1, fmt::format("index {} expected {}", index.name, name));
+    int64_t size = 1;
+    for (const TileDigit& digit : index.digits) {
+      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
+          size > kMostElements) {
+        size = -1;
+        break;
+      }
+    }
+    int64_t padded = 0;
+    const bool fits = index.block >= 1 && index.extent >= 1 &&
+                      !__builtin_mul_overflow(index.extent, index.block, &padded) &&
+                      padded <= kMostElements && padded >= index.size &&
+                      padded - index.block < index.size;
+    if (index.digits.empty() || size != index.size || !fits || index.cluster != 1) {
+      fail(-1, fmt::format("index {}: expected digits whose product is its size, tiles that all "
+                           "have elements, and cluster=1",
+                           name));
+    }
+  }
+
+  /// Tiles extend over m, n and k, each at most once.
+  void check_streams() {
+    for (const Stream& stream : g_.streams) {
+      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block;
+      int64_t elements = 1;
+      for (const int dim : stream.block) {
+        const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
+        plain = plain && once && dim >= 0 && dim < kKernelG;
+        if (!plain || __builtin_mul_overflow(elements, g_.indices[static_cast<size_t>(dim)].block,
+                                             &elements)) {
+          elements = -1;
+          break;
+        }
+      }
+      if (!plain || elements < 0 || elements > kMostTileElements) {
+        fail(stream.producer, fmt::format("${} is no stream of tiles over m, n and k of at most {} "
+                                          "elements, expected one like val<m,n>[m,n]",
+                                          stream.name, kMostTileElements));
+      }
+    }
+  }
+
+  void expect_ports(NodeId n, size_t inputs, size_t outputs) {
+    if (node(n).inputs.size() != inputs) {
+      fail(n, fmt::format("takes {} inputs, expected {}", node(n).inputs.size(), inputs));
+    }
+    if (node(n).outputs.size() != outputs) {
+      fail(n, fmt::format("gives {} streams, expected {}", node(n).outputs.size(), outputs));
+    }
+  }
+
+  void check_node(NodeId n) {
+    const Node& at = node(n);
+    switch (at.kind) {
+      case NodeKind::tile_load:
+        expect_ports(n, 0, 1);
+        if (at.capacity < 1 || at.capacity > kMostCopies || at.branch >= 0) {
+          fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", kMostCopies));
+        }
+        return;
+      case NodeKind::map:
+        expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
+        return sound_ ? check_map(n) : void();
+      case NodeKind::tile_multiply:
+        expect_ports(n, 2, 1);
+        return sound_ ? check_product(n) : void();
+      case NodeKind::reduce:
+        expect_ports(n, 1, 1);
+        return sound_ ? check_reduce(n) : void();
+      case NodeKind::tile_store:
+        return expect_ports(n, 1, 0);
+      default:
+        return fail(n, "cannot stand in a kernel of tiles");
+    }
+  }
+
+  /// The result extends over what its operands extend over.
+  void check_map(NodeId n) {
+    const Dims& dims = dims_of(node(n).outputs[0]);
+    if (!node(n).contract.empty()) fail(n, "cannot contract in a kernel of tiles");
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      for (const int dim : dims_of(input.stream)) {
+        if (std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
+        return fail(n, "gives tiles that lack a dimension of an operand");
+      }
+    }
+  }
+
+  void check_product(NodeId n) {
+    const Node& at = node(n);
+    const bool wanted = !at.inputs[0].is_immediate() && !at.inputs[1].is_immediate() &&
+                        dims_of(at.inputs[0].stream) == Dims{kKernelM, kKernelK} &&
+                        dims_of(at.inputs[1].stream) == Dims{kKernelK, kKernelN} &&
+                        dims_of(at.outputs[0]) == Dims{kKernelM, kKernelN} &&
+                        maker(at.inputs[0].stream) == NodeKind::tile_load &&
+                        maker(at.inputs[1].stream) == NodeKind::tile_load;
+    if (!wanted) fail(n, "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n)");
+    if (at.branch >= 0 || at.capacity != 0 || at.held != std::array<int64_t, 4>{}) {
+      fail(n, "has no branch, capacity or held bytes in a kernel");
+    }
+  }
+
+  void check_reduce(NodeId n) {
+    const Node& at = node(n);
+    const bool wanted = dims_of(at.inputs[0].stream) == Dims{kKernelM, kKernelK} &&
+                        dims_of(at.outputs[0]) == Dims{kKernelM};
+    if (!wanted) fail(n, "expected tiles (m, k), and gives tiles (m)");
+  }
+
+  /// What is before the reduction stands above it and may extend over k, what is after it may not.
+  void check_whole() {
+    int stores = 0, reductions = 0;
+    bool after = false;
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& at = node(n);
+      const bool reduces = at.kind == NodeKind::tile_multiply || at.kind == NodeKind::reduce;
+      stores += at.kind == NodeKind::tile_store ? 1 : 0;
+      reductions += reduces ? 1 : 0;
+      const auto over_k = [&](StreamId s) {
+        return std::count(dims_of(s).begin(), dims_of(s).end(), kKernelK) > 0;
+      };
+      for (const Input& input : at.inputs) {
+        if (!input.is_immediate() && !reduces && over_k(input.stream) && (after || stores > 0)) {
+          return fail(n, "takes tiles over k, which the reduction ends");
+        }
+      }
+      after = after || reduces;
+    }
+    if (stores != 1 ||
+        node(static_cast<NodeId>(g_.nodes.size()) - 1).kind != NodeKind::tile_store) {
+      return fail(-1, "a kernel ends with its one tile_store");
+    }
+    if (reductions > 1) return fail(-1, "a kernel has at most one reduction");
+    const bool in_k = kernel_elements(g_)[kKernelK] > 1 || kernel_block(g_)[kKernelK] > 1;
+    if (reductions == 0 && in_k) return fail(-1, "a kernel without a reduction has no index k");
+    check_ends();
+  }
+
+  /// The stored tile has no k; a product is of what it loads alone.
+  void check_ends() {
+    const Node& store = node(kernel_roles(g_).store);
+    for (const int dim : dims_of(store.inputs[0].stream)) {
+      if (dim == kKernelK) fail(kernel_roles(g_).store, "stores tiles over k");
+    }
+    const NodeId reduction = kernel_roles(g_).reduction;
+    if (reduction >= 0 && node(reduction).kind == NodeKind::tile_multiply &&
+        !kernel_roles(g_).first_maps.empty()) {
+      fail(reduction, "expected maps after the product alone");
+    }
+  }
+
+  /// Of a digit's number, its dimension.
+  std::vector<int> dims_of_digits() const {
+    std::vector<int> dims;
+    for (int d = 0; d < kKernelDims; ++d) {
+      dims.insert(dims.end(), g_.indices[static_cast<size_t>(d)].digits.size(), d);
+    }
+    return dims;
+  }
+
+  int64_t digit_extent(size_t digit) const {
+    for (const GraphIndex& index : g_.indices) {
+      if (digit < index.digits.size()) return index.digits[digit].extent;
+      digit -= index.digits.size();
+    }
+    return 1;
+  }
+
+  void check_subscripts() {
+    const std::vector<int> dim_of = dims_of_digits();
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      if (node(n).kind != NodeKind::tile_load && node(n).kind != NodeKind::tile_store) continue;
+      const bool stores = node(n).kind == NodeKind::tile_store;
+      Dims dims = stores ? Dims{kKernelM, kKernelN} : dims_of(node(n).outputs[0]);
+      dims.push_back(kKernelG);
+      for (const TileSubscript& subscript : node(n).subscripts) {
+        auto reach = std::abs(static_cast<double>(subscript.offset));
+        for (const auto& [digit, factor] : subscript.terms) {
+          const auto d = static_cast<size_t>(digit);
+          if (digit < 0 || d >= dim_of.size() ||
+              std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
+            return fail(n, "has a subscript of a dimension that its tiles do not have");
+          }
+          reach += std::abs(static_cast<double>(factor)) * static_cast<double>(digit_extent(d));
+        }
+        if (reach > kFarthest) return fail(n, "has a subscript beyond any tensor");
+      }
+    }
+    check_stored(dim_of);
+  }
+
+  /// The store writes each element of the result once.
+  void check_stored(const std::vector<int>& dim_of) {
+    const NodeId store = kernel_roles(g_).store;
+    std::vector<int> seen(dim_of.size(), 0);
+    for (const TileSubscript& subscript : node(store).subscripts) {
+      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
+      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
+        return fail(store, "expected plain digits as subscripts, each once");
+      }
+      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
+    }
+    const Dims& dims = dims_of(node(store).inputs[0].stream);
+    for (size_t d = 0; d < dim_of.size(); ++d) {
+      if (dim_of[d] == kKernelK || digit_extent(d) == 1) continue;
+      const bool in_tile =
+          dim_of[d] == kKernelG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
+      if (seen[d] != 1) return fail(store, "expected plain digits as subscripts, each once");
+      if (!in_tile) return fail(store, "stores tiles that lack a dimension of the result");
+    }
+  }
+
+  const Graph& g_;
+  const std::function<void(NodeId, std::string)>& error_;
+  bool sound_ = true;
+};
+
+}  // namespace
+
+void verify_kernel(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+  KernelVerifier(graph, error).run();
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,290 @@
+#include "sim/tiles/kernel_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "graph/tile_kernel.h"
+#include "sim/common/written_tensors.h"
+#include "sim/tiles/kernel.h"
+#include "support/error.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kTilesBetweenChecks = 64;
+constexpr int64_t kPadding = -2, kOutside = -1;
+
+using Tile = std::vector<float>;  ///< row-major in the order of its stream's dimensions
+
+/// Where the elements of the tiles of one tensor are in its dense storage.
+class Access {
+ public:
+  Access(const Graph& graph, const Node& node, std::vector<int> dims, const Format& format,
+         std::vector<int64_t> shape)
+      : g_(graph), node_(node), dims_(std::move(dims)), shape_(std::move(shape)) {
+    stride_.assign(shape_.size(), 1);
+    int64_t stride = 1;
+    for (size_t l = shape_.size(); l-- > 0;) {
+      const auto d = static_cast<size_t>(format.mode_order[l]);
+      stride_[d] = stride;
+      stride *= shape_[d];
+    }
+  }
+
+  /// Calls `visit` with the position of each element of a tile, row-major.
+  template <typename Visit>
+  void for_each(const KernelSizes& at, const Visit& visit) {
+    base_.clear();
+    for (const TileSubscript& subscript : node_.subscripts) base_.push_back(subscript.offset);
+    const Parts batch = parts_of(kKernelG, at[kKernelG], 1);
+    for (size_t r = 0; r < base_.size(); ++r) base_[r] += batch.coordinates[r];
+    std::array<Parts, 3> parts;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const auto dim = static_cast<size_t>(dims_[d]);
+      parts[d] = parts_of(dims_[d], at[dim], g_.indices[dim].block);
+    }
+    for (size_t d = dims_.size(); d < parts.size(); ++d) {
+      parts[d].elements = parts[d].present = 1;
+      parts[d].coordinates.assign(shape_.size(), 0);
+    }
+    for (int64_t i = 0; i < parts[0].elements; ++i) {
+      for (int64_t j = 0; j < parts[1].elements; ++j) {
+        for (int64_t k = 0; k < parts[2].elements; ++k) visit(position(parts, {i, j, k}));
+      }
+    }
+  }
+
+ private:
+  /// What the elements of a tile add to each coordinate along one dimension.
+  struct Parts {
+    int64_t elements = 1, present = 1;
+    std::vector<int64_t> coordinates;
+  };
+
+  Parts parts_of(int dim, int64_t tile, int64_t block) const {
+    const GraphIndex& index = g_.indices[static_cast<size_t>(dim)];
+    int first = 0;
+    for (int d = 0; d < dim; ++d) {
+      first += static_cast<int>(g_.indices[static_cast<size_t>(d)].digits.size());
+    }
+    Parts parts;
+    parts.elements = block;
+    parts.present = std::clamp<int64_t>(index.size - tile * block, 0, block);
+    parts.coordinates.assign(static_cast<size_t>(block) * shape_.size(), 0);
+    const auto digits = static_cast<int>(index.digits.size());
+    for (int64_t e = 0; e < parts.present; ++e) {
+      int64_t rest = tile * block + e;
+      for (int at = digits - 1; at >= 0; --at) {
+        const int64_t extent = index.digits[static_cast<size_t>(at)].extent;
+        add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
+        rest /= extent;
+      }
+    }
+    return parts;
+  }
+
+  void add(int digit, int64_t value, int64_t* coordinates) const {
+    for (size_t r = 0; r < node_.subscripts.size(); ++r) {
+      for (const auto& [of, factor] : node_.subscripts[r].terms) {
+        if (of == digit) coordinates[r] += factor * value;
+      }
+    }
+  }
+
+  int64_t position(const std::array<Parts, 3>& parts, const std::array<int64_t, 3>& at) const {
+    for (size_t d = 0; d < parts.size(); ++d) {
+      if (at[d] >= parts[d].present) return kPadding;
+    }
+    int64_t position = 0;
+    for (size_t r = 0; r < shape_.size(); ++r) {
+      int64_t coordinate = base_[r];
+      for (size_t d = 0; d < parts.size(); ++d) {
+        coordinate += parts[d].coordinates[static_cast<size_t>(at[d]) * shape_.size() + r];
+      }
+      if (coordinate < 0 || coordinate >= shape_[r]) return kOutside;
+      position += coordinate * stride_[r];
+    }
+    return position;
+  }
+
+  const Graph& g_;
+  const Node& node_;
+  std::vector<int> dims_;
+  std::vector<int64_t> shape_, stride_, base_;
+};
+
+class KernelValues {
+ public:
+  KernelValues(const Program& program, const Graph& graph, const TensorData& data)
+      : program_(program), g_(graph), roles_(kernel_roles(graph)), data_(data) {
+    values_.resize(graph.streams.size());
+    for (const NodeId n : roles_.loads) require_dense(node(n));
+  }
+
+  /// The tile of the result at a place.
+  const Tile& tile(const KernelTile& at) {
+    at_ = {at.m, at.n, 0, at.g};
+    const int64_t steps = roles_.reduction >= 0 ? kernel_tiles(g_)[kKernelK] : 1;
+    for (int64_t k = 0; k < steps; ++k) {
+      at_[kKernelK] = k;
+      for (const NodeId n : roles_.loads) load(n);
+      for (const NodeId n : roles_.first_maps) map(node(n));
+      if (roles_.reduction >= 0) reduce(node(roles_.reduction), k == 0);
+    }
+    if (roles_.reduction >= 0) finish(node(roles_.reduction));
+    for (const NodeId n : roles_.last_maps) map(node(n));
+    return value(node(roles_.store).inputs[0].stream);
+  }
+
+ private:
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  Tile& value(StreamId s) { return values_[static_cast<size_t>(s)]; }
+  const std::vector<int>& dims_of(StreamId s) const {
+    return g_.streams[static_cast<size_t>(s)].block;
+  }
+  size_t block(int dim) const {
+    return static_cast<size_t>(g_.indices[static_cast<size_t>(dim)].block);
+  }
+
+  void require_dense(const Node& load) const {
+    const Storage* storage = data_.find(load.tensor);
+    if (storage != nullptr && storage->format.all_dense()) return;
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
+    throw Error(ExitCode::rejected, tensor.where,
+                fmt::format("%{} has no dense data, which tile_load needs", tensor.name));
+  }
+
+  void load(NodeId n) {
+    const Node& from = node(n);
+    const Storage& storage = *data_.find(from.tensor);
+    Tile& out = value(from.outputs[0]);
+    out.clear();
+    Access access(g_, from, dims_of(from.outputs[0]), storage.format, storage.shape);
+    access.for_each(at_, [&](int64_t position) {
+      out.push_back(position >= 0          ? storage.values[static_cast<size_t>(position)]
+                    : position == kOutside ? storage.fill
+                                           : 0.0F);
+    });
+  }
+
+  /// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
+  int stride_along(StreamId s, int dim) const {
+    const std::vector<int>& dims = dims_of(s);
+    size_t stride = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+      if (dims[d] == dim) return static_cast<int>(stride);
+      stride *= block(dims[d]);
+    }
+    return 0;
+  }
+
+  void map(const Node& at) {
+    const std::vector<int>& dims = dims_of(at.outputs[0]);
+    std::array<int, 3> over{-1, -1, -1};  // the innermost is last
+    std::copy_backward(dims.begin(), dims.end(), over.end());
+    const auto extent = [&](size_t d) { return over[d] < 0 ? size_t{1} : block(over[d]); };
+    Tile out(extent(0) * extent(1) * extent(2));
+    std::vector<const float*> from(at.inputs.size());
+    std::vector<int> strides(at.inputs.size());
+    for (size_t i = 0; i < extent(0); ++i) {
+      for (size_t j = 0; j < extent(1); ++j) {
+        for (size_t x = 0; x < at.inputs.size(); ++x) {
+          const Input& input = at.inputs[x];
+          const auto along = [&](size_t d) {
+            return input.is_immediate() || over[d] < 0 ? 0 : stride_along(input.stream, over[d]);
+          };
+          strides[x] = along(2);
+          from[x] = input.is_immediate()
+                        ? &input.immediate
+                        : value(input.stream).data() + i * static_cast<size_t>(along(0)) +
+                              j * static_cast<size_t>(along(1));
+        }
+        evaluate_many(at.op, from, strides, out.data() + (i * extent(1) + j) * extent(2),
+                      static_cast<int64_t>(extent(2)));
+      }
+    }
+    value(at.outputs[0]) = std::move(out);
+  }
+
+  void reduce(const Node& at, bool first) {
+    const bool product = at.kind == NodeKind::tile_multiply;
+    Tile& out = value(at.outputs[0]);
+    const size_t rows = block(kKernelM), cols = block(kKernelN);
+    if (first) out.assign(product ? rows * cols : rows, product ? 0.0F : at.init);
+    const Tile& left = value(at.inputs[0].stream);
+    const int64_t left_in_k =
+        kernel_elements(g_)[kKernelK] - at_[kKernelK] * static_cast<int64_t>(block(kKernelK));
+    const auto depth = static_cast<size_t>(
+        std::clamp<int64_t>(left_in_k, 0, static_cast<int64_t>(block(kKernelK))));
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t k = 0; k < depth; ++k) {
+        const float x = left[i * block(kKernelK) + k];
+        if (!product) {
+          out[i] = combine(at.reduction, out[i], x);
+          continue;
+        }
+        const float* right = value(at.inputs[1].stream).data() + k * cols;
+        for (size_t j = 0; j < cols; ++j) out[i * cols + j] += x * right[j];
+      }
+    }
+  }
+
+  void finish(const Node& at) {
+    if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
+    for (float& sum : value(at.outputs[0])) {
+      sum /= static_cast<float>(kernel_elements(g_)[kKernelK]);
+    }
+  }
+
+  const Program& program_;
+  const Graph& g_;
+  const KernelRoles roles_;
+  const TensorData& data_;
+  KernelSizes at_{};
+  std::vector<Tile> values_;  ///< by stream
+};
+
+}  // namespace
+
+std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph& graph,
+                                             const TensorData& data,
+                                             const std::function<bool()>& go_on) {
+  const Node& store = graph.nodes[static_cast<size_t>(kernel_roles(graph).store)];
+  const Tensor& result = program.tensors[static_cast<size_t>(store.tensor)];
+  const std::vector<int64_t> shape = known_shape(result);
+  const KernelSizes size = kernel_elements(graph);
+  int64_t elements = size[kKernelM];
+  const bool large = __builtin_mul_overflow(elements, size[kKernelN], &elements) ||
+                     __builtin_mul_overflow(elements, size[kKernelG], &elements);
+  if (large || elements > kMaxStored || elements != element_count(shape)) {
+    throw Error(ExitCode::rejected, result.where,
+                fmt::format("%{} does not have the {} x {} x {} elements that the tiles give",
+                            result.name, size[kKernelG], size[kKernelM], size[kKernelN]));
+  }
+  WrittenTensor written;
+  written.tensor = store.tensor;
+  written.pos.resize(shape.size());
+  written.crd.resize(shape.size());
+  written.values.assign(static_cast<size_t>(elements), 0.0F);
+  KernelValues values(program, graph, data);
+  Access to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
+            result.format, shape);
+  for (int64_t t = 0; t < kernel_tile_count(graph); ++t) {
+    if (t % kTilesBetweenChecks == 0 && !go_on()) return nullptr;
+    const KernelTile at = kernel_tile(graph, t);
+    const float* next = values.tile(at).data();
+    to.for_each({at.m, at.n, 0, at.g}, [&](int64_t position) {
+      if (position == kOutside) {
+        throw Error(ExitCode::rejected, result.where,
+                    fmt::format("tile_store writes outside of %{}", result.name));
+      }
+      if (position >= 0) written.values[static_cast<size_t>(position)] = *next;
+      ++next;
+    });
+  }
+  return assemble_result(program, std::move(written));
+}
+
+}  // namespace fuseflow

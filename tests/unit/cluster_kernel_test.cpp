@@ -1,0 +1,176 @@
+// Kernels of tiles: the form of statements, the verifier, the worked case of ir-spec/cluster.md,
+// bytes against those that nothing can avoid, values against the reference.
+#include <gtest/gtest.h>
+
+#include "cluster/kernel_form.h"
+#include "cluster/kernels.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "machine/load.h"
+#include "sim/tiles/kernel.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// One core; rates that divide.
+Machine small_machine() {
+  Machine machine = load_machine(
+      "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "global.channels=1",
+               "global.bandwidth_gigabytes_per_second=64", "global.latency_cycles=100",
+               "core.scratchpad_latency_cycles=10", "core.register_bytes_per_cycle=0",
+               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2"});
+  return machine;
+}
+
+Program parse(const std::string& text) {
+  return parse_program({"test", "fuseflow 1\n" + text});
+}
+
+KernelForm form_of(const Program& program) {
+  std::string why;
+  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
+  EXPECT_TRUE(form) << why;
+  return form.value_or(KernelForm{});
+}
+
+std::string why_none(const std::string& text) {
+  const Program program = parse(text);
+  std::string why;
+  EXPECT_FALSE(kernel_form(program, program.regions.back().statements.back(), {}, why));
+  return why;
+}
+
+const char* const kExp =
+    "input %x: f32[2, 64] dense,dense = uniform(density=1,seed=1)\n"
+    "result %y: f32[2, 64] dense,dense\n"
+    "region @y { %y[i, j] = exp(%x[i, j]) }\n";
+
+TEST(Kernel, WorkedCase) {
+  const Graph graph = kernel_graph(form_of(parse(kExp)), {1, 64, 1, 1}, 2);
+  EXPECT_EQ(kernel_tile_count(graph), 2);
+  const Measured measured = time_tiles(graph, small_machine());
+  EXPECT_EQ(measured.cycles, 298);
+  EXPECT_EQ(measured.bytes.global_read, 512);
+  EXPECT_EQ(measured.bytes.global_write, 512);
+  EXPECT_EQ(measured.nodes, 6);
+}
+
+TEST(Kernel, ElementwiseWorkCosts) {
+  const Graph graph = kernel_graph(form_of(parse(kExp)), {1, 64, 1, 1}, 2);
+  Machine free = small_machine();
+  free.core.special_operations_per_cycle = 0;
+  EXPECT_LT(time_tiles(graph, free).cycles, time_tiles(graph, small_machine()).cycles);
+}
+
+TEST(Kernel, OneCopyWaitsForItsReader) {
+  const KernelForm form = form_of(parse(kExp));
+  const Machine machine = small_machine();
+  EXPECT_LT(time_tiles(kernel_graph(form, {1, 64, 1, 1}, 2), machine).cycles,
+            time_tiles(kernel_graph(form, {1, 64, 1, 1}, 1), machine).cycles);
+}
+
+TEST(Kernel, BroadcastOperandsHaveTilesOfTheirOwn) {
+  const KernelForm form =
+      form_of(parse("input %x: f32[3, 16, 40] dense,dense,dense = uniform(density=1,seed=1)\n"
+                    "input %mask: f32[16, 40] dense,dense = uniform(density=1,seed=2)\n"
+                    "input %row: f32[3, 16] dense,dense = uniform(density=1,seed=3)\n"
+                    "result %y: f32[3, 16, 40] dense,dense,dense\n"
+                    "region @y { %y[h, i, j] = %x[h, i, j] * %row[h, i] + %mask[i, j] }\n"));
+  EXPECT_EQ(sizes_of(form), (KernelSizes{16, 40, 1, 3}));  // the batch does not change the mask
+  const Graph graph = kernel_graph(form, {8, 20, 1, 1}, 2);
+  const CompulsoryBytes bytes = compulsory_kernel_bytes(graph);
+  EXPECT_EQ(bytes.loaded, 4 * (3 * 16 * 40 + 16 * 40 + 3 * 16));
+  EXPECT_EQ(bytes.stored, 4 * 3 * 16 * 40);
+  const Measured measured = time_tiles(graph, load_machine("h100", {}));
+  EXPECT_EQ(measured.bytes.global_read, bytes.loaded);
+  EXPECT_EQ(measured.bytes.global_write, bytes.stored);
+}
+
+TEST(Kernel, ProductsOfHeadsAreABatch) {
+  const KernelForm form =
+      form_of(parse("input %q: f32[24, 3, 20] dense,dense,dense = uniform(density=1,seed=1)\n"
+                    "input %k: f32[40, 3, 20] dense,dense,dense = uniform(density=1,seed=2)\n"
+                    "result %s: f32[3, 24, 40] dense,dense,dense\n"
+                    "region @s { %s[h, i, j] = sum(d) %q[i, h, d] * %k[j, h, d] }\n"));
+  EXPECT_TRUE(form.product);
+  EXPECT_EQ(sizes_of(form), (KernelSizes{24, 40, 20, 3}));
+  const Graph graph = kernel_graph(form, {16, 16, 16, 1}, 2);
+  EXPECT_EQ(time_tiles(graph, small_machine()).flops, 3 * 2 * 32 * 48 * 32);
+}
+
+TEST(Kernel, SaysWhatHasNoForm) {
+  EXPECT_NE(why_none("input %x: f32[4, 4] dense,compressed = uniform(density=1,seed=1)\n"
+                     "result %y: f32[4, 4] dense,dense\n"
+                     "region @y { %y[i, j] = relu(%x[i, j]) }\n")
+                .find("%x is not dense"),
+            std::string::npos);
+  EXPECT_NE(why_none("input %x: f32[4, 4] dense,dense = uniform(density=1,seed=1)\n"
+                     "result %y: f32[4] dense\n"
+                     "region @y { %y[i] = max(j) %x[i, j] + sum(k) %x[i, k] }\n")
+                .find("two reductions"),
+            std::string::npos);
+}
+
+/// Softmax, a product and a folded activation.
+const char* const kProgram =
+    "input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
+    "const %w: f32[36, 24] dense,dense = uniform(density=1,seed=2)\n"
+    "temp %m: f32[20] dense\n"
+    "temp %e: f32[20, 36] dense,dense\n"
+    "temp %s: f32[20] dense\n"
+    "temp %p: f32[20, 36] dense,dense\n"
+    "temp %h: f32[20, 24] dense,dense\n"
+    "temp %t: f32[20, 24] dense,dense\n"
+    "result %y: f32[20, 24] dense,dense\n"
+    "region @soft {\n"
+    "  %m[i] = max(j) %x[i, j]\n"
+    "  %e[i, j] = exp(%x[i, j] - %m[i])\n"
+    "  %s[i] = sum(j) %e[i, j]\n"
+    "  %p[i, j] = %e[i, j] / %s[i]\n"
+    "}\n"
+    "region @h { %h[i, j] = sum(k) %p[i, k] * %w[k, j] }\n"
+    "region @y {\n"
+    "  %t[i, j] = tanh(%h[i, j])\n"
+    "  %y[i, j] = %t[i, j] * 0.5\n"
+    "}\n";
+
+TEST(Kernels, EveryStatementOfAProgram) {
+  Program program = parse(kProgram);
+  EXPECT_TRUE(make_kernels(program, load_machine("h100", {})).empty());
+  ASSERT_EQ(program.regions.size(), 6U);  // four of the softmax, the product, tanh with its factor
+  for (const Region& region : program.regions) EXPECT_TRUE(region.graph && region.graph->tiles);
+  EXPECT_EQ(program.regions.back().statements.size(), 2U);
+  const std::string text = print_program(program);
+  EXPECT_EQ(print_program(parse_program({"again", text})), text);
+}
+
+/// The printed kernels with one part replaced must be refused with `message`.
+void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
+  Program program = parse(kProgram);
+  make_kernels(program, load_machine("h100", {}));
+  std::string text = print_program(program);
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from << "\n" << text;
+  text.replace(at, from.size(), to);
+  try {
+    parse_program({"text", text});
+    FAIL() << from << " -> " << to;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+  }
+}
+
+TEST(KernelRules, RefusesWhatIsNoKernel) {
+  expect_refused("tiles []", "tiles [m]", "walks no loops");
+  expect_refused("tile_load %x[i, j]", "tile_load %x[i]", "subscript");
+  expect_refused("tile_load %x[i, j]", "tile_load %x[i, z]", "unknown digit");
+  expect_refused("digits=[i:20]", "digits=[i:10]", "index m");
+  expect_refused("capacity=4", "capacity=99", "capacity");
+  expect_refused("tile_store %m[i]", "tile_store %m[0]", "plain digits");
+  expect_refused("reduce max ($x)", "reduce max ($x, $x)", "inputs");
+  expect_refused("= map exp (", "= gather (", "cannot stand in a kernel");
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
