@@ -91,7 +91,8 @@ struct TileSubscript {
   int64_t offset = 0;
 };
 
-/// A graph of tiles: its four indices are m, n, k, l in this order.
+/// A graph of tiles: its four indices are m, n, k, l in this order, or m, n, k, g: a kernel, one
+/// statement by itself (graph/tile_kernel.h), in which `reduce` takes tiles alone.
 struct TileMapping {
   std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
   GatedWay way = GatedWay::none;
