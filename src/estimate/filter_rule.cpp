@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/op_class.h"
 #include "tensor/storage.h"
 
 namespace fuseflow::estimate {
@@ -72,6 +73,7 @@ Operand FilterRule::evaluate(StreamId value, uint32_t absent, int depth) const {
                                            : evaluate(source(in.stream), absent, depth + 1));
     }
     const std::optional<float> constant = constant_result(node.op, operands);
+    unknown.facts.nonzero = !is_boolean(node.op);  // a comparison may say no
     return constant ? Operand{constant, facts_of_constant(*constant)} : unknown;
   }
   if (node.kind == NodeKind::array) {

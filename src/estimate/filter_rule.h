@@ -15,7 +15,7 @@ class FilterRule {
   /// Columns of the references whose absence decides.
   const std::vector<Column>& references() const { return references_; }
   /// Whether an element is dropped when exactly the references of `absent` (a bit each) are N and
-  /// all that is not known is taken to be finite and not zero.
+  /// all that is not known is taken to be finite and, but for comparisons, not zero.
   bool drops(uint32_t absent) const { return drops_[absent]; }
   /// The value is what a rectifier gives: zero about every other time.
   bool halves() const { return halves_; }

@@ -16,9 +16,9 @@ namespace fuseflow {
 
 namespace {
 
-/// Effort of a search beyond the kernels themselves and what was suggested; about a tenth of a
+/// Effort of a search beyond the kernels themselves and what was suggested; about a fifth of a
 /// second.
-constexpr double kMostEffort = 6000;
+constexpr double kMostEffort = 12000;
 /// FLOPs of a region over those without recomputation: few, or as many as `--strategy=full` takes.
 constexpr double kRecompute[] = {1.5, 64};
 /// What fusing must gain, and computing much again instead of storing: an estimate is not exact,
