@@ -196,7 +196,7 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
   Node node;
   node.kind = kind;
   const std::vector<int> loops = emitter_.builder_.stream(parts[0].crd).indices;
-  std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};
+  std::vector<OutputSpec> outputs{{StreamKind::crd, loops}};
   Joined result;
   bool has_pad = false;
   for (const Joined& part : parts) {
@@ -311,7 +311,7 @@ void LoopOpener::look_up(Joined& lead) {
     node.kind = NodeKind::leftjoin;
     node.init = std::bit_cast<float>(pad);
     std::vector<int> loops = emitter_.builder_.stream(lead.crd).indices;
-    std::vector<OutputSpec> outputs{{StreamKind::crd, loops, false}};
+    std::vector<OutputSpec> outputs{{StreamKind::crd, loops}};
     std::vector<Item> items;
     for (const Joined& part : parts) {
       node.inputs.push_back({part.crd, 0});

@@ -1,4 +1,5 @@
 // Graphs of other simulators: their syntax, what they mean here, and that hostile ones are refused.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ region @y {
 }
 )";
 
-Program program_of(const char* text) {
+Program program_of(const std::string& text) {
   return parse_program({"test.ff", text});
 }
 
@@ -153,6 +154,33 @@ TEST(Write, SaysWhatOnlyWeRead) {
   const Program program = program_of(kProgram);
   const WrittenGraph written = write_graph(program, program.regions[0], Dialect::comal);
   EXPECT_EQ(written.extensions, (std::map<std::string, int>{{"coordinate", 1}}));
+}
+
+// SAM's `crddrop` of values drops zeros; to drop another number is ours alone.
+TEST(Write, SamDropsZerosOnly) {
+  for (const auto& [init, extensions] : {std::pair{"", 0}, std::pair{" init=1", 1}}) {
+    const Program program = program_of(fmt::format(R"(fuseflow 1
+input %a: f32[4] compressed = uniform(density=0.5,seed=1)
+result %x: f32[4] compressed
+region @x {{
+  graph {{
+    index i: 4
+    phase {{
+      $root: ref<> = root
+      $i: crd<i>, $r: ref<i> = scan %a.0 ($root)
+      $v: val<i> = array %a ($r)
+      $k: crd<i>, $w: val<i> = filter ($v, $i, $v){}
+      write_level %x.0 ($k)
+      write_values %x ($w)
+    }}
+  }}
+}}
+)",
+                                                   init));
+    const WrittenGraph written = write_graph(program, program.regions[0], Dialect::sam);
+    const auto found = written.extensions.find("filter");
+    EXPECT_EQ(found == written.extensions.end() ? 0 : found->second, extensions) << init;
+  }
 }
 
 TEST(Write, EachStreamHasOneConsumer) {

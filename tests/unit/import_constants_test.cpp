@@ -372,6 +372,11 @@ TEST_F(ImportConstants, SplitsWithAnEmptyPart) {
   expect({3, 2}, {1, 2, 3, 4, 5, 6}, {{"x", "values(1,2,3,4,5,6)"}});
 }
 
+TEST_F(ImportConstants, SplitsIntoMoreOutputsThanItsExtentFills) {
+  graph("(float[5] x) => (float[1] y, float[0] z) { a, b, y, z = Split <num_outputs = 4>(x) }");
+  expect({1}, {5}, {{"x", "values(1,2,3,4,5)"}});
+}
+
 TEST_F(ImportConstants, ConvolutionWithoutChannels) {
   graph(
       "(float[1,0,3,3] x, float[2,0,2,2] w, float[2] b) => (float[1,2,2,2] y) { y = Conv(x, w, b) "
