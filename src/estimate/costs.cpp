@@ -16,13 +16,13 @@ namespace {
 class Costing {
  public:
   Costing(const Structure& s, const Counts& counts, const Machine& machine,
-          const std::vector<double>& stored_bytes)
+          const std::vector<StoredArrays>& arrays)
       : s_(s),
         graph_(*s.graph),
         counts_(counts),
         machine_(machine),
         memory_(machine),
-        stored_bytes_(stored_bytes) {}
+        arrays_(arrays) {}
 
   RegionCost run() {
     out_.nodes.resize(graph_.nodes.size());
@@ -133,15 +133,15 @@ class Costing {
     }
     for (size_t t = 0; t < load.size(); ++t) {
       if (!load[t]) continue;
-      loaded_ += stored_bytes_[t];
-      out_.dram_read_bytes += stored_bytes_[t];
-      out_.scratchpad_write_bytes += stored_bytes_[t];
+      const double bytes = arrays_[t].total();
+      loaded_ += bytes;
+      out_.dram_read_bytes += bytes;
+      out_.scratchpad_write_bytes += bytes;
     }
   }
 
   void add_time() {
-    const std::vector<MemoryUse> memory =
-        memory_use(s_, counts_, memory_, out_.nodes, stored_bytes_);
+    const std::vector<MemoryUse> memory = memory_use(s_, counts_, memory_, out_.nodes, arrays_);
     out_.loaded_bytes = loaded_;
     if (memory_.timed) out_.bursts = memory_.bursts(loaded_, 1);
     for (size_t n = 0; n < memory.size(); ++n) {
@@ -152,7 +152,8 @@ class Costing {
     out_.cycles = time.cycles;
     out_.bound = time.bound;
     if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
-      out_.cycles += memory_.of_port(memory_.bursts(loaded_, 1)) + memory_.latency;
+      out_.cycles += memory_.of_port(memory_.of_array({memory_.bursts(loaded_, 1), loaded_, 0})) +
+                     memory_.latency;
     }
     double longest = -1;
     for (size_t n = 0; n < out_.nodes.size(); ++n) {
@@ -167,7 +168,7 @@ class Costing {
   const Counts& counts_;
   const Machine& machine_;
   const MemoryTime memory_;
-  const std::vector<double>& stored_bytes_;  ///< by TensorId
+  const std::vector<StoredArrays>& arrays_;  ///< by TensorId
   double loaded_ = 0;                        ///< bytes of the scratchpad's inputs
   RegionCost out_;
 };
@@ -186,8 +187,8 @@ NodeNumbers node_numbers(const Structure& structure, const Counts& counts, size_
 }
 
 RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,
-                       const std::vector<double>& stored_bytes) {
-  return Costing(structure, counts, machine, stored_bytes).run();
+                       const std::vector<StoredArrays>& arrays) {
+  return Costing(structure, counts, machine, arrays).run();
 }
 
 }  // namespace fuseflow::estimate

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimate/counts.h"
+#include "estimate/stored_arrays.h"
 #include "machine/machine.h"
 #include "sim/common/run_counts.h"
 
@@ -37,8 +38,8 @@ struct RegionCost : RunCounts<double> {
 /// The numbers around node `n`.
 NodeNumbers node_numbers(const Structure& structure, const Counts& counts, size_t n);
 
-/// `stored_bytes`: by TensorId, of the whole storage (scratchpad loads).
+/// `arrays`: by TensorId.
 RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,
-                       const std::vector<double>& stored_bytes);
+                       const std::vector<StoredArrays>& arrays);
 
 }  // namespace fuseflow::estimate

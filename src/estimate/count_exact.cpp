@@ -38,7 +38,12 @@ class ExactCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
-    counts_.ahead = rows_ahead(s_, &data_);
+    counts_.ahead =
+        rows_ahead(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
+          const Storage* storage = data_.find(tensor);
+          if (storage == nullptr || storage->levels[1].kind != LevelKind::compressed) return 1.0;
+          return coordinates_ahead(storage->levels[1], rows, stride, offset);
+        });
     divide_parts(s_, counts_);
     return {s_, std::move(counts_), std::move(written_)};
   }

@@ -22,26 +22,6 @@ namespace {
 
 using estimate::RegionCost;
 
-/// Bytes of a tensor's arrays: values, coordinates and positions.
-double stored_bytes(const Tensor& tensor, const Storage* storage) {
-  const auto value = static_cast<double>(element_bytes(tensor.type));
-  if (storage == nullptr) {
-    auto elements = static_cast<double>(tensor.format.block_volume());
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      elements *= static_cast<double>(tensor.format.coordinates(d, tensor.shape[d].value));
-    }
-    return elements * value;
-  }
-  const double last =
-      storage->rank() == 0 ? 1.0 : static_cast<double>(storage->positions(storage->rank() - 1));
-  double bytes = last * static_cast<double>(tensor.format.block_volume()) * value;
-  for (const Level& level : storage->levels) {
-    bytes +=
-        static_cast<double>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
-  }
-  return bytes;
-}
-
 std::string limit_name(const Program& program, const Graph& graph, NodeId id) {
   if (id < 0) return "";
   const Node& node = graph.nodes[static_cast<size_t>(id)];
@@ -164,11 +144,12 @@ Counted count_region(const Program& program, const Region& region, const TensorD
   for (const estimate::Written& written : exact.written) {
     known.storage[static_cast<size_t>(written.tensor)] = written.pattern;
   }
-  std::vector<double> bytes;
+  std::vector<estimate::StoredArrays> arrays;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    bytes.push_back(stored_bytes(program.tensors[t], known.find(static_cast<TensorId>(t))));
+    arrays.push_back(
+        estimate::stored_arrays(program.tensors[t], known.find(static_cast<TensorId>(t))));
   }
-  const RegionCost cost = region_cost(exact.structure, exact.counts, machine, bytes);
+  const RegionCost cost = region_cost(exact.structure, exact.counts, machine, arrays);
   Counted result{region_estimate(program, region, cost), std::move(exact.written)};
   std::vector<bool> unknown = uncertain;
   for (const estimate::Written& written : result.written) {
@@ -242,11 +223,11 @@ RegionEstimate estimate_region_from_statistics(const Program& program, const Reg
   if (graph_of(region).tiles) return tiles_estimate(program, region, machine);
   const estimate::StatisticalCounts counted =
       estimate::count_statistics(program, graph_of(region), known);
-  std::vector<double> bytes;
+  std::vector<estimate::StoredArrays> arrays;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    bytes.push_back(estimate::stored_bytes(program.tensors[t], known[t]));
+    arrays.push_back(estimate::stored_arrays(program.tensors[t], known[t]));
   }
-  const RegionCost cost = region_cost(counted.structure, counted.counts, machine, bytes);
+  const RegionCost cost = region_cost(counted.structure, counted.counts, machine, arrays);
   RegionEstimate result = region_estimate(program, region, cost);
   add_energy(result, program, counted.structure, counted.counts, machine, cost,
              std::vector<bool>(program.tensors.size(), true));

@@ -7,9 +7,8 @@
 
 namespace fuseflow::estimate {
 
-FirstOutputs::FirstOutputs(const Structure& structure, const Counts& counts,
-                           const std::vector<NodeCost>& nodes)
-    : s_(structure), counts_(counts), nodes_(nodes), supplies_(structure.graph->nodes.size()) {}
+FirstOutputs::FirstOutputs(const Structure& structure, const Counts& counts)
+    : s_(structure), counts_(counts), supplies_(structure.graph->nodes.size()) {}
 
 /// Of several for the same fibers, or for fewer, the one that ends last is kept.
 void FirstOutputs::add(std::vector<Supply>& all, const Supply& more) {
@@ -30,11 +29,11 @@ void FirstOutputs::gather(const Node& node, std::vector<Supply>& supply) const {
   }
 }
 
-double FirstOutputs::add(size_t i, double start) {
+double FirstOutputs::add(size_t i, double start, double busy) {
   const Node& node = s_.graph->nodes[i];
   std::vector<Supply>& supply = supplies_[i];
   gather(node, supply);
-  add(supply, {std::numeric_limits<double>::infinity(), start, nodes_[i].busy});
+  add(supply, {std::numeric_limits<double>::infinity(), start, busy});
   if (!reduces(node.kind)) return 0;
   const double fibers = reduced_fibers(s_, counts_, node);
   double first = start;

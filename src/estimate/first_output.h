@@ -3,20 +3,19 @@
 
 #include <vector>
 
-#include "estimate/costs.h"
+#include "estimate/counts.h"
 
 namespace fuseflow::estimate {
 
 /// Nodes are added in their order, as soon as it is known when they start.
 class FirstOutputs {
  public:
-  FirstOutputs(const Structure& structure, const Counts& counts,
-               const std::vector<NodeCost>& nodes);
+  FirstOutputs(const Structure& structure, const Counts& counts);
 
-  /// Node `i` takes its first step at `start`. Returns the cycles from there to its first output
-  /// that are not its latency: of a reduction those in which the slowest node before it gives one
-  /// of its fibers; else 0.
-  double add(size_t i, double start);
+  /// Node `i` takes its first step at `start`, its steps take `busy`. Returns the cycles from there
+  /// to its first output that are not its latency: of a reduction those in which the slowest node
+  /// before it gives one of its fibers; else 0.
+  double add(size_t i, double start, double busy);
 
  private:
   /// A node before a stream, for a reduction of fewer fibers than `fibers`: what an earlier
@@ -32,7 +31,6 @@ class FirstOutputs {
 
   const Structure& s_;
   const Counts& counts_;
-  const std::vector<NodeCost>& nodes_;
   std::vector<std::vector<Supply>> supplies_;  ///< by node, of its outputs
 };
 

@@ -5,13 +5,22 @@
 
 namespace fuseflow::estimate {
 
+namespace {
+
+constexpr double kArrayAlignment = 4096;  // bytes; ir-spec/memory.md, "Addresses"
+
+}  // namespace
+
 MemoryTime::MemoryTime(const Machine& machine)
     : timed(machine.dram.model != "none"), batched(machine.dram.model == "comal") {
   const DramModel& dram = machine.dram;
   burst_bytes = static_cast<double>(std::max<int64_t>(1, dram.burst_bytes));
   outstanding = static_cast<double>(std::max<int64_t>(1, dram.outstanding));
   latency = static_cast<double>(dram.latency_cycles);
-  if (timed) cycles_per_burst = burst_bytes / machine.dram_bytes_per_cycle();
+  channels = static_cast<double>(std::max<int64_t>(1, dram.channels));
+  interleave_bytes = static_cast<double>(std::max<int64_t>(1, dram.interleave_bytes));
+  begin_together = !batched && std::fmod(kArrayAlignment, channels * interleave_bytes) == 0;
+  if (timed) cycles_per_burst = channels * burst_bytes / machine.dram_bytes_per_cycle();
   if (dram.model != "banked") return;
   const double cycles_per_ps = machine.clock_gigahertz / 1000;
   const DramModel::Timing& t = dram.timing;
@@ -22,8 +31,19 @@ MemoryTime::MemoryTime(const Machine& machine)
       static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
 }
 
-double MemoryTime::of_port(double bursts) const {
-  return bursts * std::max({(latency + 1) / outstanding, cycles_per_burst, 1.0});
+Asked MemoryTime::of_array(const Port& port) const {
+  Asked asked{port.bursts, port.near_bursts, port.bursts / channels};
+  if (begin_together && port.array_bytes > 0) {
+    // Every `channels`-th piece of the array is in the first one, which has the most.
+    const double pieces = std::ceil(port.array_bytes / (channels * interleave_bytes));
+    asked.first_channel *=
+        std::min(channels, channels * pieces * interleave_bytes / port.array_bytes);
+  }
+  return asked;
+}
+
+double MemoryTime::of_port(const Asked& asked) const {
+  return std::max(asked.bursts * std::max(1.0, (latency + 1) / outstanding), of_channels(asked));
 }
 
 double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) const {

@@ -2,6 +2,7 @@
 // queues.
 #pragma once
 
+#include "estimate/port.h"
 #include "machine/machine.h"
 #include "nodes/numbers.h"
 
@@ -9,8 +10,15 @@ namespace fuseflow::estimate {
 
 /// What goes to memory through some ports.
 struct Asked {
-  double bursts = 0;  ///< requested
-  double places = 0;  ///< bursts that the arrays hold which are read
+  double bursts = 0;         ///< requested
+  double places = 0;         ///< bursts of the arrays that are met within a refresh of a bank
+  double first_channel = 0;  ///< of the bursts requested, those to the channel that serves most
+  Asked& operator+=(const Asked& other) {
+    bursts += other.bursts;
+    places += other.places;
+    first_channel += other.first_channel;
+    return *this;
+  }
 };
 
 struct MemoryTime {
@@ -19,18 +27,23 @@ struct MemoryTime {
   bool timed = false;           ///< false: the machine does not charge for memory
   bool batched = false;         ///< a node waits for the answers of a batch before it goes on
   double latency = 0;           ///< cycles from a request to its answer, alone
-  double cycles_per_burst = 0;  ///< of all channels together
+  double cycles_per_burst = 0;  ///< of a channel
+  double channels = 1;
+  double interleave_bytes = 1;
+  bool begin_together = false;  ///< all arrays begin in the same channel
   double burst_bytes = 1;
   double outstanding = 1;
   double refresh = 0;           ///< cycles that the refresh of a bank takes
   double refresh_interval = 0;  ///< cycles from one refresh of a bank to the next; 0: none
   double banks = 0;             ///< of all channels
 
-  /// Cycles that `bursts` of one port take, at the least of what the port and the channels let
+  /// What goes through a port, spread evenly over its array.
+  Asked of_array(const Port& port) const;
+  /// Cycles that what one port asks for takes, at the least of what the port and the channels let
   /// through.
-  double of_port(double bursts) const;
-  /// Cycles that `bursts` of all ports take in the channels.
-  double of_channels(double bursts) const { return bursts * cycles_per_burst; }
+  double of_port(const Asked& asked) const;
+  /// Cycles that what all ports ask for takes in the channels.
+  double of_channels(const Asked& asked) const { return asked.first_channel * cycles_per_burst; }
   /// How many answers a node waits for, one behind the other, before it gives something: a scan of
   /// a compressed level for positions and then for a coordinate, a search for positions and probes.
   static double reads_in_turn(const Node& node, LevelKind level);

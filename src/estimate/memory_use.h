@@ -5,6 +5,7 @@
 
 #include "estimate/costs.h"
 #include "estimate/memory_time.h"
+#include "estimate/stored_arrays.h"
 
 namespace fuseflow::estimate {
 
@@ -12,14 +13,14 @@ namespace fuseflow::estimate {
 struct MemoryUse {
   bool asks = false;
   Asked asked;
-  double span = 0;          ///< cycles from the first to the last step
+  double span = 0;          ///< cycles that its steps take, as fast as its ports let it
   double waited = 0;        ///< cycles that a result waits for what was read, one behind the other
   double acknowledged = 0;  ///< cycles from the last step to the end of what was written
 };
 
-/// By NodeId. `nodes`: their steps and bytes. `stored_bytes`: by TensorId, of the whole storage.
+/// By NodeId. `nodes`: their steps and bytes. `arrays`: by TensorId.
 std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& counts,
                                   const MemoryTime& memory, const std::vector<NodeCost>& nodes,
-                                  const std::vector<double>& stored_bytes);
+                                  const std::vector<StoredArrays>& arrays);
 
 }  // namespace fuseflow::estimate

@@ -23,13 +23,14 @@ class RegionTime {
         model_(machine),
         nodes_(nodes),
         memory_(memory),
-        outputs_(structure, counts, nodes) {}
+        outputs_(structure, counts) {}
 
   RegionCycles run() {
     RegionCycles out;
     first_.assign(graph_.nodes.size(), 0);
     tail_ = tails();
     head_.assign(graph_.nodes.size(), 0);
+    pace_.assign(graph_.nodes.size(), 0);
     finish_.assign(graph_.nodes.size(), 0);
     rows_.resize(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -67,12 +68,12 @@ class RegionTime {
   /// ones.
   double together(int first, int end) {
     double cycles = 0;
-    double asked = 0;  // bursts: channels serve all ports of phases that run together
+    Asked asked;  // channels serve all ports of phases that run together
     for (int p = first; p < end; ++p) {
       const std::vector<size_t>& nodes = by_phase_[static_cast<size_t>(p)];
       double last = 0;
       for (const size_t i : nodes) {
-        asked += memory_[i].asked.bursts;
+        asked += memory_[i].asked;
         time_node(i, first);
         last = std::max(last, finish_[i] + std::max(tail_[i], memory_[i].acknowledged));
       }
@@ -107,12 +108,40 @@ class RegionTime {
       head_[i] = std::max(head_[i], rows.first);
       add_rows(rows_[i], rows);
     }
-    first_[i] = outputs_.add(i, head_[i]);
-    const double span = memory_[i].asks ? memory_[i].span : nodes_[i].busy;
-    finish_[i] = std::max(before + memory_[i].waited, head_[i] + span) + nodes_[i].drained;
+    // What a batch collects is given at once, `waited` later.
+    first_[i] = outputs_.add(i, head_[i], model_.batched ? nodes_[i].busy : work(i));
+    pace_[i] = pace_of(i);
+    finish_[i] = std::max(before + memory_[i].waited, head_[i] + pace_[i]) + nodes_[i].drained;
     for (const Rows& rows : rows_[i]) {
-      finish_[i] = std::max(finish_[i], rows.last + span / rows.number);
+      finish_[i] = std::max(finish_[i], rows.last + pace_[i] / rows.number);
     }
+  }
+
+  /// Cycles that a node's steps take, at the rate of its ports.
+  double work(size_t i) const { return memory_[i].asks ? memory_[i].span : nodes_[i].busy; }
+
+  /// Cycles from the first step of a node to its last one if nothing but its own work and that of
+  /// its suppliers holds it up: through a stream of bounded depth these are ahead of it by that
+  /// depth at most, however early they begin.
+  double pace_of(size_t i) const {
+    double pace = work(i) + (model_.batched ? 0 : memory_[i].waited);
+    for (const Input& in : graph_.nodes[i].inputs) {
+      if (in.is_immediate()) continue;
+      const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+      const double depth = depth_of(p);
+      if (depth <= 0 || graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
+      const double tokens = in_space(in.stream).tokens();
+      // What a reduction takes before it first gives is over when this node begins.
+      pace = std::max(pace, (pace_[p] - first_[p]) * std::max(0.0, 1 - depth / tokens));
+    }
+    return pace;
+  }
+
+  /// Of the streams that a node gives; 0: unbounded.
+  double depth_of(size_t i) const {
+    const Node& node = graph_.nodes[i];
+    const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
+    return static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
   }
 
   /// What a phase by rows waits for: a tensor that becomes complete row by row.
@@ -160,8 +189,7 @@ class RegionTime {
   /// outputs of node `id`.
   double throttled(NodeId id) const {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
-    const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
-    const auto depth = static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
+    const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
     std::vector<Way> ways(graph_.nodes.size());
     ways[static_cast<size_t>(id)].cycles = 0;
@@ -196,8 +224,7 @@ class RegionTime {
       if (cycles <= ways[c].cycles) continue;
       ways[c] = {cycles, ways[p].asked};
       if (given || memory_[p].waited <= 0) continue;
-      ways[c].asked.bursts += memory_[p].asked.bursts;
-      ways[c].asked.places += memory_[p].asked.places;
+      ways[c].asked += memory_[p].asked;
     }
     return taken;
   }
@@ -268,6 +295,7 @@ class RegionTime {
   std::vector<double> first_;   ///< before each node's first output, beyond its latency
   std::vector<double> head_;    ///< time before each node's first step, from when its phase starts
   std::vector<double> tail_;    ///< and after its last
+  std::vector<double> pace_;    ///< from the first to the last, by its work and its suppliers'
   std::vector<double> finish_;  ///< time of its last step
   std::vector<std::vector<Rows>> rows_;  ///< of earlier phases, that it waits for
   std::vector<std::vector<size_t>> by_phase_;

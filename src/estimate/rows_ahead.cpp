@@ -10,7 +10,8 @@ namespace {
 
 class RowsAhead {
  public:
-  RowsAhead(const Structure& structure, const TensorData* data) : s_(structure), data_(data) {}
+  RowsAhead(const Structure& structure, const AheadOf& ahead_of)
+      : s_(structure), ahead_of_(ahead_of) {}
 
   /// Of what reads stored data: through the load of the tensor's first level, which names the row.
   double of(const Node& node) const {
@@ -51,24 +52,12 @@ class RowsAhead {
   /// Rows named by the entries of a stored row: the farthest, against the row's own place.
   double listed(const Node& node, double rows) const {
     const Column crd = canonical(node.inputs[1]);
-    if (data_ == nullptr || s_.column(crd).kind != ColumnInfo::Kind::stream) return 1;
+    if (s_.column(crd).kind != ColumnInfo::Kind::stream) return 1;
     const Node& scan = s_.node(s_.graph->streams[static_cast<size_t>(crd)].producer);
     if (scan.kind != NodeKind::scan || scan.level != 1 || crd != scan.outputs[0]) return 1;
     const Column row = canonical(scan.inputs[0]);
     if (!s_.sequential(row) || !outermost(s_.home(row))) return 1;
-    const Storage* storage = data_->find(scan.tensor);
-    if (storage == nullptr || storage->levels[1].kind != LevelKind::compressed) return 1;
-    const Level& level = storage->levels[1];
-    const auto owners = static_cast<double>(level.pos.size()) - 1;
-    double farthest = 0;
-    for (size_t p = 0; p + 1 < level.pos.size(); ++p) {
-      if (level.pos[p] == level.pos[p + 1]) continue;
-      const auto last = static_cast<double>(level.crd[level.pos[p + 1] - 1]);
-      const double named =
-          static_cast<double>(node.stride) * last + static_cast<double>(node.offset) + 1;
-      farthest = std::max(farthest, named / rows - static_cast<double>(p + 1) / owners);
-    }
-    return farthest;
+    return ahead_of_(scan.tensor, rows, node.stride, node.offset);
   }
 
   /// Rows around that of the outermost loop: offset and inner loops.
@@ -90,15 +79,27 @@ class RowsAhead {
   }
 
   const Structure& s_;
-  const TensorData* data_;
+  const AheadOf& ahead_of_;
 };
 
 }  // namespace
 
-std::vector<double> rows_ahead(const Structure& structure, const TensorData* data) {
+double coordinates_ahead(const Level& level, double rows, int64_t stride, int64_t offset) {
+  const auto fibers = static_cast<double>(level.pos.size()) - 1;
+  double farthest = 0;
+  for (size_t f = 0; f + 1 < level.pos.size(); ++f) {
+    if (level.pos[f] == level.pos[f + 1]) continue;
+    const auto last = static_cast<double>(level.crd[level.pos[f + 1] - 1]);
+    const double named = static_cast<double>(stride) * last + static_cast<double>(offset) + 1;
+    farthest = std::max(farthest, named / rows - static_cast<double>(f + 1) / fibers);
+  }
+  return farthest;
+}
+
+std::vector<double> rows_ahead(const Structure& structure, const AheadOf& ahead_of) {
   const Program& program = *structure.program;
   const Graph& graph = *structure.graph;
-  const RowsAhead ahead(structure, data);
+  const RowsAhead ahead(structure, ahead_of);
   std::vector<double> result(graph.nodes.size(), -1);
   for (size_t n = 0; n < result.size(); ++n) {
     const Node& node = graph.nodes[n];

@@ -32,7 +32,13 @@ class StatisticalCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
-    counts_.ahead = rows_ahead(s_, nullptr);
+    counts_.ahead =
+        rows_ahead(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
+          const std::vector<LevelStatistics>& levels = known_[static_cast<size_t>(tensor)].levels;
+          const Tensor& of = program_.tensors[static_cast<size_t>(tensor)];
+          if (levels.size() < 2 || stride != 1 || level_extent(of, 1) != rows) return 1.0;
+          return levels[1].ahead + static_cast<double>(offset) / rows;
+        });
     for (const Node& node : graph_.nodes) {
       if (node.kind == NodeKind::write_values) written(node.tensor);
     }
@@ -406,6 +412,7 @@ TensorStatistics statistics_of(const Storage& storage) {
       }
     }
     if (level.kind == LevelKind::compressed) {
+      stats.ahead = coordinates_ahead(level, static_cast<double>(level.extent), 1, 0);
       std::vector<uint32_t> occurs(static_cast<size_t>(level.extent), 0);
       for (const uint32_t c : level.crd) ++occurs[c];
       for (const uint32_t n : occurs) stats.coordinates.add(n);
@@ -432,28 +439,6 @@ std::vector<TensorStatistics> statistics_of(const Program& program, const Tensor
 StatisticalCounts count_statistics(const Program& program, const Graph& graph,
                                    std::vector<TensorStatistics>& known) {
   return StatisticalCounter(program, graph, known).run();
-}
-
-double stored_bytes(const Tensor& tensor, const TensorStatistics& statistics) {
-  double positions = 1;
-  double bytes = 0;
-  for (int l = 0; l < tensor.format.rank(); ++l) {
-    const LevelKind kind = tensor.format.levels[static_cast<size_t>(l)];
-    if (kind == LevelKind::dense || statistics.levels.empty()) {
-      positions *= level_extent(tensor, l);
-      continue;
-    }
-    const LevelStatistics& stats = statistics.levels[static_cast<size_t>(l)];
-    if (kind == LevelKind::bitvector) {
-      bytes += 8 * stats.fibers * std::ceil(level_extent(tensor, l) / 64);
-    } else {
-      bytes += 4 * stats.entries;
-    }
-    if (kind != LevelKind::singleton) bytes += 4 * (stats.fibers + 1);
-    positions = stats.entries;
-  }
-  return bytes +
-         positions * static_cast<double>(tensor.format.block_volume() * element_bytes(tensor.type));
 }
 
 }  // namespace fuseflow::estimate

@@ -10,7 +10,6 @@
 
 namespace fuseflow::estimate {
 
-/// Of one storage level that is not dense.
 /// How often what occurs: in 33 classes by powers of two, how many there are and their sum.
 struct Spread {
   std::array<double, 33> number{};
@@ -18,11 +17,15 @@ struct Spread {
   void add(uint32_t count, double times = 1);
 };
 
+/// Of one storage level that is not dense.
 struct LevelStatistics {
   double fibers = 0;
   double entries = 0;
   double nonempty = 0;  ///< fibers that have entries
   double longest = 0;
+  /// The most by which a fiber's last coordinate is in front of the fiber's own place, each as a
+  /// share of the whole: 0 below a diagonal, 1 where nothing is known.
+  double ahead = 1;
   Spread lengths;  ///< of fibers
   /// Of fibers, each as often as an entry of the level names it by its coordinate: of a square
   /// tensor, what is met by going on from an entry. Empty if the tensor is not square.
@@ -45,8 +48,5 @@ struct StatisticalCounts {
 /// `known`, by TensorId; what the graph writes is added to it.
 StatisticalCounts count_statistics(const Program& program, const Graph& graph,
                                    std::vector<TensorStatistics>& known);
-
-/// Bytes of a tensor's arrays.
-double stored_bytes(const Tensor& tensor, const TensorStatistics& statistics);
 
 }  // namespace fuseflow::estimate

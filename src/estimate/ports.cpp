@@ -1,0 +1,239 @@
+#include "estimate/ports.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "nodes/rule.h"
+#include "tensor/format.h"
+
+namespace fuseflow::estimate {
+
+namespace {
+
+constexpr double kWord = 4;  // bytes of a position or coordinate
+
+}  // namespace
+
+std::vector<Port> Ports::of(size_t n) const {
+  const Node& node = s_.node(static_cast<NodeId>(n));
+  const StoredArrays& arrays = arrays_[static_cast<size_t>(node.tensor)];
+  if (!writes_tensor(node.kind)) return of_reader(n, arrays);
+  const double bytes = nodes_[n].write_bytes;
+  if (bytes <= 0) return {};
+  const double array = node.kind == NodeKind::write_values ? arrays.values : bytes;
+  return {{std::max(written_runs(node), bytes / burst_bytes_), array, array / burst_bytes_}};
+}
+
+std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
+  const Node& node = s_.node(static_cast<NodeId>(n));
+  if (nodes_[n].read_bytes <= 0 || node.inputs.empty()) return {};
+  const NodeCount& count = counts_.node[n];
+  const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
+  const StreamId ref = node.inputs[0].stream;
+  if (node.kind == NodeKind::array) {
+    const auto unit =
+        static_cast<double>(element_bytes(tensor.type) * tensor.format.block_volume());
+    return {{by_references(ref, count.present, unit, arrays.values), arrays.values,
+             near_bursts(ref, unit, arrays.values)}};
+  }
+  const auto level = static_cast<size_t>(node.level);
+  const LevelKind kind = tensor.format.levels[level];
+  const StoredArrays::Level& array = arrays.levels[level];
+  std::vector<Port> ports;
+  if (kind != LevelKind::singleton) {
+    ports.push_back({by_references(ref, count.present, kWord, array.positions), array.positions,
+                     array.positions / burst_bytes_});
+  }
+  double listed = 0;  // bursts of coordinates
+  if (node.kind == NodeKind::scan) {
+    const double elements =
+        kind == LevelKind::bitvector ? 2 * count.words : in_space(node.outputs[0]).elements;
+    const double runs = std::max(1.0, count.present - count.successors);
+    listed = by_jumps(runs, kWord * elements / runs, kWord, array.coordinates);
+  } else if (kind == LevelKind::compressed) {
+    // The last probes of a search are in one burst.
+    const double fiber = array.coordinates * kWord / std::max(kWord, array.positions - kWord);
+    const double each = 1 + std::log2(std::max(1.0, fiber / burst_bytes_));
+    const double probed = std::min(count.probes, count.present * each);
+    listed = by_jumps(probed, kWord, kWord, array.coordinates);
+  } else {
+    listed = by_jumps(count.present, kWord, kWord, array.coordinates);
+  }
+  ports.push_back({listed, array.coordinates, array.coordinates / burst_bytes_});
+  return ports;
+}
+
+/// Places where a writer goes on elsewhere than behind what it wrote last: a copy's elements are
+/// far apart if they are of the split loop, else its fibers are.
+double Ports::written_runs(const Node& node) const {
+  const StreamId values = node.inputs.back().stream;
+  int space = s_.space_of(values);
+  const auto& splits = s_.spaces.split_of;
+  const auto dealt = [&](int s) {
+    const auto split = splits.find(s);
+    return split != splits.end() && !split->second.contiguous;
+  };
+  if (dealt(space)) return in_space(values).elements;
+  while (space >= 0 && !dealt(space)) space = s_.info(space).parent;
+  return space >= 0 ? in_space(values).nonempty : 1;
+}
+
+/// Bursts of an array that `present` references read, each `unit` bytes.
+double Ports::by_references(StreamId ref, double present, double unit, double array_bytes) const {
+  const double bytes = present * unit;
+  if (bytes <= 0) return 0;
+  if (array_bytes <= burst_bytes_) return 1;
+  if (s_.sequential(s_.canonical[static_cast<size_t>(ref)])) {
+    return std::max(1.0, bytes / burst_bytes_);
+  }
+  if (in_a_row(ref)) return by_rows(ref, bytes, array_bytes);
+  const double fibers = std::max(1.0, in_space(ref).nonempty);
+  const Ascent ascent = ascent_of(ref);
+  if (ascent.extent * ascent.step * unit <= burst_bytes_) {
+    const double runs = ascent.extent > 0 ? fibers : present;
+    return by_jumps(runs, bytes / runs, unit, array_bytes);
+  }
+  return met(fibers, present, ascent, unit);
+}
+
+/// The same, where references follow each other within each fiber, and maybe within fibers around
+/// it: `bytes` in rows, which are found by references of their own.
+double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
+  double rows = std::max(1.0, in_space(ref).nonempty);
+  for (ref = above(ref); in_a_row(ref); ref = above(ref)) {
+    rows = std::max(1.0, in_space(ref).nonempty);
+  }
+  const double row = bytes / rows;
+  const Ascent ascent = ascent_of(ref);
+  if (ascent.extent > 0 && row < burst_bytes_) {
+    const double fibers = std::max(1.0, in_space(ref).nonempty);
+    return std::max(bytes / burst_bytes_, met(fibers, rows, ascent, row));
+  }
+  return by_jumps(rows, row, row, array_bytes);
+}
+
+/// The same, of `runs` stretches of `bytes` that begin anywhere at a multiple of `stride`.
+double Ports::by_jumps(double runs, double bytes, double stride, double array_bytes) const {
+  if (runs * bytes <= 0) return 0;
+  if (array_bytes <= burst_bytes_) return 1;
+  if (runs <= 1) return std::max(1.0, bytes / burst_bytes_);
+  const double same = burst_bytes_ / array_bytes;  // begins in the burst where the last ended
+  return std::max({1.0, runs * bytes / burst_bytes_, runs * (touched(bytes, stride) - same)});
+}
+
+/// Bursts that references meet which ascend within each fiber. Of E coordinates that lie in B
+/// bursts, E / B each, a fiber of n meets B (1 - (1 - n / E)^(E / B)).
+double Ports::met(double fibers, double references, const Ascent& ascent, double unit) const {
+  const double spread = ascent.extent * ascent.step * unit / burst_bytes_;
+  const double bursts = std::clamp(spread, 1.0, ascent.extent);
+  const double listed = std::min(1.0, references / fibers / ascent.extent);
+  return fibers * bursts * (1 - std::pow(1 - listed, ascent.extent / bursts));
+}
+
+/// Bursts that a stretch of `bytes` meets, on average over where it may begin.
+double Ports::touched(double bytes, double stride) const {
+  const auto burst = static_cast<int64_t>(burst_bytes_);
+  const int64_t apart = std::gcd(burst, std::max<int64_t>(1, static_cast<int64_t>(stride)));
+  double sum = 0;
+  for (int64_t begin = 0; begin < burst; begin += apart) {
+    sum += std::ceil((static_cast<double>(begin) + bytes) / burst_bytes_);
+  }
+  return sum * static_cast<double>(apart) / burst_bytes_;
+}
+
+const Node& Ports::maker(StreamId ref) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  return s_.node(s_.graph->streams[static_cast<size_t>(column)].producer);
+}
+
+/// Whether references follow each other within each fiber: scanned there, or looked up in a dense
+/// level by coordinates that are counted there.
+bool Ports::in_a_row(StreamId ref) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  const int space = s_.space_of(ref);
+  if (s_.column(column).kind != ColumnInfo::Kind::stream || s_.home(column) != space) return false;
+  const Node& made = maker(ref);
+  if (made.kind == NodeKind::scan) return made.tensor >= 0;
+  // A constant subscript has no coordinate input.
+  if (made.kind != NodeKind::locate || made.inputs.size() != 2 || made.stride > 1) return false;
+  const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];
+  const bool dense = tensor.format.levels[static_cast<size_t>(made.level)] == LevelKind::dense;
+  const Column crd = s_.canonical[static_cast<size_t>(made.inputs[1].stream)];
+  return dense && s_.info(space).opening == Opening::counted && s_.home(crd) == space;
+}
+
+/// The references whose fibers a stream of references in a row is in.
+StreamId Ports::above(StreamId ref) const {
+  return maker(ref).inputs[0].stream;
+}
+
+/// Those of a level scanned in the fiber, or of a dense level looked up by the fiber's own
+/// coordinates, and maybe others; or looked up in a level below such a one.
+Ports::Ascent Ports::ascent_of(StreamId ref) const {
+  const int space = s_.space_of(ref);
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  if (s_.column(column).kind != ColumnInfo::Kind::stream || s_.home(column) != space) return {};
+  const Node& made = maker(ref);
+  if (made.kind == NodeKind::scan) {
+    const SpaceCount& here = in_space(ref);
+    return {here.nonempty > 0 ? here.elements / here.nonempty : 0, 1};
+  }
+  if (made.kind != NodeKind::locate) return {};
+  const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];
+  const auto level = static_cast<size_t>(made.level);
+  if (tensor.format.levels[level] != LevelKind::dense) return {};
+  for (size_t c = 1; c < made.inputs.size(); ++c) {
+    const Column crd = s_.canonical[static_cast<size_t>(made.inputs[c].stream)];
+    if (s_.home(crd) != space) continue;
+    const int64_t stride = c == 1 ? made.stride : made.strides[c - 2];
+    return {static_cast<double>(s_.info(space).extent), std::fabs(static_cast<double>(stride))};
+  }
+  Ascent ascent = ascent_of(made.inputs[0].stream);
+  ascent.step *= static_cast<double>(tensor.level_extent(level));
+  return ascent;
+}
+
+/// Bursts of an array that the loops meet which pass within `near_` cycles, at an element a cycle:
+/// a window goes over the same rows again and again, before it goes on.
+double Ports::near_bursts(StreamId ref, double unit, double array_bytes) const {
+  const double all = array_bytes / burst_bytes_;
+  int around = s_.space_of(ref);
+  const double elements = in_space(ref).elements;
+  const auto passed = [&] {
+    return elements / std::max(1.0, counts_.space[static_cast<size_t>(around)].elements);
+  };
+  while (around >= 0 && passed() < near_) around = s_.info(around).parent;
+  double stretch = unit;  // bytes that lie together: met in the innermost levels
+  double stretches = 1;
+  while (true) {
+    const Column column = s_.canonical[static_cast<size_t>(ref)];
+    if (s_.column(column).kind != ColumnInfo::Kind::stream) return all;
+    const Node& made = maker(ref);
+    if (made.kind == NodeKind::root || made.tensor < 0) break;
+    const bool together = stretches == 1 && stretch < burst_bytes_;
+    (together ? stretch : stretches) *= rows_met(made, around);
+    ref = made.inputs[0].stream;
+  }
+  return std::min(all, stretches * std::max(1.0, stretch / burst_bytes_));
+}
+
+/// Positions of a level that a scan or locate gives inside of one element of space `around`.
+double Ports::rows_met(const Node& made, int around) const {
+  const auto inside = [&](int space) { return space != around && s_.around(around, space); };
+  if (made.kind == NodeKind::scan) {
+    const int space = s_.space_of(made.outputs[0]);
+    const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
+    return inside(space) ? here.elements / std::max(1.0, here.nonempty) : 1;
+  }
+  double met = 1;
+  for (size_t c = 1; c < made.inputs.size(); ++c) {
+    const int home = s_.home(s_.canonical[static_cast<size_t>(made.inputs[c].stream)]);
+    if (home < 0 || !inside(home)) continue;
+    const auto stride = static_cast<double>(c == 1 ? made.stride : made.strides[c - 2]);
+    met += std::fabs(stride) * static_cast<double>(s_.info(home).extent - 1);
+  }
+  return met;
+}
+
+}  // namespace fuseflow::estimate

@@ -1,0 +1,61 @@
+// The ports of nodes (ir-spec/memory.md): each array that a node reads or writes, and how many
+// bursts it requests there. A request is new where it is not for the burst of the one before it.
+#pragma once
+
+#include <vector>
+
+#include "estimate/costs.h"
+#include "estimate/port.h"
+#include "estimate/stored_arrays.h"
+
+namespace fuseflow::estimate {
+
+class Ports {
+ public:
+  /// `nodes`: their bytes. `arrays`: by TensorId. `near`: cycles.
+  Ports(const Structure& structure, const Counts& counts, const std::vector<NodeCost>& nodes,
+        const std::vector<StoredArrays>& arrays, double burst_bytes, double near)
+      : s_(structure),
+        counts_(counts),
+        nodes_(nodes),
+        arrays_(arrays),
+        burst_bytes_(burst_bytes),
+        near_(near) {}
+
+  /// Of a node with a tensor.
+  std::vector<Port> of(size_t n) const;
+
+ private:
+  /// References of a fiber that ascend: by `step` positions for each of `extent` coordinates, of
+  /// which the fiber lists some.
+  struct Ascent {
+    double extent = 0;  ///< 0: in no known order
+    double step = 1;
+  };
+
+  std::vector<Port> of_reader(size_t n, const StoredArrays& arrays) const;
+  double written_runs(const Node& node) const;
+  double by_references(StreamId ref, double present, double unit, double array_bytes) const;
+  double by_rows(StreamId ref, double bytes, double array_bytes) const;
+  double by_jumps(double runs, double bytes, double stride, double array_bytes) const;
+  double met(double fibers, double references, const Ascent& ascent, double unit) const;
+  double touched(double bytes, double stride) const;
+  double near_bursts(StreamId ref, double unit, double array_bytes) const;
+  double rows_met(const Node& made, int around) const;
+  bool in_a_row(StreamId ref) const;
+  Ascent ascent_of(StreamId ref) const;
+  StreamId above(StreamId ref) const;
+  const Node& maker(StreamId ref) const;
+  const SpaceCount& in_space(StreamId stream) const {
+    return counts_.space[static_cast<size_t>(s_.space_of(stream))];
+  }
+
+  const Structure& s_;
+  const Counts& counts_;
+  const std::vector<NodeCost>& nodes_;
+  const std::vector<StoredArrays>& arrays_;
+  const double burst_bytes_;
+  const double near_;
+};
+
+}  // namespace fuseflow::estimate
