@@ -88,13 +88,20 @@ double Ports::by_references(StreamId ref, double present, double unit, double ar
     return std::max(1.0, bytes / burst_bytes_);
   }
   if (in_a_row(ref)) return by_rows(ref, bytes, array_bytes);
-  const double fibers = std::max(1.0, in_space(ref).nonempty);
-  const Ascent ascent = ascent_of(ref);
-  if (ascent.extent * ascent.step * unit <= burst_bytes_) {
-    const double runs = ascent.extent > 0 ? fibers : present;
-    return by_jumps(runs, bytes / runs, unit, array_bytes);
+  int space = s_.space_of(ref);
+  double fibers = std::max(1.0, in_space(ref).nonempty);
+  Ascent ascent = ascent_of(ref, space);
+  if (ascent.extent <= 0) return by_jumps(present, unit, unit, array_bytes);
+  double stretch = ascent.extent * ascent.step * unit;
+  if (stretch > burst_bytes_) return met(fibers, present, ascent, unit);
+  // A window of rows that are shorter than a burst.
+  for (space = s_.info(space).parent; space >= 0; space = s_.info(space).parent) {
+    ascent = ascent_of(ref, space);
+    if (ascent.extent <= 0 || ascent.step * unit >= burst_bytes_) break;
+    stretch += (ascent.extent - 1) * ascent.step * unit;
+    fibers = std::max(1.0, counts_.space[static_cast<size_t>(space)].nonempty);
   }
-  return met(fibers, present, ascent, unit);
+  return by_jumps(fibers, stretch, unit, array_bytes);
 }
 
 /// The same, where references follow each other within each fiber, and maybe within fibers around
@@ -105,7 +112,7 @@ double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
     rows = std::max(1.0, in_space(ref).nonempty);
   }
   const double row = bytes / rows;
-  const Ascent ascent = ascent_of(ref);
+  const Ascent ascent = ascent_of(ref, s_.space_of(ref));
   if (ascent.extent > 0 && row < burst_bytes_) {
     const double fibers = std::max(1.0, in_space(ref).nonempty);
     return std::max(bytes / burst_bytes_, met(fibers, rows, ascent, row));
@@ -168,16 +175,17 @@ StreamId Ports::above(StreamId ref) const {
   return maker(ref).inputs[0].stream;
 }
 
-/// Those of a level scanned in the fiber, or of a dense level looked up by the fiber's own
-/// coordinates, and maybe others; or looked up in a level below such a one.
-Ports::Ascent Ports::ascent_of(StreamId ref) const {
-  const int space = s_.space_of(ref);
+/// How references ascend with the coordinates of loop `space`, all others staying: those of a level
+/// scanned there, or of a dense level looked up by its coordinates, and maybe others; or looked up
+/// in a level below such a one.
+Ports::Ascent Ports::ascent_of(StreamId ref, int space) const {
   const Column column = s_.canonical[static_cast<size_t>(ref)];
-  if (s_.column(column).kind != ColumnInfo::Kind::stream || s_.home(column) != space) return {};
+  if (s_.column(column).kind != ColumnInfo::Kind::stream) return {};
   const Node& made = maker(ref);
   if (made.kind == NodeKind::scan) {
     const SpaceCount& here = in_space(ref);
-    return {here.nonempty > 0 ? here.elements / here.nonempty : 0, 1};
+    if (s_.home(column) != space || here.nonempty <= 0) return {};
+    return {here.elements / here.nonempty, 1};
   }
   if (made.kind != NodeKind::locate) return {};
   const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];
@@ -189,7 +197,7 @@ Ports::Ascent Ports::ascent_of(StreamId ref) const {
     const int64_t stride = c == 1 ? made.stride : made.strides[c - 2];
     return {static_cast<double>(s_.info(space).extent), std::fabs(static_cast<double>(stride))};
   }
-  Ascent ascent = ascent_of(made.inputs[0].stream);
+  Ascent ascent = ascent_of(made.inputs[0].stream, space);
   ascent.step *= static_cast<double>(tensor.level_extent(level));
   return ascent;
 }

@@ -43,7 +43,7 @@ class Ports {
   double near_bursts(StreamId ref, double unit, double array_bytes) const;
   double rows_met(const Node& made, int around) const;
   bool in_a_row(StreamId ref) const;
-  Ascent ascent_of(StreamId ref) const;
+  Ascent ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
   const Node& maker(StreamId ref) const;
   const SpaceCount& in_space(StreamId stream) const {

@@ -75,7 +75,7 @@ TEST(Analyzer, ScratchpadAndRegisterTraffic) {
   EXPECT_EQ(a.visits.second_multiplies, 16);
   EXPECT_EQ(a.core.scratchpad_write, 68 * kTile);
   EXPECT_EQ(a.core.scratchpad_read, 68 * kTile);
-  EXPECT_EQ(a.core.registers, 40 * 2 * kPartial + (8 + 16) * kTile);
+  EXPECT_EQ(a.core.registers, 40 * (2 * kPartial) + (8 + 16) * kTile);
   EXPECT_EQ(a.core_flops, 2 * 16 * 16 * 16 * 40);
 }
 
@@ -113,8 +113,8 @@ TEST(Analyzer, GreedySpillSplitsC) {
   EXPECT_FALSE(less.fits());
   // Spilled bytes go to global memory once for each of the 2 rows and come back for each L step.
   const Analysis a = analyze(chain, plan, machine);
-  EXPECT_EQ(a.core.global_write, 4 * kTile + 2 * 348);
-  EXPECT_EQ(a.core.global_read, 64 * kTile + 2 * 2 * 348);
+  EXPECT_EQ(a.core.global_write, 4 * kTile + 2 * int64_t{348});
+  EXPECT_EQ(a.core.global_read, 64 * kTile + 4 * int64_t{348});
 }
 
 // cls_k = 2: after the all-exchange both cores of a group hold the same C, so one can keep what
@@ -143,7 +143,7 @@ TEST(Analyzer, LinkedScratchpadsTakeWhatACoreCannotHold) {
 TEST(Analyzer, ClustersAlongNAddInMemory) {
   const Analysis a = analyze(small_chain(), small_plan("MLK"), h100());
   EXPECT_EQ(a.trips.clusters, 4);
-  EXPECT_EQ(a.total.global_write, 4 * 4 * kPartial);
+  EXPECT_EQ(a.total.global_write, 4 * (4 * kPartial));
 }
 
 // Bias of both products and a residual. Bias of C: 32 bytes for each of 8 C tiles; bias of E: 32
