@@ -22,8 +22,10 @@ MemoryTime::MemoryTime(const Machine& machine)
       static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
 }
 
-double MemoryTime::of_port(double bursts) const {
-  return bursts * std::max({(latency + 1) / outstanding, cycles_per_burst, 1.0});
+double MemoryTime::of_port(double bursts, double together) const {
+  const double steps = std::floor(outstanding / together);
+  const double under_way = steps >= 1 ? steps * together : outstanding;
+  return bursts * std::max({(latency + 1) / under_way, cycles_per_burst, 1.0});
 }
 
 double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) const {
@@ -60,7 +62,7 @@ double MemoryTime::of_batches(const NodeNumbers& node, double busy) const {
     case NodeKind::array:
       return busy + latency * batches(refs, node.input(0).nonempty);
     case NodeKind::locate:
-      return busy + 2 * latency * refs;
+      return busy + latency * (refs + batches(std::max(refs, node.own.probes), refs));
     case NodeKind::write_values:
       return busy + latency * node.own.stored;
     case NodeKind::write_level:

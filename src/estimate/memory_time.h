@@ -27,8 +27,8 @@ struct MemoryTime {
   double banks = 0;             ///< of all channels
 
   /// Cycles that `bursts` of one port take, at the least of what the port and the channels let
-  /// through.
-  double of_port(double bursts) const;
+  /// through. A step asks for so many of them together: no more steps are under way than fit whole.
+  double of_port(double bursts, double together = 1) const;
   /// Cycles that `bursts` of all ports take in the channels.
   double of_channels(double bursts) const { return bursts * cycles_per_burst; }
   /// How many answers a node waits for, one behind the other, before it gives something: a scan of

@@ -20,14 +20,17 @@ class Uses {
     const NodeNumbers numbers = node_numbers(s_, counts_, n);
     MemoryUse use;
     use.asks = true;
-    use.asked = {bursts(n), stored_bytes / memory_.burst_bytes};
+    const double together = asked_together(numbers);
+    use.asked = {together > 1 ? together * numbers.own.present : bursts(n),
+                 stored_bytes / memory_.burst_bytes};
     if (nodes_[n].read_bytes > 0) {
       use.waited = memory_.latency * memory_.reads_in_turn(numbers.node, numbers.level);
     }
     if (nodes_[n].write_bytes > 0) use.acknowledged = memory_.latency;
     const double busy = nodes_[n].busy;
-    use.span = memory_.batched ? memory_.of_batches(numbers, busy)
-                               : std::max(busy, memory_.of_port(use.asked.bursts)) + use.waited;
+    const double port = memory_.of_port(use.asked.bursts, together);
+    use.span =
+        memory_.batched ? memory_.of_batches(numbers, busy) : std::max(busy, port) + use.waited;
     return use;
   }
 
@@ -37,6 +40,14 @@ class Uses {
   }
   const Tensor& tensor(const Node& node) const {
     return s_.program->tensors[static_cast<size_t>(node.tensor)];
+  }
+
+  /// Bursts that one step asks for: a scan of a bitvector those of a fiber's position and words,
+  /// which begin and end anywhere.
+  double asked_together(const NodeNumbers& n) const {
+    const bool words = n.node.kind == NodeKind::scan && n.level == LevelKind::bitvector;
+    if (!words || n.own.present <= 0) return 1;
+    return 2 + 8 * n.own.words / n.own.present / memory_.burst_bytes;
   }
 
   /// Whether references follow each other within each fiber: scanned there, or looked up in a dense
@@ -61,11 +72,42 @@ class Uses {
     const NodeCost& cost = nodes_[n];
     const NodeCount& count = counts_.node[n];
     if (writes_tensor(node.kind)) return memory_.bursts(cost.write_bytes, written_runs(node));
-    if (node.kind == NodeKind::locate) return memory_.bursts(cost.read_bytes, count.present);
+    if (node.kind == NodeKind::locate) return looked_up_bursts(n);
     if (node.kind != NodeKind::array) {
       return memory_.bursts(cost.read_bytes, count.present - count.successors);
     }
     return memory_.bursts(cost.read_bytes, gathered_runs(node, count.present));
+  }
+
+  /// Positions, where the reference is another than before, and what is looked up. Of a binary
+  /// search each probe asks for a burst, but the last ones, which are in one; words of bit vectors
+  /// are looked up in ascending order.
+  double looked_up_bursts(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const NodeCount& count = counts_.node[n];
+    const StreamId ref = node.inputs[0].stream;
+    const Column column = s_.canonical[static_cast<size_t>(ref)];
+    const double entered =
+        std::min(count.present, counts_.space[static_cast<size_t>(s_.home(column))].elements);
+    if (count.search_steps > 0) {
+      const double probes = count.probes / std::max(1.0, count.present);
+      const double apart = probes + 0.5 - std::log2(std::max(1.0, memory_.burst_bytes / 4));
+      return entered + (apart > 1 ? count.present * apart : entered);
+    }
+    const auto level = static_cast<size_t>(node.level);
+    if (tensor(node).format.levels[level] != LevelKind::bitvector) {
+      return memory_.bursts(nodes_[n].read_bytes, count.present);
+    }
+    const auto extent = static_cast<double>(tensor(node).level_extent(level));
+    return entered + spread_bursts(ref, count.present, extent / 8);
+  }
+
+  /// Of n references of each fiber that ascend over so many bytes, the bursts that are distinct: of
+  /// B, B (1 - (1 - 1/B)^n).
+  double spread_bursts(StreamId ref, double present, double bytes) const {
+    const double fibers = std::max(1.0, in_space(ref).nonempty);
+    const double bursts = std::max(1.0, bytes / memory_.burst_bytes);
+    return fibers * bursts * (1 - std::pow(1 - 1 / bursts, present / fibers));
   }
 
   /// Places where a writer goes on elsewhere than behind what it wrote last: a copy's elements are
@@ -84,8 +126,7 @@ class Uses {
   }
 
   /// Bursts that an array asks for at least: its references jump, but those that ascend within a
-  /// fiber meet the burst before again. Of n references spread over a span of B bursts the distinct
-  /// ones are B (1 - (1 - 1/B)^n).
+  /// fiber meet the burst before again.
   double gathered_runs(const Node& node, double present) const {
     const StreamId ref = node.inputs[0].stream;
     const Column column = s_.canonical[static_cast<size_t>(ref)];
@@ -96,8 +137,7 @@ class Uses {
     if (span <= 0) return present;
     const auto value =
         static_cast<double>(element_bytes(tensor(node).type) * tensor(node).format.block_volume());
-    const double bursts = std::max(1.0, span * value / memory_.burst_bytes);
-    return fibers * bursts * (1 - std::pow(1 - 1 / bursts, present / fibers));
+    return spread_bursts(ref, present, span * value);
   }
 
   /// Positions over which the references of a fiber ascend: those of a dense level looked up by
