@@ -55,12 +55,19 @@ class Costing {
     return s_.program->tensors[static_cast<size_t>(node.tensor)];
   }
 
+  /// Of a look-up: whether its coordinates are inside of the level whatever they are.
+  bool always_in_range(const Node& node) const {
+    if (node.offset != 0 || node.stride != 1 || node.inputs.size() != 2) return false;
+    const Stream& crd = graph_.streams[static_cast<size_t>(node.inputs[1].stream)];
+    const int64_t extent = graph_.indices[static_cast<size_t>(crd.indices.back())].extent;
+    return extent <= tensor(node).level_extent(node.level);
+  }
+
   /// How many references follow the one before is known of most, not of all; which coordinates of
   /// a look-up with an offset are out of range (and read nothing) is not counted.
   double least_bytes(size_t n, const NodeRule& rule) const {
     const Node& node = graph_.nodes[n];
-    const bool shifted = node.offset != 0 || node.stride != 1 || !node.strides.empty();
-    if (node.kind == NodeKind::locate && shifted) return 0;
+    if (node.kind == NodeKind::locate && !always_in_range(node)) return 0;
     NodeCount own = counts_.node[n];
     own.successors = own.present;
     const NodeNumbers known = node_numbers(s_, counts_, n);
@@ -74,12 +81,14 @@ class Costing {
     const auto drain = static_cast<double>(machine_.accumulate_drain_interval_cycles);
     const bool stops_cost = machine_.write_stops_take_steps;
     const double outer = machine_.accumulate_outer_stops_take_steps ? steps.outer_stops : 0;
-    const double paid_steps = steps.steps + outer + (stops_cost ? steps.stops : 0);
+    const double paid_steps = steps.steps + steps.searched + outer + (stops_cost ? steps.stops : 0);
+    const double unsure =
+        node.kind == NodeKind::locate && !always_in_range(node) ? steps.searched : 0;
     const double paid = paid_steps * interval;
     const bool last_is_free = steps.stops > 0 && !stops_cost;
-    const double least = last_is_free ? paid : paid - interval;
+    const double least = paid - (unsure + (last_is_free ? 0 : 1)) * interval;
     const double flush = steps.flushed * drain;
-    cost.steps = steps.steps + steps.free + steps.stops + outer;
+    cost.steps = steps.steps + steps.searched + steps.free + steps.stops + outer;
     if (node.kind == NodeKind::accumulate && machine_.accumulate_double_buffered) {
       // One store is filled while the other is drained; the last one is drained behind all.
       const double fibers = reduced_fibers(s_, counts_, node);
@@ -93,7 +102,7 @@ class Costing {
     }
     cost.certain = certain(node);
     if (!cost.certain) cost.least = 0;
-    if (cost.certain) cost.least_steps = last_is_free ? paid_steps : paid_steps - 1;
+    if (cost.certain) cost.least_steps = paid_steps - unsure - (last_is_free ? 0 : 1);
   }
 
   bool certain(const Node& node) const {
@@ -152,7 +161,7 @@ class Costing {
     out_.cycles = time.cycles;
     out_.bound = time.bound;
     if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
-      out_.cycles += memory_.of_port(memory_.of_array({memory_.bursts(loaded_, 1), loaded_, 0})) +
+      out_.cycles += memory_.of_port({memory_.bursts(loaded_, 1), loaded_}) +
                      memory_.latency;
     }
     double longest = -1;

@@ -133,7 +133,9 @@ class ExactCounter {
         if (refs.values[0][r] == kAbsent) continue;
         const uint32_t at = refs.values[0][r];
         const uint32_t length = (*level.pos)[at + 1] - (*level.pos)[at];
-        count.probes += refs.weight[r] * std::bit_width(length);
+        const int probes = std::bit_width(length);
+        count.probes += refs.weight[r] * probes;
+        count.search_steps += refs.weight[r] * std::max(0, probes - 1);
       }
     }
   }
@@ -189,24 +191,42 @@ class ExactCounter {
     return static_cast<double>(silent);
   }
 
-  /// Coordinates met: those of the first group, and of the others those that it lacks (the others
-  /// taken to be different from each other where there are several).
+  /// Coordinates met: those of the first group, and those that only others have.
   void count_left_join(const Node& node, NodeCount& count) {
-    const int first = s_.space_of(node.inputs[0].stream);
-    size_t at = static_cast<size_t>(node.groups[0]);
-    count.met = counts_.space[static_cast<size_t>(first)].elements;
-    for (size_t g = 1; g < node.groups.size(); ++g) {
-      const int other = s_.space_of(node.inputs[at].stream);
-      at += static_cast<size_t>(node.groups[g]);
-      const Columns key = united(relations_.needs(first, {}), relations_.needs(other, {}));
-      const Table& keys = relations_.relation(s_.info(first).parent, key);
-      const std::vector<Range> left = relations_.ranges(first, keys);
-      const std::vector<Range> right = relations_.ranges(other, keys);
-      for (size_t r = 0; r < keys.rows(); ++r) {
-        const uint64_t both = common_coordinates(left[r], right[r], s_.info(first).extent);
-        count.met += keys.weight[r] * static_cast<double>(right[r].count - both);
-      }
+    std::vector<int> groups;
+    Columns key;
+    size_t at = 0;
+    for (const int group : node.groups) {
+      groups.push_back(s_.space_of(node.inputs[at].stream));
+      key = united(std::move(key), relations_.needs(groups.back(), {}));
+      at += static_cast<size_t>(group);
     }
+    const Table& keys = relations_.relation(s_.info(groups[0]).parent, key);
+    std::vector<std::vector<Range>> fibers;
+    for (const int group : groups) fibers.push_back(relations_.ranges(group, keys));
+    const int64_t extent = s_.info(groups[0]).extent;
+    for (size_t r = 0; r < keys.rows(); ++r) {
+      std::vector<Range> row;
+      for (const std::vector<Range>& group : fibers) row.push_back(group[r]);
+      count.met += keys.weight[r] * static_cast<double>(distinct_coordinates(row, extent));
+    }
+  }
+
+  /// How many coordinates any of the fibers has.
+  static uint64_t distinct_coordinates(const std::vector<Range>& fibers, int64_t extent) {
+    for (const Range& fiber : fibers) {
+      if (fiber.whole(extent)) return fiber.count;
+    }
+    if (fibers.size() == 2) {
+      const uint64_t both = common_coordinates(fibers[0], fibers[1], extent);
+      return uint64_t{fibers[0].count} + fibers[1].count - both;
+    }
+    std::vector<uint32_t> all;
+    for (const Range& fiber : fibers) {
+      for (uint32_t k = 0; k < fiber.count; ++k) all.push_back(fiber.coordinate(k));
+    }
+    std::sort(all.begin(), all.end());
+    return static_cast<uint64_t>(std::unique(all.begin(), all.end()) - all.begin());
   }
 
   // --- what is written

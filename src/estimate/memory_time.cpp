@@ -42,8 +42,11 @@ Asked MemoryTime::of_array(const Port& port) const {
   return asked;
 }
 
-double MemoryTime::of_port(const Asked& asked) const {
-  return std::max(asked.bursts * std::max(1.0, (latency + 1) / outstanding), of_channels(asked));
+double MemoryTime::of_port(const Port& port) const {
+  const double steps = std::floor(outstanding / port.together);
+  const double under_way = steps >= 1 ? steps * port.together : outstanding;
+  return std::max(port.bursts * std::max(1.0, (latency + 1) / under_way),
+                  of_channels(of_array(port)));
 }
 
 double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) const {
@@ -80,7 +83,7 @@ double MemoryTime::of_batches(const NodeNumbers& node, double busy) const {
     case NodeKind::array:
       return busy + latency * batches(refs, node.input(0).nonempty);
     case NodeKind::locate:
-      return busy + 2 * latency * refs;
+      return busy + latency * (refs + batches(std::max(refs, node.own.probes), refs));
     case NodeKind::write_values:
       return busy + latency * node.own.stored;
     case NodeKind::write_level:

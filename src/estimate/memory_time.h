@@ -40,8 +40,8 @@ struct MemoryTime {
   /// What goes through a port, spread evenly over its array.
   Asked of_array(const Port& port) const;
   /// Cycles that what one port asks for takes, at the least of what the port and the channels let
-  /// through.
-  double of_port(const Asked& asked) const;
+  /// through. No more steps are under way than those whose bursts fit whole.
+  double of_port(const Port& port) const;
   /// Cycles that what all ports ask for takes in the channels.
   double of_channels(const Asked& asked) const { return asked.first_channel * cycles_per_burst; }
   /// How many answers a node waits for, one behind the other, before it gives something: a scan of

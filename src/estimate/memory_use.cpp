@@ -23,9 +23,8 @@ std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& coun
     use.asks = true;
     use.span = nodes[n].busy;
     for (const Port& port : ports.of(n)) {
-      const Asked asked = memory.of_array(port);
-      use.asked += asked;
-      use.span = std::max(use.span, memory.of_port(asked));
+      use.asked += memory.of_array(port);
+      use.span = std::max(use.span, memory.of_port(port));
     }
     if (nodes[n].read_bytes > 0) {
       use.waited = memory.latency * memory.reads_in_turn(numbers.node, numbers.level);

@@ -45,23 +45,49 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
     ports.push_back({by_references(ref, count.present, kWord, array.positions), array.positions,
                      array.positions / burst_bytes_});
   }
-  double listed = 0;  // bursts of coordinates
-  if (node.kind == NodeKind::scan) {
-    const double elements =
-        kind == LevelKind::bitvector ? 2 * count.words : in_space(node.outputs[0]).elements;
-    const double runs = std::max(1.0, count.present - count.successors);
-    listed = by_jumps(runs, kWord * elements / runs, kWord, array.coordinates);
-  } else if (kind == LevelKind::compressed) {
-    // The last probes of a search are in one burst.
-    const double fiber = array.coordinates * kWord / std::max(kWord, array.positions - kWord);
-    const double each = 1 + std::log2(std::max(1.0, fiber / burst_bytes_));
-    const double probed = std::min(count.probes, count.present * each);
-    listed = by_jumps(probed, kWord, kWord, array.coordinates);
-  } else {
-    listed = by_jumps(count.present, kWord, kWord, array.coordinates);
-  }
-  ports.push_back({listed, array.coordinates, array.coordinates / burst_bytes_});
+  ports.push_back(node.kind == NodeKind::scan ? of_scanned(n, kind, array.coordinates)
+                                              : of_looked_up(n, kind, array.coordinates));
   return ports;
+}
+
+/// The coordinates of scanned fibers; of a bitvector the words of a fiber, asked for in one step.
+Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
+  const NodeCount& count = counts_.node[n];
+  Port port{0, bytes, bytes / burst_bytes_};
+  if (kind == LevelKind::bitvector) {
+    port.together = touched(8 * count.words / std::max(1.0, count.present), 8);
+    port.bursts = count.present * port.together;
+    return port;
+  }
+  const double elements = in_space(s_.node(static_cast<NodeId>(n)).outputs[0]).elements;
+  const double runs = std::max(1.0, count.present - count.successors);
+  port.bursts = by_jumps(runs, kWord * elements / runs, kWord, bytes);
+  return port;
+}
+
+/// What is looked up. Of a binary search each probe asks for a burst, but the last ones, which are
+/// in one; words of bit vectors are looked up in ascending order.
+Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
+  const Node& node = s_.node(static_cast<NodeId>(n));
+  const NodeCount& count = counts_.node[n];
+  const StreamId ref = node.inputs[0].stream;
+  Port port{0, bytes, bytes / burst_bytes_};
+  if (kind == LevelKind::bitvector) {
+    const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
+    const auto extent = static_cast<double>(tensor.level_extent(static_cast<size_t>(node.level)));
+    const double fibers = std::max(1.0, in_space(ref).nonempty);
+    port.bursts = met(fibers, count.present, {extent, 1}, 1.0 / 8);
+    return port;
+  }
+  const double probes = count.probes / std::max(1.0, count.present);
+  const double apart = probes + 0.5 - std::log2(std::max(1.0, burst_bytes_ / kWord));
+  const bool search = kind == LevelKind::compressed && count.search_steps > 0 && apart > 1;
+  // A short fiber is in one burst, which is asked for where another fiber begins.
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  const double entered =
+      std::min(count.present, counts_.space[static_cast<size_t>(s_.home(column))].elements);
+  port.bursts = by_jumps(search ? count.present * apart : entered, kWord, kWord, bytes);
+  return port;
 }
 
 /// Places where a writer goes on elsewhere than behind what it wrote last: a copy's elements are
@@ -81,6 +107,11 @@ double Ports::written_runs(const Node& node) const {
 
 /// Bursts of an array that `present` references read, each `unit` bytes.
 double Ports::by_references(StreamId ref, double present, double unit, double array_bytes) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  if (s_.column(column).kind == ColumnInfo::Kind::stream && column != ref) {  // repeated
+    const double made = counts_.space[static_cast<size_t>(s_.home(column))].elements;
+    return by_references(column, std::min(present, made), unit, array_bytes);
+  }
   const double bytes = present * unit;
   if (bytes <= 0) return 0;
   if (array_bytes <= burst_bytes_) return 1;

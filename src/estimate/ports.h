@@ -34,6 +34,8 @@ class Ports {
   };
 
   std::vector<Port> of_reader(size_t n, const StoredArrays& arrays) const;
+  Port of_scanned(size_t n, LevelKind kind, double bytes) const;
+  Port of_looked_up(size_t n, LevelKind kind, double bytes) const;
   double written_runs(const Node& node) const;
   double by_references(StreamId ref, double present, double unit, double array_bytes) const;
   double by_rows(StreamId ref, double bytes, double array_bytes) const;

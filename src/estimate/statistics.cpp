@@ -312,7 +312,11 @@ class StatisticalCounter {
       out.words = out.present * std::ceil(level_extent(tensor(node.tensor), node.level) / 64);
       const LevelStatistics& stats = level(node.tensor, node.level);
       const double mean = stats.entries / std::max(1.0, stats.fibers);
-      out.probes = out.present * std::floor(std::log2(std::max(1.0, mean)) + 1);
+      const double probes = std::floor(std::log2(std::max(1.0, mean)) + 1);
+      out.probes = out.present * probes;
+      if (node.kind == NodeKind::locate && kind == LevelKind::compressed) {
+        out.search_steps = out.present * (probes - 1);
+      }
     } else if (joins(node.kind)) {
       count_join(node, out);
     } else if (writes_tensor(node.kind)) {

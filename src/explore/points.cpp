@@ -73,7 +73,7 @@ std::vector<PlacementRecipe> recipes(const Program& program, size_t region, cons
 bool is_prepared(const Region& region) {
   const Schedule& s = region.schedule;
   return region.graph || region.statements.size() > 1 || !s.order.empty() ||
-         !s.placements.empty() || !s.parallel.empty() || s.barriers;
+         !s.placements.empty() || !s.parallel.empty() || !s.joins.empty() || s.barriers;
 }
 
 /// Why the statements of a run cannot be streams, though they could be lowered; empty if they can.
@@ -183,6 +183,7 @@ Program apply_point(Program program, size_t region, const Point& point) {
   Program placed = choose_placements(std::move(program), region, point.recipe.options).program;
   if (!point.order.empty()) placed.regions[region].schedule.order = point.order;
   if (!point.parallel.empty()) placed.regions[region].schedule.parallel = point.parallel;
+  if (!point.joins.empty()) placed.regions[region].schedule.joins = point.joins;
   return placed;
 }
 
@@ -226,6 +227,7 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
       point.recipe = {"given", point.recipe.options, part.schedule.placements};
       point.order = part.schedule.order;
       point.parallel = part.schedule.parallel;
+      point.joins = part.schedule.joins;
       point.seed = seed.name;
       point.refused.clear();
       points.push_back(std::move(point));

@@ -51,6 +51,7 @@ struct Point {
   PlacementRecipe recipe;
   std::vector<std::string> order;  ///< empty: the default
   std::vector<Parallel> parallel;
+  std::vector<Join> joins;
   std::string seed;     ///< the seeds that it is part of, ';' between; empty: none
   std::string refused;  ///< why it is not possible; empty if it is
   Interval kernels() const { return {first, last}; }

@@ -31,9 +31,15 @@ bool translate(const Program& kernels, const Program& program, Schedule& schedul
     tensor = find_tensor(kernels, program.tensors[static_cast<size_t>(tensor)].name);
     return tensor >= 0;
   };
-  return std::all_of(
-      schedule.placements.begin(), schedule.placements.end(),
-      [&](UsePlacement& use) { return translated(use.tensor) && translated(use.consumer); });
+  const auto all_translated = [&](std::vector<TensorId>& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), translated);
+  };
+  return std::all_of(schedule.placements.begin(), schedule.placements.end(),
+                     [&](UsePlacement& use) {
+                       return translated(use.tensor) && translated(use.consumer);
+                     }) &&
+         std::all_of(schedule.joins.begin(), schedule.joins.end(),
+                     [&](Join& join) { return all_translated(join.located); });
 }
 
 Seed::Part part_of(const Program& kernels, const Program& program, const Region& region) {
@@ -65,10 +71,14 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Region&
 std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
   const bool graphs = std::any_of(kernels.regions.begin(), kernels.regions.end(),
                                   [](const Region& region) { return region.graph.has_value(); });
-  if (kernels.regions.size() < 2 || graphs) return std::nullopt;
+  if (graphs) return std::nullopt;
   try {
     EstimatedCosts costs(machine);
-    return given_seed(kernels, fuse_by_cost(kernels, machine, costs), "auto");
+    const Program fused = fuse_by_cost(kernels, machine, costs);
+    const bool joined = std::any_of(fused.regions.begin(), fused.regions.end(),
+                                    [](const Region& r) { return !r.schedule.joins.empty(); });
+    if (kernels.regions.size() < 2 && !joined) return std::nullopt;  // it is a point anyway
+    return given_seed(kernels, fused, "auto");
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
     return std::nullopt;  // the machine cannot run it, or it has statements that no kernel has

@@ -49,14 +49,23 @@ std::string copies_text(const Point& point) {
   return parts.empty() ? "" : fmt::format("; copies {}", fmt::join(parts, " "));
 }
 
+std::string joins_text(const Point& point) {
+  std::vector<std::string> parts;
+  for (const Join& join : point.joins) {
+    parts.push_back(fmt::format("{}={}", join.index, join_form_name(join.form)));
+  }
+  return parts.empty() ? "" : fmt::format("; joins {}", fmt::join(parts, " "));
+}
+
 std::string best_region(const Trial& t) {
   const std::string order =
       t.point.order.empty() ? "" : fmt::format("; order {}", fmt::join(t.point.order, " "));
   const std::string kernels = t.point.first == t.point.last
                                   ? fmt::format("kernel {}", t.point.first)
                                   : fmt::format("kernels {} to {}", t.point.first, t.point.last);
-  return printable(fmt::format("  @{}: {} cycles; {}; {}{}{}", t.region, t.result.cycles, kernels,
-                               t.point.recipe.name, order, copies_text(t.point))) +
+  return printable(fmt::format("  @{}: {} cycles; {}; {}{}{}{}", t.region, t.result.cycles, kernels,
+                               t.point.recipe.name, order, copies_text(t.point),
+                               joins_text(t.point))) +
          "\n";
 }
 

@@ -25,6 +25,9 @@ std::string schedule_text(const Schedule& schedule) {
   for (const Parallel& parallel : schedule.parallel) {
     text += fmt::format("\\nparallel {} = {}", dot_label(parallel.index), parallel.factor);
   }
+  for (const Join& join : schedule.joins) {
+    text += fmt::format("\\njoin {} = {}", dot_label(join.index), join_form_name(join.form));
+  }
   return text;
 }
 

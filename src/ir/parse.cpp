@@ -9,6 +9,7 @@
 #include "ir/graph_parser.h"
 #include "ir/names.h"
 #include "ir/print.h"
+#include "ir/schedule_parser.h"
 #include "ir/statement_parser.h"
 #include "ir/verify.h"
 #include "support/diagnostics.h"
@@ -23,7 +24,7 @@ constexpr std::string_view kReferenceExample = "reference { %y[i] = relu(%x[i]) 
 constexpr std::string_view kTensorExample = "input %x: f32[34, 16] dense,dense = file(\"x.npy\")";
 const std::vector<std::string> kTopWords = {"program", "dim",    "input",  "const",
                                             "temp",    "result", "region", "reference"};
-const std::vector<std::string> kRegionWords = {"order", "place", "parallel",
+const std::vector<std::string> kRegionWords = {"order", "place", "parallel", "join",
                                                "plan",  "graph", "barriers"};
 
 bool is_one_of(const Token& token, const std::vector<std::string>& words) {
@@ -216,7 +217,7 @@ class ProgramParser {
       if (token.is("fill")) tensor.fill = c_.expect_float("the fill value", "fill(-inf)");
       if (token.is("facts")) tensor.facts = parse_facts();
       if (token.is("assume")) tensor.assumed = parse_facts();
-      if (token.is("place")) tensor.placement = parse_placement();
+      if (token.is("place")) tensor.placement = parse_placement(c_);
       if (token.is("shape")) tensor.model_shape = parse_model_shape();
       c_.expect(")", "fill(0) facts(finite)");
     }
@@ -265,15 +266,6 @@ class ProgramParser {
     facts.no_nan = true;
     facts.least = std::max(facts.least, least);
     facts.largest = std::min(facts.largest, largest);
-  }
-
-  Placement parse_placement() {
-    const Token token = c_.peek();
-    const auto placement = find_placement(c_.expect_name("a placement", "place %t = scratchpad"));
-    if (!placement) {
-      c_.unknown(token, "placement", {"stream", "recompute", "scratchpad", "memory"});
-    }
-    return *placement;
   }
 
   /// name ( ... ) with balanced brackets: cut out here, understood by parse_source.
@@ -359,15 +351,8 @@ class ProgramParser {
     const Token token = c_.peek();
     if (token.kind == TokenKind::tensor) {
       region.statements.push_back(parse_statement(c_, p_, names_));
-    } else if (token.is("order")) {
-      parse_order(region.schedule);
-    } else if (token.is("place")) {
-      parse_place(region.schedule);
-    } else if (token.is("parallel")) {
-      parse_parallel(region.schedule);
-    } else if (token.is("barriers")) {
-      c_.next();
-      region.schedule.barriers = true;
+    } else if (begins_schedule_line(token)) {
+      parse_schedule_line(c_, names_, region.schedule);
     } else if (token.is("plan")) {
       parse_plan(region);
     } else if (token.is("graph")) {
@@ -378,34 +363,6 @@ class ProgramParser {
     } else {
       c_.unexpected("a statement, a schedule line, a graph or '}'", "%y[i] = relu(%x[i])");
     }
-  }
-
-  void parse_order(Schedule& schedule) {
-    const Token token = c_.next();
-    if (!schedule.order.empty()) c_.fail(token, "the region has two orders, expected one");
-    do {
-      schedule.order.push_back(c_.expect_name("an index", "order i, j, k"));
-    } while (c_.accept(","));
-  }
-
-  void parse_place(Schedule& schedule) {
-    c_.next();
-    UsePlacement use;
-    use.tensor = resolve_tensor(c_, names_, c_.next());
-    if (c_.accept("in")) use.consumer = resolve_tensor(c_, names_, c_.next());
-    c_.expect("=", "place %t in %y = recompute");
-    use.placement = parse_placement();
-    schedule.placements.push_back(use);
-  }
-
-  void parse_parallel(Schedule& schedule) {
-    c_.next();
-    Parallel parallel;
-    parallel.index = c_.expect_name("an index", "parallel i = 4");
-    c_.expect("=", "parallel i = 4");
-    parallel.factor = c_.expect_integer_in(1, 1 << 20, "a number of copies", "parallel i = 4");
-    parallel.contiguous = c_.accept("contiguous");
-    schedule.parallel.push_back(std::move(parallel));
   }
 
   void parse_plan(Region& region) {

@@ -376,6 +376,13 @@ std::string print_dims(const Program& program) {
 
 }  // namespace
 
+std::string join_line(const Program& program, const Join& join) {
+  std::vector<std::string> tensors;
+  for (const TensorId tensor : join.located) tensors.push_back(tensor_text(program, tensor));
+  return fmt::format("join {} = {}{}{}", quote_if_needed(join.index), join_form_name(join.form),
+                     tensors.empty() ? "" : " ", fmt::join(tensors, ", "));
+}
+
 std::vector<std::string> schedule_lines(const Program& program, const Schedule& schedule) {
   std::vector<std::string> lines;
   if (!schedule.order.empty()) {
@@ -392,6 +399,7 @@ std::vector<std::string> schedule_lines(const Program& program, const Schedule& 
     lines.push_back(fmt::format("parallel {} = {}{}", quote_if_needed(parallel.index),
                                 parallel.factor, parallel.contiguous ? " contiguous" : ""));
   }
+  for (const Join& join : schedule.joins) lines.push_back(join_line(program, join));
   if (schedule.barriers) lines.emplace_back("barriers");
   return lines;
 }

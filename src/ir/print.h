@@ -20,6 +20,9 @@ std::string print_statement(const Program& program, const Statement& statement);
 
 /// Facts in canonical order, without implied ones: `finite, nonzero, range(-1, 1)`.
 std::string facts_text(const Facts& facts);
+/// `join j = locate %b`.
+std::string join_line(const Program& program, const Join& join);
+
 /// The settings of a schedule, one a line, without indentation: `order i, j`, `place %t =
 /// scratchpad`.
 std::vector<std::string> schedule_lines(const Program& program, const Schedule& schedule);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "ir/slice.h"
 
 namespace fuseflow {
@@ -74,6 +77,31 @@ std::optional<Placement> find_placement(std::string_view name) {
     if (placement_name(p) == name) return p;
   }
   return std::nullopt;
+}
+
+namespace {
+constexpr std::array<std::pair<JoinForm, std::string_view>, 3> kJoinForms = {
+    {{JoinForm::merge, "merge"}, {JoinForm::locate, "locate"}, {JoinForm::words, "words"}}};
+}
+
+std::string_view join_form_name(JoinForm form) {
+  for (const auto& [known, name] : kJoinForms) {
+    if (known == form) return name;
+  }
+  return "merge";
+}
+
+std::optional<JoinForm> find_join_form(std::string_view name) {
+  for (const auto& [form, known] : kJoinForms) {
+    if (known == name) return form;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> join_form_names() {
+  std::vector<std::string> names;
+  for (const auto& [form, name] : kJoinForms) names.emplace_back(name);
+  return names;
 }
 
 std::vector<GraphTensor> graph_tensors(const Program& program) {

@@ -118,11 +118,26 @@ struct Parallel {
   bool contiguous = false;  ///< split by coordinate range instead of round robin
 };
 
+/// How the intersections of stored levels in a loop are found.
+enum class JoinForm : uint8_t {
+  merge,   ///< all levels are scanned, and compared
+  locate,  ///< some are looked up at the coordinates of the others
+  words    ///< bit vectors are compared a word at a time
+};
+
+struct Join {
+  std::string index;  ///< a region index
+  JoinForm form = JoinForm::merge;
+  std::vector<TensorId> located;  ///< locate: those that are looked up
+  bool operator==(const Join&) const = default;
+};
+
 struct Schedule {
   std::vector<std::string> order;  ///< region indices, outermost first; empty: the default order
   std::vector<UsePlacement> placements;
   std::vector<Parallel> parallel;
-  bool barriers = false;  ///< phases wait for the end of those before, also where rows would do
+  std::vector<Join> joins;  ///< at most one an index; where there is none, levels are merged
+  bool barriers = false;    ///< phases wait for the end of those before, also where rows would do
 };
 
 struct Region {
@@ -161,6 +176,10 @@ bool is_internal(const Program& program, size_t region, TensorId tensor);
 std::string_view role_name(Role role);  ///< as in the text: "input", "const", "temp", "result"
 std::string_view placement_name(Placement placement);
 std::optional<Placement> find_placement(std::string_view name);
+
+std::string_view join_form_name(JoinForm form);
+std::optional<JoinForm> find_join_form(std::string_view name);
+std::vector<std::string> join_form_names();
 
 /// What graph typing (graph/spaces.h) needs to know of the program's tensors, by TensorId.
 std::vector<GraphTensor> graph_tensors(const Program& program);

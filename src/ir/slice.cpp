@@ -18,6 +18,9 @@ void each_tensor(Region& region, const Visit& visit) {
     visit(use.tensor);
     visit(use.consumer);
   }
+  for (auto& join : region.schedule.joins) {
+    for (auto& tensor : join.located) visit(tensor);
+  }
   if (!region.graph) return;
   for (auto& node : region.graph->nodes) {
     visit(node.tensor);

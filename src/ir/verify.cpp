@@ -229,6 +229,7 @@ class Verifier {
               fmt::format("region @{} places {} twice", region.name, name(use.tensor)));
       }
     }
+    check_joins(region);
     std::set<std::string> split;
     for (const Parallel& parallel : schedule.parallel) {
       if (!split.insert(parallel.index).second) {
@@ -238,6 +239,21 @@ class Verifier {
       if (parallel.factor < 1) {
         error(region.where, fmt::format("region @{} parallelizes {} by {}, expected at least 1",
                                         region.name, parallel.index, parallel.factor));
+      }
+    }
+  }
+
+  void check_joins(const Region& region) {
+    std::set<std::string> joined;
+    for (const Join& join : region.schedule.joins) {
+      if (!joined.insert(join.index).second) {
+        error(region.where, fmt::format("region @{} joins {} twice", region.name, join.index));
+      }
+      std::set<TensorId> located;
+      for (const TensorId tensor : join.located) {
+        if (located.insert(tensor).second) continue;
+        error(region.where, fmt::format("region @{} locates {} twice in {}", region.name,
+                                        name(tensor), join.index));
       }
     }
   }

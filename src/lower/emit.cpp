@@ -20,6 +20,12 @@ Emitter::Emitter(const Program& program, const RegionIndices& indices,
       builder_(builder),
       extents_(indices.extents()) {
   for (size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<int>(i);
+  joins_.assign(indices.indices.size(), nullptr);
+  for (const Join& join : program.regions[0].schedule.joins) {
+    for (size_t i = 0; i < joins_.size(); ++i) {
+      if (indices.indices[i].name == join.index) joins_[i] = &join;
+    }
+  }
 }
 
 void Emitter::begin_phase(int phase) {

@@ -13,6 +13,7 @@
 
 #include "lower/expression.h"
 #include "lower/graph_builder.h"
+#include "lower/join_places.h"
 
 namespace fuseflow {
 
@@ -40,6 +41,8 @@ class Emitter {
   StreamTensor emit_root(int node, const std::vector<int>& indices, bool everywhere);
   /// Moves streams below `from` to the coordinates `to` (of the same enclosing space).
   StreamId align(StreamId to, StreamId from, StreamId inner);
+  /// Where stored levels were joined, each once.
+  const std::vector<JoinPlace>& join_places() const { return join_places_; }
   /// A value as a stream in the innermost space of `tensor`.
   StreamId as_stream(const StreamTensor& tensor);
 
@@ -88,6 +91,9 @@ class Emitter {
   std::vector<int> rank_;  ///< position of each region index in the order
   GraphBuilder& builder_;
   std::vector<int64_t> extents_;
+
+  std::vector<const Join*> joins_;  ///< of the schedule, by region index; null: none
+  std::vector<JoinPlace> join_places_;
 
   std::vector<Space> spaces_;                                   ///< of this phase; 0 is the root
   std::map<std::tuple<StreamId, int, int>, int> space_by_crd_;  ///< (coordinates, parent, index)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "ir/print.h"
 #include "ir/slice.h"
 #include "ir/sparsity.h"
 #include "lower/block.h"
@@ -62,7 +63,7 @@ class RegionLowering {
       name_streams(graph, tensor_names());
       note_statements(graph, tags);
     }
-    return {std::move(graph), std::move(tags)};
+    return {std::move(graph), std::move(tags), emitter_.join_places()};
   }
 
  private:
@@ -173,6 +174,9 @@ LoweredRegion lower_slice(const Program& program, size_t region,
     LoweredRegion lowered =
         RegionLowering(slice.program, indices, expressions, order, options).run();
     to_whole(slice, lowered.graph);
+    for (JoinPlace& place : lowered.join_places) {
+      for (TensorId& tensor : place.tensors) tensor = slice.whole(tensor);
+    }
     return lowered;
   } catch (const LoweringConflict& conflict) {
     throw LoweringConflict(slice.whole(conflict.tensor()), conflict.what());
@@ -262,6 +266,22 @@ Graph complete_and_lower(Program& program, size_t region, std::vector<std::strin
   }
 }
 
+namespace {
+
+/// Lines of the schedule that say how to join what is not joined.
+void note_joins(const Program& program, size_t region, const std::vector<JoinPlace>& places,
+                std::vector<std::string>& notes) {
+  for (const Join& join : program.regions[region].schedule.joins) {
+    if (has_effect(join, places)) continue;
+    notes.push_back(
+        fmt::format("@{}: `{}` changes nothing: the region joins nothing of this kind "
+                    "there",
+                    program.regions[region].name, join_line(program, join)));
+  }
+}
+
+}  // namespace
+
 Program lower_program(Program program, const LowerOptions& options) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
@@ -272,7 +292,9 @@ Program lower_program(Program program, const LowerOptions& options) {
     if (program.regions[r].graph) continue;
     try {
       const auto read_later = [&](TensorId tensor) { return last[tensor] > static_cast<int>(r); };
-      program.regions[r].graph = lower_slice(program, r, read_later, options).graph;
+      LoweredRegion lowered = lower_slice(program, r, read_later, options);
+      note_joins(program, r, lowered.join_places, notes);
+      program.regions[r].graph = std::move(lowered.graph);
     } catch (const LoweringConflict&) {
       program.regions[r].graph = complete_and_lower(program, r, notes, options);
       last = last_readers(program);  // it may have added statements

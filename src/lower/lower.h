@@ -35,6 +35,7 @@ Graph lower_region(const Program& program, size_t region, const LowerOptions& op
 struct LoweredRegion {
   Graph graph;
   std::vector<size_t> statement_of_node;
+  std::vector<JoinPlace> join_places;
 };
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options = {});

@@ -9,9 +9,14 @@ namespace fuseflow {
 using Kind = ExprNode::Kind;
 
 int LoopOpener::open(int node, bool everywhere_wanted) {
-  const Formula wanted = formula(node);
+  Formula wanted = formula(node);
   const bool all =
       everywhere_wanted || wanted.kind == Formula::Kind::all || wanted.kind == Formula::Kind::never;
+  if (!all) {
+    note_places(wanted);
+    note_left_joined(wanted);
+    wanted = locate_levels(std::move(wanted));
+  }
   Joined lead = all ? everywhere() : build(wanted);
   const int space = emitter_.space_of(lead.crd, context_.space, index_);
   if (all) emitter_.spaces_[space].complete = true;
@@ -166,7 +171,7 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
     const StreamId crd = leaves_[wanted.leaf].crd;
     Joined result{crd, {}};
     for (const Leaf& leaf : leaves_) {
-      if (leaf.crd != crd || leaf.payload < 0) continue;
+      if (leaf.crd != crd || leaf.payload < 0 || leaf.located) continue;
       const auto same = [&](const Item& item) { return item.payload == leaf.payload; };
       if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
       result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad, true});
@@ -179,6 +184,8 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
     for (const Formula& child : wanted.children) {
       if (child.kind == Formula::Kind::leaf && leaves_[child.leaf].payload < 0) return build(child);
     }
+    const Join* join = emitter_.joins_[index_];
+    if (join != nullptr && join->form == JoinForm::words) return build_words(wanted);
   }
   std::vector<Joined> parts;
   for (const Formula& child : wanted.children) {
@@ -217,7 +224,7 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
       outputs.push_back(
           {item.is_value ? StreamKind::val : StreamKind::ref, loops, !item.is_value && absent});
       result.items.push_back(item);
-      if (kind == NodeKind::intersect) result.items.back().covered = false;
+      if (kind != NodeKind::unite) result.items.back().covered = false;
       ++count;
     }
     node.groups.push_back(count);
@@ -279,7 +286,8 @@ void LoopOpener::look_up(Joined& lead) {
   std::vector<const Leaf*> missing;
   for (const Leaf& leaf : leaves_) {
     const auto has = [&](const Item& item) { return item.payload == leaf.payload; };
-    if (leaf.payload < 0 || std::any_of(lead.items.begin(), lead.items.end(), has)) continue;
+    if (leaf.payload < 0 || leaf.located) continue;
+    if (std::any_of(lead.items.begin(), lead.items.end(), has)) continue;
     if (leaf.crd == lead.crd) {
       lead.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad, true});
     } else {
@@ -339,6 +347,7 @@ void LoopOpener::record(const Joined& lead, int space) {
                                          scanned_.second);
   }
   for (const Leaf& leaf : leaves_) {
+    if (leaf.located) continue;
     StreamId now = -1;
     for (const Item& item : lead.items) {
       if (item.payload == leaf.payload) now = item.now;

@@ -34,6 +34,7 @@ class LoopOpener {
     StreamId payload = -1;  ///< reference or value; -1 if further loops follow
     float pad = 0;          ///< value where it is absent
     StreamTensor stream;
+    bool located = false;  ///< not scanned after all: looked up where its reference is needed
     bool is_value() const { return level < 0 && payload >= 0; }
   };
   struct Item {
@@ -55,6 +56,17 @@ class LoopOpener {
   Formula stream_formula(int n);
   static Formula join(Formula::Kind kind, const std::vector<Formula>& parts);
   static void absorb(Formula& formula);
+  // join_forms.cpp: what the schedule says of joins.
+  void note_places(const Formula& formula);
+  void note_left_joined(const Formula& formula);
+  void note_place(JoinPlace place, const std::vector<int>& leaves);
+  Formula locate_levels(Formula formula);
+  bool may_locate(const Formula& formula, int leaf, bool alone) const;
+  static bool mentions(const Formula& formula, int leaf);
+  static Formula without(const Formula& formula, int leaf);
+  bool by_words(const Leaf& leaf) const;
+  Joined build_words(const Formula& formula);
+
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);
 

@@ -23,6 +23,11 @@ void type_locate(Typing& t) {
   t.give_ref(0, t.space(0), t.may_be_absent(0) || !always);
 }
 
+/// One a token, and in a compressed level one for each further probe.
+StepCounts steps_of_locate(const NodeNumbers& n) {
+  return {.steps = n.operands().tokens(), .searched = n.own.search_steps};
+}
+
 /// The positions of the fiber, and what is probed there.
 ByteCounts bytes_of_locate(const NodeNumbers& n) {
   switch (n.level) {
@@ -55,7 +60,7 @@ constinit const NodeRule locate_rule = {
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,
     .elements = elements::of_first,
-    .steps = steps::of_operands,
+    .steps = steps_of_locate,
     .flops = flops::none,
     .bytes = bytes_of_locate,
 };

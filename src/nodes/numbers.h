@@ -23,6 +23,7 @@ struct NodeCount {
   double present = 0;       ///< scan, locate, array: references that are not N
   double successors = 0;    ///< scan, locate: of these, follow the reference before
   double probes = 0;        ///< locate in a compressed level: of the binary searches
+  double search_steps = 0;  ///< of these, beside one for each token
   double met = 0;           ///< joins: coordinates met
   double silent_words = 0;  ///< joins by words: words of the level that give no coordinate
   double words = 0;         ///< scan of a bitvector: words read
@@ -51,6 +52,7 @@ struct NodeNumbers {
 /// Steps by what they cost.
 struct StepCounts {
   double steps = 0;          ///< at the interval of the node's unit
+  double searched = 0;       ///< of binary searches, at the interval: none if out of range
   double free = 0;           ///< at no cost
   double stops = 0;          ///< of writers: at the interval, or at no cost, as the machine says
   double outer_stops = 0;    ///< of accumulators: at the interval, on machines that take them apart

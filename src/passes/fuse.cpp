@@ -13,6 +13,7 @@
 #include "passes/choose.h"
 #include "passes/dependences.h"
 #include "passes/fit.h"
+#include "passes/joins.h"
 #include "passes/layers.h"
 #include "passes/mixture.h"
 #include "passes/regroup.h"
@@ -345,7 +346,9 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   PassLog notes;
   Program result;
   if (request.strategy == "auto" && arguments.costs) {
-    result = best_regions(program, request, *arguments.costs(request.machine), notes);
+    const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
+    result = best_regions(program, request, *costs, notes);
+    result = choose_joins(std::move(result), *costs, arguments.has("verbose"), notes);
   } else {
     if (arguments.has("region")) {
       groups = requested_groups(program, arguments.all("region"));
@@ -387,7 +390,8 @@ Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& 
   Request request{"auto", machine, {}};
   complete(request);
   PassLog unused;
-  return best_regions(without_graphs(program), request, costs, unused);
+  return choose_joins(best_regions(without_graphs(program), request, costs, unused), costs, false,
+                      unused);
 }
 
 Pass fuse_pass() {
@@ -400,7 +404,7 @@ Pass fuse_pass() {
         "Recompute what cannot stream: up to a bound, or whatever it costs"},
        {"machine", "NAME|FILE", "Whose units and scratchpad to fit (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
-       {"verbose", "", "Print the values of every region"}},
+       {"verbose", "", "Print the values of every region, and what was tried of joins"}},
       run_fuse,
       check_fuse};
 }

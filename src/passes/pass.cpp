@@ -7,6 +7,7 @@
 
 #include "passes/block.h"
 #include "passes/fuse.h"
+#include "passes/joins.h"
 #include "passes/kept_graphs.h"
 #include "passes/orders.h"
 #include "passes/parallelize.h"
@@ -29,12 +30,12 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 namespace {
 
 /// Options of passes that ask for a change of what they name.
-constexpr std::array<std::string_view, 6> kRequests = {"region", "order", "place",
-                                                       "block",  "index", "apply"};
+constexpr std::array<std::string_view, 7> kRequests = {"region", "order", "place", "block",
+                                                       "index",  "apply", "join"};
 
 std::vector<Pass> all_passes() {
-  std::vector<Pass> all = {rewrite_pass(), fuse_pass(),  order_pass(),
-                           place_pass(),   block_pass(), parallelize_pass()};
+  std::vector<Pass> all = {rewrite_pass(), fuse_pass(),  order_pass(),      place_pass(),
+                           join_pass(),    block_pass(), parallelize_pass()};
   for (Pass& pass : all) {
     pass.options.push_back({"drop-graphs", "",
                             "Let graphs of changed regions go, also those that lowering does not "

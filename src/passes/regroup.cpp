@@ -176,6 +176,9 @@ class Regrouper {
     if (!from.schedule.parallel.empty()) {
       log_.note(fmt::format("dropped the parallel factors of region @{}", from.name));
     }
+    if (!from.schedule.joins.empty()) {
+      log_.note(fmt::format("dropped the joins of region @{}", from.name));
+    }
     for (const UsePlacement& use : from.schedule.placements) {
       // What was said of an intermediate does not hold for a tensor that comes from another region.
       const bool was_internal =

@@ -32,8 +32,10 @@ struct Trial {
   std::string_view option;
   std::string_view value;
 };
-constexpr Trial kTrials[] = {
-    {"fuse", "strategy", "auto"}, {"place", "auto", "true"}, {"order", "auto", "true"}};
+constexpr Trial kTrials[] = {{"fuse", "strategy", "auto"},
+                             {"place", "auto", "true"},
+                             {"order", "auto", "true"},
+                             {"join", "auto", "true"}};
 
 std::optional<double> cycles(const Program& program, const Machine& machine) {
   try {

@@ -11,6 +11,7 @@
 #include "estimate/estimate.h"
 #include "lower/region_indices.h"
 #include "machine/load.h"
+#include "random_joins.h"
 #include "recipe.h"
 #include "sim/common/energy_of_run.h"
 
@@ -108,6 +109,9 @@ void try_program(uint64_t seed, Tally& tally) {
   ++tally.programs;
   try {
     for (size_t r = 0; r < program.regions.size(); ++r) shuffle_order(program, r, seed + r);
+    if (seed % 2 == 0) {
+      for (size_t r = 0; r < program.regions.size(); ++r) add_joins(program, r, seed);
+    }
     if (seed % 3 == 0) add_copies(program, seed);
     program = lower_program(std::move(program));
   } catch (const Error&) {

@@ -58,11 +58,12 @@ EngineTuning draw_tuning(Draw& draw) {
 /// One program on one machine, region by region.
 class MachineCheck {
  public:
-  MachineCheck(uint64_t program_seed, uint64_t machine_seed)
-      : draw_(machine_seed + 1), machine_(draw_machine(machine_seed)) {
+  MachineCheck(Program program, uint64_t machine_seed)
+      : draw_(machine_seed + 1),
+        machine_(draw_machine(machine_seed)),
+        program_(std::move(program)) {
     unlimited_ = machine_;
     unlimited_.dram.model = "none";
-    program_ = schedule_recipe(generate_recipe(program_seed), program_seed);
   }
 
   std::string run() {
@@ -192,7 +193,12 @@ Machine draw_machine(uint64_t seed) {
 }
 
 std::string check_on_machine(uint64_t program_seed, uint64_t machine_seed) {
-  return MachineCheck(program_seed, machine_seed).run();
+  return check_on_machine(schedule_recipe(generate_recipe(program_seed), program_seed),
+                          machine_seed);
+}
+
+std::string check_on_machine(const Program& program, uint64_t machine_seed) {
+  return MachineCheck(program, machine_seed).run();
 }
 
 }  // namespace fuseflow::testing

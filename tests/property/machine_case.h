@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ir/program.h"
 #include "machine/machine.h"
 
 namespace fuseflow::testing {
@@ -19,5 +20,7 @@ Machine draw_machine(uint64_t seed);
 /// that is not there without. Results are the reference's. A depth advised against a deadlock frees
 /// it. Returns what is wrong, or nothing.
 std::string check_on_machine(uint64_t program_seed, uint64_t machine_seed);
+/// The same of a program.
+std::string check_on_machine(const Program& program, uint64_t machine_seed);
 
 }  // namespace fuseflow::testing

@@ -7,6 +7,7 @@
 #include "lower/placements.h"
 #include "lower/region_indices.h"
 #include "passes/pass.h"
+#include "random_joins.h"
 #include "tensor/random.h"
 
 namespace fuseflow::testing {
@@ -321,6 +322,7 @@ Program schedule_recipe(const Recipe& recipe, uint64_t seed) {
       program = before;
     }
   }
+  for (size_t r = 0; r < program.regions.size(); ++r) add_joins(program, r, seed);
   add_blocks(program, seed);
   for (size_t r = 0; r < program.regions.size(); ++r) add_copies(program, r, seed);
   return program;

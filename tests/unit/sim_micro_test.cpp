@@ -238,6 +238,25 @@ TEST_P(Micro, RepeatAndLocate) {
   EXPECT_EQ(r.cycles, 12);
 }
 
+TEST_P(Micro, LocateSearches) {
+  // z[j] = x[j] at the coordinates {4, 5}; x has 1, 4, 7: a search takes ceil(log2(4)) = 2 steps.
+  // scan a: 4@1 5@2 S0@3 D@4; repeat root: 0@2 0@3 S0@4 D@5
+  // locate: a probe at 3, found at 4; a probe at 5, nothing at 6; S0@7 D@8
+  GraphBuilder g;
+  const TensorId a = g.input("a", {10}, "compressed", {0, 0, 0, 0, 1, 1, 0, 0, 0, 0});
+  const TensorId x = g.input("x", {10}, "compressed", {0, 2, 0, 0, 3, 0, 0, 4, 0, 0});
+  const TensorId z = g.output("z", {10}, "compressed");
+  const int j = g.index("j", 10);
+  const StreamId root = g.root();
+  const auto [crd, ref] = g.scan(a, 0, root, j);
+  const StreamId at = g.locate(x, 0, g.repeat(root, crd), {crd});
+  g.write_level(z, 0, {crd});
+  g.write_values(z, {g.array(x, at)});
+  const RunResult r = run(g);
+  EXPECT_EQ(show(g.graph, r, at), "1@4 N@6 S0@7 D@8");
+  EXPECT_EQ(r.cycles, 11);  // array @5 @7 S0@8 D@9, write @6 @8, S0 and D @10
+}
+
 /// z[j] = sum(k) M[k, j] by an accumulator.
 struct ColumnSums {
   GraphBuilder b;

@@ -161,4 +161,10 @@ int64_t LevelView::probe_bytes(uint32_t parent) const {
   return length == 0 ? 0 : 4 * std::bit_width(length);
 }
 
+int64_t LevelView::look_up_steps(uint32_t reference) const {
+  if (kind_ != LevelKind::compressed) return 1;
+  const uint32_t length = fiber_end(reference) - fiber_begin(reference);
+  return std::max<int64_t>(1, std::bit_width(length));
+}
+
 }  // namespace fuseflow

@@ -52,6 +52,9 @@ class LevelView {
   int64_t word_bytes() const;                  ///< of bits read to scan a fiber
   int64_t element_bytes() const;               ///< read for each element of a scan
   int64_t probe_bytes(uint32_t parent) const;  ///< read for a look-up, beside positions
+  /// Steps of a look-up below `reference` (not kAbsent): in a compressed level those of a binary
+  /// search.
+  int64_t look_up_steps(uint32_t reference) const;
 
  private:
   LevelView() = default;

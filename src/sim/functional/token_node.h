@@ -33,7 +33,7 @@ class TokenNode : public EngineNode {
     if (sides.size() > 1 || batched) {
       log_bursts(batches_, n);
     } else {
-      step(n);
+      log_steps(batches_, n);
     }
     if (batched) batched->count_own(n);
     if (gate.writer() >= 0) wait_for_rows(n);
@@ -54,6 +54,10 @@ class TokenNode : public EngineNode {
   /// Flops and bytes of a batch with `elements` payloads.
   virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
+  /// The steps of n tokens.
+  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { step(n); }
+  /// The step of a token, in which a load waits for its row.
+  virtual uint32_t step_of(uint32_t token) const { return token; }
   /// The steps of all sides, where memory takes time.
   virtual void log_bursts(const std::vector<Batch>&, uint32_t) {}
   /// Whether payload k of a load's references (input 0) is looked up: then it waits for its row.
@@ -68,7 +72,7 @@ class TokenNode : public EngineNode {
     uint32_t k = 0;
     const auto fiber = [&](uint32_t end) {
       for (; k < end; ++k) {
-        if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(k, refs[k]);
+        if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(step_of(k), refs[k]);
       }
       ++k;
     };

@@ -138,18 +138,24 @@ class LocateNode final : public NodeRun {
   bool step() override {
     begin();
     const Token* reference = need(0);
-    if (reference == nullptr || !take_like(1, input_count() - 1, *reference)) return false;
-    take(0);
+    if (reference == nullptr) return false;
+    for (size_t i = 1; i < input_count(); ++i) {
+      if (need(i) == nullptr) return false;
+    }
     Token out = *reference;
     const uint32_t parent = reference->payload;
     const int64_t coordinate = subscript();
-    if (out.is_payload()) out.payload = level_.find(parent, coordinate);
-    const bool done = out.is_done();
     const bool looked = out.is_payload() && parent != kAbsent && level_.in_range(coordinate);
     if (looked && !need_row(parent)) return false;
+    if (looked && probed_ + 1 < level_.look_up_steps(parent)) return probe();
+    if (!take_like(1, input_count() - 1, *reference)) return false;
+    take(0);
+    if (out.is_payload()) out.payload = level_.find(parent, coordinate);
+    const bool done = out.is_done();
     give(0, out);
     if (done) return commit_last();
     if (!commit()) return false;
+    probed_ = 0;
     if (looked) {
       count_read(level_.position_bytes(parent, last_) + level_.probe_bytes(parent));
       last_ = parent;
@@ -158,6 +164,13 @@ class LocateNode final : public NodeRun {
   }
 
  private:
+  /// A step of a binary search that is not its last: takes nothing.
+  bool probe() {
+    if (!commit()) return false;
+    ++probed_;
+    return true;
+  }
+
   /// offset + stride * c0 + strides[0] * c1 + ..; meaningless when the heads are not payloads.
   int64_t subscript() {
     if (input_count() == 1) return node_.offset;
@@ -170,6 +183,7 @@ class LocateNode final : public NodeRun {
 
   LevelView level_;
   uint32_t last_ = kAbsent;
+  int64_t probed_ = 0;  ///< steps of the search at hand so far
 };
 
 class ArrayNode final : public NodeRun {

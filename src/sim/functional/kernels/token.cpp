@@ -1,5 +1,5 @@
-// Engine: nodes that do one step a token and keep the structure: map, array, locate, coordinate,
-// buffer, repeat.
+// Engine: nodes that do one step a token and keep the structure: map, array, coordinate, buffer,
+// repeat.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "sim/functional/payload_loops.h"
 #include "sim/functional/run_length.h"
 #include "sim/functional/token_node.h"
-#include "sim/memory/level_reader.h"
 
 namespace fuseflow::engine {
 namespace {
@@ -235,143 +234,6 @@ class ArrayNode final : public TokenNode {
   BatchedLoad batched_load_;
 };
 
-class LocateNode final : public TokenNode {
- public:
-  LocateNode(const Context& context, NodeId id)
-      : TokenNode(context, id),
-        level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {
-    if (timed_memory() && level_.kind() != LevelKind::dense) {
-      batched_memory() ? make_batched(2) : make_sides(3);
-      reader_.emplace(*context.addresses, node_.tensor, node_.level,
-                      context.storage(node_.tensor)->levels[static_cast<size_t>(node_.level)]);
-    }
-  }
-
-  bool takes_run_length(size_t) const override { return plain() && gate.writer() < 0; }
-
- protected:
-  bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {
-    return level_.in_range(subscript(inputs, k));
-  }
-  Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (!plain()) return TokenNode::make_payload(inputs, n);
-    if (inputs[0].payload.run_length != nullptr && inputs[1].payload.run_length != nullptr) {
-      if (auto runs = find_runs(inputs)) return {nullptr, nullptr, std::move(runs)};
-    }
-    return TokenNode::make_payload(
-        {with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
-  }
-  void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
-    const uint32_t* refs = inputs[0].payload.words();
-    if (batched) batched->begin();
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      const bool is_stop =
-          stop < inputs[0].stops.size() && inputs[0].at(inputs[0].stops[stop]) == k;
-      stop += is_stop ? 1 : 0;
-      const int64_t coordinate = is_stop ? -1 : subscript(inputs, k);
-      const bool looked = !is_stop && refs[k] != kAbsent && level_.in_range(coordinate);
-      const auto add = [this](size_t side) {
-        return [this, side](uint64_t address, uint64_t bytes) {
-          return batched ? collect(side, address, bytes) : fetch(side, address, bytes);
-        };
-      };
-      const uint32_t entered = looked ? reader_->enter(refs[k], false, add(0)) : 0;
-      const uint32_t probed = looked ? reader_->look_up(refs[k], coordinate, add(1)) : 0;
-      if (batched) {
-        log_batches(entered, probed);
-        continue;
-      }
-      log_side(0, 1, 0, entered);
-      log_side(1, 1, entered, probed);
-      log_side(2, 1, probed, 0);
-    }
-  }
-
-  void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
-    find(inputs, n, out);
-  }
-  void count(const std::vector<Batch>& inputs, int64_t) override {
-    if (!reads_output(0) && level_.kind() != LevelKind::dense) {
-      find(inputs, inputs[0].count, nullptr);
-    }
-  }
-
- private:
-  /// Memory that is asked in batches: a token's positions, then its probes, before the next token.
-  void log_batches(uint32_t entered, uint32_t probed) {
-    batched->take(entered + probed > 0 ? 0 : interval_);
-    batched->ask(0, entered, probed > 0 ? 0 : interval_);
-    batched->ask(1, probed, interval_);
-    batched->give(1);
-  }
-
-  int64_t subscript(const std::vector<Batch>& inputs, uint32_t k) const {
-    if (inputs.size() == 1) return node_.offset;  // a constant subscript
-    int64_t coordinate = node_.offset + node_.stride * inputs[1].payload.words()[k];
-    for (size_t i = 2; i < inputs.size(); ++i) {
-      coordinate += node_.strides.at(i - 2) * inputs[i].payload.words()[k];
-    }
-    return coordinate;
-  }
-
-  /// A dense level, looked up at a coordinate as it is.
-  bool plain() const {
-    const auto streams =
-        std::count_if(ports.begin(), ports.end(), [](const Port* port) { return port != nullptr; });
-    return level_.kind() == LevelKind::dense && streams == 2 && node_.offset == 0 &&
-           node_.stride == 1;
-  }
-
-  /// References and coordinates of fibers that are runs give runs of positions; null if some do
-  /// not.
-  std::shared_ptr<const RunLengthPayload> find_runs(const std::vector<Batch>& inputs) const {
-    auto runs = make_pooled<Runs>(inputs[0].stops.size() + 1);
-    bool all_runs = true;
-    for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
-      const Run refs = run_of(inputs[0], s, first);
-      const Run coordinates = run_of(inputs[1], s, first);
-      const uint64_t end = uint64_t{coordinates.first} + coordinates.step * (last - first - 1);
-      const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
-      all_runs = all_runs && refs.step == 0 && refs.first != kAbsent &&
-                 end < static_cast<uint64_t>(level_.extent()) &&
-                 position < static_cast<uint64_t>(kMaxStored);
-      (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
-    });
-    if (!all_runs) return nullptr;
-    return run_length_like(inputs[0], std::move(runs));
-  }
-
-  void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
-    const Batch& batch = inputs[0];
-    const uint32_t* refs = batch.payload.words();
-    if (plain() && out != nullptr) {
-      const uint64_t beyond = kernels::locate_dense(refs, inputs[1].payload.words(),
-                                                    static_cast<uint32_t>(level_.extent()), out, n);
-      if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
-    }
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      if (stop < batch.stops.size() && batch.at(batch.stops[stop]) == k) {
-        ++stop;
-        continue;
-      }
-      const int64_t coordinate = subscript(inputs, k);
-      const uint32_t found = level_.find(refs[k], coordinate);
-      if (out != nullptr) out[k] = found;
-      if (refs[k] == kAbsent || !level_.in_range(coordinate)) continue;
-      stats_.read_bytes += level_.position_bytes(refs[k], last_) + level_.probe_bytes(refs[k]);
-      last_ = refs[k];
-    }
-  }
-
-  LevelView level_;
-  std::optional<LevelReader> reader_;  // where memory takes time
-  uint32_t last_ = kAbsent;
-  std::vector<uint32_t> refs_;  // words of run-length inputs
-  std::vector<uint32_t> coordinates_;
-};
-
 /// coordinate and buffer.
 class PassNode final : public TokenNode {
  public:
@@ -456,8 +318,6 @@ std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id) {
       return std::make_unique<MapNode>(context, id);
     case NodeKind::array:
       return std::make_unique<ArrayNode>(context, id);
-    case NodeKind::locate:
-      return std::make_unique<LocateNode>(context, id);
     case NodeKind::coordinate:
     case NodeKind::buffer:
       return std::make_unique<PassNode>(context, id);

@@ -1,0 +1,28 @@
+// The forms that the joins of a loop can have, and lines of schedules that give them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/join_places.h"
+
+namespace fuseflow {
+
+/// The indices of these places, each once.
+std::vector<std::string> joined_indices(const std::vector<JoinPlace>& places);
+
+/// What else the line of an index could say: merge, words where there are bit vectors, and which
+/// levels of one place are located (all sets of up to three, else one, or all but one), beside what
+/// is located elsewhere now.
+std::vector<Join> other_forms(const std::vector<JoinPlace>& places, const Join& now);
+
+/// The line of an index; merge, where there is none.
+Join join_of(const Schedule& schedule, const std::string& index);
+
+/// Instead of the line that the index had; merge has none.
+void set_join(Schedule& schedule, const Join& join);
+
+/// "nothing", or "%a, %b at j; %c at k".
+std::string places_text(const Program& program, const std::vector<JoinPlace>& places);
+
+}  // namespace fuseflow

@@ -1,0 +1,231 @@
+#include "passes/joins.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/names.h"
+#include "ir/print.h"
+#include "lower/lower.h"
+#include "machine/load.h"
+#include "passes/choose.h"
+#include "passes/join_forms.h"
+#include "passes/orders.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Climbs from the joins as given: one loop at a time gets the form that costs least.
+class JoinSearch {
+ public:
+  JoinSearch(Program& program, size_t region, CostModel& costs, bool verbose, PassLog& log)
+      : program_(program), region_(region), costs_(costs), verbose_(verbose), log_(log) {}
+
+  void run(const std::vector<JoinPlace>& places) {
+    cost_ = costs_.of_region(program_, region_);
+    if (!cost_) return;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      bool changed = false;
+      for (const std::string& index : joined_indices(places)) {
+        changed = choose_form(index, places) || changed;
+      }
+      if (!changed || places.size() == 1) return;
+    }
+  }
+
+ private:
+  /// Another form trades steps for bytes: it has to gain more than rounding.
+  static constexpr double kLeastGain = 0.05;
+  static constexpr int kSweeps = 2;
+  static constexpr int kMostTried = 64;
+
+  bool choose_form(const std::string& index, const std::vector<JoinPlace>& places) {
+    const Program before = program_;
+    const Cost given = *cost_;
+    const double most = (1 - std::max(kLeastGain, costs_.margin())) * given.cycles;
+    const Join current = join_of(before.regions[region_].schedule, index);
+    std::vector<std::string> others;
+    for (const Join& form : other_forms(places, current)) {
+      if (tried_ >= kMostTried) break;
+      ++tried_;
+      Program candidate = before;
+      set_join(candidate.regions[region_].schedule, form);
+      const std::optional<Cost> cost = costs_.of_region(candidate, region_);
+      others.push_back(fmt::format("{}: {}", join_line(before, form), cycles_text(cost)));
+      if (!better(cost, cost_) || cost->cycles > most) continue;
+      cost_ = cost;
+      program_ = std::move(candidate);
+    }
+    const Join chosen = join_of(program_.regions[region_].schedule, index);
+    const std::string name = quote_if_needed(before.regions[region_].name);
+    if (verbose_ && !others.empty()) {
+      log_.note(fmt::format("@{}: {}: {:.0f} cycles by estimate; {}", name,
+                            join_line(before, current), given.cycles, fmt::join(others, "; ")));
+    }
+    if (chosen == current) return false;
+    log_.note(
+        fmt::format("@{}: {}: {}", name, join_line(before, chosen), gain_text(*cost_, given)));
+    return true;
+  }
+
+  static std::string cycles_text(const std::optional<Cost>& cost) {
+    if (!cost) return "unknown";
+    return std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "does not fit";
+  }
+
+  Program& program_;
+  const size_t region_;
+  CostModel& costs_;
+  const bool verbose_;
+  PassLog& log_;
+  std::optional<Cost> cost_;
+  int tried_ = 0;
+};
+
+struct Request {
+  std::string region;
+  std::string index;
+  JoinForm form = JoinForm::merge;
+  std::vector<std::string> tensors;
+};
+
+/// `region:j=locate:b,c`; the region's name may hold colons.
+Request parse_request(const std::string& text) {
+  const size_t equals = text.find('=');
+  const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  if (colon == std::string::npos || colon == 0 || colon + 1 == equals) {
+    throw Error(ExitCode::usage,
+                fmt::format("--join '{}' is malformed, expected a region, one of its indices and a "
+                            "form, e.g. --join x:j=locate:b",
+                            text));
+  }
+  Request request{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), {}, {}};
+  if (request.region.front() == '@') request.region.erase(0, 1);
+  const std::string value = text.substr(equals + 1);
+  const size_t end = std::min(value.size(), value.find(':'));
+  const auto form = find_join_form(value.substr(0, end));
+  if (!form) {
+    throw Error(ExitCode::usage,
+                fmt::format("--join '{}': '{}' is no form of a join, expected one of {}", text,
+                            value.substr(0, end), fmt::join(join_form_names(), ", ")));
+  }
+  request.form = *form;
+  for (size_t at = end; at < value.size();) {
+    const size_t next = std::min(value.size(), value.find(',', at + 1));
+    std::string name = value.substr(at + 1, next - at - 1);
+    if (!name.empty() && name.front() == '%') name.erase(0, 1);
+    request.tensors.push_back(std::move(name));
+    at = next;
+  }
+  if ((request.form == JoinForm::locate) == request.tensors.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--join '{}': expected tensors behind locate, and behind nothing else, "
+                            "e.g. --join x:j=locate:b",
+                            text));
+  }
+  return request;
+}
+
+/// The places where a region joins levels; empty where it cannot be lowered by itself.
+std::vector<JoinPlace> places_of(const Program& program, size_t region) {
+  LowerOptions options;
+  options.buffers = false;
+  try {
+    return lower_region_traced(program, region, options).join_places;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return {};
+  }
+}
+
+Join resolve(const Program& program, const Request& request) {
+  Join join{request.index, request.form, {}};
+  for (const std::string& name : request.tensors) {
+    const TensorId tensor = find_tensor(program, name);
+    if (tensor < 0) {
+      std::vector<std::string> known;
+      for (const Tensor& t : program.tensors) known.push_back(t.name);
+      const std::string near = nearest_name(name, known);
+      throw Error(
+          ExitCode::rejected,
+          fmt::format("--join: there is no tensor %{}{}", quote_if_needed(name),
+                      near.empty() ? "" : ", did you mean %" + quote_if_needed(near) + "?"));
+    }
+    join.located.push_back(tensor);
+  }
+  return join;
+}
+
+void apply(Program& program, const Request& request, PassLog& log) {
+  const size_t r = find_regions(program, {request.region})[0];
+  Region& region = program.regions[r];
+  const Join join = resolve(program, request);
+  region.graph.reset();
+  set_join(region.schedule, join);
+  const std::vector<JoinPlace> places = lower_region_traced(program, r).join_places;
+  if (!has_effect(join, places)) {
+    throw Error(ExitCode::rejected,
+                fmt::format("region @{}: {} changes nothing; it joins {}", region.name,
+                            join_line(program, join), places_text(program, places)));
+  }
+  log.note(fmt::format("@{}: {}", quote_if_needed(region.name), join_line(program, join)));
+}
+
+Program run_join(const Program& given, const PassArguments& arguments, PassLog& log) {
+  Program program = given;
+  if (arguments.has("list")) {
+    for (size_t r = 0; r < program.regions.size(); ++r) {
+      if (program.regions[r].statements.empty()) continue;
+      log.note(fmt::format("@{} joins {}", quote_if_needed(program.regions[r].name),
+                           places_text(program, places_of(program, r))));
+    }
+  }
+  if (arguments.has("auto") && arguments.costs) {
+    const Machine machine =
+        load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+    program =
+        choose_joins(std::move(program), *arguments.costs(machine), arguments.has("verbose"), log);
+  }
+  for (const std::string& text : arguments.all("join")) apply(program, parse_request(text), log);
+  return program;
+}
+
+void check_join(const PassArguments& arguments) {
+  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  for (const std::string& text : arguments.all("join")) static_cast<void>(parse_request(text));
+}
+
+}  // namespace
+
+Program choose_joins(Program program, CostModel& costs, bool verbose, PassLog& log) {
+  bool learned = false;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
+    const std::vector<JoinPlace> places = places_of(program, r);
+    if (places.empty()) continue;
+    if (!learned && !costs.learn(program)) return program;
+    learned = true;
+    JoinSearch(program, r, costs, verbose, log).run(places);
+  }
+  return program;
+}
+
+Pass join_pass() {
+  return {
+      "join",
+      "Choose or list how levels that meet in a loop are joined",
+      {{"join", "REGION:J=FORM[:T,...]",
+        "Join so at this index: merge, words, or locate:T,... (these tensors); repeatable", true},
+       {"auto", "", "Choose by estimate"},
+       {"list", "", "Print where levels are joined"},
+       {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
+       {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
+       {"verbose", "", "--auto: print what else was tried"}},
+      run_join,
+      check_join};
+}
+
+}  // namespace fuseflow
