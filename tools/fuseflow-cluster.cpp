@@ -1,12 +1,14 @@
 // fuseflow-cluster: plans chains of dense operators over the linked scratchpads of many cores.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
 #include "cluster/evaluate.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
+#include "cluster/online_report.h"
 #include "cluster/plan_json.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
@@ -283,14 +285,31 @@ ExitCode run_kernels(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
-/// The filter: plans every chain of a program. --explain and --plans show the largest chain.
+/// Plans every online softmax; with --explain alone they are only found.
+std::vector<OnlineOutcome> plan_softmaxes(const Options& o, const Machine& machine,
+                                          Program& program) {
+  const bool measure = o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
+  std::vector<OnlineOutcome> outcomes =
+      plan_online(program, machine, {.measure = measure, .accept_slower = o.accept_slower});
+  report_online(program, outcomes);
+  return outcomes;
+}
+
+/// The filter: plans every online softmax and every chain of a program. --explain and --plans show
+/// the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "none") return run_kernels(o, machine);
   Program program = given_program(o);
+  const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
+  std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
+    return std::any_of(softmaxes.begin(), softmaxes.end(),
+                       [&](const OnlineOutcome& s) { return s.result == pair.tensor; });
+  });
   constexpr size_t kMostUnasked = 20;
-  if (o.verbose || !o.explain.empty() || chains.empty()) {
+  const bool nothing = chains.empty() && softmaxes.empty();
+  if (o.verbose || !o.explain.empty() || nothing) {
     explain_refused(program, refused, o.explain.empty() ? kMostUnasked : refused.size());
   }
   const auto work = [](const FoundChain& f) {
@@ -300,7 +319,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   };
   std::stable_sort(chains.begin(), chains.end(),
                    [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
-  if (chains.empty()) {
+  if (nothing) {
     report(Severity::note, "no chain of dense products found; the program is left as it is");
   }
   Options each = o;
@@ -414,7 +433,8 @@ void declare(CLI::App& app, Options& o) {
       ->option_text("N")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--strategy", o.strategy,
-                 "chains: plan the chains of a program, leave the rest (default); tiles: the rest "
+                 "chains: plan the chains and attentions of a program, leave the rest (default); "
+                 "tiles: the rest "
                  "as kernels of tiles; none: no chains, every statement a kernel of tiles")
       ->option_text("NAME")
       ->check(CLI::IsMember({"chains", "tiles", "none"}));
@@ -424,7 +444,8 @@ void declare(CLI::App& app, Options& o) {
                "Take a plan although its kernels apart are faster, with a warning");
   app.add_option("--explain", o.explain,
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring; "
-                 "say for each pair of products of a program why it is no chain")
+                 "say for each pair of products of a program why it is no chain, for each softmax "
+                 "with a product whether it is one kernel")
       ->option_text("FILE");
   app.add_flag("--measure", o.measure,
                "With --explain: go on to measure (as --plan and --plans do)");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "sim/tiles/kernel.h"
+#include "cluster/candidates.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
 
@@ -23,11 +23,6 @@ struct Candidate {
   }
 };
 
-/// Tiles of at most `most` elements that cut `size` evenly.
-int64_t even(int64_t size, int64_t most) {
-  return ceil_div(size, ceil_div(size, most));
-}
-
 int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
          size[kKernelG];
@@ -35,16 +30,6 @@ int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
 
 int64_t steps_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelK], block[kKernelK]);
-}
-
-/// Powers of two from 16 up to the first that covers the size, at most `most`.
-std::vector<int64_t> powers(int64_t size, int64_t most) {
-  std::vector<int64_t> all;
-  for (int64_t block = 16; block <= most; block *= 2) {
-    all.push_back(block);
-    if (block >= size) break;
-  }
-  return all;
 }
 
 /// Cycles of the slowest core, roughly: what its tiles load and store against what they compute.
@@ -66,9 +51,9 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
 std::vector<Candidate> product_tiles(const KernelForm& form, const Machine& machine) {
   const KernelSizes size = sizes_of(form);
   std::vector<Candidate> all;
-  for (const int64_t m : powers(size[kKernelM], 256)) {
-    for (const int64_t n : powers(size[kKernelN], 256)) {
-      for (const int64_t k : powers(size[kKernelK], 256)) {
+  for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+      for (const int64_t k : power_blocks(size[kKernelK], 256)) {
         Candidate candidate{{m, n, k, 1}, 0, all.size()};
         candidate.cost = cost_of(size, candidate.block, form.element_bytes, machine);
         all.push_back(candidate);
@@ -88,9 +73,9 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
   for (const int64_t elements : {256, 512, 1024, 2048, 4096}) {
     for (const int64_t width : {128, 512, 2048}) {
       Candidate candidate;
-      candidate.block[along] = even(size[along], std::min<int64_t>(width, elements));
+      candidate.block[along] = even_block(size[along], std::min<int64_t>(width, elements));
       const int64_t rows = std::max<int64_t>(elements / candidate.block[along], 1);
-      candidate.block[kKernelM] = even(size[kKernelM], rows);
+      candidate.block[kKernelM] = even_block(size[kKernelM], rows);
       candidate.number = all.size();
       const bool known = std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
         return other.block == candidate.block;
@@ -101,19 +86,12 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
   return all;
 }
 
-bool fits(const Graph& graph, const Machine& machine) {
-  const KernelNeed need = kernel_need(graph);
-  const auto within = [](int64_t needed, int64_t has) { return has == 0 || needed <= has; };
-  return within(need.registers, machine.core.register_bytes) &&
-         within(need.scratchpad, machine.core.scratchpad_bytes);
-}
-
 /// With as many copies of the loads as fit.
 std::optional<Graph> fitting(const KernelForm& form, const KernelSizes& block,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, block, copies);
-    if (fits(graph, machine)) return graph;
+    if (fits_core(graph, machine)) return graph;
   }
   return std::nullopt;
 }

@@ -19,7 +19,7 @@ class Finder {
       : program_(program), builder_(program, [this](TensorId t) { return inner_statement(t); }) {
     for (const Region& region : program.regions) {
       for (const Statement& statement : region.statements) {
-        defined_[statement.result] = &statement;
+        if (!region.graph) defined_[statement.result] = &statement;
         for (const Expr& node : statement.nodes) {
           if (node.kind == Expr::Kind::access) users_[node.tensor].insert(statement.result);
         }
@@ -36,6 +36,7 @@ class Finder {
   std::vector<FoundChain> find() {
     std::vector<FoundChain> found;
     for (const Region& region : program_.regions) {
+      if (region.graph) continue;
       for (const Statement& statement : region.statements) {
         if (auto chain = chain_ending_at(statement)) {
           taken_.insert(chain->statements.begin(), chain->statements.end());
@@ -105,7 +106,9 @@ class Finder {
       if (inner_statement(last) == nullptr || users == users_.end() || users->second.size() != 1) {
         break;
       }
-      const Statement* next = defined_.at(*users->second.begin());
+      const auto reader = defined_.find(*users->second.begin());
+      if (reader == defined_.end()) break;
+      const Statement* next = reader->second;
       const auto sums = [](const Expr& node) {
         return node.kind == Expr::Kind::access || node.kind == Expr::Kind::constant ||
                (node.kind == Expr::Kind::apply && node.op == Op::add);
@@ -202,9 +205,9 @@ std::vector<FoundChain> find_chains(const Program& program, std::vector<RefusedC
   return found;
 }
 
-bool attach_plan(Program& program, const FoundChain& found,
+bool attach_plan(Program& program, const std::vector<TensorId>& wanted_statements,
                  const std::vector<std::pair<std::string, std::string>>& plan, Graph graph) {
-  const std::set<TensorId> wanted(found.statements.begin(), found.statements.end());
+  const std::set<TensorId> wanted(wanted_statements.begin(), wanted_statements.end());
   const auto in_chain = [&](const Statement& s) { return wanted.count(s.result) != 0; };
   std::vector<size_t> regions;
   bool pure = true;

@@ -27,14 +27,19 @@ struct RefusedChain {
 
 /// Chains of the program in program order; no statement is in two of them. A chain needs dense
 /// tensors of known shape and one element size, a C that nothing else uses, and for a gated chain
-/// two products of the same A. `refused`, when given, receives pairs of products that are no chain.
+/// two products of the same A. Regions with a graph are left out. `refused`, when given, receives
+/// pairs of products that are no chain.
 std::vector<FoundChain> find_chains(const Program& program,
                                     std::vector<RefusedChain>* refused = nullptr);
 
-/// Puts the statements of a chain into one region (where E's region was), with `plan` and the
-/// plan's graph on it. False, and nothing changed, when one of its regions is lowered, has a
-/// schedule, or computes other things too.
-bool attach_plan(Program& program, const FoundChain& found,
+/// Puts the statements of these tensors (a chain's) into one region, in the place of the last one's
+/// (E's), with `plan` and the plan's graph on it. False, and nothing changed, when one of its
+/// regions is lowered, has a schedule, or computes other things too.
+bool attach_plan(Program& program, const std::vector<TensorId>& statements,
                  const std::vector<std::pair<std::string, std::string>>& plan, Graph graph);
+inline bool attach_plan(Program& program, const FoundChain& found,
+                        const std::vector<std::pair<std::string, std::string>>& plan, Graph graph) {
+  return attach_plan(program, found.statements, plan, std::move(graph));
+}
 
 }  // namespace fuseflow::cluster

@@ -91,12 +91,15 @@ struct TileSubscript {
   int64_t offset = 0;
 };
 
-/// A graph of tiles: its four indices are m, n, k, l in this order, or m, n, k, g: a kernel, one
-/// statement by itself (graph/tile_kernel.h), in which `reduce` takes tiles alone.
+/// A graph of tiles: its four indices are m, n, k, l in this order, or m, n, k, g (and perhaps l):
+/// a kernel (graph/tile_kernel.h), in which `reduce` takes tiles alone.
 struct TileMapping {
   std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
   GatedWay way = GatedWay::none;
   int64_t element_bytes = 2;  ///< of every tensor; partial sums have 4
+  /// A kernel whose reductions hold results: steps of k without a pair k - m of elements in this
+  /// range are left out, at least one is taken. What they would give adds nothing: it is masked.
+  std::optional<std::array<int64_t, 2>> band = std::nullopt;
 };
 
 /// A loop of the graph. Two streams are in the same *space* if they were opened by the same node;

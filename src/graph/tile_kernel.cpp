@@ -5,14 +5,12 @@
 namespace fuseflow {
 
 bool is_tile_kernel(const Graph& graph) {
-  return graph.tiles && graph.indices.size() == kKernelDims && graph.indices[kKernelG].name == "g";
+  const size_t indices = graph.indices.size();
+  return graph.tiles && (indices == kKernelDims || indices == kKernelDims + 1) &&
+         graph.indices[kKernelG].name == "g";
 }
 
 namespace {
-
-bool reduces_tiles(NodeKind kind) {
-  return kind == NodeKind::tile_multiply || kind == NodeKind::reduce;
-}
 
 template <typename Size>
 KernelSizes sizes_of(const Graph& graph, const Size& size) {
@@ -23,22 +21,68 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 
 }  // namespace
 
+KernelWalk kernel_walk(const Graph& graph, int64_t m) {
+  const GraphIndex& rows = graph.indices[kKernelM];
+  const GraphIndex& along = graph.indices[kKernelK];
+  if (!graph.tiles->band) return {0, along.extent};
+  const auto [least, most] = *graph.tiles->band;
+  const int64_t last_row = std::min((m + 1) * rows.block, rows.elements()) - 1;
+  const int64_t first = std::clamp<int64_t>(m * rows.block + least, 0, along.elements() - 1);
+  const int64_t last = std::clamp<int64_t>(last_row + most, first, along.elements() - 1);
+  return {first / along.block, last / along.block + 1};
+}
+
+bool is_held_reduction(const Graph& graph, const Node& node) {
+  if (node.kind == NodeKind::reduce) return true;
+  if (node.kind != NodeKind::tile_multiply) return false;
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
+  return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelK)) == dims.end();
+}
+
+const Input* rescale_of(const Node& reduction) {
+  const size_t own = reduction.kind == NodeKind::tile_multiply ? 2 : 1;
+  return reduction.inputs.size() > own ? &reduction.inputs[own] : nullptr;
+}
+
 KernelRoles kernel_roles(const Graph& graph) {
   KernelRoles roles;
-  std::vector<NodeId> maps;
+  std::vector<NodeId> open;
   for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
-    const NodeKind kind = graph.nodes[static_cast<size_t>(n)].kind;
-    if (kind == NodeKind::tile_load) roles.loads.push_back(n);
-    if (kind == NodeKind::map) maps.push_back(n);
-    if (kind == NodeKind::tile_store) roles.store = n;
-    if (reduces_tiles(kind)) {
-      roles.reduction = n;
-      roles.first_maps = std::move(maps);
-      maps.clear();
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.kind == NodeKind::tile_load) {
+      roles.loads.push_back(n);
+    } else if (node.kind == NodeKind::tile_store) {
+      roles.store = n;
+    } else {
+      open.push_back(n);
+    }
+    if (is_held_reduction(graph, node)) {
+      roles.reductions.push_back(n);
+      roles.steps.insert(roles.steps.end(), open.begin(), open.end());
+      open.clear();
     }
   }
-  roles.last_maps = std::move(maps);
+  roles.last_maps = std::move(open);
   return roles;
+}
+
+std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles) {
+  std::vector<bool> running(graph.nodes.size(), false);
+  const auto is = [&](NodeId n, const std::vector<NodeId>& list) {
+    return std::find(list.begin(), list.end(), n) != list.end();
+  };
+  for (const NodeId n : roles.steps) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const Input* factor = is_held_reduction(graph, node) ? rescale_of(node) : nullptr;
+    for (const Input& input : node.inputs) {
+      if (input.is_immediate() || &input == factor) continue;
+      const NodeId from = graph.streams[static_cast<size_t>(input.stream)].producer;
+      if (is(from, roles.reductions) || running[static_cast<size_t>(from)]) {
+        running[static_cast<size_t>(n)] = true;
+      }
+    }
+  }
+  return running;
 }
 
 KernelSizes kernel_tiles(const Graph& graph) {
@@ -64,7 +108,7 @@ int64_t tile_elements(const Graph& graph, StreamId stream) {
 std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load) {
   std::array<bool, kKernelDims> varies{};
   for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
-    varies[static_cast<size_t>(dim)] = true;
+    if (dim < kKernelDims) varies[static_cast<size_t>(dim)] = true;  // l is one tile
   }
   int first = 0;
   for (int d = 0; d < kKernelG; ++d) {

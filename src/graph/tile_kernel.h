@@ -1,6 +1,7 @@
 // Kernels of tiles: the second form of a graph of tiles. One statement by itself (a product, an
-// elementwise expression, a reduction of rows) on cores that share nothing. Sizes and parts that
-// follow from the text. Meaning: ir-spec/cluster.md, "Kernels". Nothing of machines or execution.
+// elementwise expression, a reduction of rows), or statements whose reductions walk the same loop
+// together (attention), on cores that share nothing. Sizes and parts that follow from the text.
+// Meaning: ir-spec/cluster.md, "Kernels". Nothing of machines or execution.
 #pragma once
 
 #include <array>
@@ -11,9 +12,17 @@
 
 namespace fuseflow {
 
-/// The indices of a kernel: rows and columns of its result, what is summed over, and the batch,
-/// of which a tile has one element.
-enum KernelDim : int { kKernelM, kKernelN, kKernelK, kKernelG, kKernelDims };
+/// The indices of a kernel: rows and columns of its result, what its reductions walk, and the
+/// batch, of which a tile has one element. A fifth, l, is what a product within a step of k sums:
+/// one tile, so that nothing walks it.
+enum KernelDim : int {
+  kKernelM,
+  kKernelN,
+  kKernelK,
+  kKernelG,
+  kKernelDims,
+  kKernelL = kKernelDims
+};
 
 /// Is this graph of tiles a kernel? Its fourth index is g; that of a chain is l.
 bool is_tile_kernel(const Graph& graph);
@@ -21,10 +30,12 @@ bool is_tile_kernel(const Graph& graph);
 /// The nodes of a kernel by what they do; -1 where there is none.
 struct KernelRoles {
   std::vector<NodeId> loads;
-  std::vector<NodeId> first_maps;  ///< before the reduction: once a step of k
-  NodeId reduction = -1;           ///< a tile_multiply or a reduce
-  std::vector<NodeId> last_maps;   ///< after it, or all of an elementwise kernel
+  std::vector<NodeId> steps;       ///< once a step of k, in order; the last is a reduction
+  std::vector<NodeId> reductions;  ///< of these, those that hold a result from step to step
+  std::vector<NodeId> last_maps;   ///< after them, or all of an elementwise kernel
   NodeId store = -1;
+  /// Several reductions walk k together: what they hold may be read before the last step.
+  bool held() const { return reductions.size() > 1; }
 };
 /// Needs a graph that verify_kernel (nodes/kernel_rules.h) accepts.
 KernelRoles kernel_roles(const Graph& graph);
@@ -34,6 +45,23 @@ using KernelSizes = std::array<int64_t, kKernelDims>;
 KernelSizes kernel_tiles(const Graph& graph);     ///< tiles along each dimension
 KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along each dimension
 KernelSizes kernel_elements(const Graph& graph);  ///< that exist
+
+/// The tiles of k, [begin, end), that a tile of rows walks: all of them, or those in the band.
+struct KernelWalk {
+  int64_t begin = 0, end = 1;
+};
+KernelWalk kernel_walk(const Graph& graph, int64_t m);
+
+/// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
+/// products over k.
+bool is_held_reduction(const Graph& graph, const Node& node);
+
+/// The factor by which a reduction multiplies what it holds before it adds: its last input; null
+/// where it has none.
+const Input* rescale_of(const Node& reduction);
+
+/// The nodes that need what a reduction holds before the last step, but for a factor, by node.
+std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles);
 
 /// Elements of a tile of a stream.
 int64_t tile_elements(const Graph& graph, StreamId stream);

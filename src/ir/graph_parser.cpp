@@ -168,7 +168,20 @@ class GraphParser {
       if (name != "split" && name != "sequential") c_.unknown(way, "way", {"split", "sequential"});
       tiles.way = name == "split" ? GatedWay::split : GatedWay::sequential;
     }
+    if (c_.accept("band")) tiles.band = parse_band();
     g_.tiles = std::move(tiles);
+  }
+
+  /// `band=[-15, 0]`: the least and the largest k - m that a kernel walks.
+  std::array<int64_t, 2> parse_band() {
+    const char* const example = "tiles [] bytes=4 band=[-15, 0]";
+    c_.expect("=", example);
+    c_.expect("[", example);
+    const int64_t least = c_.expect_integer("the least k - m", example);
+    c_.expect(",", example);
+    const int64_t most = c_.expect_integer("the largest k - m", example);
+    c_.expect("]", example);
+    return {least, most};
   }
 
   /// `[0, 2*c, h + kh - 1]` over the digits.

@@ -243,7 +243,10 @@ class GraphPrinter {
     }
     const std::string way =
         tiles.way == GatedWay::none ? "" : fmt::format(" way={}", name_of(tiles.way));
-    return fmt::format("tiles [{}] bytes={}{}", fmt::join(loops, ", "), tiles.element_bytes, way);
+    const std::string band =
+        tiles.band ? fmt::format(" band=[{}, {}]", (*tiles.band)[0], (*tiles.band)[1]) : "";
+    return fmt::format("tiles [{}] bytes={}{}{}", fmt::join(loops, ", "), tiles.element_bytes, way,
+                       band);
   }
 
   /// "[0, c, h + kh - 1]": affine in the digits of the graph's dimensions.

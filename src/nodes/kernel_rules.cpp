@@ -21,14 +21,16 @@ using Dims = std::vector<int>;
 
 class KernelVerifier {
  public:
-  KernelVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
-      : g_(graph), error_(error) {}
+  KernelVerifier(const Graph& graph, const KernelError& error) : g_(graph), error_(error) {}
 
   void run() {
     check_dimensions();
     if (sound_) check_streams();
     for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_node(n);
-    if (sound_) check_whole();
+    if (sound_) {
+      verify_kernel_whole(g_,
+                          [this](NodeId n, std::string message) { fail(n, std::move(message)); });
+    }
     if (sound_) check_subscripts();
   }
 
@@ -56,10 +58,18 @@ class KernelVerifier {
       }
     }
     if (g_.indices[kKernelG].block != 1) fail(-1, "index g: expected tiles of one element");
+    if (g_.indices.size() > kKernelDims) check_inner();
     if (!g_.tiles->loops.empty() || g_.tiles->way != GatedWay::none) {
       fail(-1, "a kernel walks no loops of its own and has no way, expected `tiles [] bytes=4`");
     }
     if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
+  }
+
+  /// What a product within a step sums is one tile.
+  void check_inner() {
+    const GraphIndex& index = g_.indices[kKernelL];
+    check_dimension(index, "l");
+    if (index.extent != 1) fail(-1, "index l: expected one tile, which a step sums at once");
   }
 
   void check_dimension(const GraphIndex& index, std::string_view name) {
@@ -84,14 +94,15 @@ class KernelVerifier {
     }
   }
 
-  /// Tiles extend over m, n and k, each at most once.
+  /// Tiles extend over m, n, k and l, each at most once.
   void check_streams() {
     for (const Stream& stream : g_.streams) {
       bool plain = stream.kind == StreamKind::val && stream.indices == stream.block;
       int64_t elements = 1;
       for (const int dim : stream.block) {
         const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
-        plain = plain && once && dim >= 0 && dim < kKernelG;
+        plain = plain && once && dim >= 0 && dim != kKernelG &&
+                static_cast<size_t>(dim) < g_.indices.size();
         if (!plain || __builtin_mul_overflow(elements, g_.indices[static_cast<size_t>(dim)].block,
                                              &elements)) {
           elements = -1;
@@ -99,8 +110,8 @@ class KernelVerifier {
         }
       }
       if (!plain || elements < 0 || elements > kMostTileElements) {
-        fail(stream.producer, fmt::format("${} is no stream of tiles over m, n and k of at most {} "
-                                          "elements, expected one like val<m,n>[m,n]",
+        fail(stream.producer, fmt::format("${} is no stream of tiles over m, n, k and l of at most "
+                                          "{} elements, expected one like val<m,n>[m,n]",
                                           stream.name, kMostTileElements));
       }
     }
@@ -128,10 +139,10 @@ class KernelVerifier {
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
         return sound_ ? check_map(n) : void();
       case NodeKind::tile_multiply:
-        expect_ports(n, 2, 1);
+        expect_ports(n, rescale_of(at) != nullptr ? 3 : 2, 1);
         return sound_ ? check_product(n) : void();
       case NodeKind::reduce:
-        expect_ports(n, 1, 1);
+        expect_ports(n, rescale_of(at) != nullptr ? 2 : 1, at.outputs.size() == 2 ? 2 : 1);
         return sound_ ? check_reduce(n) : void();
       case NodeKind::tile_store:
         return expect_ports(n, 1, 0);
@@ -155,72 +166,64 @@ class KernelVerifier {
 
   void check_product(NodeId n) {
     const Node& at = node(n);
-    const bool wanted = !at.inputs[0].is_immediate() && !at.inputs[1].is_immediate() &&
-                        dims_of(at.inputs[0].stream) == Dims{kKernelM, kKernelK} &&
-                        dims_of(at.inputs[1].stream) == Dims{kKernelK, kKernelN} &&
-                        dims_of(at.outputs[0]) == Dims{kKernelM, kKernelN} &&
-                        maker(at.inputs[0].stream) == NodeKind::tile_load &&
-                        maker(at.inputs[1].stream) == NodeKind::tile_load;
-    if (!wanted) fail(n, "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n)");
-    if (at.branch >= 0 || at.capacity != 0 || at.held != std::array<int64_t, 4>{}) {
-      fail(n, "has no branch, capacity or held bytes in a kernel");
+    for (size_t i = 0; i < 2; ++i) {
+      if (at.inputs[i].is_immediate()) return fail(n, "multiplies tiles, not numbers");
     }
+    const bool held = is_held_reduction(g_, at);
+    const bool wanted = held ? over(at, {kKernelM, kKernelK}, {kKernelK, kKernelN}) &&
+                                   dims_of(at.outputs[0]) == Dims{kKernelM, kKernelN}
+                             : over(at, {kKernelM, kKernelL}, {kKernelL, kKernelK}) &&
+                                   dims_of(at.outputs[0]) == Dims{kKernelM, kKernelK};
+    const bool loaded =
+        maker(at.inputs[1].stream) == NodeKind::tile_load &&
+        (maker(at.inputs[0].stream) == NodeKind::tile_load || (held && kernel_roles(g_).held()));
+    if (!wanted || !loaded) {
+      return fail(n,
+                  "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n); or, within "
+                  "a step, loads of (m, l) and (l, k), and gives (m, k)");
+    }
+    if (at.branch >= 0 || at.held != std::array<int64_t, 4>{} || (held && at.capacity != 0)) {
+      return fail(n, "has no branch, capacity or held bytes in a kernel");
+    }
+    if (!held && (at.capacity < 1 || at.capacity > kMostCopies || at.inputs.size() != 2)) {
+      return fail(n,
+                  fmt::format("within a step, expected a capacity of 1 to {} steps and two inputs",
+                              kMostCopies));
+    }
+    check_rescale(n);
+  }
+
+  bool over(const Node& at, const Dims& left, const Dims& right) const {
+    return dims_of(at.inputs[0].stream) == left && dims_of(at.inputs[1].stream) == right;
   }
 
   void check_reduce(NodeId n) {
     const Node& at = node(n);
-    const bool wanted = dims_of(at.inputs[0].stream) == Dims{kKernelM, kKernelK} &&
-                        dims_of(at.outputs[0]) == Dims{kKernelM};
-    if (!wanted) fail(n, "expected tiles (m, k), and gives tiles (m)");
+    const bool wanted = !at.inputs[0].is_immediate() &&
+                        dims_of(at.inputs[0].stream) == Dims{kKernelM, kKernelK} &&
+                        std::all_of(at.outputs.begin(), at.outputs.end(),
+                                    [&](StreamId s) { return dims_of(s) == Dims{kKernelM}; });
+    if (!wanted) return fail(n, "expected tiles (m, k), and gives tiles (m)");
+    check_rescale(n);
   }
 
-  /// What is before the reduction stands above it and may extend over k, what is after it may not.
-  void check_whole() {
-    int stores = 0, reductions = 0;
-    bool after = false;
-    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      const Node& at = node(n);
-      const bool reduces = at.kind == NodeKind::tile_multiply || at.kind == NodeKind::reduce;
-      stores += at.kind == NodeKind::tile_store ? 1 : 0;
-      reductions += reduces ? 1 : 0;
-      const auto over_k = [&](StreamId s) {
-        return std::count(dims_of(s).begin(), dims_of(s).end(), kKernelK) > 0;
-      };
-      for (const Input& input : at.inputs) {
-        if (!input.is_immediate() && !reduces && over_k(input.stream) && (after || stores > 0)) {
-          return fail(n, "takes tiles over k, which the reduction ends");
-        }
-      }
-      after = after || reduces;
+  /// The factor of what a sum or a product holds: one for each row.
+  void check_rescale(NodeId n) {
+    const Input* factor = rescale_of(node(n));
+    if (factor == nullptr) return;
+    if (factor->is_immediate() || dims_of(factor->stream) != Dims{kKernelM}) {
+      return fail(n, "is rescaled by a factor for each row, expected tiles (m)");
     }
-    if (stores != 1 ||
-        node(static_cast<NodeId>(g_.nodes.size()) - 1).kind != NodeKind::tile_store) {
-      return fail(-1, "a kernel ends with its one tile_store");
-    }
-    if (reductions > 1) return fail(-1, "a kernel has at most one reduction");
-    const bool in_k = kernel_elements(g_)[kKernelK] > 1 || kernel_block(g_)[kKernelK] > 1;
-    if (reductions == 0 && in_k) return fail(-1, "a kernel without a reduction has no index k");
-    check_ends();
-  }
-
-  /// The stored tile has no k; a product is of what it loads alone.
-  void check_ends() {
-    const Node& store = node(kernel_roles(g_).store);
-    for (const int dim : dims_of(store.inputs[0].stream)) {
-      if (dim == kKernelK) fail(kernel_roles(g_).store, "stores tiles over k");
-    }
-    const NodeId reduction = kernel_roles(g_).reduction;
-    if (reduction >= 0 && node(reduction).kind == NodeKind::tile_multiply &&
-        !kernel_roles(g_).first_maps.empty()) {
-      fail(reduction, "expected maps after the product alone");
+    if (node(n).kind == NodeKind::reduce && node(n).reduction != Reduction::sum) {
+      fail(n, "is rescaled, expected a sum");
     }
   }
 
   /// Of a digit's number, its dimension.
   std::vector<int> dims_of_digits() const {
     std::vector<int> dims;
-    for (int d = 0; d < kKernelDims; ++d) {
-      dims.insert(dims.end(), g_.indices[static_cast<size_t>(d)].digits.size(), d);
+    for (size_t d = 0; d < g_.indices.size(); ++d) {
+      dims.insert(dims.end(), g_.indices[d].digits.size(), static_cast<int>(d));
     }
     return dims;
   }
@@ -269,7 +272,7 @@ class KernelVerifier {
     }
     const Dims& dims = dims_of(node(store).inputs[0].stream);
     for (size_t d = 0; d < dim_of.size(); ++d) {
-      if (dim_of[d] == kKernelK || digit_extent(d) == 1) continue;
+      if (dim_of[d] == kKernelK || dim_of[d] == kKernelL || digit_extent(d) == 1) continue;
       const bool in_tile =
           dim_of[d] == kKernelG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
       if (seen[d] != 1) return fail(store, "expected plain digits as subscripts, each once");
@@ -278,13 +281,13 @@ class KernelVerifier {
   }
 
   const Graph& g_;
-  const std::function<void(NodeId, std::string)>& error_;
+  const KernelError& error_;
   bool sound_ = true;
 };
 
 }  // namespace
 
-void verify_kernel(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+void verify_kernel(const Graph& graph, const KernelError& error) {
   KernelVerifier(graph, error).run();
 }
 

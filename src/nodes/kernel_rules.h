@@ -8,8 +8,14 @@
 
 namespace fuseflow {
 
-/// Reports what is not a kernel: one store, at most one reduction, tiles of few elements, maps that
-/// broadcast, subscripts of the dimensions that their tiles have. Ids must be valid.
-void verify_kernel(const Graph& graph, const std::function<void(NodeId, std::string)>& error);
+using KernelError = std::function<void(NodeId, std::string)>;
+
+/// Reports what is not a kernel: one store, reductions that walk k together, tiles of few elements,
+/// maps that broadcast, subscripts of the dimensions that their tiles have. Ids must be valid.
+void verify_kernel(const Graph& graph, const KernelError& error);
+
+/// The part of it that holds for the kernel as a whole, of nodes that are right by themselves: what
+/// stands in a step of k and what after it, and how reductions read each other.
+void verify_kernel_whole(const Graph& graph, const KernelError& error);
 
 }  // namespace fuseflow

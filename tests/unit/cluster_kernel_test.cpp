@@ -8,6 +8,7 @@
 #include "ir/print.h"
 #include "machine/load.h"
 #include "sim/tiles/kernel.h"
+#include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
@@ -168,7 +169,8 @@ TEST(KernelRules, RefusesWhatIsNoKernel) {
   expect_refused("digits=[i:20]", "digits=[i:10]", "index m");
   expect_refused("capacity=4", "capacity=99", "capacity");
   expect_refused("tile_store %m[i]", "tile_store %m[0]", "plain digits");
-  expect_refused("reduce max ($x)", "reduce max ($x, $x)", "inputs");
+  expect_refused("reduce max ($x)", "reduce max ($x, $x)", "a factor for each row");
+  expect_refused("reduce max ($x)", "reduce max ($x, $x, $x)", "inputs");
   expect_refused("= map exp (", "= gather (", "cannot stand in a kernel");
 }
 

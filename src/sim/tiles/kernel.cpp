@@ -6,6 +6,7 @@
 
 #include "graph/tile_kernel.h"
 #include "resources/operators.h"
+#include "sim/tiles/kernel_counts.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -30,7 +31,9 @@ class CoreBuilder {
         tiles_(kernel_tiles(graph)),
         element_(graph.tiles->element_bytes),
         made_(graph.streams.size(), -1),
-        buffers_(graph.nodes.size()) {
+        buffers_(graph.nodes.size()),
+        running_(graph.nodes.size()),
+        done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
     for (const NodeId n : roles_.loads) {
       buffers_[static_cast<size_t>(n)].readers.resize(static_cast<size_t>(node(n).capacity));
     }
@@ -38,15 +41,14 @@ class CoreBuilder {
 
   void tile(const KernelTile& at) {
     at_ = {at.m, at.n, 0, at.g};
-    accumulator_ = -1;
-    const int64_t steps = roles_.reduction >= 0 ? tiles_[kKernelK] : 1;
-    for (int64_t k = 0; k < steps; ++k) {
+    for (Running& running : running_) running.op = -1;
+    const KernelWalk walk = roles_.reductions.empty() ? KernelWalk{} : kernel_walk(g_, at.m);
+    for (int64_t k = walk.begin; k < walk.end; ++k) {
       at_[kKernelK] = k;
       for (const NodeId n : roles_.loads) load(n);
-      for (const NodeId n : roles_.first_maps) compute(n);
-      if (roles_.reduction >= 0) reduce();
+      for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
+      end_step();
     }
-    if (roles_.reduction >= 0) consumers_.clear();
     for (const NodeId n : roles_.last_maps) compute(n);
     store();
   }
@@ -105,27 +107,41 @@ class CoreBuilder {
     return buffer.readers[static_cast<size_t>(copy) % buffer.readers.size()];
   }
 
-  /// Operands of a node; what it reads of scratchpad (loads) and registers (the others).
-  std::vector<int32_t> operands(const Node& at, TileOp& op) {
+  /// Operands of a node; what it reads of scratchpad (loads) and registers (the others). `without`
+  /// is an input that the operation does not read.
+  std::vector<int32_t> operands(const Node& at, TileOp& op, const Input* without = nullptr) {
     std::vector<int32_t> taken;
     for (const Input& input : at.inputs) {
-      if (input.is_immediate()) continue;
+      if (input.is_immediate() || &input == without) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
       const int64_t elements = tile_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
           elements * (loaded ? element_ : kAccumulatorBytes);
-      op.late = op.late || producer(input.stream).kind == NodeKind::tile_multiply;
+      op.late = op.late || (producer(input.stream).kind == NodeKind::tile_multiply &&
+                            !drained_before(at, input));
       const int32_t from = made(input.stream);
       if (std::find(taken.begin(), taken.end(), from) == taken.end()) taken.push_back(from);
     }
     return taken;
   }
 
+  /// Another operand took the same product, and so waited for the pipeline. Only kernels of several
+  /// reductions have such operands in every step.
+  bool drained_before(const Node& at, const Input& product) {
+    if (!roles_.held()) return false;
+    return std::any_of(at.inputs.begin(), at.inputs.end(), [&](const Input& other) {
+      if (other.is_immediate() || other.stream == product.stream) return false;
+      const TileOp& op = ops_.nodes[static_cast<size_t>(made(other.stream))];
+      const auto first = ops_.edges.begin() + op.first_operand;
+      return std::find(first, first + op.operands, made(product.stream)) != first + op.operands;
+    });
+  }
+
   const Node& producer(StreamId s) const {
     return node(g_.streams[static_cast<size_t>(s)].producer);
   }
 
-  /// The operation `op` has read what `at` takes: loads' copies and the reduction's result.
+  /// The operation `op` has read what `at` takes: loads' copies and reductions' results.
   void took(const Node& at, int32_t op) {
     for (const Input& input : at.inputs) {
       if (input.is_immediate()) continue;
@@ -134,38 +150,89 @@ class CoreBuilder {
         LoadBuffer& buffer = buffers_[static_cast<size_t>(from)];
         readers(buffer, buffer.loaded).push_back(op);
       }
-      if (from == roles_.reduction) consumers_.push_back(op);
+      if (is_held_reduction(g_, node(from))) {
+        running_[static_cast<size_t>(from)].readers.push_back(op);
+      }
     }
   }
 
+  /// A map, or a product within a step.
   void compute(NodeId n) {
-    TileOp op = op_of(TileOpKind::map, n);
     const Node& at = node(n);
+    const bool product = at.kind == NodeKind::tile_multiply;
+    TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
     const std::vector<int32_t> taken = operands(at, op);
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     op.bytes.registers += elements * kAccumulatorBytes;
-    const Parts parts = parts_of(at.op);
-    for (size_t a = 0; a < parts.size(); ++a) {
-      (a < static_cast<size_t>(Arithmetic::div) ? op.vector_ops : op.special_ops) +=
-          elements * parts[a];
+    if (product) {
+      op.flops = kernel_flops(g_, at);
+    } else {
+      count_parts(at.op, elements, op);
     }
-    const int32_t made_here = add(op, taken, {});
+    const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
   }
 
-  void reduce() {
-    const Node& at = node(roles_.reduction);
+  static void count_parts(Op kind, int64_t elements, TileOp& op) {
+    const Parts parts = parts_of(kind);
+    for (size_t a = 0; a < parts.size(); ++a) {
+      (a < static_cast<size_t>(Arithmetic::div) ? op.vector_ops : op.special_ops) +=
+          elements * parts[a];
+    }
+  }
+
+  /// What a node that starts a step waits for: the step whose tiles it overwrites. Only kernels of
+  /// several reductions have room for a number of steps.
+  const std::vector<int32_t>& room_for(const Node& at) const {
+    static const std::vector<int32_t> nothing;
+    const auto of_step = [&](const Input& input) {
+      return !input.is_immediate() && producer(input.stream).kind != NodeKind::tile_load;
+    };
+    const bool starts = roles_.held() && std::none_of(at.inputs.begin(), at.inputs.end(), of_step);
+    return starts ? done_steps_[static_cast<size_t>(step_) % done_steps_.size()] : nothing;
+  }
+
+  /// The reductions are the last readers of a step's tiles.
+  void end_step() {
+    std::vector<int32_t>& done = done_steps_[static_cast<size_t>(step_) % done_steps_.size()];
+    done.clear();
+    for (const NodeId n : roles_.reductions) {
+      done.push_back(running_[static_cast<size_t>(n)].op);
+    }
+    ++step_;
+  }
+
+  /// What is held is overwritten when all have read it; a product's is rescaled on the lanes first.
+  void reduce(NodeId n) {
+    const Node& at = node(n);
     const bool product = at.kind == NodeKind::tile_multiply;
-    TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, roles_.reduction);
-    std::vector<int32_t> taken = operands(at, op);
+    Running& running = running_[static_cast<size_t>(n)];
+    const bool rescales = rescale_of(at) != nullptr && running.op >= 0;
+    if (product && rescales) rescale(n);
+    TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
+    std::vector<int32_t> taken = operands(at, op, product || !rescales ? rescale_of(at) : nullptr);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, at.outputs[0]);
     (product ? op.flops : op.vector_ops) = kernel_flops(g_, at);
-    const bool first = accumulator_ < 0;
-    if (!first) taken.push_back(accumulator_);
-    accumulator_ = add(op, taken, first ? consumers_ : std::vector<int32_t>{});
-    made(at.outputs[0]) = accumulator_;
-    took(at, accumulator_);
+    if (!product && rescales) op.vector_ops += tile_elements(g_, at.outputs[0]);
+    if (running.op >= 0) taken.push_back(running.op);
+    const std::vector<int32_t> readers = std::move(running.readers);
+    running.readers.clear();
+    running.op = add(op, taken, readers);
+    for (const StreamId given : at.outputs) made(given) = running.op;
+    took(at, running.op);
+  }
+
+  void rescale(NodeId n) {
+    const Node& at = node(n);
+    Running& running = running_[static_cast<size_t>(n)];
+    const StreamId factor = rescale_of(at)->stream;
+    const int64_t elements = tile_elements(g_, at.outputs[0]);
+    TileOp op = op_of(TileOpKind::map, n);
+    op.late = true;  // the product that it rescales is in the pipeline
+    op.vector_ops = elements;
+    op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
+    running.op = add(op, {running.op, made(factor)}, {});
   }
 
   void store() {
@@ -186,15 +253,31 @@ class CoreBuilder {
   KernelSizes at_{};
   std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
   std::vector<LoadBuffer> buffers_;
-  int32_t accumulator_ = -1;
-  std::vector<int32_t> consumers_;  ///< of the last result of the reduction
+  /// Of a reduction: the operation that gave what it holds, and what has read it since.
+  struct Running {
+    int32_t op = -1;
+    std::vector<int32_t> readers;
+  };
+  std::vector<Running> running_;                  ///< by node
+  std::vector<std::vector<int32_t>> done_steps_;  ///< reductions of the last steps, in a ring
+  int64_t step_ = 0;
   TileOps ops_;
 };
 
+/// Operations of a step and of the end of a tile: a rescaled product has two.
+int64_t operations_a_step(const Graph& graph) {
+  int64_t operations = static_cast<int64_t>(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    const bool reduces = is_held_reduction(graph, node);
+    if (reduces && node.kind == NodeKind::tile_multiply && rescale_of(node)) ++operations;
+  }
+  return operations;
+}
+
 /// Operations of all cores, at most.
 int64_t operations_of(const Graph& graph) {
-  const int64_t steps = kernel_roles(graph).reduction >= 0 ? kernel_tiles(graph)[kKernelK] : 1;
-  int64_t operations = static_cast<int64_t>(graph.nodes.size());
+  const int64_t steps = kernel_roles(graph).reductions.empty() ? 1 : kernel_tiles(graph)[kKernelK];
+  int64_t operations = operations_a_step(graph);
   for (const int64_t factor : {kernel_tile_count(graph), steps}) {
     if (__builtin_mul_overflow(operations, factor, &operations)) return INT64_MAX;
   }
@@ -227,51 +310,6 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t cores) {
     result.push_back(builder.take());
   }
   return result;
-}
-
-CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
-  const KernelRoles roles = kernel_roles(graph);
-  const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t element = graph.tiles->element_bytes;
-  CompulsoryBytes bytes;
-  for (const NodeId n : roles.loads) {
-    const Node& load = graph.nodes[static_cast<size_t>(n)];
-    const std::array<bool, kKernelDims> varies = varies_along(graph, load);
-    int64_t elements = tile_elements(graph, load.outputs[0]);
-    for (size_t d = 0; d < varies.size(); ++d) elements *= varies[d] ? tiles[d] : 1;
-    bytes.loaded += elements * element;
-  }
-  const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
-  bytes.stored = kernel_tile_count(graph) * tile_elements(graph, store.inputs[0].stream) * element;
-  return bytes;
-}
-
-KernelNeed kernel_need(const Graph& graph) {
-  const int64_t element = graph.tiles->element_bytes;
-  KernelNeed need;
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::tile_load) {
-      need.scratchpad += node.capacity * tile_elements(graph, node.outputs[0]) * element;
-    } else if (node.kind == NodeKind::tile_store) {
-      need.scratchpad += tile_elements(graph, node.inputs[0].stream) * element;
-    } else {
-      need.registers += tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
-    }
-  }
-  return need;
-}
-
-int64_t kernel_flops(const Graph& graph, const Node& node) {
-  switch (node.kind) {
-    case NodeKind::tile_multiply:
-      return 2 * tile_elements(graph, node.outputs[0]) * kernel_block(graph)[kKernelK];
-    case NodeKind::reduce:
-      return tile_elements(graph, node.inputs[0].stream);
-    case NodeKind::map:
-      return tile_elements(graph, node.outputs[0]) * op_info(node.op).flops;
-    default:
-      return 0;
-  }
 }
 
 }  // namespace fuseflow

@@ -1,11 +1,10 @@
-// A kernel of tiles unrolled (graph/tile_kernel.h): the operations of every core, what they must
-// move, and what a core needs to hold them. Timing is in timing.h, values in kernel_values.h.
+// A kernel of tiles unrolled (graph/tile_kernel.h): the operations of every core. What they move
+// and need is in kernel_counts.h, timing in timing.h, values in kernel_values.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "sim/tiles/conservation.h"
 #include "sim/tiles/expand.h"
 
 namespace fuseflow {
@@ -22,18 +21,5 @@ KernelTile kernel_tile(const Graph& graph, int64_t number);
 /// One cluster of one core for each core at work: core c of P has the tiles c, c + P, c + 2 P...
 /// Throws Error(unfinished) above 2^22 operations of all cores.
 std::vector<TileOps> expand_kernel(const Graph& graph, int64_t cores);
-
-/// Every tile of every load and of the result once, with its padding.
-CompulsoryBytes compulsory_kernel_bytes(const Graph& graph);
-
-/// Bytes of registers (what nodes give, f32) and scratchpad (copies of loads, the tile that is
-/// stored) of a core.
-struct KernelNeed {
-  int64_t registers = 0, scratchpad = 0;
-};
-KernelNeed kernel_need(const Graph& graph);
-
-/// FLOPs of one operation of a node.
-int64_t kernel_flops(const Graph& graph, const Node& node);
 
 }  // namespace fuseflow

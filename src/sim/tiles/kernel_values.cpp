@@ -43,7 +43,8 @@ class Access {
     std::array<Parts, 3> parts;
     for (size_t d = 0; d < dims_.size(); ++d) {
       const auto dim = static_cast<size_t>(dims_[d]);
-      parts[d] = parts_of(dims_[d], at[dim], g_.indices[dim].block);
+      const int64_t tile = dim < at.size() ? at[dim] : 0;  // l is one tile
+      parts[d] = parts_of(dims_[d], tile, g_.indices[dim].block);
     }
     for (size_t d = dims_.size(); d < parts.size(); ++d) {
       parts[d].elements = parts[d].present = 1;
@@ -126,14 +127,13 @@ class KernelValues {
   /// The tile of the result at a place.
   const Tile& tile(const KernelTile& at) {
     at_ = {at.m, at.n, 0, at.g};
-    const int64_t steps = roles_.reduction >= 0 ? kernel_tiles(g_)[kKernelK] : 1;
-    for (int64_t k = 0; k < steps; ++k) {
+    const KernelWalk walk = roles_.reductions.empty() ? KernelWalk{} : kernel_walk(g_, at.m);
+    for (int64_t k = walk.begin; k < walk.end; ++k) {
       at_[kKernelK] = k;
       for (const NodeId n : roles_.loads) load(n);
-      for (const NodeId n : roles_.first_maps) map(node(n));
-      if (roles_.reduction >= 0) reduce(node(roles_.reduction), k == 0);
+      for (const NodeId n : roles_.steps) step(node(n), k == walk.begin);
     }
-    if (roles_.reduction >= 0) finish(node(roles_.reduction));
+    for (const NodeId n : roles_.reductions) finish(node(n));
     for (const NodeId n : roles_.last_maps) map(node(n));
     return value(node(roles_.store).inputs[0].stream);
   }
@@ -208,27 +208,68 @@ class KernelValues {
     value(at.outputs[0]) = std::move(out);
   }
 
+  void step(const Node& at, bool first) {
+    if (at.kind == NodeKind::map) return map(at);
+    if (!is_held_reduction(g_, at)) return inner_product(at);
+    at.kind == NodeKind::reduce ? reduce(at, first) : multiply(at, first);
+  }
+
+  /// Elements of this step along k.
+  size_t depth() const {
+    const auto size = static_cast<int64_t>(block(kKernelK));
+    return static_cast<size_t>(
+        std::clamp<int64_t>(kernel_elements(g_)[kKernelK] - at_[kKernelK] * size, 0, size));
+  }
+
+  /// What is held so far; the second stream has what was held before this step.
   void reduce(const Node& at, bool first) {
-    const bool product = at.kind == NodeKind::tile_multiply;
     Tile& out = value(at.outputs[0]);
-    const size_t rows = block(kKernelM), cols = block(kKernelN);
-    if (first) out.assign(product ? rows * cols : rows, product ? 0.0F : at.init);
-    const Tile& left = value(at.inputs[0].stream);
-    const int64_t left_in_k =
-        kernel_elements(g_)[kKernelK] - at_[kKernelK] * static_cast<int64_t>(block(kKernelK));
-    const auto depth = static_cast<size_t>(
-        std::clamp<int64_t>(left_in_k, 0, static_cast<int64_t>(block(kKernelK))));
-    for (size_t i = 0; i < rows; ++i) {
+    if (first) out.assign(block(kKernelM), at.init);
+    if (at.outputs.size() > 1) value(at.outputs[1]) = out;
+    if (!first) rescale(at, out);
+    const Tile& from = value(at.inputs[0].stream);
+    const size_t depth = this->depth();
+    for (size_t i = 0; i < out.size(); ++i) {
       for (size_t k = 0; k < depth; ++k) {
-        const float x = left[i * block(kKernelK) + k];
-        if (!product) {
-          out[i] = combine(at.reduction, out[i], x);
-          continue;
-        }
-        const float* right = value(at.inputs[1].stream).data() + k * cols;
-        for (size_t j = 0; j < cols; ++j) out[i * cols + j] += x * right[j];
+        out[i] = combine(at.reduction, out[i], from[i * block(kKernelK) + k]);
       }
     }
+  }
+
+  void multiply(const Node& at, bool first) {
+    Tile& out = value(at.outputs[0]);
+    if (first) out.assign(block(kKernelM) * block(kKernelN), 0.0F);
+    if (!first) rescale(at, out);
+    add_product(at, depth(), block(kKernelK), out);
+  }
+
+  void inner_product(const Node& at) {
+    Tile& out = value(at.outputs[0]);
+    out.assign(block(kKernelM) * block(kKernelK), 0.0F);
+    add_product(at, block(kKernelL), block(kKernelL), out);
+  }
+
+  /// Adds left * right, of which `depth` elements of `inner` exist.
+  void add_product(const Node& at, size_t depth, size_t inner, Tile& out) {
+    const Tile& left = value(at.inputs[0].stream);
+    const Tile& right = value(at.inputs[1].stream);
+    const size_t rows = block(kKernelM), cols = out.size() / rows;
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t k = 0; k < depth; ++k) {
+        const float x = left[i * inner + k];
+        const float* from = right.data() + k * cols;
+        for (size_t j = 0; j < cols; ++j) out[i * cols + j] += x * from[j];
+      }
+    }
+  }
+
+  /// Every row of what is held times its factor.
+  void rescale(const Node& at, Tile& held) {
+    const Input* factor = rescale_of(at);
+    if (factor == nullptr) return;
+    const Tile& by = value(factor->stream);
+    const size_t cols = held.size() / by.size();
+    for (size_t i = 0; i < held.size(); ++i) held[i] *= by[i / cols];
   }
 
   void finish(const Node& at) {

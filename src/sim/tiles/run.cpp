@@ -7,6 +7,7 @@
 
 #include "graph/tile_kernel.h"
 #include "sim/tiles/kernel.h"
+#include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/kernel_values.h"
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
@@ -122,17 +123,24 @@ void take_streams(const Node& node, const RunResult& result, NodeStats& stats) {
   }
 }
 
-/// Counts of a kernel: every operation of a node gives one tile.
+/// Counts of a kernel: every operation of a node gives one tile, but for a reduction that is read
+/// after its last step.
 void count_kernel(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result) {
+  std::vector<bool> read_in_step(graph.streams.size(), false);
+  for (const NodeId n : kernel_roles(graph).steps) {
+    for (const Input& input : graph.nodes[static_cast<size_t>(n)].inputs) {
+      if (!input.is_immediate()) read_in_step[static_cast<size_t>(input.stream)] = true;
+    }
+  }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     NodeStats& stats = result.nodes[n];
     count_times(times[n], result.cycles, stats);
-    stats.flops = kernel_flops(graph, node) * stats.steps;
+    stats.flops = kernel_flops(graph, node, stats.steps);
     result.flops += stats.flops;
-    const bool reduces = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_multiply;
     for (const StreamId s : node.outputs) {
-      const int64_t tokens = reduces ? kernel_tile_count(graph) : stats.steps;
+      const bool ends = is_held_reduction(graph, node) && !read_in_step[static_cast<size_t>(s)];
+      const int64_t tokens = ends ? kernel_tile_count(graph) : stats.steps;
       result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
       stats.tokens_out += tokens;
       result.tokens += tokens;

@@ -1,0 +1,78 @@
+#include "cluster/apart.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cluster/kernels.h"
+#include "graph/tile_kernel.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// The program with no other statements than these, nothing lowered or scheduled.
+Program only(const Program& program, const std::set<TensorId>& members) {
+  Program part = program;
+  for (Region& region : part.regions) {
+    std::erase_if(region.statements,
+                  [&](const Statement& s) { return members.count(s.result) == 0; });
+    region.schedule = {};
+    region.graph.reset();
+    region.plan.clear();
+  }
+  std::erase_if(part.regions, [](const Region& region) { return region.statements.empty(); });
+  store_dense(part);
+  return part;
+}
+
+/// When each tensor was loaded or stored last, by the number of the kernel.
+using Touched = std::map<TensorId, int64_t>;
+
+/// The tiles of what was touched before, the longest ago first.
+std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph, const Touched& touched) {
+  std::vector<std::pair<int64_t, NodeId>> loads;
+  for (const NodeId n : kernel_roles(graph).loads) {
+    const auto at = touched.find(graph.nodes[static_cast<size_t>(n)].tensor);
+    if (at != touched.end()) loads.emplace_back(at->second, n);
+  }
+  std::sort(loads.begin(), loads.end());
+  std::vector<std::pair<TileKey, int64_t>> held;
+  for (const auto& [when, n] : loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const std::array<bool, kKernelDims> varies = varies_along(graph, load);
+    int64_t tiles = 1;
+    for (size_t d = 0; d < varies.size(); ++d) tiles *= varies[d] ? kernel_tiles(graph)[d] : 1;
+    const int64_t bytes = tile_elements(graph, load.outputs[0]) * graph.tiles->element_bytes;
+    for (int64_t tile = 0; tile < tiles; ++tile) held.push_back({{n, tile, 0}, bytes});
+  }
+  return held;
+}
+
+void touch(const Graph& graph, int64_t kernel, Touched& touched) {
+  for (const Node& node : graph.nodes) {
+    if (node.tensor >= 0) touched[node.tensor] = kernel;
+  }
+}
+
+}  // namespace
+
+std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
+                                          const Machine& machine, std::string& why) {
+  Program part = only(program, members);
+  const std::vector<RefusedKernel> refused = make_kernels(part, machine);
+  if (!refused.empty()) {
+    why = refused.front().why;
+    return std::nullopt;
+  }
+  KernelsApart apart;
+  Touched touched;
+  for (const Region& region : part.regions) {
+    LaunchOptions options;
+    if (machine.has_l2()) options.held = held_tiles(*region.graph, touched);
+    if (apart.kernels > 0) apart.total.cycles += machine.reconfiguration_cycles;
+    apart.total += time_tiles(*region.graph, machine, options);
+    touch(*region.graph, apart.kernels++, touched);
+  }
+  return apart;
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,26 @@
+// What statements take as kernels of their own (kernels.h), one after the other: what one kernel of
+// several statements has to beat.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ir/program.h"
+#include "machine/machine.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+
+struct KernelsApart {
+  Measured total;  ///< with the reconfiguration between them
+  int64_t kernels = 0;
+};
+
+/// The statements of these tensors as kernels, every tensor stored dense. An L2 holds what the
+/// kernels before loaded or stored, as far as it fits. Nothing, and the reason in `why`, where one
+/// of them has no form of tiles.
+std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
+                                          const Machine& machine, std::string& why);
+
+}  // namespace fuseflow::cluster

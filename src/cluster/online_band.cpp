@@ -1,0 +1,140 @@
+#include "cluster/online_band.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/program_run.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int64_t kMostScores = int64_t{1} << 24;  ///< of one element of the batch
+constexpr float kClosed = -std::numeric_limits<float>::infinity();
+
+/// The data of the constants that scores are made of; none where they cannot be read now, which
+/// whoever runs the program says.
+TensorData constants(const Program& program, const OnlineForm& form) {
+  Statement reads;
+  for (const KernelTerm& term : form.terms) {
+    if (term.kind != KernelTerm::Kind::load) continue;
+    if (program.tensors[static_cast<size_t>(term.tensor)].role != Role::constant) continue;
+    Expr access;
+    access.kind = Expr::Kind::access;
+    access.tensor = term.tensor;
+    reads.nodes.push_back(std::move(access));
+  }
+  if (reads.nodes.empty()) return {};
+  Program part = program;
+  part.reference = {};
+  part.regions.assign(1, {});
+  part.regions[0].statements = {std::move(reads)};
+  try {
+    return load_tensors(part);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What is known of the scores before anything runs: values that follow from constants.
+class KnownScores {
+ public:
+  KnownScores(const Program& program, const OnlineForm& form)
+      : form_(form), data_(constants(program, form)) {
+    for (size_t d = 0; d < form.digits.size(); ++d) {
+      if (form.digits[d].dim == kKernelM) rows_.push_back(static_cast<int>(d));
+      if (form.digits[d].dim == kKernelK) columns_.push_back(static_cast<int>(d));
+    }
+  }
+
+  /// There are constants, and rows and columns are one loop each: their distance means something.
+  bool plain() const { return !data_.storage.empty() && rows_.size() == 1 && columns_.size() == 1; }
+  int64_t rows() const { return form_.digits[static_cast<size_t>(rows_[0])].extent; }
+  int64_t columns() const { return form_.digits[static_cast<size_t>(columns_[0])].extent; }
+
+  /// Is the score at this place -inf, whatever is not known? Sums take no NaN into account: the
+  /// caller knows that there is none.
+  bool closed(int32_t t, int64_t row, int64_t column) {
+    const KernelTerm& term = at(t);
+    const std::optional<float> value = known(t, row, column);
+    if (value) return *value == kClosed;
+    if (term.kind != KernelTerm::Kind::map) return false;
+    const auto child = [&](size_t i) { return closed(term.children[i], row, column); };
+    if (term.op == Op::add) return child(0) || child(1);
+    if (term.op != Op::where) return false;
+    const std::optional<float> condition = known(term.children[0], row, column);
+    return condition && child(*condition != 0 ? 1 : 2);
+  }
+
+ private:
+  const KernelTerm& at(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
+
+  std::optional<float> known(int32_t t, int64_t row, int64_t column) {
+    const KernelTerm& term = at(t);
+    if (term.kind == KernelTerm::Kind::constant) return term.constant;
+    if (term.kind == KernelTerm::Kind::load) return loaded(term, row, column);
+    if (term.kind != KernelTerm::Kind::map) return std::nullopt;
+    std::vector<float> operands;
+    for (const int32_t child : term.children) {
+      const std::optional<float> value = known(child, row, column);
+      if (!value) return std::nullopt;
+      operands.push_back(*value);
+    }
+    return evaluate(term.op, operands);
+  }
+
+  std::optional<float> loaded(const KernelTerm& load, int64_t row, int64_t column) {
+    const Storage* storage = data_.find(load.tensor);
+    if (storage == nullptr) return std::nullopt;
+    std::vector<int64_t> place;
+    for (size_t d = 0; d < load.subscripts.size(); ++d) {
+      int64_t coordinate = load.subscripts[d].offset;
+      for (const auto& [digit, factor] : load.subscripts[d].terms) {
+        if (digit != rows_[0] && digit != columns_[0]) return std::nullopt;
+        coordinate += factor * (digit == rows_[0] ? row : column);
+      }
+      if (coordinate < 0 || coordinate >= storage->shape[d]) return storage->fill;
+      place.push_back(coordinate);
+    }
+    return storage->at(place);
+  }
+
+  const OnlineForm& form_;
+  std::vector<int> rows_, columns_;
+  const TensorData data_;
+};
+
+/// Proved, or taken for granted as elsewhere (`--check` asserts it).
+bool finite(const Tensor& tensor) {
+  return tensor.facts.finite || tensor.assumed.finite;
+}
+
+bool without_nan(const Tensor& tensor) {
+  return finite(tensor) || tensor.facts.no_nan || tensor.facts.below_inf || tensor.assumed.no_nan ||
+         tensor.assumed.below_inf;
+}
+
+}  // namespace
+
+std::optional<std::array<int64_t, 2>> open_band(const Program& program, const OnlineForm& form) {
+  const auto tensor = [&](TensorId t) { return program.tensors[static_cast<size_t>(t)]; };
+  KnownScores scores(program, form);
+  if (!scores.plain() || scores.rows() * scores.columns() > kMostScores || form.scores_tensor < 0 ||
+      !without_nan(tensor(form.scores_tensor)) || !finite(tensor(form.values.tensor))) {
+    return std::nullopt;
+  }
+  const int64_t rows = scores.rows(), columns = scores.columns();
+  std::array<int64_t, 2> band{columns, -rows};
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      if (j - i >= band[0] && j - i <= band[1]) continue;
+      if (scores.closed(form.scores, i, j)) continue;
+      band = {std::min(band[0], j - i), std::max(band[1], j - i)};
+    }
+  }
+  const bool all = band[0] <= 1 - rows && band[1] >= columns - 1;
+  if (all || band[0] > band[1]) return std::nullopt;
+  return band;
+}
+
+}  // namespace fuseflow::cluster

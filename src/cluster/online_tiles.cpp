@@ -1,0 +1,123 @@
+#include "cluster/online_tiles.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "cluster/candidates.h"
+#include "sim/tiles/kernel_counts.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int64_t kMostCopiesTried = 4;
+constexpr int64_t kMostStepsTried = 2;
+constexpr int64_t kMostBlock = 256;
+constexpr size_t kMostSimulated = 12;
+constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
+
+struct Candidate {
+  OnlineTiles tiles;
+  Graph graph;
+  double cost = 0;
+  size_t number = 0;
+};
+
+int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
+  return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
+         size[kKernelG];
+}
+
+/// A rate of 0 is free.
+double time_at(double work, double rate) {
+  return rate > 0 ? work / rate : 0;
+}
+
+/// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
+/// and its loads take, or the sum of the first two where one step is there at a time.
+double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
+               const Machine& machine) {
+  const KernelRoles roles = kernel_roles(graph);
+  const int64_t element = graph.tiles->element_bytes;
+  const auto at = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
+  double flops = 0, lanes = 0, loaded = 0;
+  for (const NodeId n : roles.steps) {
+    const Node& node = at(n);
+    const auto work = static_cast<double>(kernel_flops(graph, node));
+    if (node.kind == NodeKind::tile_multiply) {
+      flops += work;
+    } else if (node.kind == NodeKind::map && node.op == Op::exp) {
+      lanes += time_at(work, machine.core.special_operations_per_cycle);
+    } else {
+      lanes += time_at(work, machine.core.vector_operations_per_cycle);
+    }
+  }
+  for (const NodeId n : roles.loads) {
+    if (!varies_along(graph, at(n))[kKernelK]) continue;
+    loaded += static_cast<double>(tile_elements(graph, at(n).outputs[0]) * element);
+  }
+  const auto cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
+  const int64_t all = tiles_of(size, tiles.block);
+  double rate = machine.global.core_port_bytes_per_cycle;
+  if (machine.has_l2()) {
+    rate = std::min(rate, machine.l2.bytes_per_cycle / static_cast<double>(std::min(cores, all)));
+  }
+  const double matrix = flops / machine.matrix_rate(element);
+  const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
+  const auto steps = static_cast<double>(ceil_div(size[kKernelK], tiles.block[kKernelK]));
+  return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loaded / rate);
+}
+
+/// As many copies as fit.
+std::optional<Candidate> fitting(const OnlineForm& form, OnlineTiles tiles,
+                                 const Machine& machine) {
+  for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {
+    Candidate candidate{tiles, online_graph(form, tiles), 0, 0};
+    if (!fits_core(candidate.graph, machine)) continue;
+    candidate.cost = cost_of(sizes_of(form.digits), tiles, candidate.graph, machine);
+    return candidate;
+  }
+  return std::nullopt;
+}
+
+std::vector<Candidate> candidates_of(const OnlineForm& form, const Machine& machine) {
+  const KernelSizes size = sizes_of(form.digits);
+  std::vector<Candidate> all;
+  const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
+  for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
+    for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
+      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
+        for (int64_t steps = 1; steps <= most_steps; ++steps) {
+          const OnlineTiles tiles{{m, n, k, 1}, 1, steps};
+          if (tiles_of(size, tiles.block) * ceil_div(size[kKernelK], k) > kMostSteps) continue;
+          if (auto candidate = fitting(form, tiles, machine)) {
+            candidate->number = all.size();
+            all.push_back(std::move(*candidate));
+          }
+        }
+      }
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.cost, a.number) < std::tie(b.cost, b.number);
+  });
+  return all;
+}
+
+}  // namespace
+
+std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
+  std::optional<OnlinePlan> best;
+  size_t simulated = 0;
+  for (Candidate& candidate : candidates_of(form, machine)) {
+    if (simulated++ == kMostSimulated) break;
+    LaunchOptions options;
+    options.most_cycles = best ? best->measured.cycles : 0;
+    const Measured measured = time_tiles(candidate.graph, machine, options);
+    if (!measured.finished || (best && measured.cycles >= best->measured.cycles)) continue;
+    best = OnlinePlan{candidate.tiles, std::move(candidate.graph), measured};
+  }
+  return best;
+}
+
+}  // namespace fuseflow::cluster

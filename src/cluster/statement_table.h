@@ -1,0 +1,33 @@
+// What a program computes and who reads it, for those who look for forms in its statements.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// Valid for as long as the program does not change.
+class StatementTable {
+ public:
+  explicit StatementTable(const Program& program);
+  const Program& program() const { return program_; }
+  /// The statement of a tensor; null where it is given.
+  const Statement* defining(TensorId tensor) const;
+  /// ... of a temporary, which may stay on the core; else null.
+  const Statement* of(TensorId tensor) const;
+  /// Every statement that reads it is one of `members`, or gives a temporary that nothing reads
+  /// (as those that only state an assumption).
+  bool read_only_by(TensorId tensor, const std::set<TensorId>& members) const;
+  /// Temporaries that nothing reads, of statements that read one of `members`.
+  std::set<TensorId> unread_beside(const std::set<TensorId>& members) const;
+
+ private:
+  bool unread(TensorId tensor) const;
+  const Program& program_;
+  std::map<TensorId, const Statement*> defined_;
+  std::map<TensorId, std::set<TensorId>> users_;
+};
+
+}  // namespace fuseflow::cluster

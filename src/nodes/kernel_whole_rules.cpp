@@ -1,0 +1,141 @@
+// The rules of a kernel of tiles as a whole: its one store, what stands in a step of k and what
+// after the last, and how reductions that walk k together read and rescale each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "graph/tile_kernel.h"
+#include "nodes/kernel_rules.h"
+#include "nodes/rule.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kFarthestBand = int64_t{1} << 30;
+
+class WholeVerifier {
+ public:
+  WholeVerifier(const Graph& graph, const KernelError& error)
+      : g_(graph), error_(error), roles_(kernel_roles(graph)) {}
+
+  void run() {
+    check_ends();
+    if (sound_) roles_.held() ? check_held() : check_single();
+    if (sound_ && g_.tiles->band) check_band();
+  }
+
+ private:
+  void fail(NodeId n, std::string message) {
+    if (!sound_) return;
+    sound_ = false;
+    error_(n, std::move(message));
+  }
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const Stream& stream(const Input& input) const {
+    return g_.streams[static_cast<size_t>(input.stream)];
+  }
+
+  /// What is before the last reduction may extend over k, what is after it may not.
+  void check_ends() {
+    const auto stores = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& at) {
+      return at.kind == NodeKind::tile_store;
+    });
+    if (stores != 1 ||
+        node(static_cast<NodeId>(g_.nodes.size()) - 1).kind != NodeKind::tile_store) {
+      return fail(-1, "a kernel ends with its one tile_store");
+    }
+    for (const NodeId n : roles_.last_maps) {
+      if (takes_steps(n)) return fail(n, "takes tiles over k, which the reduction ends");
+    }
+    if (takes_steps(roles_.store)) return fail(roles_.store, "stores tiles over k");
+    const bool in_k = kernel_elements(g_)[kKernelK] > 1 || kernel_block(g_)[kKernelK] > 1;
+    if (roles_.reductions.empty() && in_k) {
+      fail(-1, "a kernel without a reduction has no index k");
+    }
+  }
+
+  /// Does a node after the reductions take what is there in a step only?
+  bool takes_steps(NodeId n) const {
+    return std::any_of(node(n).inputs.begin(), node(n).inputs.end(), [&](const Input& input) {
+      if (input.is_immediate()) return false;
+      const std::vector<int>& dims = stream(input).block;
+      const NodeId from = stream(input).producer;
+      const bool in_step =
+          std::find(roles_.steps.begin(), roles_.steps.end(), from) != roles_.steps.end();
+      const bool result = is_held_reduction(g_, node(from)) && stream(input).port == 0;
+      return (in_step && !result) ||
+             std::find(dims.begin(), dims.end(), static_cast<int>(kKernelK)) != dims.end();
+    });
+  }
+
+  /// One reduction alone: a product is of what it loads, and what it holds is read at the end.
+  void check_single() {
+    if (g_.indices.size() > kKernelDims)
+      return fail(-1, "a kernel of one reduction has no index l");
+    if (roles_.reductions.empty()) return;
+    const NodeId n = roles_.reductions[0];
+    if (rescale_of(node(n)) != nullptr || node(n).outputs.size() > 1) {
+      return fail(n, "is the only reduction, expected no factor and one stream");
+    }
+    if (node(n).kind == NodeKind::tile_multiply && roles_.steps.size() > 1) {
+      fail(n, "expected maps after the product alone");
+    }
+  }
+
+  /// A reduction that takes what another one holds so far must rescale what it holds itself by how
+  /// much that has changed: else its result would depend on the steps.
+  void check_held() {
+    for (const NodeId n : roles_.steps) check_running_inputs(n);
+    const std::vector<bool> running = reads_running(g_, roles_);
+    for (const NodeId n : roles_.reductions) {
+      const Input* factor = rescale_of(node(n));
+      const bool depends = running[static_cast<size_t>(n)];
+      if (depends && factor == nullptr) {
+        return fail(n,
+                    "takes what another reduction holds so far, expected a factor that rescales "
+                    "what it holds itself");
+      }
+      if (!depends && factor != nullptr) {
+        return fail(n, "is rescaled, but depends on no other reduction, expected no factor");
+      }
+    }
+  }
+
+  void check_running_inputs(NodeId n) {
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      const Node& from = node(stream(input).producer);
+      if (from.kind == NodeKind::reduce && from.reduction == Reduction::mean) {
+        return fail(n, "reads a mean before the last step, when it is none yet");
+      }
+      if (from.kind == NodeKind::tile_multiply && is_held_reduction(g_, from)) {
+        return fail(n, "reads a product over k before the last step");
+      }
+    }
+  }
+
+  void check_band() {
+    const auto [least, most] = *g_.tiles->band;
+    if (!roles_.held()) return fail(-1, "a band needs several reductions that walk k together");
+    if (least > most || std::llabs(least) > kFarthestBand || std::llabs(most) > kFarthestBand) {
+      fail(-1, fmt::format("a band is from the least to the largest k - m, each at most {} from 0, "
+                           "expected one like band=[-15, 0]",
+                           kFarthestBand));
+    }
+  }
+
+  const Graph& g_;
+  const KernelError& error_;
+  const KernelRoles roles_;
+  bool sound_ = true;
+};
+
+}  // namespace
+
+void verify_kernel_whole(const Graph& graph, const KernelError& error) {
+  WholeVerifier(graph, error).run();
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,161 @@
+#include "sim/tiles/kernel_counts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "graph/tile_kernel.h"
+#include "sim/tiles/kernel.h"
+
+namespace fuseflow {
+namespace {
+
+/// Pairs of tiles of m and k that are walked, of those that a load tells apart.
+int64_t walked_tiles(const Graph& graph, const std::array<bool, kKernelDims>& varies) {
+  std::set<int64_t> seen;
+  int64_t pairs = 0;
+  for (int64_t m = 0; m < kernel_tiles(graph)[kKernelM]; ++m) {
+    const KernelWalk walk = kernel_walk(graph, m);
+    pairs += walk.end - walk.begin;
+    for (int64_t k = walk.begin; k < walk.end && !varies[kKernelM]; ++k) seen.insert(k);
+  }
+  return varies[kKernelM] ? pairs : static_cast<int64_t>(seen.size());
+}
+
+/// Bytes of registers that the nodes of a step take at a time: a tile is there until its last
+/// reader, and a map may write over an operand that ends with it.
+class StepRegisters {
+ public:
+  StepRegisters(const Graph& graph, const KernelRoles& roles) : g_(graph), roles_(roles) {
+    for (const NodeId n : roles.steps) {
+      for (const Input& input : g_.nodes[static_cast<size_t>(n)].inputs) {
+        if (!input.is_immediate()) last_reader_[input.stream] = n;
+      }
+    }
+  }
+
+  int64_t most() {
+    for (const NodeId n : roles_.steps) step(n);
+    return most_;
+  }
+
+ private:
+  int64_t bytes_of(StreamId s) const { return tile_elements(g_, s) * kAccumulatorBytes; }
+
+  void step(NodeId n) {
+    const Node& node = g_.nodes[static_cast<size_t>(n)];
+    int64_t ended = 0;
+    std::set<StreamId> seen;
+    for (const Input& input : node.inputs) {
+      if (input.is_immediate() || !made_.count(input.stream)) continue;
+      if (last_reader_[input.stream] == n && seen.insert(input.stream).second) {
+        ended += bytes_of(input.stream);
+      }
+    }
+    const bool held = is_held_reduction(g_, node);
+    const int64_t given = held ? 0 : bytes_of(node.outputs[0]);
+    const bool over = node.kind == NodeKind::map;  // a product reads operands to its end
+    most_ = std::max(most_, live_ + given - (over ? std::min(ended, given) : 0));
+    live_ += given - ended;
+    if (!held) made_.insert(node.outputs[0]);
+  }
+
+  const Graph& g_;
+  const KernelRoles& roles_;
+  std::map<StreamId, NodeId> last_reader_;
+  std::set<StreamId> made_;  ///< in this step, on the core
+  int64_t live_ = 0, most_ = 0;
+};
+
+/// Registers of a kernel of several reductions: what they hold, the tiles of the steps that are
+/// under way, what follows the last step.
+int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
+  int64_t bytes = steps_at_a_time(graph, roles) * StepRegisters(graph, roles).most();
+  const auto add = [&](NodeId n) {
+    for (const StreamId s : graph.nodes[static_cast<size_t>(n)].outputs) {
+      bytes += tile_elements(graph, s) * kAccumulatorBytes;
+    }
+  };
+  for (const NodeId n : roles.reductions) add(n);
+  for (const NodeId n : roles.last_maps) add(n);
+  return bytes;
+}
+
+}  // namespace
+
+int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles) {
+  int64_t steps = 1;
+  for (const NodeId n : roles.steps) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.kind == NodeKind::tile_multiply) steps = std::max(steps, node.capacity);
+  }
+  return steps;
+}
+
+CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
+  const KernelRoles roles = kernel_roles(graph);
+  const KernelSizes tiles = kernel_tiles(graph);
+  const int64_t element = graph.tiles->element_bytes;
+  CompulsoryBytes bytes;
+  for (const NodeId n : roles.loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    std::array<bool, kKernelDims> varies = varies_along(graph, load);
+    int64_t elements = tile_elements(graph, load.outputs[0]);
+    if (graph.tiles->band && varies[kKernelK]) {
+      elements *= walked_tiles(graph, varies);
+      varies[kKernelM] = varies[kKernelK] = false;
+    }
+    for (size_t d = 0; d < varies.size(); ++d) elements *= varies[d] ? tiles[d] : 1;
+    bytes.loaded += elements * element;
+  }
+  const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
+  bytes.stored = kernel_tile_count(graph) * tile_elements(graph, store.inputs[0].stream) * element;
+  return bytes;
+}
+
+KernelNeed kernel_need(const Graph& graph) {
+  const int64_t element = graph.tiles->element_bytes;
+  const KernelRoles roles = kernel_roles(graph);
+  KernelNeed need;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_load) {
+      need.scratchpad += node.capacity * tile_elements(graph, node.outputs[0]) * element;
+    } else if (node.kind == NodeKind::tile_store) {
+      need.scratchpad += tile_elements(graph, node.inputs[0].stream) * element;
+    } else if (!roles.held()) {
+      need.registers += tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
+    }
+  }
+  if (roles.held()) need.registers = held_registers(graph, roles);
+  return need;
+}
+
+int64_t kernel_flops(const Graph& graph, const Node& node) {
+  switch (node.kind) {
+    case NodeKind::tile_multiply: {
+      const auto summed = static_cast<size_t>(is_held_reduction(graph, node) ? kKernelK : kKernelL);
+      return 2 * tile_elements(graph, node.outputs[0]) * graph.indices[summed].block;
+    }
+    case NodeKind::reduce:
+      return tile_elements(graph, node.inputs[0].stream);
+    case NodeKind::map:
+      return tile_elements(graph, node.outputs[0]) * op_info(node.op).flops;
+    default:
+      return 0;
+  }
+}
+
+int64_t kernel_flops(const Graph& graph, const Node& node, int64_t operations) {
+  const bool reduces = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_multiply;
+  if (!reduces || rescale_of(node) == nullptr || operations == 0) {
+    return kernel_flops(graph, node) * operations;
+  }
+  // Every step of a tile but the first rescales, a product by an operation of its own.
+  const int64_t tiles = kernel_tile_count(graph);
+  const int64_t steps =
+      node.kind == NodeKind::tile_multiply ? (operations + tiles) / 2 : operations;
+  return kernel_flops(graph, node) * steps +
+         tile_elements(graph, node.outputs[0]) * (steps - tiles);
+}
+
+}  // namespace fuseflow

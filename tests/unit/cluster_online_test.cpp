@@ -1,0 +1,363 @@
+// Online softmax: what statements are one, the worked case of ir-spec/cluster.md, bytes against
+// those that nothing can avoid, the verifier, values against the reference over random programs.
+#include <gtest/gtest.h>
+
+#include "cluster/online.h"
+#include "cluster/online_band.h"
+#include "cluster/recognize.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "machine/load.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
+#include "sim/tiles/kernel.h"
+#include "sim/tiles/kernel_counts.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+Program parse(const std::string& text) {
+  return parse_program({"test", "fuseflow 1\n" + text});
+}
+
+/// Attention of so many heads, queries and keys with head sizes for scores and values. `scores` is
+/// what becomes of %s, `more` further tensors.
+std::string attention(int heads, int rows, int keys, int inner, int values,
+                      const std::string& scores = "%s[h, i, j] * 0.25",
+                      const std::string& more = "") {
+  const auto shape = [&](std::initializer_list<int> sizes) {
+    std::string text = "f32[";
+    std::string dense = "] ";
+    for (const int size : sizes) {
+      text += (text.back() == '[' ? "" : ", ") + std::to_string(size);
+      dense += dense == "] " ? "dense" : ",dense";
+    }
+    return text + dense;
+  };
+  const std::string square = shape({heads, rows, keys}), row = shape({heads, rows});
+  return "input %q: " + shape({heads, rows, inner}) + " = uniform(density=1,seed=1)\n" +
+         "input %k: " + shape({heads, keys, inner}) + " = uniform(density=1,seed=2)\n" +
+         "input %v: " + shape({heads, keys, values}) + " = uniform(density=1,seed=3)\n" + more +
+         "temp %s: " + square + "\ntemp %x: " + square + "\ntemp %m: " + row +
+         "\ntemp %e: " + square + "\ntemp %z: " + row + "\ntemp %p: " + square +
+         "\nresult %y: " + shape({heads, rows, values}) +
+         "\nregion @s {\n  %s[h, i, j] = sum(d) %q[h, i, d] * %k[h, j, d]\n  %x[h, i, j] = " +
+         scores +
+         "\n}\nregion @soft {\n  %m[h, i] = max(j) %x[h, i, j]\n"
+         "  %e[h, i, j] = exp(%x[h, i, j] - %m[h, i])\n  %z[h, i] = sum(j) %e[h, i, j]\n"
+         "  %p[h, i, j] = %e[h, i, j] / %z[h, i]\n}\n"
+         "region @y { %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }\n";
+}
+
+/// With one part of its text replaced.
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << "\n" << text;
+  return text.replace(at, from.size(), to);
+}
+
+OnlineForm form_of(const Program& program) {
+  std::string why;
+  const StatementTable statements(program);
+  const auto form = online_form(statements, program.regions.back().statements.back(), why);
+  EXPECT_TRUE(form) << why;
+  return form.value_or(OnlineForm{});
+}
+
+std::string why_none(const std::string& text) {
+  const Program program = parse(text);
+  std::string why;
+  const StatementTable statements(program);
+  EXPECT_FALSE(online_form(statements, program.regions.back().statements.back(), why)) << text;
+  return why;
+}
+
+TEST(OnlineForm, AttentionOfHeads) {
+  const Program program = parse(attention(3, 20, 28, 8, 12));
+  const OnlineForm form = form_of(program);
+  EXPECT_TRUE(form.maximum);
+  EXPECT_GE(form.product, 0);
+  EXPECT_EQ(form.members.size(), 7U);
+  EXPECT_EQ(sizes_of(form.digits), (KernelSizes{20, 12, 28, 3}));
+}
+
+TEST(OnlineForm, WithoutAMaximumAndByAReciprocal) {
+  std::string text =
+      with(attention(2, 8, 8, 4, 4), "exp(%x[h, i, j] - %m[h, i])", "exp(%x[h, i, j])");
+  text = with(text, "  %m[h, i] = max(j) %x[h, i, j]\n", "");
+  text = with(text, "temp %m: f32[2, 8] dense,dense\n", "");
+  text = with(text, "%e[h, i, j] / %z[h, i]", "%e[h, i, j] * reciprocal(%z[h, i])");
+  const OnlineForm form = form_of(parse(text));
+  EXPECT_FALSE(form.maximum);
+  EXPECT_EQ(form.members.size(), 6U);
+}
+
+TEST(OnlineForm, ScoresWithoutAProduct) {
+  const OnlineForm form = form_of(
+      parse("input %x: f32[9, 20] dense,dense = uniform(density=1,seed=1)\n"
+            "input %v: f32[20, 6] dense,dense = uniform(density=1,seed=2)\n"
+            "temp %m: f32[9] dense\ntemp %e: f32[9, 20] dense,dense\ntemp %z: f32[9] dense\n"
+            "temp %p: f32[9, 20] dense,dense\nresult %y: f32[9, 6] dense,dense\n"
+            "region @y {\n  %m[i] = max(j) %x[i, j]\n  %e[i, j] = exp(%x[i, j] - %m[i])\n"
+            "  %z[i] = sum(j) %e[i, j]\n  %p[i, j] = %e[i, j] / %z[i]\n"
+            "  %y[i, c] = sum(j) %p[i, j] * %v[j, c]\n}\n"));
+  EXPECT_LT(form.product, 0);
+  EXPECT_EQ(sizes_of(form.digits), (KernelSizes{9, 6, 20, 1}));
+}
+
+TEST(OnlineForm, SaysWhatHasNone) {
+  const std::string good = attention(2, 8, 8, 4, 4);
+  const auto says = [](const std::string& text, const std::string& what) {
+    const std::string why = why_none(text);
+    EXPECT_NE(why.find(what), std::string::npos) << why << "\n" << text;
+  };
+  says(with(good, "sum(j) %e[h, i, j]", "sum(j) %x[h, i, j]"), "the sum of its softmax is not of");
+  says(with(good, "max(j) %x[h, i, j]", "max(j) %s[h, i, j]"), "the largest of its softmax is not");
+  says(with(good, "max(j) %x[h, i, j]", "max(j:5) %x[h, i, j]"), "is not over the loop");
+  says(with(good, "sum(j) %e[h, i, j]", "sum(j) %e[h, j, i]"), "is not over the loop");
+  says(with(good, "%s[h, i, j] * 0.25", "%s[h, i, j] + coordinate(j)"), "index as a number");
+  says(with(good, "temp %p:", "result %p:"), "%p is a result");
+}
+
+TEST(OnlineForm, NothingElseMayReadWhatStaysOnTheCore) {
+  std::string text = with(attention(2, 8, 8, 4, 4), "region @y {",
+                          "region @w { %w[h, i] = max(j) %p[h, i, j] }\nregion @y {");
+  text = with(text, "temp %p:", "result %w: f32[2, 8] dense,dense\ntemp %p:");
+  EXPECT_NE(why_none(text).find("%p would be kept on chip"), std::string::npos);
+}
+
+TEST(OnlineForm, AProductOfAnythingElseIsNoSoftmax) {
+  const std::string plain =
+      "input %p: f32[8, 8] dense,dense = uniform(density=1,seed=1)\n"
+      "input %v: f32[8, 8] dense,dense = uniform(density=1,seed=2)\n"
+      "result %y: f32[8, 8] dense,dense\n"
+      "region @y { %y[i, c] = sum(j) %p[i, j] * %v[j, c] }\n";
+  EXPECT_EQ(why_none(plain), "");
+}
+
+/// One core; loads and stores take the port and a latency, scratchpad and registers nothing.
+Machine small_machine() {
+  return load_machine(
+      "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "global.channels=1",
+               "global.bandwidth_gigabytes_per_second=64", "global.latency_cycles=100",
+               "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
+               "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
+               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2"});
+}
+
+TEST(Online, WorkedCase) {
+  const OnlineForm form = form_of(parse(attention(1, 16, 32, 16, 16, "%s[h, i, j]")));
+  const Machine machine = small_machine();
+  ASSERT_EQ(machine.matrix_rate(4), 1024);
+  const Graph one = online_graph(form, {{16, 16, 16, 1}, 2, 1});
+  const Measured measured = time_tiles(one, machine);
+  EXPECT_EQ(measured.cycles, 883);
+  EXPECT_EQ(measured.bytes.global_read, 1024 + 2048 + 2048);
+  EXPECT_EQ(measured.bytes.global_write, 1024);
+  EXPECT_EQ(measured.flops, 4 * 8192);
+  const Graph two = online_graph(form, {{16, 16, 16, 1}, 2, 2});
+  EXPECT_EQ(time_tiles(two, machine).cycles, 843);
+  EXPECT_EQ(kernel_need(two).registers - kernel_need(one).registers,
+            kernel_need(one).registers - 4 * (16 * 16 * 2 + 16 * 3));
+}
+
+/// The program with its last statement's form as a kernel of these tiles.
+Program planned(const std::string& text, const OnlineTiles& tiles) {
+  Program program = parse(text);
+  const OnlineForm form = form_of(program);
+  for (const TensorId t : form.as_dense) {
+    Tensor& tensor = program.tensors[static_cast<size_t>(t)];
+    tensor.format = dense_format(tensor.format.rank());
+  }
+  const std::vector<TensorId> members(form.members.begin(), form.members.end());
+  EXPECT_TRUE(attach_plan(program, members, {}, online_graph(form, tiles)));
+  return program;
+}
+
+/// Runs a planned program, read back from its text, and compares its result with the reference.
+void expect_right(const Program& program) {
+  const std::string text = print_program(program);
+  const Program read = parse_program({"again", text});
+  EXPECT_EQ(print_program(read), text);
+  Machine roomy = load_machine("h100", {});
+  roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
+  const ProgramRun run = run_program(read, load_tensors(read), roomy, {});
+  const TensorId y = find_tensor(read, "y");
+  const auto checked = check_reference(read, run.data, {y}, {.tolerance = 1e-4, .threads = 1});
+  EXPECT_TRUE(checked.tensors.at(0).passes) << text;
+  for (const Region& region : read.regions) {
+    const Measured measured = time_tiles(*region.graph, roomy);  // holds to the laws
+    const CompulsoryBytes least = compulsory_kernel_bytes(*region.graph);
+    EXPECT_EQ(measured.bytes.global_read, least.loaded);  // the L2 has room for all
+    EXPECT_EQ(measured.bytes.global_write, least.stored);
+  }
+}
+
+/// Positions of queries and keys, to make masks of.
+std::string positions(int rows, int keys) {
+  return "input %qi: f32[" + std::to_string(rows) + "] dense = arange()\ninput %kj: f32[" +
+         std::to_string(keys) + "] dense = arange()\n";
+}
+
+/// Row 0 has no key at all: 0 / 0 as in the reference. Row 30 has none in its first blocks.
+TEST(Online, RowsThatAreWhollyMaskedAreWhatTheReferenceSays) {
+  const std::string text =
+      attention(2, 32, 36, 8, 8, "where(%kj[j] < %qi[i], %s[h, i, j], -inf)", positions(32, 36));
+  expect_right(planned(text, {{8, 8, 8, 1}, 2, 2}));
+  const std::string later =
+      attention(2, 32, 36, 8, 8, "where(%qi[i] < %kj[j], %s[h, i, j], -inf)", positions(32, 36));
+  expect_right(planned(later, {{8, 8, 8, 1}, 2, 1}));
+}
+
+TEST(Online, RandomShapesMasksAndTiles) {
+  uint64_t state = 20;
+  const auto draw = [&](int from, int to) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return from + static_cast<int>((state >> 33) % static_cast<uint64_t>(to - from + 1));
+  };
+  const std::vector<std::pair<std::string, std::string>> kinds = {
+      {"%s[h, i, j]", ""},
+      {"%s[h, i, j] * 0.25", ""},
+      {"%s[h, i, j] * 100", ""},
+      {"%s[h, i, j] + %bias[h, i, j]", "bias"},
+      {"where(%mask[i, j], %s[h, i, j] / 3, -inf)", "mask"},
+      {"%s[h, i, j] + where(%keys[j], 0, -inf)", "keys"},
+      {"where(%mask[i, j], -10000, %s[h, i, j]) + %keys[j]", "both"},
+  };
+  for (int trial = 0; trial < 40; ++trial) {
+    const int heads = draw(1, 3), rows = draw(1, 40), keys = draw(1, 50);
+    const auto& [scores, needs] =
+        kinds[static_cast<size_t>(draw(0, static_cast<int>(kinds.size()) - 1))];
+    const auto data = [&](const std::string& name, const std::string& shape,
+                          const std::string& levels) {
+      return "input %" + name + ": f32[" + shape + "] " + levels +
+             " = uniform(density=0.5,seed=" + std::to_string(trial + 9) + ")\n";
+    };
+    std::string more;
+    const std::string r = std::to_string(rows), k = std::to_string(keys);
+    if (needs == "bias")
+      more += data("bias", std::to_string(heads) + ", " + r + ", " + k, "dense,dense,dense");
+    if (needs == "mask" || needs == "both") more += data("mask", r + ", " + k, "dense,compressed");
+    if (needs == "keys" || needs == "both") more += data("keys", k, "dense");
+    const int values = draw(1, 20);
+    const OnlineTiles tiles{
+        {draw(1, rows), draw(1, values), draw(1, keys), 1}, draw(1, 3), draw(1, 2)};
+    SCOPED_TRACE(trial);
+    expect_right(planned(attention(heads, rows, keys, draw(1, 20), values, scores, more), tiles));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Online, TakenWhereItIsFaster) {
+  Program program = parse(attention(4, 64, 64, 32, 32));
+  const Machine machine = load_machine("h100", {});
+  const std::vector<OnlineOutcome> outcomes = plan_online(program, machine, {});
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].kind, OnlineOutcome::Kind::taken);
+  EXPECT_LT(outcomes[0].fused.cycles, outcomes[0].apart.total.cycles);
+  EXPECT_EQ(outcomes[0].apart.kernels, 7);
+  ASSERT_EQ(program.regions.size(), 1U);
+  EXPECT_EQ(time_tiles(*program.regions[0].graph, machine).cycles, outcomes[0].fused.cycles);
+  EXPECT_TRUE(plan_online(program, machine, {}).empty());  // it has its graph
+}
+
+TEST(Online, LeftWhereNoTilesFit) {
+  Program program = parse(attention(1, 64, 64, 32, 32));
+  const std::string before = print_program(program);
+  Machine tiny = load_machine("h100", {});
+  tiny.core.register_bytes = 1024;
+  const std::vector<OnlineOutcome> outcomes = plan_online(program, tiny, {});
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].kind, OnlineOutcome::Kind::refused);
+  EXPECT_EQ(print_program(program), before);
+}
+
+TEST(Online, OfEveryMachineThatPlansItTheTilesFit) {
+  const OnlineForm form = form_of(parse(attention(2, 100, 300, 64, 64)));
+  for (const int64_t registers : {16384, 65536, 262144}) {
+    Machine machine = load_machine("h100", {});
+    machine.core.register_bytes = registers;
+    const auto plan = fastest_online(form, machine);
+    ASSERT_TRUE(plan);
+    EXPECT_LE(kernel_need(plan->graph).registers, registers);
+    EXPECT_LE(kernel_need(plan->graph).scratchpad, machine.core.scratchpad_bytes);
+  }
+}
+
+/// The printed kernel with one part replaced must be refused with `message`.
+void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
+  std::string text = print_program(planned(attention(2, 20, 36, 8, 8), {{16, 8, 16, 1}, 2, 1}));
+  try {
+    parse_program({"text", with(text, from, to)});
+    FAIL() << from << " -> " << to;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+  }
+}
+
+TEST(OnlineRules, RefusesWhatIsNoKernel) {
+  expect_refused("reduce sum ($p, $f)", "reduce sum ($p)", "expected a factor");
+  expect_refused("reduce sum ($p, $f)", "reduce sum ($v, $f)", "depends on no other reduction");
+  expect_refused("reduce sum ($p, $f)", "reduce max ($p, $f)", "is rescaled, expected a sum");
+  expect_refused("reduce sum ($p, $f)", "reduce sum ($p, 0.5)", "expected a stream");
+  expect_refused("tile_multiply ($p, $x_2, $f)", "tile_multiply ($p, $x_2)", "expected a factor");
+  expect_refused("map div ($o, $sum)", "map div ($o, $f)", "takes tiles over k");
+  expect_refused("map div ($o, $sum)", "map div ($o, $before)", "takes tiles over k");
+  expect_refused("reduce max (", "reduce mean (", "reads a mean before the last step");
+  expect_refused("tile_multiply ($x, $x_1) capacity=1", "tile_multiply ($x, $x_1)", "capacity");
+  expect_refused("index l: 1 block=8", "index l: 2 block=4", "index l: expected one tile");
+  expect_refused("tiles [] bytes=4", "tiles [] bytes=4 band=[3, 0]", "a band is from the least");
+}
+
+/// Only keys up to the query's own: what lies beyond adds nothing, and need not be walked.
+TEST(Online, ABandOfStepsGivesTheSameInFewerSteps) {
+  const std::string text =
+      attention(2, 40, 40, 8, 8, "where(%qi[i] < %kj[j], -inf, %s[h, i, j])", positions(40, 40));
+  const Machine machine = load_machine("h100", {"core.count=1"});
+  Program program = planned(text, {{16, 8, 8, 1}, 2, 1});
+  const Measured whole = time_tiles(*program.regions.back().graph, machine);
+  program.regions.back().graph->tiles->band = {-39, 0};  // as open_band finds, below
+  expect_right(program);
+  const Measured part = time_tiles(*program.regions.back().graph, machine);
+  // Of 5 blocks of keys the first 16 rows see 2, the next 4, the last 8 rows all 5.
+  EXPECT_EQ(part.flops * (3 * 5), whole.flops * (2 + 4 + 5));
+  EXPECT_LT(part.cycles, whole.cycles);
+}
+
+std::optional<std::array<int64_t, 2>> band_of(const std::string& text) {
+  const Program program = parse(text);
+  return open_band(program, form_of(program));
+}
+
+TEST(OnlineBand, OfMasksThatAreData) {
+  std::string more = positions(8, 10);
+  for (const char* name : {"input %qi", "input %kj"}) {
+    more = with(more, name, "const" + std::string(name).substr(5));
+  }
+  const auto program = [&](const std::string& scores) {
+    return with(
+        with(attention(2, 8, 10, 4, 4, scores, more), "temp %x: f32[2, 8, 10] dense,dense,dense",
+             "temp %x: f32[2, 8, 10] dense,dense,dense facts(below_inf)"),
+        "dense,dense,dense = uniform(density=1,seed=3)",
+        "dense,dense,dense facts(finite) = uniform(density=1,seed=3)");
+  };
+  using Band = std::array<int64_t, 2>;
+  const std::string causal = program("where(%kj[j] > %qi[i], -inf, %s[h, i, j])");
+  EXPECT_EQ(band_of(causal), (Band{-7, 0}));
+  EXPECT_EQ(band_of(program("%s[h, i, j] + where(%kj[j] > %qi[i] + 1, -inf, 0)")), (Band{-7, 1}));
+  EXPECT_EQ(band_of(program("where(abs(%kj[j] - %qi[i]) <= 2, %s[h, i, j], -inf)")), (Band{-2, 2}));
+  // A number is no -inf; one row that sees all keeps all.
+  EXPECT_EQ(band_of(program("where(%kj[j] > %qi[i], -10000, %s[h, i, j])")), std::nullopt);
+  EXPECT_EQ(band_of(program("where(%qi[i] * %kj[j] == 7, -inf, %s[h, i, j])")), std::nullopt);
+  // Values that may be infinite, scores that may be NaN, a mask that is an input.
+  EXPECT_EQ(band_of(with(causal, "facts(finite) ", "")), std::nullopt);
+  EXPECT_EQ(band_of(with(causal, " facts(below_inf)", "")), std::nullopt);
+  EXPECT_EQ(band_of(with(causal, "const %qi", "input %qi")), std::nullopt);
+  Program planned = parse(causal);
+  ASSERT_EQ(plan_online(planned, load_machine("h100", {}), {}).size(), 1U);
+  EXPECT_EQ(planned.regions.back().graph->tiles->band, (Band{-7, 0}));
+  expect_right(planned);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
