@@ -15,18 +15,28 @@ namespace {
 
 constexpr size_t kIdsOfCopies = 256;  ///< points with copies that a run of kernels has at most
 constexpr size_t kIdsOfSets = 256;    ///< and points with sets of placements
-constexpr size_t kBases = 4;          ///< points of a kernel alone that copies are tried from
+constexpr size_t kBases = 4;          ///< points of a run that copies are tried from
 
-/// What copies are tried from: of a kernel alone its best points by estimate, else the best one.
+/// What copies are tried from: the best points of a run by estimate. What is best without copies
+/// may gain less by them than another, so of several kernels those with equal estimates count once,
+/// and the default order of storing everything, in which loops of one row follow each other, is
+/// tried.
 std::vector<const Trial*> bases(const TrialTable& table, Interval run) {
   std::vector<const Trial*> result;
+  const Trial* stored = nullptr;
   for (const size_t i : table.of(run)) {
     const Trial& t = table[i];
-    if (t.possible() && !t.point.has_copies() && !t.point.as_given) result.push_back(&t);
+    if (!t.possible() || t.point.has_copies() || t.point.as_given) continue;
+    result.push_back(&t);
+    if (stored == nullptr && t.point.recipe.name == kStoreAll) stored = &t;
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Trial* a, const Trial* b) { return a->estimate < b->estimate; });
-  result.resize(std::min(result.size(), run.alone() ? kBases : 1));
+  const auto equal = [](const Trial* a, const Trial* b) { return a->estimate == b->estimate; };
+  if (!run.alone()) result.erase(std::unique(result.begin(), result.end(), equal), result.end());
+  result.resize(std::min(result.size(), kBases));
+  const bool missing = std::find(result.begin(), result.end(), stored) == result.end();
+  if (!run.alone() && stored != nullptr && missing) result.push_back(stored);
   return result;
 }
 

@@ -51,7 +51,7 @@ std::vector<PlacementRecipe> recipes(const Program& program, size_t region, cons
   if (inner.empty()) return result;
   PlacementOptions store = options;
   store.max_recompute = 1;
-  result.push_back({"store", store, {}});
+  result.push_back({kStoreAll, store, {}});
   PlacementOptions recompute = options;
   recompute.recompute_always = true;
   result.push_back({"recompute", recompute, {}});

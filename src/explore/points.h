@@ -36,8 +36,10 @@ struct Seed {
 };
 
 /// How the intermediates of a region are placed.
+inline constexpr const char* kStoreAll = "store";
+
 struct PlacementRecipe {
-  std::string name;  ///< "default", "store", "recompute", or placements: "%t=scratchpad"
+  std::string name;  ///< "default", kStoreAll, "recompute", or placements: "%t=scratchpad"
   PlacementOptions options;
   std::vector<UsePlacement> placements;  ///< given by hand, before the options decide the rest
 };
