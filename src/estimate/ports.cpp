@@ -55,8 +55,9 @@ Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
   const NodeCount& count = counts_.node[n];
   Port port{0, bytes, bytes / burst_bytes_};
   if (kind == LevelKind::bitvector) {
-    port.together = touched(8 * count.words / std::max(1.0, count.present), 8);
-    port.bursts = count.present * port.together;
+    const double each = touched(8 * count.words / std::max(1.0, count.present), 8);
+    port.bursts = count.present * each;
+    port.together = each + 1;  // the longest fibers decide how many are under way
     return port;
   }
   const double elements = in_space(s_.node(static_cast<NodeId>(n)).outputs[0]).elements;
