@@ -16,7 +16,6 @@
 #include "machine_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
-#include "support/heap.h"
 #include "support/interrupt.h"
 #include "thread_options.h"
 
@@ -238,7 +237,6 @@ int main(int argc, char** argv) {
       "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};
-  fuseflow::prepare_heap();
   fuseflow::ExploreOptions options;
   fuseflow::add_options(app, options);
   fuseflow::register_onnx_sources();

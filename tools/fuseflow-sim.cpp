@@ -21,7 +21,6 @@
 #include "sim/report/csv.h"
 #include "sim/report/summary.h"
 #include "sim/report/trace.h"
-#include "support/heap.h"
 #include "support/interrupt.h"
 #include "tensor/write.h"
 #include "thread_options.h"
@@ -417,7 +416,6 @@ ExitCode run_sim(SimOptions& options) {
 int main(int argc, char** argv) {
   CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
                "fuseflow-sim");
-  fuseflow::prepare_heap();
   fuseflow::SimOptions options;
   fuseflow::add_options(app, options);
   fuseflow::register_onnx_sources();

@@ -1,4 +1,4 @@
-// How this process uses the C library's heap: for tools that simulate. Nothing else.
+// How this process uses the C library's heap: for all tools. Nothing else.
 #pragma once
 
 namespace fuseflow {
