@@ -8,7 +8,7 @@ from harness import bytes_of, numbers, rows
 
 COLUMNS = ["model", "data", "config", "mode", "flops_error_percent", "bytes_error_percent",
            "cycles_error_percent", "rank_correlation", "published_flops_error",
-           "published_bytes_error", "note", "time_percent"]
+           "published_bytes_error", "time_percent"]
 
 
 def error(estimated, real):
@@ -91,17 +91,13 @@ def measure(h):
                 continue
             rank = correlation([real[c]["cycles"] for c in by_config],
                                [e["cycles"] for e in by_config.values()])
-            known = published.TABLE_3.get(model, (None, None)) if mode == "statistics" else (None,
-                                                                                            None)
+            known = mode == "statistics" and published.TABLE_3.get(model) or (None, None)
             for config, e in by_config.items():
                 r = real[config]
                 if e["bound_cycles"] > r["cycles"]:
                     raise SystemExit(f"{base} {config}: the bound is above the simulated cycles")
                 found = [error(e["flops"], r["flops"]), error(bytes_of(e), bytes_of(r)),
                          error(e["cycles"], r["cycles"])]
-                note = "" if known[0] is None or found[0] <= known[0] else (
-                    "above the published error: coordinates are taken as independent, and this "
-                    "graph's neighbours share features")
                 share = 100 * seconds[mode, config] / max(seconds[config], 1e-3)
-                lines.append([model, data, config, mode, *found, rank, *known, note, share])
+                lines.append([model, data, config, mode, *found, rank, *known, share])
     return lines

@@ -13,11 +13,11 @@ import threading
 import time
 
 # Tokens of a point that is still simulated, and of one that the reference evaluates too; seconds for
-# a search. A core simulates about 1e9 tokens a second where streams are dense, 3e8 where sparse.
+# a search; simulated tile operations of the search of a chain. A core simulates about 1e9 tokens a second where streams are dense, 3e8 where sparse.
 TIERS = {
-    "fast": {"tokens": 2.0e8, "reference": 1.0e8, "search": 8},
-    "medium": {"tokens": 8.0e9, "reference": 1.0e9, "search": 40},
-    "complete": {"tokens": 8.0e10, "reference": 8.0e9, "search": 60},
+    "fast": {"tokens": 2.0e8, "reference": 1.0e8, "search": 5, "effort": 1 << 18},
+    "medium": {"tokens": 8.0e9, "reference": 1.0e9, "search": 40, "effort": 1 << 24},
+    "complete": {"tokens": 8.0e10, "reference": 8.0e9, "search": 60, "effort": 1 << 24},
 }
 
 
@@ -73,7 +73,7 @@ class Harness:
 
     def graph(self, name):
         """A data set: real files where they are, a generated graph of the same size elsewhere."""
-        from published import DATASETS
+        from published import DATASETS, GENERATED_ALPHA
         n, f, c, edges = DATASETS[name]
         adj = os.path.join(self.data, "graphs", name + ".adj.mtx") if self.data else ""
         x = os.path.join(self.data, "graphs", name + ".x.mtx") if self.data else ""
@@ -81,7 +81,9 @@ class Harness:
         dense = f <= 128
         graph = {"nodes": n, "features": f, "classes": c, "real": real}
         values = f"values=uniform(0,{2 * n / edges:.6f})"  # rows add up to about 1
-        graph["adj"] = f'file("{adj}")' if real else f"power_law(edges={edges},{values},seed=7)"
+        alpha = GENERATED_ALPHA.get(name, 2.5)
+        graph["adj"] = (f'file("{adj}")' if real else
+                        f"power_law(edges={edges},alpha={alpha},{values},seed=7)")
         if dense:
             graph["x"], graph["x_levels"] = "dense(values=uniform(0,1),seed=8)", "dense,dense"
         elif os.path.exists(x):
@@ -97,7 +99,8 @@ class Harness:
             args += ["--strategy", strategy]
         for i, group in enumerate(groups or []):
             args += ["--region", f"part{i}: {', '.join('@' + k for k in group)}"]
-        args += ["--recompute", recompute]
+        if recompute:
+            args += ["--recompute", recompute]
         return None if self.run("fuse", *args, check=False) is None else name
 
     def estimate(self, name, machine="ideal", *more):
@@ -120,11 +123,12 @@ class Harness:
         return auto if known[1] else name
 
     def measure(self, name, machine="ideal", expect=None, least=0):
-        """The total's counts as numbers, and `source`: simulated (and checked), or estimated.
-        `expect`: a dictionary shared by the programs of one model; the first keeps its result there
-        and the others are compared with it. `least`: tokens that are simulated in any tier."""
-        total = self.estimate(name, machine)
-        result = numbers(total) if total else {"source": "simulated"}
+        """The total's counts as numbers, `regions`: the cycles of each, and `source`: simulated (and
+        checked), or estimated. `expect`: a dictionary shared by the programs of one model; the first
+        keeps its result there and the others are compared with it. `least`: tokens that are
+        simulated in any tier."""
+        total = self.run("estimate", self.path(name), "--machine", machine, check=False)
+        result = total_of(total) if total else {"source": "simulated"}
         tokens = result.get("tokens", 0)
         if total and tokens > max(least, self.limits["tokens"]):
             result["source"] = "estimated"
@@ -145,7 +149,7 @@ class Harness:
             out, checked = self.simulate(args + keep), ", what the others are checked against"
         if out is None:
             return None
-        simulated = numbers(rows(out)[-1])
+        simulated = total_of(out)
         if expect and "y" not in expect:
             expect["y"] = kept
         if result and result["bound_cycles"] > simulated["cycles"]:
@@ -192,24 +196,39 @@ class Harness:
                 writer.writerow(["" if v is None else shown(v) for v in line])
         self.log(f"{name}.csv: {len(lines)} rows")
 
-    def plot(self, name, title, ylabel, labels, series, logscale=False, lines=False):
-        """Bars (or lines) of `series` {name: values} over `labels`, by gnuplot."""
+    def plot(self, name, title, labels, series, axes, published=None, logscale=False, lines=False):
+        """`series` {name: values} over `labels`, by gnuplot: bars that start at 0, or points where a
+        logarithmic scale has no 0, or lines. `published` {name: values}: crosses of the same places.
+        `axes`: what the labels are and what is measured. Where a value is missing there is a word."""
+        published = {} if published is None else published
         data = os.path.join(self.work, name + ".dat")
         with open(data, "w") as file:
             for i, label in enumerate(labels):
-                values = ["?" if s[i] is None else repr(float(s[i])) for s in series.values()]
-                file.write(json.dumps(str(label)) + " " + " ".join(values) + "\n")
-        style = ("set style data linespoints" if lines else
-                 "set style data histograms; set style histogram clustered gap 1; "
-                 "set style fill solid 0.8 border -1")
-        parts = [f"'{data}' using {i + 2}:xtic(1) title {json.dumps(s)}"
-                 for i, s in enumerate(series)]
-        script = (f"set terminal svg size 900,420 noenhanced\nset output '{self.out}/{name}.svg'\n"
+                values = [json.dumps(str(label))] + [
+                    "?" if s[i] is None else repr(float(s[i]))
+                    for s in [*series.values(), *published.values()]]
+                file.write(" ".join([str(i), *values]) + "\n")
+        width = 0.8 / max(1, len(series))
+        places = {s: 0 if lines else (i - (len(series) - 1) / 2) * width for i, s in enumerate(series)}
+        missing = [f"set label 'none' at {i + places[s]},graph 0.02 rotate by 90 font ',9'"
+                   for s, values in series.items() for i, v in enumerate(values) if v is None]
+        style = "linespoints" if lines else "points pt 7" if logscale else "boxes fill solid 0.8"
+        parts = [f"'{data}' using ($1+{places[s]:.3f}):{i + 3} with {style} lc {i + 1} "
+                 f"title {json.dumps(s)}" for i, s in enumerate(series)]
+        for i, s in enumerate(published):
+            ours = list(series).index(s) if s in series else i
+            place = places.get(s, 0)
+            parts.append(f"'{data}' using ($1+{place:.3f}):{i + 3 + len(series)} with points pt 2 ps 1.2 "
+                         f"lw 2 lc {'black' if not lines else ours + 1} "
+                         f"title {json.dumps('published: ' + s)}".replace("lc black", "lc 'black'"))
+        ticks = ", ".join(f"{json.dumps(str(label))} {i}" for i, label in enumerate(labels))
+        script = (f"set terminal svg size {max(640, 160 + 44 * len(labels))},480 noenhanced font 'sans,12'\nset output '{self.out}/{name}.svg'\n"
                   f"set datafile missing '?'\nset title {json.dumps(title)}\n"
-                  f"set ylabel {json.dumps(ylabel)}\n{style}\nset key outside\nset grid ytics\n"
-                  "set xtics rotate by -35\n" + ("set logscale y\n" if logscale else
-                                                "set yrange [0:*]\n") +
-                  "plot " + ", ".join(parts) + "\n")
+                  f"set xlabel {json.dumps(axes[0])}\nset ylabel {json.dumps(axes[1])}\n"
+                  f"set boxwidth {width:.3f}\nset key outside top center horizontal\nset grid ytics\nset lmargin 14\n"
+                  f"set xrange [-0.6:{len(labels) - 0.4}]\nset xtics nomirror rotate by 35 right ({ticks})\n" +
+                  ("set logscale y\n" if logscale else "set yrange [0:*]\n") +
+                  "\n".join(missing) + "\nplot " + ", ".join(parts) + "\n")
         try:
             subprocess.run(["gnuplot"], input=script, text=True, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -230,10 +249,21 @@ def numbers(row):
     return result
 
 
+def total_of(text):
+    """The last row of a CSV of regions as numbers, with the cycles of the regions above it."""
+    found = rows(text)
+    return {**numbers(found[-1]), "regions": {r["region"]: float(r["cycles"]) for r in found[:-1]}}
+
+
 def shown(value):
     if isinstance(value, float):
         return f"{value:.0f}" if value == int(value) and abs(value) >= 100 else f"{value:.4g}"
     return value
+
+
+def speed(base, other):
+    """How many times fewer cycles `other` takes; None where one of them is missing."""
+    return None if not base or not other else base["cycles"] / other["cycles"]
 
 
 def bytes_of(m):

@@ -16,14 +16,18 @@ class Text:
         self.tensors.append(line + (f" = {source}" if source else ""))
         return name
 
-    def weight(self, name, *shape, seed=1, fan_in=None):
+    def weight(self, name, *shape, seed=1, fan_in=None, density=1):
         """Of variance 1 / fan_in, as models are initialised: activations keep their size, so that no
-        exponential of a softmax vanishes and what is counted does not depend on values."""
+        exponential of a softmax vanishes and what is counted does not depend on values. A matrix
+        of less than full density is compressed by rows."""
         terms = fan_in or (shape[0] if len(shape) > 1 else 1)
         bound = (3 / terms) ** 0.5 if terms > 1 else 1
-        source = f"dense(values=uniform({-bound:.6f},{bound:.6f}),seed={seed})"
-        return self.tensor("const", name, shape, ",".join(["dense"] * len(shape)), source,
-                           "facts(finite, nonzero)")
+        values = f"values=uniform({-bound:.6f},{bound:.6f}),seed={seed}"
+        if density < 1:
+            return self.tensor("const", name, shape, "dense,compressed",
+                               f"uniform(density={density},{values})")
+        return self.tensor("const", name, shape, ",".join(["dense"] * len(shape)),
+                           f"dense({values})", "facts(finite, nonzero)")
 
     def temp(self, name, shape, levels=None, extra="facts(finite)"):
         return self.tensor("temp", name, shape, levels or ",".join(["dense"] * len(shape)), "",
@@ -61,14 +65,20 @@ def _softmax(t, source, n, c):
              "%y_sum[i] = sum(j) %y_exp[i, j]", "%y[i, j] = %y_exp[i, j] / %y_sum[i]")
 
 
+def as_published(graph):
+    """The graph as the kernels of the FuseFlow artifact read it: X is a dense tensor
+    (`gcn_adj_x1.mlir`), half of every weight matrix is zero (DEFAULT_SPARSITY of its script)."""
+    return {**graph, "x_levels": "dense,dense", "weights": 0.5}
+
+
 def gcn(graph, hidden=16):
     """Two layers: A X W1 + b1, relu, A H W2 + b2, row softmax; eight kernels."""
     t = Text("gcn")
     n, f = _graph_inputs(t, graph)
-    c = graph["classes"]
-    t.weight("w1", f, hidden, seed=11)
+    c, density = graph["classes"], graph.get("weights", 1)
+    t.weight("w1", f, hidden, seed=11, density=density)
     t.weight("b1", hidden, seed=12)
-    t.weight("w2", hidden, c, seed=13)
+    t.weight("w2", hidden, c, seed=13, density=density)
     t.weight("b2", c, seed=14)
     dense_x = graph.get("x_levels") == "dense,dense"
     t.temp("ax", (n, f), "dense,dense" if dense_x else "dense,compressed",
@@ -94,14 +104,14 @@ def sage(graph, hidden=16):
     """Two layers of relu((X Ws + bs) + ((A X) Wn + bn)); fourteen kernels."""
     t = Text("sage")
     n, f = _graph_inputs(t, graph)
-    c = graph["classes"]
+    c, density = graph["classes"], graph.get("weights", 1)
     layers = []
     source, width = "x", f
     for layer, out in ((1, hidden), (2, c)):
         p = f"l{layer}_"
-        t.weight(p + "ws", width, out, seed=20 * layer + 1)
+        t.weight(p + "ws", width, out, seed=20 * layer + 1, density=density)
         t.weight(p + "bs", out, seed=20 * layer + 2)
-        t.weight(p + "wn", width, out, seed=20 * layer + 3)
+        t.weight(p + "wn", width, out, seed=20 * layer + 3, density=density)
         t.weight(p + "bn", out, seed=20 * layer + 4)
         sparse = layer == 1 and graph.get("x_levels") != "dense,dense"
         t.temp(p + "ax", (n, width), "dense,compressed" if sparse else "dense,dense")
@@ -155,27 +165,33 @@ def _layer_norm(t, p, source, s, d):
              f"%{p}[i, j] = %{p}_c[i, j] * %{p}_inv[i] * %{p}_g[j] + %{p}_b[j]")
 
 
-def _attention(t, s, heads, dh, block, q="q", k="k", v="v"):
+def _mask(t, s, block):
     t.tensor("const", "mask", (s, s), "dense,compressed",
              f"bigbird(block={block},random=2,values=ones,seed=3)",
              "facts(finite, nonnegative)")
+
+
+def _attention(t, p, s, heads, dh):
+    """From %q, %k, %v to %av, all of them behind the prefix p; five kernels."""
     sparse = "dense,dense,compressed"
-    t.temp("qk", (heads, s, s))
-    t.temp("scale", (heads, s, s))
-    t.temp("masked", (heads, s, s), sparse + " fill(-inf)", "facts(below_inf)")
-    t.temp("smax", (heads, s), extra="assume(finite)")
-    t.temp("sexp", (heads, s, s), sparse, "facts(nonnegative) assume(finite)")
-    t.temp("ssum", (heads, s), extra="fill(1) assume(finite, nonnegative, nonzero)")  # of no block 0
-    t.temp("soft", (heads, s, s), sparse, "assume(finite, nonnegative)")
-    t.temp("av", (heads, s, dh))
-    t.region("qk", f"%qk[h, i, j] = sum(l) %{q}[i, h, l] * %{k}[j, h, l]")
-    t.region("scale", "%scale[h, i, j] = %qk[h, i, j] * 0.125")
-    t.region("masked", "%masked[h, i, j] = where(%mask[i, j], %scale[h, i, j], -inf)")
-    t.region("soft", "%smax[h, i] = max(j) %masked[h, i, j]",
-             "%sexp[h, i, j] = exp(%masked[h, i, j] - %smax[h, i])",
-             "%ssum[h, i] = sum(j) %sexp[h, i, j]",
-             "%soft[h, i, j] = %sexp[h, i, j] / %ssum[h, i]")
-    t.region("av", f"%av[h, i, l] = sum(j) %soft[h, i, j] * %{v}[j, h, l]")
+    t.temp(p + "qk", (heads, s, s))
+    t.temp(p + "scale", (heads, s, s))
+    t.temp(p + "masked", (heads, s, s), sparse + " fill(-inf)", "facts(below_inf)")
+    t.temp(p + "smax", (heads, s), extra="assume(finite)")
+    t.temp(p + "sexp", (heads, s, s), sparse, "facts(nonnegative) assume(finite)")
+    # No sum is of no block: it is 1 at least.
+    t.temp(p + "ssum", (heads, s), extra="fill(1) assume(finite, nonnegative, nonzero)")
+    t.temp(p + "soft", (heads, s, s), sparse, "assume(finite, nonnegative)")
+    t.temp(p + "av", (heads, s, dh))
+    t.region(p + "qk", f"%{p}qk[h, i, j] = sum(l) %{p}q[i, h, l] * %{p}k[j, h, l]")
+    t.region(p + "scale", f"%{p}scale[h, i, j] = %{p}qk[h, i, j] * 0.125")
+    t.region(p + "masked", f"%{p}masked[h, i, j] = where(%mask[i, j], %{p}scale[h, i, j], -inf)")
+    t.region(p + "soft", f"%{p}smax[h, i] = max(j) %{p}masked[h, i, j]",
+             f"%{p}sexp[h, i, j] = exp(%{p}masked[h, i, j] - %{p}smax[h, i])",
+             f"%{p}ssum[h, i] = sum(j) %{p}sexp[h, i, j]",
+             f"%{p}soft[h, i, j] = %{p}sexp[h, i, j] / %{p}ssum[h, i]")
+    t.region(p + "av", f"%{p}av[h, i, l] = sum(j) %{p}soft[h, i, j] * %{p}v[j, h, l]")
+    return [p + kernel for kernel in ("qk", "scale", "masked", "soft", "av")]
 
 
 def attention(s, dh, block, heads=1):
@@ -184,60 +200,88 @@ def attention(s, dh, block, heads=1):
     for name in "qkv":
         t.tensor("input", name, (s, heads, dh), "dense,dense,dense", f"dense(seed={ord(name)})",
                  "facts(finite)")
-    _attention(t, s, heads, dh, block)
-    return str(t).replace("temp %av", "result %av"), [["qk", "scale", "masked", "soft", "av"]]
+    _mask(t, s, block)
+    group = _attention(t, "", s, heads, dh)
+    return str(t).replace("temp %av", "result %av"), [group]
 
 
-def decoder(s=1024, d=768, heads=12, ffn=3072, block=64):
-    """One GPT-3 Small decoder with BigBird attention, ReLU for GELU; batch 1."""
-    t = Text("gpt3")
+def _decoder(t, p, source, result, s, d, heads, ffn):
+    """One decoder from %source to %result; its kernels in three groups: queries, keys and values;
+    attention; the rest."""
     dh = d // heads
-    t.tensor("input", "x", (s, d), "dense,dense", "dense(seed=51)", "facts(finite, nonzero)")
-    _layer_norm(t, "ln1", "x", s, d)
+    _layer_norm(t, p + "ln1", source, s, d)
+    first = [p + "ln1"]
     for name in "qkv":
-        t.weight("w" + name, d, heads, dh, seed=52)
-        t.weight("b" + name, heads, dh, seed=53)
-        t.temp(name + "p", (s, heads, dh))
-        t.temp(name, (s, heads, dh))
-        t.region(name + "p", f"%{name}p[i, h, l] = sum(k) %ln1[i, k] * %w{name}[k, h, l]")
-        t.region(name, f"%{name}[i, h, l] = %{name}p[i, h, l] + %b{name}[h, l]")
-    _attention(t, s, heads, dh, block)
-    t.weight("wo", heads, dh, d, seed=54, fan_in=d)
-    t.weight("bo", d, seed=55)
-    t.weight("wu", d, ffn, seed=56)
-    t.weight("bu", ffn, seed=57)
-    t.weight("wd", ffn, d, seed=58)
-    t.weight("bd", d, seed=59)
+        w, b, x = f"{p}w{name}", f"{p}b{name}", p + name
+        t.weight(w, d, heads, dh, seed=52)
+        t.weight(b, heads, dh, seed=53)
+        t.temp(x + "p", (s, heads, dh))
+        t.temp(x, (s, heads, dh))
+        t.region(x + "p", f"%{x}p[i, h, l] = sum(k) %{p}ln1[i, k] * %{w}[k, h, l]")
+        t.region(x, f"%{x}[i, h, l] = %{x}p[i, h, l] + %{b}[h, l]")
+        first += [x + "p", x]
+    middle = _attention(t, p, s, heads, dh)
+    t.weight(p + "wo", heads, dh, d, seed=54, fan_in=d)
+    t.weight(p + "bo", d, seed=55)
+    t.weight(p + "wu", d, ffn, seed=56)
+    t.weight(p + "bu", ffn, seed=57)
+    t.weight(p + "wd", ffn, d, seed=58)
+    t.weight(p + "bd", d, seed=59)
     for name in ("op", "ob", "r1"):
-        t.temp(name, (s, d))
-    t.region("op", "%op[i, j] = sum(h, l) %av[h, i, l] * %wo[h, l, j]")
-    t.region("ob", "%ob[i, j] = %op[i, j] + %bo[j]")
-    t.region("r1", "%r1[i, j] = %x[i, j] + %ob[i, j]")
-    _layer_norm(t, "ln2", "r1", s, d)
+        t.temp(p + name, (s, d))
+    t.region(p + "op", f"%{p}op[i, j] = sum(h, l) %{p}av[h, i, l] * %{p}wo[h, l, j]")
+    t.region(p + "ob", f"%{p}ob[i, j] = %{p}op[i, j] + %{p}bo[j]")
+    t.region(p + "r1", f"%{p}r1[i, j] = %{source}[i, j] + %{p}ob[i, j]")
+    _layer_norm(t, p + "ln2", p + "r1", s, d)
     for name in ("up", "ub", "act"):
-        t.temp(name, (s, ffn))
-    t.temp("dp", (s, d))
-    t.temp("db", (s, d))
-    t.result("y", (s, d))
-    t.region("up", "%up[i, j] = sum(k) %ln2[i, k] * %wu[k, j]")
-    t.region("ub", "%ub[i, j] = %up[i, j] + %bu[j]")
-    t.region("act", "%act[i, j] = relu(%ub[i, j])")
-    t.region("dp", "%dp[i, j] = sum(k) %act[i, k] * %wd[k, j]")
-    t.region("db", "%db[i, j] = %dp[i, j] + %bd[j]")
-    t.region("y", "%y[i, j] = %r1[i, j] + %db[i, j]")
-    return str(t), [["ln1", "qp", "q", "kp", "k", "vp", "v"], ["qk", "scale", "masked", "soft", "av"],
-                    ["op", "ob", "r1", "ln2", "up", "ub", "act", "dp", "db", "y"]]
+        t.temp(p + name, (s, ffn))
+    t.temp(p + "dp", (s, d))
+    t.temp(p + "db", (s, d))
+    (t.result if result == "y" else t.temp)(result, (s, d))
+    t.region(p + "up", f"%{p}up[i, j] = sum(k) %{p}ln2[i, k] * %{p}wu[k, j]")
+    t.region(p + "ub", f"%{p}ub[i, j] = %{p}up[i, j] + %{p}bu[j]")
+    t.region(p + "act", f"%{p}act[i, j] = relu(%{p}ub[i, j])")
+    t.region(p + "dp", f"%{p}dp[i, j] = sum(k) %{p}act[i, k] * %{p}wd[k, j]")
+    t.region(p + "db", f"%{p}db[i, j] = %{p}dp[i, j] + %{p}bd[j]")
+    t.region(result, f"%{result}[i, j] = %{p}r1[i, j] + %{p}db[i, j]")
+    last = [p + kernel for kernel in ("op", "ob", "r1", "ln2", "up", "ub", "act", "dp", "db")]
+    return [first, middle, last + [result]]
 
 
-def nested_matmul(graph, columns=16):
-    """A B C: A the graph, B dense, C at 50%; one region."""
+def decoders(count, s=1024, d=768, heads=12, ffn=3072, block=64):
+    """GPT-3 Small decoders with BigBird attention, ReLU for GELU; batch 1. The groups of kernels of
+    each decoder, three a decoder."""
+    t = Text("gpt3")
+    t.tensor("input", "x", (s, d), "dense,dense", "dense(seed=51)", "facts(finite, nonzero)")
+    _mask(t, s, block)
+    groups, source = [], "x"
+    for i in range(count):
+        p = "" if count == 1 else f"d{i}_"
+        result = "y" if i == count - 1 else p + "y"
+        groups += _decoder(t, p, source, result, s, d, heads, ffn)
+        source = result
+    return str(t), groups
+
+
+def decoder(**sizes):
+    return decoders(1, **sizes)
+
+
+def nested_matmul(graph, columns=16, order="ijkm"):
+    """A B C: A the graph, B dense, C at 50%; one region. Every tensor is stored as `order`, loops
+    from the outermost, walks it."""
     n = graph["nodes"]
     t = Text("nested")
-    t.tensor("input", "a", (n, n), "dense,compressed", graph["adj"])
-    t.weight("b", n, n, seed=61)
-    t.tensor("input", "c", (n, columns), "dense,compressed", "uniform(density=0.5,seed=62)")
-    t.temp("ab", (n, n), "dense,dense")
-    t.result("y", (n, columns), "dense,dense")
+
+    def stored(levels, indices):
+        walked = sorted(range(len(indices)), key=lambda at: order.index(indices[at]))
+        return levels if walked == [0, 1] else f"{levels}@{','.join(map(str, walked))}"
+
+    t.tensor("input", "a", (n, n), stored("dense,compressed", "ij"), graph["adj"])
+    t.tensor("const", "b", (n, n), stored("dense,dense", "jk"), "dense(seed=61)", "facts(finite, nonzero)")
+    t.tensor("input", "c", (n, columns), stored("dense,compressed", "km"), "uniform(density=0.5,seed=62)")
+    t.temp("ab", (n, n), stored("dense,dense", "ik"))
+    t.result("y", (n, columns), stored("dense,dense", "im"))
     t.region("y", "%ab[i, k] = sum(j) %a[i, j] * %b[j, k]",
              "%y[i, m] = sum(k) %ab[i, k] * %c[k, m]")
     return str(t), []
