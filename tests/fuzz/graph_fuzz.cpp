@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -89,7 +88,8 @@ void change_token(Tokens& tokens, Random& random) {
   for (int tries = 0; tries < 8 && class_of(tokens[at]) == ' '; ++tries) {
     at = first + below(random, tokens.size() - first);
   }
-  switch (random() % 8) {
+  const auto change = random() % 8;
+  switch (change) {
     case 0:
       tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at));
       return;
@@ -99,15 +99,10 @@ void change_token(Tokens& tokens, Random& random) {
     case 2:
       std::swap(tokens[at], tokens[like(tokens, at, random)]);
       return;
-    case 3:
-    case 4:
-      if (class_of(tokens[at]) == '0') {
-        tokens[at] = other_number(random);
-        return;
-      }
-      [[fallthrough]];
-    default:
-      tokens[at] = tokens[like(tokens, at, random)];
+    default: {
+      const bool number = change <= 4 && class_of(tokens[at]) == '0';
+      tokens[at] = number ? other_number(random) : tokens[like(tokens, at, random)];
+    }
   }
 }
 
@@ -257,7 +252,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
     for (const std::string& token : tokens) text += token;
   }
   const size_t length = std::min(text.size(), max_size);
-  std::memcpy(data, text.data(), length);
+  std::copy_n(text.data(), length, data);
   return length;
 }
 

@@ -25,8 +25,8 @@ Schedule::~Schedule() {
 }
 
 /// The last node in graph order that has a worthwhile batch and is not far ahead; else the first
-/// that has any, which makes more for others; if all are far ahead, the least far one. Null if
-/// there is none.
+/// that has any, which makes more for others; if all are far ahead, the one with the fewest
+/// waiting tokens. Null if there is none.
 EngineNode* Schedule::next() const {
   EngineNode* any = nullptr;
   EngineNode* least = nullptr;

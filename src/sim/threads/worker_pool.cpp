@@ -254,8 +254,8 @@ EngineNode* WorkerPool::wait(Worker& self) {
   return node;
 }
 
-/// Sleeps; but if no thread has anything to do, the node that is the least far ahead goes on, and
-/// if there is none, the graph has ended.
+/// Sleeps; but if no thread has anything to do, the node with the fewest waiting tokens
+/// works, and if there is none, the graph has ended.
 EngineNode* WorkerPool::settle(Worker& self) {
   std::unique_lock lock(mutex_);
   self.settled = true;

@@ -59,7 +59,8 @@ class Bounded {
   /// Of the phase's nodes, by NodeId; before its first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
   State advance(const std::function<bool()>& go_on);
-  /// The last node in graph order whose steps are not known far ahead; else the least far ahead.
+  /// The last node in graph order whose steps are not known far ahead; else the one with the
+  /// fewest waiting tokens.
   /// A node that is `most_waiting` tokens ahead of a consumer comes last, one that is `stuck` not
   /// at all.
   EngineNode* next_to_log(const std::function<bool(const EngineNode&)>& stuck,
