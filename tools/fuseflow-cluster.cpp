@@ -340,9 +340,13 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
 /// A machine that clusters can be planned for: the costs divide by these.
 void require_cores(const Machine& machine) {
   Machine copy = machine;
+  const auto refuse = [&](const std::string& key) {
+    throw Error(ExitCode::usage, fmt::format("machine {} has no cores to plan for: '{}' is 0, "
+                                             "expected a machine such as h100 or rda",
+                                             machine.name, key));
+  };
   for (const MachineKey& key : machine_keys(copy)) {
-    const bool section = key.name.starts_with("core.") || key.name.starts_with("links.") ||
-                         key.name.starts_with("global.");
+    const bool section = key.name.starts_with("core.") || key.name.starts_with("links.");
     const auto* const* whole = std::get_if<int64_t*>(&key.field);
     const auto* const* real = std::get_if<double*>(&key.field);
     const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
@@ -351,11 +355,9 @@ void require_cores(const Machine& machine) {
         key.name.ends_with("operations_per_cycle")) {
       continue;
     }
-    throw Error(ExitCode::usage,
-                fmt::format("machine {} has no cores to plan for: '{}' is 0, expected a machine "
-                            "such as h100",
-                            machine.name, key.name));
+    refuse(key.name);
   }
+  if (machine.global_bytes_per_cycle() == 0) refuse("dram.bandwidth_gigabytes_per_second");
 }
 
 ExitCode run(const Options& o) {

@@ -30,7 +30,7 @@ class Times {
         link_rate_(machine.link_bytes_per_cycle(cores)),
         link_latency_(static_cast<double>(machine.link_latency(cores))) {}
 
-  double port(double bytes) const { return over(bytes, machine_.global.core_port_bytes_per_cycle); }
+  double port(double bytes) const { return over(bytes, machine_.core.port_bytes_per_cycle); }
   double scratchpad(double bytes) const {
     return over(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }

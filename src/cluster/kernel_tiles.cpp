@@ -41,7 +41,7 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
   const double loaded = static_cast<double>((b[kKernelM] + b[kKernelN]) * b[kKernelK] * element);
   const double flops = 2.0 * static_cast<double>(b[kKernelM] * b[kKernelN] * b[kKernelK]);
   const double at_work = std::min(cores, tiles);
-  double rate = machine.global.core_port_bytes_per_cycle;
+  double rate = machine.core.port_bytes_per_cycle;
   if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
   const double step = std::max(loaded / rate, flops / machine.matrix_rate(element));
   const double stored = static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate;

@@ -58,7 +58,7 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   }
   const auto cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
   const int64_t all = tiles_of(size, tiles.block);
-  double rate = machine.global.core_port_bytes_per_cycle;
+  double rate = machine.core.port_bytes_per_cycle;
   if (machine.has_l2()) {
     rate = std::min(rate, machine.l2.bytes_per_cycle / static_cast<double>(std::min(cores, all)));
   }

@@ -27,7 +27,7 @@ SharedMemory shared_memory(double asked, double moved, double cores_at_work,
   const double missed = asked > 0 ? moved / asked : 1;
   const double dram = machine.global_bytes_per_cycle() / cores_at_work;
   SharedMemory memory;
-  memory.rate = std::min(machine.global.core_port_bytes_per_cycle, dram / missed);
+  memory.rate = std::min(machine.core.port_bytes_per_cycle, dram / missed);
   memory.latency = static_cast<double>(machine.global.latency_cycles);
   if (!machine.has_l2()) return memory;
   const double cache = machine.l2.bytes_per_cycle / cores_at_work;

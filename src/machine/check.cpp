@@ -47,7 +47,7 @@ void check_batched(const Machine& machine) {
 void check_l2(const Machine& machine) {
   if (machine.l2.latency_cycles <= machine.global.latency_cycles) return;
   refuse(machine, "l2.latency_cycles", machine.l2.latency_cycles,
-         fmt::format("at most `global.latency_cycles` ({})", machine.global.latency_cycles));
+         fmt::format("at most `dram.latency_cycles` ({})", machine.global.latency_cycles));
 }
 
 }  // namespace

@@ -103,6 +103,8 @@ std::vector<MachineKey> dram_keys(Machine& m) {
        0,
        {"none", "fixed", "banked", "comal"}},
       {"dram.channels", &m.dram.channels, "that work side by side", 1},
+      {"dram.bandwidth_gigabytes_per_second", &m.dram.bandwidth_gigabytes_per_second,
+       "of all channels together as cores see it; 0: what `dram.model` gives"},
       {"dram.burst_bytes", &m.dram.burst_bytes, "of a request", 1},
       {"dram.interleave_bytes", &m.dram.interleave_bytes, "consecutive bytes in one channel", 1},
       {"dram.outstanding", &m.dram.outstanding,
@@ -160,6 +162,8 @@ std::vector<MachineKey> core_keys(Machine& m) {
        "of a core; reads and writes together"},
       {"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles, "of an access"},
       {"core.matrix_latency_cycles", &m.core.matrix_latency_cycles, "of a product of tiles"},
+      {"core.port_bytes_per_cycle", &m.core.port_bytes_per_cycle,
+       "what a core can read from memory and write; 0: no limit"},
       {"core.vector_operations_per_cycle", &m.core.vector_operations_per_cycle,
        "sums, products and comparisons of elements on a core; 0: free"},
       {"core.special_operations_per_cycle", &m.core.special_operations_per_cycle,
@@ -191,17 +195,6 @@ std::vector<MachineKey> l2_keys(Machine& m) {
        "of a cache between the cores and global memory; 0: there is none"},
       {"l2.bytes_per_cycle", &m.l2.bytes_per_cycle, "of all cores together; 0: no limit"},
       {"l2.latency_cycles", &m.l2.latency_cycles, "of a tile that it holds"},
-  };
-}
-
-std::vector<MachineKey> global_keys(Machine& m) {
-  return {
-      {"global.bandwidth_gigabytes_per_second", &m.global.bandwidth_gigabytes_per_second,
-       "of the memory behind all cores"},
-      {"global.latency_cycles", &m.global.latency_cycles, "of that memory"},
-      {"global.channels", &m.global.channels, "of that memory", 1},
-      {"global.core_port_bytes_per_cycle", &m.global.core_port_bytes_per_cycle,
-       "what a core can read and write"},
   };
 }
 
@@ -258,12 +251,11 @@ std::vector<MachineKey> area_keys(Machine& m) {
 
 MachinePart part_of(std::string_view section) {
   const std::string_view top = section.substr(0, section.find('.'));
-  if (top == "units" || top == "operators" || top == "block" || top == "scratchpad" ||
-      top == "dram") {
+  if (top == "units" || top == "operators" || top == "block" || top == "scratchpad") {
     return MachinePart::streams;
   }
   if (top == "core") return MachinePart::cores;
-  if (top == "links" || top == "l2" || top == "global") return MachinePart::around_cores;
+  if (top == "links" || top == "l2") return MachinePart::around_cores;
   if (top == "energy") return MachinePart::energy;
   if (top == "area") return MachinePart::area;
   return MachinePart::common;
@@ -271,9 +263,8 @@ MachinePart part_of(std::string_view section) {
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
-  for (const auto& section :
-       {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys, dram_keys, core_keys,
-        link_keys, l2_keys, global_keys, energy_keys, area_keys}) {
+  for (const auto& section : {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys,
+                              dram_keys, core_keys, link_keys, l2_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

@@ -23,7 +23,7 @@ struct MachineKey {
   int64_t most = int64_t{1} << 50;
 };
 
-/// What of a machine a section describes. `links` and `global` describe nothing without `core`.
+/// What of a machine a section describes. `links` and `l2` describe nothing without `core`.
 enum class MachinePart : uint8_t { common, streams, cores, around_cores, energy, area };
 
 /// The part that a section, or a key in it, is of: `core`, `units.scan`, `core.count`.

@@ -11,6 +11,7 @@
 #include "machine/check.h"
 #include "machine/keys.h"
 #include "machine/presets.h"
+#include "machine/shared_hardware.h"
 #include "support/error.h"
 #include "support/input_kind.h"
 #include "support/install.h"
@@ -99,7 +100,19 @@ std::string dram_preset_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Keys of files of version 0.1, and what says the same now.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {
+    {{"global.bandwidth_gigabytes_per_second", "dram.bandwidth_gigabytes_per_second"},
+     {"global.latency_cycles", "dram.latency_cycles"},
+     {"global.channels", "dram.channels"},
+     {"global.core_port_bytes_per_cycle", "core.port_bytes_per_cycle"}}};
+
 std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
+  for (const auto& [old, now] : kRenamed) {
+    if (name == old) {
+      return fmt::format("`{}` is `{}` now: cores and streams have one memory", old, now);
+    }
+  }
   std::vector<std::string> names = {kDramPreset};
   names.reserve(keys.size() + 1);
   for (const MachineKey& key : keys) names.push_back(key.name);
@@ -346,6 +359,7 @@ Machine parse_machine(const std::string& text, const std::string& file) {
 Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
   Machine machine = base_machine(name_or_file);
   for (const std::string& setting : settings) apply_setting(machine, setting);
+  share_hardware(machine);
   check_machine(machine);
   return machine;
 }

@@ -25,6 +25,9 @@ struct UnitTiming {
 struct DramModel {
   std::string model = "none";
   int64_t channels = 16;
+  /// Of all channels together; 0: what `model` gives. For machines of cores alone, whose tiles ask
+  /// for whole transfers.
+  double bandwidth_gigabytes_per_second = 0;
   int64_t burst_bytes = 64;
   int64_t interleave_bytes = 256;  ///< consecutive bytes in one channel; a multiple of burst_bytes
   int64_t outstanding = 64;        ///< bursts that a port may have requested and not yet consumed
@@ -98,6 +101,7 @@ struct CoreModel {
   double scratchpad_bytes_per_cycle = 0;  ///< reads and writes together
   int64_t scratchpad_latency_cycles = 0;
   int64_t matrix_latency_cycles = 0;
+  double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
   double vector_operations_per_cycle = 0;   ///< elementwise: sums, products, comparisons; 0: free
   double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
 };
@@ -119,12 +123,12 @@ struct L2Model {
   int64_t latency_cycles = 0;  ///< of a tile that it holds
 };
 
-/// Global memory as cores see it: consecutive channels, a port a core.
+/// Memory as cores see it: consecutive channels. No keys of its own: share_hardware() fills it from
+/// `dram` (machine/shared_hardware.h).
 struct GlobalModel {
   double bandwidth_gigabytes_per_second = 0;
   int64_t latency_cycles = 0;
   int64_t channels = 1;
-  double core_port_bytes_per_cycle = 0;
 };
 
 struct Machine {

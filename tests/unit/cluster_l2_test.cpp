@@ -39,7 +39,7 @@ Machine small_machine() {
   Machine machine;
   machine.global.bandwidth_gigabytes_per_second = 8;
   machine.global.latency_cycles = 100;
-  machine.global.core_port_bytes_per_cycle = 16;
+  machine.core.port_bytes_per_cycle = 16;
   machine.l2 = {1024, 32, 20};
   return machine;
 }

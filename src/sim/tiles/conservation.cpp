@@ -61,7 +61,7 @@ std::optional<std::string> exceeded_rate(const WorkDone& core, int64_t cycles,
       Rate{"FLOPs of a matrix unit", core.flops, machine.matrix_rate(element_bytes)},
       Rate{"operations of vector lanes", core.vector_ops, machine.core.vector_operations_per_cycle},
       Rate{"special operations", core.special_ops, machine.core.special_operations_per_cycle},
-      Rate{"bytes of a port", core.port_bytes, machine.global.core_port_bytes_per_cycle},
+      Rate{"bytes of a port", core.port_bytes, machine.core.port_bytes_per_cycle},
       Rate{"bytes of a scratchpad", core.scratchpad_bytes, machine.core.scratchpad_bytes_per_cycle},
       Rate{"bytes of a link", core.link_bytes, machine.link_bytes_per_cycle(cluster_cores)}};
   for (const Rate& rate : rates) {

@@ -224,7 +224,7 @@ class Launch {
   TileAccess ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
     CoreClock& core = core_of(event.cluster, node);
     core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
-                                                  machine_.global.core_port_bytes_per_cycle));
+                                                  machine_.core.port_bytes_per_cycle));
     const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
     return {key_of(node, event), bytes, channel, time, core.port};
   }
