@@ -10,6 +10,7 @@
 #include "cluster/lower_plan.h"
 #include "cluster/online_report.h"
 #include "cluster/plan_json.h"
+#include "cluster/planned_program.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
@@ -156,35 +157,6 @@ std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Mac
   return choice;
 }
 
-/// The plan as notes on a region.
-std::vector<std::pair<std::string, std::string>> plan_notes(const Chain& chain,
-                                                            const Machine& machine,
-                                                            const MeasuredPlan& best) {
-  const Plan& p = best.plan.plan;
-  const ClusterShape& s = p.shape;
-  const auto four = [](auto a, auto b, auto c, auto d) {
-    return fmt::format("{},{},{},{}", a, b, c, d);
-  };
-  return {{"kind", std::string(name_of(chain.kind))},
-          {"activation", std::string(name_of(chain.activation))},
-          {"extents",
-           four(chain.size[Dim::m], chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l])},
-          {"machine", machine.name},
-          {"loops", p.schedule.name()},
-          {"cluster", four(s.m, s.n, s.k, s.l)},
-          {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
-          {"way", std::string(name_of(p.way))},
-          {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
-          {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
-          {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
-          {"cycles", std::to_string(best.measure.measured.cycles)}};
-}
-
-/// What reduced measurements were multiplied by: only then is `cycles` not what the region takes.
-void note_scale(std::vector<std::pair<std::string, std::string>>& notes, const MeasuredPlan& best) {
-  if (best.measure.scale > 1) notes.emplace_back("scale", std::to_string(best.measure.scale));
-}
-
 /// Plans one chain of a program; false when the tool stops after --explain.
 bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Program& program,
                 std::vector<PlannedChain>& planned) {
@@ -215,8 +187,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (!check_values(chain, best.plan.plan, machine).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
-  std::vector<std::pair<std::string, std::string>> notes = plan_notes(chain, machine, best);
-  note_scale(notes, best);
+  const PlanNotes notes = plan_notes(chain, machine, best);
   if (!attach_plan(program, found, notes, graph_of(best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }

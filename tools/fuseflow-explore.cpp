@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cluster/kernels.h"
+#include "cluster/planned_program.h"
 #include "explore/rewritten.h"
 #include "explore/search.h"
 #include "explore/search_csv.h"
@@ -14,6 +16,7 @@
 #include "ir/data_facts.h"
 #include "lower/density_notes.h"
 #include "machine_options.h"
+#include "passes/regroup.h"
 #include "program_tool.h"
 #include "progress_line.h"
 #include "support/interrupt.h"
@@ -30,6 +33,7 @@ struct ExploreOptions {
   std::string objective = "cycles";
   std::string shard;
   std::vector<std::string> seeds;
+  bool tiles = false;
   SearchOptions search;
   bool rewrite = false;
   bool allow_reassociation = false;
@@ -76,6 +80,10 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "--strategy=none, layer and full (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
+  app.add_flag(
+      "--tiles", o.tiles,
+      "Also try what fuseflow-cluster makes of the program: kernels, chains and attentions "
+      "of tiles on the machine's cores, each beside streams");
   CLI::Option* rewrite = app.add_flag(
       "--rewrite", o.rewrite,
       "Search the program as fuseflow-rewrite rewrites it, too, each in half of the time; what is "
@@ -178,6 +186,50 @@ void choose_objective(ExploreOptions& o, const Machine& machine) {
   }
 }
 
+/// Every statement a kernel: those of a softmax have a form of tiles apart. Only for machines
+/// without units for streams; elsewhere the kernels as they are given are what streams are compared
+/// with.
+Program single_statements(Program program) {
+  std::vector<Group> groups;
+  for (const Region& region : program.regions) {
+    if (region.graph) return program;
+  }
+  for (const Group& group : present_groups(program)) {
+    for (const int statement : group.statements) groups.push_back({"", {statement}});
+  }
+  PassLog log;
+  return regroup(program, std::move(groups), log);
+}
+
+/// What the machine's cores can run, as seeds of the search.
+void add_tiles(ExploreOptions& o, const Program& kernels, const Machine& machine) {
+  if (!machine.has_cores) {
+    throw Error(ExitCode::usage,
+                fmt::format("--tiles: machine {} has no cores; expected one with a "
+                            "section `[core]`, such as --machine rda",
+                            machine.name));
+  }
+  const cluster::Effort effort{.operations = int64_t{1} << 20};
+  Program dense = kernels;
+  cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
+  const auto apart = [&](const Program& program, const char* name) {
+    return planned_seed(kernels, cluster::kernels_apart(program, machine), name);
+  };
+  const auto planned = [&](const Program& program, const char* name) {
+    return planned_seed(kernels,
+                        cluster::planned_program(program, machine, effort, o.search.threads), name);
+  };
+  const Seed tiles[] = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
+                        apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};
+  const size_t before = o.search.seeds.size();
+  for (const Seed& seed : tiles) {
+    if (!seed.parts.empty()) o.search.seeds.push_back(seed);
+  }
+  if (o.search.seeds.size() > before) return;
+  report(Severity::note,
+         "--tiles: no run of kernels has a form of tiles; fuseflow-cluster says why");
+}
+
 ExitCode explore_main(ExploreOptions& o) {
   parse_shard(o.shard, o.search);
   if (!o.best.empty() && o.search.shards > 1) {
@@ -193,11 +245,13 @@ ExitCode explore_main(ExploreOptions& o) {
   Program kernels = read_program(o.filter);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
-  warn_of_streams(kernels, machine);
+  if (!o.tiles) warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
     o.search.seeds.push_back(given_seed(kernels, read_program(path), name));
   }
+  if (o.tiles && !machine.has_streams) kernels = single_statements(std::move(kernels));
+  if (o.tiles) add_tiles(o, kernels, machine);
   const InterruptScope scope;
   SearchResult result;
   {

@@ -26,7 +26,7 @@ std::vector<const Trial*> bases(const TrialTable& table, Interval run) {
   const Trial* stored = nullptr;
   for (const size_t i : table.of(run)) {
     const Trial& t = table[i];
-    if (!t.possible() || t.point.has_copies() || t.point.as_given) continue;
+    if (!t.possible() || t.point.has_copies() || t.point.has_own_graph()) continue;
     result.push_back(&t);
     if (stored == nullptr && t.point.recipe.name == kStoreAll) stored = &t;
   }

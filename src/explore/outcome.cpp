@@ -13,16 +13,26 @@ void add_region(const TrialTable& table, Amounts& sum, size_t first_kernel, cons
   if (first_kernel > 0) sum += table.pause();
 }
 
-/// Of the kernels alone, each in the way that costs the least; zeros where one is not known.
+/// The kernel alone as streams, in the way that costs the least; as tiles where it has no streams.
+const Trial* least_alone(const TrialTable& table, size_t kernel, bool with_copies) {
+  const Trial* least = nullptr;
+  for (const bool tiles : {false, true}) {
+    for (const size_t i : table.of({kernel, kernel})) {
+      const Trial& t = table[i];
+      if (!t.simulated() || (t.point.planned != nullptr) != tiles) continue;
+      if (t.point.has_copies() && !with_copies) continue;
+      if (least == nullptr || table.cost(t) < table.cost(*least)) least = &t;
+    }
+    if (least != nullptr) break;
+  }
+  return least;
+}
+
+/// Of the kernels alone; zeros where one is not known.
 Amounts sum_alone(const TrialTable& table, bool with_copies) {
   Amounts sum;
   for (size_t k = 0; k < table.kernels(); ++k) {
-    const Trial* least = nullptr;
-    for (const size_t i : table.of({k, k})) {
-      const Trial& t = table[i];
-      if (!t.simulated() || (t.point.has_copies() && !with_copies)) continue;
-      if (least == nullptr || table.cost(t) < table.cost(*least)) least = &t;
-    }
+    const Trial* least = least_alone(table, k, with_copies);
     if (least == nullptr) return {};
     add_region(table, sum, k, amounts_of(least->result));
   }
@@ -40,11 +50,14 @@ Amounts least_amounts(const Trial& t) {
   return t.status == PointStatus::pruned ? t.least : amounts_of(t.result);
 }
 
-/// The seeds' trial of a run of kernels without copies that takes the least; null: none was tried.
-const Trial* least_of_seeds(const TrialTable& table, Interval run) {
+/// The trial of a part of a seed without copies that takes the least: of streams any seed's, of
+/// tiles its own; null: none was tried.
+const Trial* least_of_part(const TrialTable& table, const Seed& seed, const Seed::Part& part) {
   const Trial* least = nullptr;
-  for (const size_t i : table.of(run)) {
+  for (const size_t i : table.of(part.kernels())) {
     const Trial& t = table[i];
+    if ((t.point.planned != nullptr) != (part.planned != nullptr)) continue;
+    if (part.planned && !is_of_seed(t.point, seed.name)) continue;
     if (t.point.seed.empty() || t.point.has_copies() || least_of(table, t) == kNone) continue;
     if (least == nullptr || least_of(table, t) < least_of(table, *least)) least = &t;
   }
@@ -55,7 +68,7 @@ SeedTotal total_of(const TrialTable& table, const Seed& seed) {
   SeedTotal total{seed.name, 0, false};
   Amounts sum;
   for (const Seed::Part& part : seed.parts) {
-    const Trial* least = least_of_seeds(table, part.kernels());
+    const Trial* least = least_of_part(table, seed, part);
     if (least == nullptr) return total;
     add_region(table, sum, part.first, least_amounts(*least));
     total.at_least = total.at_least || !least->simulated();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "explore/orders.h"
+#include "graph/fingerprint.h"
 #include "ir/names.h"
 #include "lower/region_indices.h"
 #include "passes/regroup.h"
@@ -174,6 +175,7 @@ Program Runs::partition(const std::vector<size_t>& starts) const {
 
 Program apply_point(Program program, size_t region, const Point& point) {
   if (point.as_given) return program;
+  if (point.planned) return put_planned(std::move(program), region, *point.planned);
   Schedule& schedule = program.regions[region].schedule;
   if (program.regions[region].graph) program.regions[region].plan.clear();
   program.regions[region].graph.reset();
@@ -207,23 +209,44 @@ std::vector<Interval> intervals_of(size_t kernels, size_t longest, const std::ve
   return {found.begin(), found.end()};
 }
 
+/// The point of a region that a seed has planned for cores; once, if seeds agree.
+void add_planned(std::vector<Point>& points, const Seed& seed, const Seed::Part& part) {
+  for (Point& point : points) {
+    if (point.planned && fingerprint(point.planned->graph) == fingerprint(part.planned->graph)) {
+      return name_seed(point, seed.name);
+    }
+  }
+  Point point;
+  point.first = part.first;
+  point.last = part.last;
+  point.planned = part.planned;
+  point.recipe.name = kTiles;
+  point.seed = seed.name;
+  points.push_back(std::move(point));
+}
+
 /// Marks the points that are the seeds' (the first order of the default and of the recomputing
-/// placements), and adds those whose schedule is given.
+/// placements), and adds those whose schedule or graph is given.
 void add_seeds(std::vector<Point>& points, size_t first, size_t last,
                const std::vector<Seed>& seeds) {
   for (const Seed& seed : seeds) {
     for (const Seed::Part& part : seed.parts) {
       if (part.first != first || part.last != last) continue;
+      if (part.planned) {
+        add_planned(points, seed, part);
+        continue;
+      }
       std::set<std::string> done;
       for (Point& point : points) {
         const std::string& name = point.recipe.name;
-        if (point.as_given) continue;
+        if (point.has_own_graph()) continue;
         if (name != "default" && (name != "recompute" || part.scheduled)) continue;
         if (done.insert(name).second) name_seed(point, seed.name);
       }
       if (!part.scheduled) continue;
       Point point = points.back();
       point.as_given = false;
+      point.planned = nullptr;
       point.recipe = {"given", point.recipe.options, part.schedule.placements};
       point.order = part.schedule.order;
       point.parallel = part.schedule.parallel;
@@ -235,10 +258,33 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
   }
 }
 
+/// On a machine without units for streams, what is planned for its cores has no other form.
+void refuse_streams(std::vector<Point>& points, const Machine& machine,
+                    const std::vector<Seed>& seeds) {
+  if (machine.has_streams || points.empty()) return;
+  std::set<size_t> planned;
+  for (const Seed& seed : seeds) {
+    for (const Seed::Part& part : seed.parts) {
+      for (size_t k = part.first; part.planned && k <= part.last; ++k) planned.insert(k);
+    }
+  }
+  for (size_t k = points[0].first; k <= points[0].last; ++k) {
+    if (planned.count(k) == 0) return;
+  }
+  for (Point& point : points) {
+    if (point.has_own_graph() || !point.refused.empty()) continue;
+    point.refused = fmt::format("machine {} has no units for streams", machine.name);
+  }
+}
+
 }  // namespace
 
+bool is_of_seed(const Point& point, const std::string& name) {
+  return ("; " + point.seed + ";").find("; " + name + ";") != std::string::npos;
+}
+
 void name_seed(Point& point, const std::string& names) {
-  if (point.seed.find(names) != std::string::npos) return;
+  if (names.empty() || is_of_seed(point, names)) return;
   if (!point.seed.empty()) point.seed += "; ";
   point.seed += names;
 }
@@ -280,6 +326,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
     const auto [first, last] = intervals[i];
     found[i] = points_of(kernels, first, last, machine, space);
     add_seeds(found[i], first, last, seeds);
+    refuse_streams(found[i], machine, seeds);
   });
   std::vector<Point> result;
   for (std::vector<Point>& some : found) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "explore/interval.h"
+#include "explore/planned_region.h"
 #include "ir/program.h"
 #include "lower/placements.h"
 #include "machine/machine.h"
@@ -29,6 +31,7 @@ struct Seed {
     size_t last = 0;
     Schedule schedule;       ///< given by hand: taken as it is
     bool scheduled = false;  ///< else: the default placements, and the recomputing ones
+    std::shared_ptr<const PlannedRegion> planned = nullptr;  ///< for cores; no schedule then
     Interval kernels() const { return {first, last}; }
   };
   std::string name;
@@ -37,6 +40,8 @@ struct Seed {
 
 /// How the intermediates of a region are placed.
 inline constexpr const char* kStoreAll = "store";
+/// The recipe of a region that is a graph for cores.
+inline constexpr const char* kTiles = "tiles";
 
 struct PlacementRecipe {
   std::string name;  ///< "default", kStoreAll, "recompute", or placements: "%t=scratchpad"
@@ -48,7 +53,8 @@ struct Point {
   size_t id = 0;
   /// The kernel as the program has it: its schedule, and its graph if it has one.
   bool as_given = false;
-  size_t first = 0;  ///< kernels first .. last are one region
+  std::shared_ptr<const PlannedRegion> planned = nullptr;  ///< runs on cores: tiles, not streams
+  size_t first = 0;                                        ///< kernels first .. last are one region
   size_t last = 0;
   PlacementRecipe recipe;
   std::vector<std::string> order;  ///< empty: the default
@@ -58,6 +64,8 @@ struct Point {
   std::string refused;  ///< why it is not possible; empty if it is
   Interval kernels() const { return {first, last}; }
   bool has_copies() const { return !parallel.empty(); }
+  /// Its graph is made for it: there is nothing to place, order or copy.
+  bool has_own_graph() const { return as_given || planned != nullptr; }
 };
 
 /// One program for each run of kernels: that run is one region, every other kernel its own.
@@ -82,6 +90,9 @@ class Runs {
 /// The region with the point's placements, order and copies; without a graph, unless the point
 /// takes the region as it is given. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
+
+/// Whether the point is part of the seed of this name.
+bool is_of_seed(const Point& point, const std::string& name);
 
 /// Says that the point is part of seeds, too; `names` with ';' between.
 void name_seed(Point& point, const std::string& names);

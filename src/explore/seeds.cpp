@@ -63,6 +63,11 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Region&
                             region.name));
   }
   Seed::Part part{members.front(), members.back(), region.schedule, true};
+  if (region.graph && region.graph->tiles) {
+    part.planned = planned_region(kernels, program, region, part.kernels());
+    part.scheduled = false;
+    return part;
+  }
   part.scheduled = translate(kernels, program, part.schedule);
   return part;
 }
@@ -118,6 +123,29 @@ Seed given_seed(const Program& kernels, const Program& program, const std::strin
   for (const Region& region : program.regions) {
     seed.parts.push_back(part_of(kernels, program, region));
   }
+  return seed;
+}
+
+Seed planned_seed(const Program& kernels, const Program& program, const std::string& name) {
+  Seed seed{name, {}};
+  for (const Region& region : program.regions) {
+    if (!region.graph || !region.graph->tiles) continue;
+    try {
+      seed.parts.push_back(part_of(kernels, program, region));
+    } catch (const Error& error) {  // runs of kernels in another order, or parts of a kernel
+      if (error.code() != ExitCode::rejected) throw;
+    }
+  }
+  if (seed.parts.empty()) return seed;
+  std::vector<bool> planned(kernels.regions.size());
+  for (const Seed::Part& part : seed.parts) {
+    for (size_t k = part.first; k <= part.last; ++k) planned[k] = true;
+  }
+  for (size_t k = 0; k < planned.size(); ++k) {
+    if (!planned[k]) seed.parts.push_back({k, k, {}, false});
+  }
+  std::sort(seed.parts.begin(), seed.parts.end(),
+            [](const Seed::Part& a, const Seed::Part& b) { return a.first < b.first; });
   return seed;
 }
 

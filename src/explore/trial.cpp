@@ -60,7 +60,7 @@ void assert_bounds(const Trial& trial, const Amounts& simulated) {
 Evaluator::Lowered Evaluator::lower(const Point& point) const {
   Runs::Run run = runs_.make(point.first, point.last);
   Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data};
-  if (!point.as_given || !result.at().graph) {
+  if (!result.at().graph) {
     result.program.regions[run.region].graph = lower_region(result.program, run.region);
     refuse_tuples(result);
   }

@@ -20,10 +20,12 @@ std::vector<Interval> TrialTable::runs() const {
 }
 
 std::optional<size_t> TrialTable::best_estimate(Interval run) const {
+  const auto rank = [&](size_t i) {
+    return std::pair(trials_[i].point.planned != nullptr, trials_[i].estimate);
+  };
   std::optional<size_t> best;
   for (const size_t i : of(run)) {
-    const bool better = !best || trials_[i].estimate < trials_[*best].estimate;
-    if (trials_[i].open() && better) best = i;
+    if (trials_[i].open() && (!best || rank(i) < rank(*best))) best = i;
   }
   return best;
 }

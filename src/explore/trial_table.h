@@ -35,7 +35,7 @@ class TrialTable {
   /// All runs that have trials.
   std::vector<Interval> runs() const;
 
-  /// The open trial of least estimate.
+  /// The open trial of streams of least estimate; of tiles where there is none.
   std::optional<size_t> best_estimate(Interval run) const;
 
   /// What a trial takes that was run.

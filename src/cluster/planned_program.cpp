@@ -1,0 +1,69 @@
+#include "cluster/planned_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/kernels.h"
+#include "cluster/lower_plan.h"
+#include "cluster/online.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// Puts the best plan of a chain into the program, unless its kernels apart are as fast.
+void plan_chain(Program& program, const FoundChain& found, const Machine& machine,
+                const Effort& effort, int threads) {
+  const Chain chain = padded(found.chain);
+  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
+    return lower_plan(found.form, chain, plan, analysis);
+  };
+  const Choice choice = choose(chain, machine, effort, graph_of, threads);
+  const MeasuredPlan& best = choice.fused();
+  if (best.rank == 0 || best.measure.measured.cycles >= choice.apart().cycles) return;
+  attach_plan(program, found, plan_notes(chain, machine, best),
+              graph_of(best.plan.plan, best.plan.analysis));
+}
+
+}  // namespace
+
+PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredPlan& best) {
+  const Plan& p = best.plan.plan;
+  const ClusterShape& s = p.shape;
+  const auto four = [](auto a, auto b, auto c, auto d) {
+    return fmt::format("{},{},{},{}", a, b, c, d);
+  };
+  PlanNotes notes = {{"kind", std::string(name_of(chain.kind))},
+                     {"activation", std::string(name_of(chain.activation))},
+                     {"extents", four(chain.size[Dim::m], chain.size[Dim::n], chain.size[Dim::k],
+                                      chain.size[Dim::l])},
+                     {"machine", machine.name},
+                     {"loops", p.schedule.name()},
+                     {"cluster", four(s.m, s.n, s.k, s.l)},
+                     {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
+                     {"way", std::string(name_of(p.way))},
+                     {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
+                     {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
+                     {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
+                     {"cycles", std::to_string(best.measure.measured.cycles)}};
+  // What reduced measurements were multiplied by: only then is `cycles` not what the region takes.
+  if (best.measure.scale > 1) notes.emplace_back("scale", std::to_string(best.measure.scale));
+  return notes;
+}
+
+Program kernels_apart(Program program, const Machine& machine) {
+  make_kernels(program, machine);
+  return program;
+}
+
+Program planned_program(Program program, const Machine& machine, const Effort& effort,
+                        int threads) {
+  plan_online(program, machine, {});
+  for (const FoundChain& found : find_chains(program)) {
+    plan_chain(program, found, machine, effort, threads);
+  }
+  make_kernels(program, machine);
+  return program;
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,25 @@
+// A program as graphs of tiles, without a word: what fuseflow-cluster makes of it, for a search
+// that compares it with streams. Each region is planned only where it wins, as the filter does.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/choice.h"
+#include "cluster/recognize.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+using PlanNotes = std::vector<std::pair<std::string, std::string>>;
+
+/// The plan of a chain (padded) as notes on its region.
+PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredPlan& best);
+
+/// Every statement a kernel of tiles (`none`), or chains and attentions fused where that is faster
+/// and the rest kernels (`tiles`). Regions that have no such form stay as they are.
+Program kernels_apart(Program program, const Machine& machine);
+Program planned_program(Program program, const Machine& machine, const Effort& effort, int threads);
+
+}  // namespace fuseflow::cluster
