@@ -173,6 +173,12 @@ Input Emitter::make_value(int n, int space) {
       result = finish_reduction(n, space, std::move(body)).value;
       break;
     }
+    case Kind::filtered: {
+      const auto streamed = spaces_[space].streams.find(n);
+      const bool decides = streamed != spaces_[space].streams.end();
+      result = decides ? streamed->second.value : value(expr.children[0], space);
+      break;
+    }
   }
   values_[{n, space}] = result;
   return result;

@@ -74,6 +74,7 @@ class Emitter {
   Input make_value(int n, int space);
   StreamTensor reduction(int n, const Context& context);
   StreamTensor make_reduction(int n, const Context& context);
+  StreamTensor filtered(int n, const Context& context, int index);
   StreamTensor finish_reduction(int n, int space, StreamTensor body);
   bool complete_behind(const StreamTensor& body, size_t over, size_t loop) const;
   Input coordinate_value(const Affine& affine, int space);

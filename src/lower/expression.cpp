@@ -21,11 +21,12 @@ bool same(float a, float b) {
 }
 
 using Key = std::tuple<Kind, TensorId, std::vector<Affine>, uint32_t, Op, Reduction,
-                       std::vector<int>, std::vector<int>>;
+                       std::vector<int>, std::vector<int>, std::vector<int>>;
 
 Key key_of(const ExprNode& node) {
-  return {node.kind, node.tensor,    node.subscripts, std::bit_cast<uint32_t>(node.constant),
-          node.op,   node.reduction, node.over,       node.children};
+  return {node.kind,   node.tensor,    node.subscripts, std::bit_cast<uint32_t>(node.constant),
+          node.op,     node.reduction, node.over,       node.children,
+          node.dropped};
 }
 
 class ExpressionBuilder {
@@ -44,7 +45,7 @@ class ExpressionBuilder {
     std::vector<int> made;
     for (size_t n = 0; n < statement.nodes.size(); ++n) {
       if (instance.producers[n] >= 0) {
-        made.push_back(result_.of_instance[instance.producers[n]]);
+        made.push_back(use_of(instance.producers[n]));
         continue;
       }
       ExprNode node = translate(statement.nodes[n], instance.map, made);
@@ -53,6 +54,40 @@ class ExpressionBuilder {
     }
     admit(result_.nodes[made.back()], program_.tensors[statement.result]);
     result_.of_instance.push_back(made.back());
+  }
+
+  /// The value of an intermediate as its consumers see it. Where its type has compressed levels and
+  /// the values may be the fill though nothing of the structure says so (behind a rectifier),
+  /// entries that are the fill do not go on: a stored tensor would not have them either.
+  int use_of(int producer) {
+    const Instance& instance = indices_.instances[static_cast<size_t>(producer)];
+    const Statement& statement = region_.statements[instance.statement];
+    const Tensor& tensor = program_.tensors[statement.result];
+    const int value = result_.of_instance[static_cast<size_t>(producer)];
+    const ExprNode& child = result_.nodes[static_cast<size_t>(value)];
+    if (!drops_by_value(child, tensor)) return value;
+    ExprNode node;
+    node.kind = Kind::filtered;
+    node.constant = tensor.fill;
+    node.children = {value};
+    node.statement = instance.statement;
+    std::set<int> dropped;
+    for (int level = 0; level < tensor.format.rank(); ++level) {
+      if (tensor.format.levels[level] == LevelKind::dense) continue;
+      const int dimension = tensor.format.mode_order[level];
+      for (const auto& term : instance.map[statement.result_indices[dimension]].terms) {
+        dropped.insert(term.first);
+      }
+    }
+    node.dropped.assign(dropped.begin(), dropped.end());
+    return node.dropped.empty() ? value : intern(std::move(node));
+  }
+
+  /// Whether values of `child` may be the fill where its structure has entries.
+  static bool drops_by_value(const ExprNode& child, const Tensor& tensor) {
+    const bool known = child.fill && same(*child.fill, tensor.fill);
+    const bool rectified = child.kind == Kind::apply && child.op == Op::relu && tensor.fill == 0;
+    return (!known || rectified) && satisfies(tensor.fill, child.facts);
   }
 
   /// What is known of a tensor is known of the values that define it. A fill that it excludes never
@@ -135,6 +170,11 @@ class ExpressionBuilder {
         return analyse_apply(node);
       case Kind::reduce:
         return analyse_reduce(node);
+      case Kind::filtered:
+        node.fill = node.constant;
+        node.facts = child(node, 0).facts;
+        node.by_structure = child(node, 0).fill && same(*child(node, 0).fill, node.constant);
+        return;
     }
   }
 
@@ -233,6 +273,13 @@ void reach(const Program& program, const Expressions& expressions, int node, Rea
       if (format.levels[level] == LevelKind::dense || !affine.is_shift()) continue;
       result.sparse.emplace(affine.terms[0].first, expr.tensor);
     }
+  }
+  if (expr.kind == Kind::filtered && !expr.by_structure) {  // it visits more than its views have
+    Reach inside;
+    std::set<int> seen_inside;
+    reach(program, expressions, expr.children[0], inside, seen_inside);
+    result.reductions.insert(inside.reductions.begin(), inside.reductions.end());
+    return;
   }
   for (const int child : expr.children) reach(program, expressions, child, result, seen);
 }

@@ -11,14 +11,22 @@
 namespace fuseflow {
 
 struct ExprNode {
-  enum class Kind : uint8_t { view, constant, coordinate, apply, reduce } kind = Kind::constant;
+  enum class Kind : uint8_t {
+    view,
+    constant,
+    coordinate,
+    apply,
+    reduce,
+    filtered,  ///< the child's value, with an entry only where it is not `constant`
+  } kind = Kind::constant;
   TensorId tensor = -1;            ///< view: an input or a stored intermediate
   std::vector<Affine> subscripts;  ///< view: one per dimension; coordinate: one
   float constant = 0;
   Op op = Op::add;
   Reduction reduction = Reduction::sum;
-  std::vector<int> over;  ///< reduce: region indices that end here
-  double count = 1;       ///< reduce: product of their extents
+  std::vector<int> over;     ///< reduce: region indices that end here
+  double count = 1;          ///< reduce: product of their extents
+  std::vector<int> dropped;  ///< filtered: region indices of the tensor's compressed levels
   std::vector<int> children;
 
   std::vector<int> free;      ///< region indices it depends on, ascending
@@ -28,6 +36,9 @@ struct ExprNode {
   std::vector<unsigned> patterns;
   bool has_reduce = false;  ///< here or below
   size_t statement = 0;     ///< the statement that it came from first
+
+  /// filtered: where the child is not visited, its value is `constant`.
+  bool by_structure = false;
 };
 
 struct Expressions {

@@ -9,9 +9,11 @@ namespace fuseflow {
 using Kind = ExprNode::Kind;
 
 int LoopOpener::open(int node, bool everywhere_wanted) {
+  root_ = node;
   Formula wanted = formula(node);
   const bool all =
       everywhere_wanted || wanted.kind == Formula::Kind::all || wanted.kind == Formula::Kind::never;
+  settle_filters(wanted, all);
   if (!all) {
     note_places(wanted);
     note_left_joined(wanted);
@@ -50,6 +52,8 @@ LoopOpener::Formula LoopOpener::make_formula(int n) {
       return view_formula(n);
     case Kind::reduce:
       return stream_formula(n);
+    case Kind::filtered:
+      return filter_formula(n);
     case Kind::apply:
       break;
     default:

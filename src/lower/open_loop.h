@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ class LoopOpener {
     float pad = 0;          ///< value where it is absent
     StreamTensor stream;
     bool located = false;  ///< not scanned after all: looked up where its reference is needed
+    bool pending = false;  ///< a filter that is made once it is known whether it decides
     bool is_value() const { return level < 0 && payload >= 0; }
   };
   struct Item {
@@ -54,6 +56,9 @@ class LoopOpener {
   Formula make_formula(int n);
   Formula view_formula(int n);
   Formula stream_formula(int n);
+  Formula filter_formula(int n);
+  void settle_filters(const Formula& wanted, bool all);
+  bool has_loops_inside() const;
   static Formula join(Formula::Kind kind, const std::vector<Formula>& parts);
   static void absorb(Formula& formula);
   // join_forms.cpp: what the schedule says of joins.
@@ -80,6 +85,8 @@ class LoopOpener {
   Emitter& emitter_;
   const Context& context_;
   const int index_;
+  int root_ = -1;                     ///< the expression that the loop is opened for
+  std::optional<bool> loops_inside_;  ///< has_loops_inside(), once asked
   std::vector<Leaf> leaves_;
   std::map<int, Formula> formulas_;
   std::vector<std::pair<int, int>>
