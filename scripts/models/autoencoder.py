@@ -31,6 +31,22 @@ class MatMulAutoencoder(nn.Module):
         return torch.matmul(h, self.wd) + self.bd
 
 
+class TopKAutoencoder(MatMulAutoencoder):
+    """A code of the k largest elements of a row, scattered into zeros; `rectified`: if positive."""
+
+    def __init__(self, inputs, hidden, k, rectified):
+        super().__init__(inputs, hidden)
+        self.k, self.rectified = k, rectified
+
+    def forward(self, x):
+        h = torch.matmul(x, self.we) + self.be
+        values, places = torch.topk(h, self.k, dim=-1)
+        if self.rectified:
+            values = torch.relu(values)
+        code = torch.zeros_like(h).scatter(-1, places, values)
+        return torch.matmul(code, self.wd) + self.bd
+
+
 class MaskedLinear(nn.Module):
     """A linear layer whose pruning mask is still a product (Cast and Mul unless folded)."""
 
@@ -61,6 +77,8 @@ def make(kind, sparsity, rank=2):
         level = sparsity if o.sparsity is None else o.sparsity
         if kind == "masked":
             model = MaskedAutoencoder(size, hidden, level)
+        elif kind in ("topk", "topk_relu"):
+            model = TopKAutoencoder(size, hidden, hidden // 6, kind == "topk_relu")
         else:
             model = (Autoencoder if kind == "linear" else MatMulAutoencoder)(size, hidden)
             prune = data.prune_ if size * hidden < 1 << 20 else data.random_prune_
@@ -80,6 +98,8 @@ VARIANTS = {
     "matmul": (make("matmul", 0.5), "weights [in, out]: MatMul and Add"),
     "matmul3d": (make("linear", 0.5, 3), "3-D input: MatMul, Add with the bias first"),
     "matmul3d_90": (make("linear", 0.9, 3), "the same with 90% zeros"),
+    "topk": (make("topk", 0.0), "the 4 largest of 24 elements: TopK and ScatterElements"),
+    "topk_relu": (make("topk_relu", 0.0), "the same, Relu between the two"),
     "masked": (make("masked", 0.5), "pruning masks left as a product"),
     "masked_90": (make("masked", 0.9), "the same with 90% zeros"),
 }

@@ -45,6 +45,7 @@ EXTRA = [
     ("autoencoder", "gemm", ["op16", "nofold", "dynamic", "sparse", "external", "double", "ir10"]),
     ("autoencoder", "matmul", ["sparse", "sparseconst", "typed", "f16", "bf16"]),
     ("autoencoder", "matmul3d", ["op16", "nofold"]),
+    ("autoencoder", "topk", ["op16_nofold"]),
     ("autoencoder", "masked", ["op16", "nofold"]),
     ("autoencoder", "masked_90", ["op16_nofold"]),
     ("gpt", "fused", ["op16", "op15", "op14", "nofold", "op16_nofold", "dynamic"]),

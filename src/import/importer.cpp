@@ -245,6 +245,11 @@ void Importer::mark_nonzero_if_finite(const View& sum, const View& maximum) {
     draft_.tensors[static_cast<size_t>(a->tensor)].nonzero_if = b->tensor;
 }
 
+void Importer::mark_thinned(const View& view) {
+  const Expr* access = view.plain_access();
+  if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].thinned = true;
+}
+
 std::vector<int64_t> Importer::agreed_shape(const OnnxPort& port,
                                             const std::vector<int64_t>& shape) {
   if (!port.shape) return shape;

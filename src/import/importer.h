@@ -58,6 +58,8 @@ class Importer {
   }
   /// The tensor behind `sum` is never 0 if the one behind `maximum` is finite.
   void mark_nonzero_if_finite(const View& sum, const View& maximum);
+  /// Most elements of the tensor behind `view` are 0 by their values: it is declared compressed.
+  void mark_thinned(const View& view);
   const OnnxModel& model() const { return model_; }
   const ImportOptions& options() const { return options_; }
 
@@ -122,6 +124,7 @@ class NodeImport {
   void weight_selection(const View& source, const View& weights);
   void select_output(int i, Selection selection);
   void join_output(int i, Parts parts);
+  void rank_output(int i, Ranking ranking);
   /// `view` with dimension `dim` a single atom.
   View single_axis(const View& view, int dim);
   void output_constant(int i, ConstantPtr data);

@@ -114,6 +114,7 @@ int NodeImport::axis(int64_t axis, int rank) const {
 void NodeImport::output(int i, View value) {
   value.selection = nullptr;
   value.parts = nullptr;
+  value.ranking = nullptr;
   // A view that has grown (Concat of Concat of ...) becomes a statement, or it would grow for ever.
   if (value.nodes.size() > kMaxViewNodes) return define(i, std::move(value));
   importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
@@ -130,6 +131,13 @@ void NodeImport::join_output(int i, Parts parts) {
   const std::string& name = node_.outputs[static_cast<size_t>(i)];
   View view = importer_.value(name);
   view.parts = std::make_shared<const Parts>(std::move(parts));
+  importer_.set_value(name, std::move(view));
+}
+
+void NodeImport::rank_output(int i, Ranking ranking) {
+  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  View view = importer_.value(name);
+  view.ranking = std::make_shared<const Ranking>(std::move(ranking));
   importer_.set_value(name, std::move(view));
 }
 

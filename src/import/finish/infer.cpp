@@ -360,27 +360,28 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
     format.levels[d] = LevelKind::compressed;
     sparse = true;
   }
+  // Zeros that the structure does not have are dropped by value.
+  const bool thinned = !inferred.fill && draft.tensors[id].thinned && rank > 0;
+  if (thinned) {
+    format.levels.back() = LevelKind::compressed;
+    sparse = true;
+  }
   const auto wanted = options.formats.find(tensor.name);
   if (wanted != options.formats.end()) {
     format = tensor.format;
     sparse = !format.all_dense();
-    if (sparse && !inferred.fill) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("--format {}: its entries are never absent, expected dense levels",
-                              tensor.name));
-    }
   }
+  const float fill = inferred.fill.value_or(0);
   const Facts expected = expected_result_facts(program, draft, statement);
   // The maximum of masked scores, for one, where each row has an open entry.
-  const bool never_absent =
-      wanted == options.formats.end() && sparse && excluded(*inferred.fill, expected);
+  const bool never_absent = wanted == options.formats.end() && sparse && excluded(fill, expected);
   // What is read out of range must read 0 there.
-  if (never_absent || (sparse && *inferred.fill != 0 && draft.tensors[id].read_outside)) {
+  if (never_absent || (sparse && fill != 0 && draft.tensors[id].read_outside)) {
     sparse = false;
     format = dense_format(rank);
   }
   tensor.format = format;
-  tensor.fill = sparse ? *inferred.fill : 0;
+  tensor.fill = sparse ? fill : 0;
   if (sparse && !holds(tensor.type, tensor.fill)) tensor.type = ElementType::f32;
   const Facts known = held_facts(inferred.facts, tensor.type);
   tensor.facts = sparse ? both(known, facts_of_constant(tensor.fill)) : known;

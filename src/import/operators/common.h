@@ -37,4 +37,9 @@ View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr d
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                      int axis);
 
+/// GatherElements and ScatterElements by the indices of a TopK (ranking.cpp). False, and nothing
+/// happens, if input 1 is none.
+bool gather_ranked(NodeImport& node);
+bool scatter_ranked(NodeImport& node, bool add);
+
 }  // namespace fuseflow

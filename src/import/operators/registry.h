@@ -24,6 +24,7 @@ std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> normalization_operators();
 std::span<const OperatorRow> selection_operators();
 std::span<const OperatorRow> window_operators();
+std::span<const OperatorRow> ranking_operators();
 std::span<const OperatorRow> quantisation_operators();
 
 /// All rows, sorted by name.

@@ -241,6 +241,7 @@ void gather(NodeImport& node) {
 void gather_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
+  if (gather_ranked(node)) return;
   const ConstantPtr index_data = node.constant_input(1, "the indices");
   const int64_t extent = data.extent(axis);
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
@@ -503,6 +504,7 @@ void scatter_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   const bool add = adds(node);
+  if (scatter_ranked(node, add)) return;
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
@@ -589,10 +591,10 @@ namespace {
 constexpr OperatorRow kRows[] = {
     {"Concat", concat},
     {"Gather", gather, "indices that are not constant"},
-    {"GatherElements", gather_elements, "indices that are not constant"},
-    {"Scatter", scatter_elements, "indices that are not constant"},
+    {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
+    {"Scatter", scatter_elements, "indices that are neither constant nor of a TopK"},
     {"ScatterElements", scatter_elements,
-     "indices that are not constant; reductions mul, min, max"},
+     "indices that are neither constant nor of a TopK; reductions mul, min, max"},
     {"ScatterND", scatter_nd,
      "indices that are not constant; longer index tuples unless all is constant"},
 };

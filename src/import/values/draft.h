@@ -35,6 +35,7 @@ struct Draft {
   bool pinned = false;            ///< the dimensions must not be cut (--format names the levels)
   bool read_outside = false;      ///< some access has subscripts out of range
   bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
+  bool thinned = false;           ///< mostly 0 by its values, which no structure says
   TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)
   std::optional<double> density;  ///< of inputs and constants
 };

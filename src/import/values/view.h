@@ -32,6 +32,16 @@ struct Parts {
   std::vector<std::shared_ptr<const View>> views;
 };
 
+/// What TopK gives: which elements of a value, by their ranks along a dimension. Kept beside the
+/// view, so that what goes back to its place (a scatter) is selected there and not moved.
+struct Ranking {
+  std::shared_ptr<const View> source;
+  std::shared_ptr<const View> ranks;  ///< of all elements, 0 the first
+  int dim = 0;
+  int64_t count = 0;     ///< how many are taken
+  bool indices = false;  ///< the value is their places, else the elements themselves
+};
+
 struct View {
   ElementType type = ElementType::f32;
   std::vector<std::vector<IndexId>> dims;  ///< the atoms of each dimension
@@ -40,6 +50,7 @@ struct View {
 
   std::shared_ptr<const Selection> selection;  ///< of the value as it stands; views of it have none
   std::shared_ptr<const Parts> parts;
+  std::shared_ptr<const Ranking> ranking;
 
   int rank() const { return static_cast<int>(dims.size()); }
   int64_t extent(int dim) const;
