@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cluster/online_band.h"
+#include "cluster/open_scores.h"
 #include "cluster/recognize.h"
 
 namespace fuseflow::cluster {
@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, std::string>> notes_of(const OnlineOutcome& o
 /// Plans one form; the program changes only where it is taken.
 void plan_form(Program& program, OnlineForm& form, const Machine& machine,
                const OnlineOptions& options, OnlineOutcome& outcome) {
-  form.band = open_band(program, form);
+  form.open = open_scores(program, form);
   std::optional<OnlinePlan> plan = fastest_online(form, machine);
   if (!plan) {
     outcome.why = "no tiles of it fit the machine";

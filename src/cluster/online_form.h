@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,8 @@
 #include "cluster/statement_table.h"
 
 namespace fuseflow::cluster {
+
+class OpenScores;
 
 /// The terms are those of X, the last of them.
 struct OnlineForm : KernelTerms {
@@ -26,8 +29,8 @@ struct OnlineForm : KernelTerms {
   std::set<TensorId> members;         ///< tensors whose statements it computes
   std::set<TensorId> unread;          ///< temporaries made from members that nobody reads
   std::set<TensorId> as_dense;        ///< loaded tensors to be stored dense first
-  /// Steps that may be left out (TileMapping::band): set by who knows the data (online_band.h).
-  std::optional<std::array<int64_t, 2>> band = std::nullopt;
+  /// Scores that are not surely -inf; null: not known, or all. Set by who knows the data.
+  std::shared_ptr<const OpenScores> open = nullptr;
 };
 
 /// The form that ends in the product of a statement; nothing where it has none, and the reason in

@@ -5,6 +5,7 @@
 
 #include "cluster/kernel_graph.h"
 #include "cluster/online_form.h"
+#include "cluster/open_scores.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -86,9 +87,26 @@ class OnlineGraph {
 
 }  // namespace
 
+namespace {
+
+/// Leaves out the steps without an open score: as a band, or tile by tile where that has holes.
+void leave_steps_out(Graph& graph, const OpenScores& scores) {
+  graph.tiles->band = scores.band();
+  std::vector<std::vector<TileRange>> open =
+      scores.tiles(graph.indices[kKernelM].block, graph.indices[kKernelK].block);
+  for (size_t m = 0; m < open.size(); ++m) {
+    if (kernel_walk(graph, static_cast<int64_t>(m)) == open[m]) continue;
+    graph.tiles->band.reset();
+    graph.tiles->open = std::move(open);
+    return;
+  }
+}
+
+}  // namespace
+
 Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles) {
   Graph graph = OnlineGraph(form, tiles).build();
-  graph.tiles->band = form.band;
+  if (form.open) leave_steps_out(graph, *form.open);
   return graph;
 }
 

@@ -33,6 +33,16 @@ double time_at(double work, double rate) {
   return rate > 0 ? work / rate : 0;
 }
 
+/// Steps of a tile of rows: all, or the mean of those that are open.
+double steps_of(const Graph& graph, int64_t all) {
+  if (graph.tiles->open.empty()) return static_cast<double>(all);
+  int64_t steps = 0;
+  for (const std::vector<TileRange>& ranges : graph.tiles->open) {
+    for (const TileRange& range : ranges) steps += range.end - range.begin;
+  }
+  return static_cast<double>(steps) / static_cast<double>(graph.tiles->open.size());
+}
+
 /// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
 /// and its loads take, or the sum of the first two where one step is there at a time.
 double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
@@ -64,7 +74,7 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   }
   const double matrix = flops / machine.matrix_rate(element);
   const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
-  const auto steps = static_cast<double>(ceil_div(size[kKernelK], tiles.block[kKernelK]));
+  const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
   return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loaded / rate);
 }
 

@@ -1,4 +1,4 @@
-#include "cluster/online_band.h"
+#include "cluster/open_scores.h"
 
 #include <algorithm>
 #include <limits>
@@ -116,25 +116,66 @@ bool without_nan(const Tensor& tensor) {
 
 }  // namespace
 
-std::optional<std::array<int64_t, 2>> open_band(const Program& program, const OnlineForm& form) {
+OpenScores::OpenScores(int64_t rows, int64_t columns, std::vector<bool> open)
+    : rows_(rows), columns_(columns), open_(std::move(open)) {}
+
+std::optional<std::array<int64_t, 2>> OpenScores::band() const {
+  std::array<int64_t, 2> band{columns_, -rows_};
+  for (int64_t i = 0; i < rows_; ++i) {
+    for (int64_t j = 0; j < columns_; ++j) {
+      if (!open_[static_cast<size_t>(i * columns_ + j)]) continue;
+      band = {std::min(band[0], j - i), std::max(band[1], j - i)};
+    }
+  }
+  const bool all = band[0] <= 1 - rows_ && band[1] >= columns_ - 1;
+  if (all || band[0] > band[1]) return std::nullopt;
+  return band;
+}
+
+bool OpenScores::any_open(int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
+  for (int64_t i = row; i < std::min(row_end, rows_); ++i) {
+    for (int64_t j = column; j < std::min(column_end, columns_); ++j) {
+      if (open_[static_cast<size_t>(i * columns_ + j)]) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::vector<TileRange>> OpenScores::tiles(int64_t block_rows,
+                                                      int64_t block_columns) const {
+  std::vector<std::vector<TileRange>> all;
+  for (int64_t i = 0; i < rows_; i += block_rows) {
+    std::vector<TileRange> ranges;
+    for (int64_t j = 0, k = 0; j < columns_; j += block_columns, ++k) {
+      if (!any_open(i, i + block_rows, j, j + block_columns)) continue;
+      if (ranges.empty() || ranges.back().end < k) ranges.push_back({k, k});
+      ranges.back().end = k + 1;
+    }
+    if (ranges.empty()) ranges.push_back({0, 1});
+    all.push_back(std::move(ranges));
+  }
+  return all;
+}
+
+std::shared_ptr<const OpenScores> open_scores(const Program& program, const OnlineForm& form) {
   const auto tensor = [&](TensorId t) { return program.tensors[static_cast<size_t>(t)]; };
   KnownScores scores(program, form);
   if (!scores.plain() || scores.rows() * scores.columns() > kMostScores || form.scores_tensor < 0 ||
       !without_nan(tensor(form.scores_tensor)) || !finite(tensor(form.values.tensor))) {
-    return std::nullopt;
+    return nullptr;
   }
   const int64_t rows = scores.rows(), columns = scores.columns();
-  std::array<int64_t, 2> band{columns, -rows};
+  std::vector<bool> open(static_cast<size_t>(rows * columns));
+  bool all = true;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
-      if (j - i >= band[0] && j - i <= band[1]) continue;
-      if (scores.closed(form.scores, i, j)) continue;
-      band = {std::min(band[0], j - i), std::max(band[1], j - i)};
+      const bool seen = !scores.closed(form.scores, i, j);
+      open[static_cast<size_t>(i * columns + j)] = seen;
+      all = all && seen;
     }
   }
-  const bool all = band[0] <= 1 - rows && band[1] >= columns - 1;
-  if (all || band[0] > band[1]) return std::nullopt;
-  return band;
+  if (all) return nullptr;
+  return std::make_shared<const OpenScores>(rows, columns, std::move(open));
 }
 
 }  // namespace fuseflow::cluster

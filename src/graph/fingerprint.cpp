@@ -76,6 +76,13 @@ uint64_t fingerprint(const Graph& graph) {
     for (const Dim loop : graph.tiles->loops) h.add(static_cast<int64_t>(loop));
     h.add(static_cast<int64_t>(graph.tiles->way));
     h.add(graph.tiles->element_bytes);
+    if (graph.tiles->band) {
+      for (const int64_t end : *graph.tiles->band) h.add(end);
+    }
+    for (const std::vector<TileRange>& ranges : graph.tiles->open) {
+      h.add(static_cast<int64_t>(ranges.size()));
+      for (const TileRange& r : ranges) h.add(r.begin), h.add(r.end);
+    }
   }
   return h.value();
 }

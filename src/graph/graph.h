@@ -91,6 +91,12 @@ struct TileSubscript {
   int64_t offset = 0;
 };
 
+/// Tiles of k, [begin, end).
+struct TileRange {
+  int64_t begin = 0, end = 1;
+  bool operator==(const TileRange&) const = default;
+};
+
 /// A graph of tiles: its four indices are m, n, k, l in this order, or m, n, k, g (and perhaps l):
 /// a kernel (graph/tile_kernel.h), in which `reduce` takes tiles alone.
 struct TileMapping {
@@ -100,6 +106,9 @@ struct TileMapping {
   /// A kernel whose reductions hold results: steps of k without a pair k - m of elements in this
   /// range are left out, at least one is taken. What they would give adds nothing: it is masked.
   std::optional<std::array<int64_t, 2>> band = std::nullopt;
+  /// The same where the band has holes: for each tile of rows the tiles of k that are walked, as
+  /// ranges, ascending and apart. Empty: not said. A graph has one of the two.
+  std::vector<std::vector<TileRange>> open = {};
 };
 
 /// A loop of the graph. Two streams are in the same *space* if they were opened by the same node;

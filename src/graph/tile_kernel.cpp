@@ -21,15 +21,20 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 
 }  // namespace
 
-KernelWalk kernel_walk(const Graph& graph, int64_t m) {
+std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m) {
   const GraphIndex& rows = graph.indices[kKernelM];
   const GraphIndex& along = graph.indices[kKernelK];
-  if (!graph.tiles->band) return {0, along.extent};
+  if (!graph.tiles->open.empty()) return graph.tiles->open[static_cast<size_t>(m)];
+  if (!graph.tiles->band) return {{0, along.extent}};
   const auto [least, most] = *graph.tiles->band;
   const int64_t last_row = std::min((m + 1) * rows.block, rows.elements()) - 1;
   const int64_t first = std::clamp<int64_t>(m * rows.block + least, 0, along.elements() - 1);
   const int64_t last = std::clamp<int64_t>(last_row + most, first, along.elements() - 1);
-  return {first / along.block, last / along.block + 1};
+  return {{first / along.block, last / along.block + 1}};
+}
+
+bool leaves_steps_out(const Graph& graph) {
+  return graph.tiles->band || !graph.tiles->open.empty();
 }
 
 bool is_held_reduction(const Graph& graph, const Node& node) {

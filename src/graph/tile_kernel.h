@@ -46,11 +46,11 @@ KernelSizes kernel_tiles(const Graph& graph);     ///< tiles along each dimensio
 KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along each dimension
 KernelSizes kernel_elements(const Graph& graph);  ///< that exist
 
-/// The tiles of k, [begin, end), that a tile of rows walks: all of them, or those in the band.
-struct KernelWalk {
-  int64_t begin = 0, end = 1;
-};
-KernelWalk kernel_walk(const Graph& graph, int64_t m);
+/// The tiles of k that a tile of rows walks, one at least: all of them, or those that are open. One
+/// step where the kernel has no reductions.
+std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m);
+/// Are there steps that some tile of rows leaves out?
+bool leaves_steps_out(const Graph& graph);
 
 /// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
 /// products over k.

@@ -169,6 +169,7 @@ class GraphParser {
       tiles.way = name == "split" ? GatedWay::split : GatedWay::sequential;
     }
     if (c_.accept("band")) tiles.band = parse_band();
+    if (c_.accept("open")) tiles.open = parse_open();
     g_.tiles = std::move(tiles);
   }
 
@@ -182,6 +183,27 @@ class GraphParser {
     const int64_t most = c_.expect_integer("the largest k - m", example);
     c_.expect("]", example);
     return {least, most};
+  }
+
+  /// `open=[0:2, 5:6; 1:3]`: for each tile of rows the tiles of k that a kernel walks.
+  std::vector<std::vector<TileRange>> parse_open() {
+    const char* const example = "tiles [] bytes=4 open=[0:2, 5:6; 1:3]";
+    std::vector<std::vector<TileRange>> open(1);
+    c_.expect("=", example);
+    c_.expect("[", example);
+    while (true) {
+      TileRange range;
+      range.begin = c_.expect_integer("the first tile of k", example);
+      c_.expect(":", example);
+      range.end = c_.expect_integer("the tile of k behind the last", example);
+      open.back().push_back(range);
+      if (c_.accept("]")) return open;
+      if (c_.accept(";")) {
+        open.emplace_back();
+      } else {
+        c_.expect(",", example);
+      }
+    }
   }
 
   /// `[0, 2*c, h + kh - 1]` over the digits.

@@ -245,8 +245,20 @@ class GraphPrinter {
         tiles.way == GatedWay::none ? "" : fmt::format(" way={}", name_of(tiles.way));
     const std::string band =
         tiles.band ? fmt::format(" band=[{}, {}]", (*tiles.band)[0], (*tiles.band)[1]) : "";
-    return fmt::format("tiles [{}] bytes={}{}{}", fmt::join(loops, ", "), tiles.element_bytes, way,
-                       band);
+    return fmt::format("tiles [{}] bytes={}{}{}{}", fmt::join(loops, ", "), tiles.element_bytes,
+                       way, band, open_tiles(tiles.open));
+  }
+
+  /// " open=[0:2, 5:6; 1:3]", a list for each tile of rows.
+  static std::string open_tiles(const std::vector<std::vector<TileRange>>& open) {
+    if (open.empty()) return "";
+    std::vector<std::string> lists;
+    for (const std::vector<TileRange>& ranges : open) {
+      std::vector<std::string> parts;
+      for (const TileRange& r : ranges) parts.push_back(fmt::format("{}:{}", r.begin, r.end));
+      lists.push_back(fmt::format("{}", fmt::join(parts, ", ")));
+    }
+    return fmt::format(" open=[{}]", fmt::join(lists, "; "));
   }
 
   /// "[0, c, h + kh - 1]": affine in the digits of the graph's dimensions.

@@ -23,6 +23,7 @@ class WholeVerifier {
     check_ends();
     if (sound_) roles_.held() ? check_held() : check_single();
     if (sound_ && g_.tiles->band) check_band();
+    if (sound_ && !g_.tiles->open.empty()) check_open();
   }
 
  private:
@@ -123,6 +124,29 @@ class WholeVerifier {
       fail(-1, fmt::format("a band is from the least to the largest k - m, each at most {} from 0, "
                            "expected one like band=[-15, 0]",
                            kFarthestBand));
+    }
+  }
+
+  void check_open() {
+    const auto& open = g_.tiles->open;
+    if (!roles_.held()) return fail(-1, "`open` needs several reductions that walk k together");
+    if (g_.tiles->band) return fail(-1, "`open` says what `band` would, expected one of them");
+    const int64_t rows = g_.indices[kKernelM].extent, along = g_.indices[kKernelK].extent;
+    if (static_cast<int64_t>(open.size()) != rows) {
+      return fail(-1, fmt::format("`open` has {} lists, expected {}, one a tile of rows",
+                                  open.size(), rows));
+    }
+    for (size_t m = 0; m < open.size(); ++m) {
+      int64_t behind = -1;  // the next range begins beyond this tile
+      bool right = !open[m].empty();
+      for (const TileRange& range : open[m]) {
+        right = right && range.begin > behind && range.end > range.begin && range.end <= along;
+        behind = range.end;
+      }
+      if (right) continue;
+      return fail(-1, fmt::format("`open` of tile {} of rows: expected ranges BEGIN:END of the {} "
+                                  "tiles of k, one at least, ascending, with a gap between them",
+                                  m, along));
     }
   }
 

@@ -64,7 +64,9 @@ class TileVerifier {
       }
     }
     if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
-    if (g_.tiles->band) fail(-1, "a chain has no band, expected `tiles [m, l, k] bytes=2`");
+    if (g_.tiles->band || !g_.tiles->open.empty()) {
+      fail(-1, "a chain leaves out no steps, expected `tiles [m, l, k] bytes=2`");
+    }
   }
 
   void check_dimension(const GraphIndex& index, std::string_view name) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/online.h"
-#include "cluster/online_band.h"
+#include "cluster/open_scores.h"
 #include "cluster/recognize.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -307,6 +307,9 @@ TEST(OnlineRules, RefusesWhatIsNoKernel) {
   expect_refused("tile_multiply ($x, $x_1) capacity=1", "tile_multiply ($x, $x_1)", "capacity");
   expect_refused("index l: 1 block=8", "index l: 2 block=4", "index l: expected one tile");
   expect_refused("tiles [] bytes=4", "tiles [] bytes=4 band=[3, 0]", "a band is from the least");
+  expect_refused("tiles [] bytes=4", "tiles [] bytes=4 band=[0, 3] open=[0:1; 0:1; 0:1]",
+                 "`open` says what `band` would");
+  expect_refused("tiles [] bytes=4", "tiles [] bytes=4 open=[0:1]", "`open` has 1 lists");
 }
 
 /// Only keys up to the query's own: what lies beyond adds nothing, and need not be walked.
@@ -326,7 +329,8 @@ TEST(Online, ABandOfStepsGivesTheSameInFewerSteps) {
 
 std::optional<std::array<int64_t, 2>> band_of(const std::string& text) {
   const Program program = parse(text);
-  return open_band(program, form_of(program));
+  const auto scores = open_scores(program, form_of(program));
+  return scores ? scores->band() : std::nullopt;
 }
 
 TEST(OnlineBand, OfMasksThatAreData) {
@@ -357,6 +361,82 @@ TEST(OnlineBand, OfMasksThatAreData) {
   ASSERT_EQ(plan_online(planned, load_machine("h100", {}), {}).size(), 1U);
   EXPECT_EQ(planned.regions.back().graph->tiles->band, (Band{-7, 0}));
   expect_right(planned);
+}
+
+/// Attention under `where(%mask[i, j], ..)`, where the mask has whole blocks, given as text.
+std::string masked(int heads, int rows, int keys, const std::string& mask) {
+  const std::string shape = "f32[" + std::to_string(rows) + ", " + std::to_string(keys) + "]";
+  const std::string more = "const %mask: " + shape + " dense,compressed = " + mask + "\n";
+  return with(
+      with(attention(heads, rows, keys, 8, 8, "where(%mask[i, j], %s[h, i, j] * 0.25, -inf)", more),
+           "temp %x: f32[" + std::to_string(heads) + ", " + std::to_string(rows) + ", " +
+               std::to_string(keys) + "] dense,dense,dense",
+           "temp %x: f32[" + std::to_string(heads) + ", " + std::to_string(rows) + ", " +
+               std::to_string(keys) + "] dense,dense,dense facts(below_inf)"),
+      "dense,dense,dense = uniform(density=1,seed=3)",
+      "dense,dense,dense facts(finite) = uniform(density=1,seed=3)");
+}
+
+/// The graph with these tiles, and the steps that it leaves out.
+Program with_steps_left_out(const std::string& text, const OnlineTiles& tiles) {
+  Program program = parse(text);
+  OnlineForm form = form_of(program);
+  form.open = open_scores(program, form);
+  EXPECT_NE(form.open, nullptr);
+  Program whole = planned(text, tiles);
+  Graph graph = online_graph(form, tiles);
+  whole.regions.back().graph->tiles = graph.tiles;
+  return whole;
+}
+
+/// What random blocks of keys hide is neither loaded nor multiplied, whatever the blocks of the
+/// mask and of the tiles.
+TEST(OnlineOpen, RandomBlocksGiveTheSameInFewerSteps) {
+  const Machine machine = load_machine("h100", {"core.count=3"});
+  int holes = 0;
+  for (int seed = 1; seed <= 12; ++seed) {
+    const std::string mask = "bigbird(block=" + std::to_string(3 + seed % 6) +
+                             ",random=1,values=ones,seed=" + std::to_string(seed) + ")";
+    const int size = 40 + 7 * (seed % 3);
+    const std::string text = masked(2, size, size, mask);
+    const OnlineTiles tiles{{8 + 4 * (seed % 2), 8, 4 + seed % 5, 1}, 2, 1};
+    Program program = with_steps_left_out(text, tiles);
+    const Graph& graph = *program.regions.back().graph;
+    holes += graph.tiles->open.empty() ? 0 : 1;
+    expect_right(program);
+    const Graph dense = *planned(text, tiles).regions.back().graph;
+    const Measured part = time_tiles(graph, machine), whole = time_tiles(dense, machine);
+    EXPECT_LE(part.flops, whole.flops);
+    EXPECT_LE(part.bytes.global(), whole.bytes.global());
+    // It is the same text.
+    const std::string printed = print_program(program);
+    EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
+  }
+  EXPECT_GT(holes, 6);
+}
+
+TEST(OnlineOpen, TilesOfScores) {
+  // Row 0 sees column 0, row 3 sees columns 4 and 5, no other row sees any.
+  std::vector<bool> open(4 * 6);
+  open[0] = open[3 * 6 + 4] = open[3 * 6 + 5] = true;
+  const OpenScores scores(4, 6, open);
+  using Lists = std::vector<std::vector<TileRange>>;
+  EXPECT_EQ(scores.tiles(1, 2), (Lists{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{2, 3}}}));
+  EXPECT_EQ(scores.tiles(4, 2), (Lists{{{0, 1}, {2, 3}}}));
+  EXPECT_EQ(scores.tiles(3, 4), (Lists{{{0, 1}}, {{1, 2}}}));
+}
+
+/// A tile that is left out and is seen makes the result wrong, and the check says so.
+TEST(OnlineOpen, ALackingTileIsFound) {
+  const std::string text = masked(1, 32, 32, "bigbird(block=4,random=1,values=ones,seed=5)");
+  Program program = with_steps_left_out(text, {{8, 8, 4, 1}, 2, 1});
+  std::vector<std::vector<TileRange>>& open = program.regions.back().graph->tiles->open;
+  ASSERT_FALSE(open.empty());
+  ASSERT_GT(open[1].size(), 1U);
+  open[1].pop_back();
+  const ProgramRun run = run_program(program, load_tensors(program), load_machine("h100", {}), {});
+  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
+  EXPECT_FALSE(checked.tensors.at(0).passes);
 }
 
 }  // namespace

@@ -40,6 +40,13 @@ TEST(Bounds, AResultMovesAsFarAsTheFarthestCorner) {
   EXPECT_EQ(moved(Op::relu, {-1}, {1.5F}), 0.5F);
 }
 
+/// A masked score: -inf however far the row's largest may move, and so is its exponential 0.
+TEST(Bounds, WhatIsInfiniteDoesNotRound) {
+  EXPECT_EQ(moved(Op::sub, {-kInfinity, 3}, {0, 0.5F}), 0);
+  EXPECT_EQ(moved(Op::mul, {-kInfinity, 3}, {0, 0.5F}), 0);
+  EXPECT_EQ(moved(Op::add, {1e38F, 3e38F}, {0, 1e37F}), kInfinity);  // finite at one end
+}
+
 TEST(Bounds, APoleWithinReachIsInfinite) {
   EXPECT_EQ(moved(Op::reciprocal, {1}, {1}), kInfinity);  // 0 is one of the ends
   EXPECT_EQ(moved(Op::reciprocal, {-1}, {1.5F}), kInfinity);

@@ -42,12 +42,12 @@ class CoreBuilder {
   void tile(const KernelTile& at) {
     at_ = {at.m, at.n, 0, at.g};
     for (Running& running : running_) running.op = -1;
-    const KernelWalk walk = roles_.reductions.empty() ? KernelWalk{} : kernel_walk(g_, at.m);
-    for (int64_t k = walk.begin; k < walk.end; ++k) {
-      at_[kKernelK] = k;
-      for (const NodeId n : roles_.loads) load(n);
-      for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
-      end_step();
+    if (roles_.reductions.empty()) {
+      step(0);
+    } else {
+      for (const TileRange& range : kernel_walk(g_, at.m)) {
+        for (int64_t k = range.begin; k < range.end; ++k) step(k);
+      }
     }
     for (const NodeId n : roles_.last_maps) compute(n);
     store();
@@ -56,6 +56,13 @@ class CoreBuilder {
   TileOps take() { return std::move(ops_); }
 
  private:
+  void step(int64_t k) {
+    at_[kKernelK] = k;
+    for (const NodeId n : roles_.loads) load(n);
+    for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
+    end_step();
+  }
+
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
   int32_t& made(StreamId s) { return made_[static_cast<size_t>(s)]; }
 

@@ -15,9 +15,10 @@ int64_t walked_tiles(const Graph& graph, const std::array<bool, kKernelDims>& va
   std::set<int64_t> seen;
   int64_t pairs = 0;
   for (int64_t m = 0; m < kernel_tiles(graph)[kKernelM]; ++m) {
-    const KernelWalk walk = kernel_walk(graph, m);
-    pairs += walk.end - walk.begin;
-    for (int64_t k = walk.begin; k < walk.end && !varies[kKernelM]; ++k) seen.insert(k);
+    for (const TileRange& range : kernel_walk(graph, m)) {
+      pairs += range.end - range.begin;
+      for (int64_t k = range.begin; k < range.end && !varies[kKernelM]; ++k) seen.insert(k);
+    }
   }
   return varies[kKernelM] ? pairs : static_cast<int64_t>(seen.size());
 }
@@ -101,7 +102,7 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     std::array<bool, kKernelDims> varies = varies_along(graph, load);
     int64_t elements = tile_elements(graph, load.outputs[0]);
-    if (graph.tiles->band && varies[kKernelK]) {
+    if (leaves_steps_out(graph) && varies[kKernelK]) {
       elements *= walked_tiles(graph, varies);
       varies[kKernelM] = varies[kKernelK] = false;
     }

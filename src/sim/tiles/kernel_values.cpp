@@ -127,11 +127,16 @@ class KernelValues {
   /// The tile of the result at a place.
   const Tile& tile(const KernelTile& at) {
     at_ = {at.m, at.n, 0, at.g};
-    const KernelWalk walk = roles_.reductions.empty() ? KernelWalk{} : kernel_walk(g_, at.m);
-    for (int64_t k = walk.begin; k < walk.end; ++k) {
-      at_[kKernelK] = k;
-      for (const NodeId n : roles_.loads) load(n);
-      for (const NodeId n : roles_.steps) step(node(n), k == walk.begin);
+    std::vector<TileRange> walk{{}};  // without reductions one step
+    if (!roles_.reductions.empty()) walk = kernel_walk(g_, at.m);
+    bool first = true;
+    for (const TileRange& range : walk) {
+      for (int64_t k = range.begin; k < range.end; ++k) {
+        at_[kKernelK] = k;
+        for (const NodeId n : roles_.loads) load(n);
+        for (const NodeId n : roles_.steps) step(node(n), first);
+        first = false;
+      }
     }
     for (const NodeId n : roles_.reductions) finish(node(n));
     for (const NodeId n : roles_.last_maps) map(node(n));
