@@ -2,7 +2,7 @@
 """Prints the table of ir-spec/cluster.md, "Streams and tiles": a GCN, BigBird attention and a dense
 feed-forward network on `rda` and `h100`, as streams, as tiles, and as fuseflow-explore mixes them.
 
-    scripts/evaluation/one_machine.py --tools build/bin
+    scripts/evaluation/one_machine.py --tools build/bin [--budget SECONDS]
 
 Every program is simulated and compared with the reference. `streams`: the best that the search finds
 with copies, without tiles (`h100` has no units for streams). `tiles`: all tensors stored dense,
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import programs  # noqa: E402
 
-SPACE = ["--max-orders", "2", "--max-placements", "3", "--max-copies", "32", "--max-climbs", "4"]
+SPACE = ["--max-orders", "4", "--max-placements", "5", "--max-copies", "32", "--max-climbs", "8"]
 FFN = """fuseflow 1
 program "ffn"
 input %x: f32[256, 256] dense,dense = dense(seed=1)
@@ -44,8 +44,8 @@ def models():
 
 
 class Tools:
-    def __init__(self, folder):
-        self.folder = os.path.abspath(folder)
+    def __init__(self, folder, budget):
+        self.folder, self.budget = os.path.abspath(folder), budget
         self.scratch = tempfile.mkdtemp()
 
     def run(self, name, *arguments):
@@ -66,8 +66,8 @@ class Tools:
         return None if row["lacks"] else (int(row["cycles"]), moved)
 
     def searched(self, machine, *more):
-        if self.run("explore", "--machine", machine, *SPACE, "--best", "best.ff", "-o", "search.csv",
-                    *more, "given.ff") is None:
+        if self.run("explore", "--machine", machine, *SPACE, "--budget-seconds", str(self.budget),
+                    "--best", "best.ff", "-o", "search.csv", *more, "given.ff") is None:
             return None
         return self.total("best.ff", machine)
 
@@ -86,8 +86,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True, help="directory of the built tools")
+    parser.add_argument("--budget", type=float, default=30, help="seconds of a search")
     options = parser.parse_args()
-    tools = Tools(options.tools)
+    tools = Tools(options.tools, options.budget)
     print("| model | machine | streams | MB | tiles | MB | mixed | MB |\n|---|---|---|---|---|---|---|---|")
     for name, text in models().items():
         with open(os.path.join(tools.scratch, "given.ff"), "w") as file:

@@ -76,7 +76,8 @@ float moved(Op op, std::span<const float> x, std::span<const float> r, float res
     farthest = std::max(farthest, distance(evaluate(op, {ends, x.size()}), result));
   }
   // Both sides round, the reference and what it is compared with; what is infinite does not.
-  if (rounds(op) && std::isfinite(result)) farthest += static_cast<float>(2 * kRounding) * std::fabs(result);
+  if (rounds(op) && std::isfinite(result))
+    farthest += static_cast<float>(2 * kRounding) * std::fabs(result);
   return std::isnan(farthest) ? kInfinity : farthest;
 }
 
