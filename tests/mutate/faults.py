@@ -84,7 +84,9 @@ def candidates(path, text, rng):
         after = f"{other_number(int(m[1]), rng)}{m[2] or ''}"
         yield replaced(m.start(), m.end(), "constant", after)
     for m in REAL.finditer(code):
-        yield replaced(m.start(), m.end(), "constant", f"({m[0]} * {rng.choice(['2', '0.5F' if m[2] else '0.5'])})")
+        factor = rng.choice(["2", "0.5F" if m[2] else "0.5"])
+        zero = float(m[0].rstrip("fF")) == 0  # no factor changes it
+        yield replaced(m.start(), m.end(), "constant", f"({m[0]} + 1)" if zero else f"({m[0]} * {factor})")
     for m in TRUTH.finditer(code):
         yield replaced(m.start(), m.end(), "constant", "false" if m[0] == "true" else "true")
     for m in EXTREME.finditer(code):
