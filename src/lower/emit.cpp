@@ -206,7 +206,7 @@ Input Emitter::coordinate_value(const Affine& affine, int space) {
   return sum;
 }
 
-StreamTensor Emitter::reduction(int n, const Context& context) {
+const StreamTensor& Emitter::reduction(int n, const Context& context) {
   const auto key = std::tuple(n, context.space, unbound(n, context));
   const auto place = reductions_.find(key);
   if (place != reductions_.end()) return place->second;

@@ -72,7 +72,7 @@ class Emitter {
                     const std::vector<bool>& everywhere);
   Input value(int n, int space);
   Input make_value(int n, int space);
-  StreamTensor reduction(int n, const Context& context);
+  const StreamTensor& reduction(int n, const Context& context);
   StreamTensor make_reduction(int n, const Context& context);
   StreamTensor filtered(int n, const Context& context, int index);
   StreamTensor finish_reduction(int n, int space, StreamTensor body);

@@ -21,7 +21,7 @@ LoopOpener::Formula LoopOpener::filter_formula(int n) {
       innermost && std::binary_search(expr.dropped.begin(), expr.dropped.end(), index_);
   if (here && !loops_inside_) loops_inside_ = has_loops_inside();
   if (!here || !*loops_inside_) {
-    Formula body = formula(expr.children[0]);
+    const Formula& body = formula(expr.children[0]);
     return expr.by_structure ? body : Formula{};
   }
   Leaf leaf;

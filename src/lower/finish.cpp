@@ -54,7 +54,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   result.scratchpad = graph.scratchpad;
   result.row_phases = graph.row_phases;
   std::vector<StreamId> moved(graph.streams.size(), -1);
-  std::map<int, int> index_moved;
+  std::vector<int> index_moved(graph.indices.size(), -1);
   std::vector<size_t> kept_tags;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!keep[n]) continue;
@@ -64,14 +64,16 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
       if (!input.is_immediate()) input.stream = moved[input.stream];
     }
     for (size_t port = 0; port < node.outputs.size(); ++port) {
-      Stream stream = graph.streams[node.outputs[port]];
+      Stream stream = std::move(graph.streams[node.outputs[port]]);
       stream.producer = id;
       stream.port = static_cast<int>(port);
       for (int& index : stream.indices) {
-        const auto [place, is_new] =
-            index_moved.emplace(index, static_cast<int>(result.indices.size()));
-        if (is_new) result.indices.push_back(graph.indices[index]);
-        index = place->second;
+        int& to = index_moved[index];
+        if (to < 0) {
+          to = static_cast<int>(result.indices.size());
+          result.indices.push_back(std::move(graph.indices[index]));
+        }
+        index = to;
       }
       moved[node.outputs[port]] = static_cast<StreamId>(result.streams.size());
       node.outputs[port] = static_cast<StreamId>(result.streams.size());

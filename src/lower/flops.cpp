@@ -20,11 +20,13 @@ double elements_of(const Tensor& tensor) {
 double fiber_length(const Tensor& tensor, int level, double entries) {
   const Format& format = tensor.format;
   const double density = std::min(1.0, entries / std::max(1.0, elements_of(tensor)));
-  std::vector<double> positions{1};
+  double parents = 1;    // positions of the level before
+  double positions = 1;  // of this one
   for (int l = 0; l <= level; ++l) {
+    parents = positions;
     const auto extent = static_cast<double>(tensor.shape[format.mode_order[l]].value);
     if (format.levels[l] == LevelKind::dense) {
-      positions.push_back(positions.back() * extent);
+      positions *= extent;
       continue;
     }
     double above = 1;
@@ -33,9 +35,9 @@ double fiber_length(const Tensor& tensor, int level, double entries) {
       (m <= l ? above : below) *= static_cast<double>(tensor.shape[format.mode_order[m]].value);
     }
     const double occupied = above * (1 - std::pow(1 - density, below));
-    positions.push_back(std::min(occupied, positions.back() * extent));
+    positions = std::min(occupied, positions * extent);
   }
-  return positions[level] > 0 ? positions[level + 1] / positions[level] : 0;
+  return parents > 0 ? positions / parents : 0;
 }
 
 class Lengths final : private ElementNumbers {

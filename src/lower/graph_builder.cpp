@@ -9,6 +9,20 @@
 
 namespace fuseflow {
 
+namespace {
+
+/// Of the values in order: each is multiplied in, and the high bits come down.
+uint32_t hash_of(std::span<const int64_t> values) {
+  uint64_t hash = values.size();
+  for (const int64_t value : values) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return static_cast<uint32_t>(hash);
+}
+
+}  // namespace
+
 std::vector<Input> streams_in(const std::vector<StreamId>& streams) {
   std::vector<Input> inputs;
   inputs.reserve(streams.size());
@@ -22,19 +36,13 @@ int GraphBuilder::add_index(const std::string& name, int64_t extent) {
   return static_cast<int>(graph_.indices.size()) - 1;
 }
 
-std::vector<int64_t> GraphBuilder::key_of(const Node& node,
-                                          const std::vector<OutputSpec>& outputs) const {
-  std::vector<int64_t> key{static_cast<int64_t>(node.kind),
-                           phase_,
-                           node.tensor,
-                           node.level,
-                           static_cast<int64_t>(node.op),
-                           static_cast<int64_t>(node.reduction),
-                           node.order,
-                           std::bit_cast<int32_t>(node.init),
-                           node.offset,
-                           node.stride,
-                           node.capacity};
+/// Appends the key to key_values_.
+void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outputs) {
+  std::vector<int64_t>& key = key_values_;
+  key.insert(key.end(),
+             {static_cast<int64_t>(node.kind), phase_, node.tensor, node.level,
+              static_cast<int64_t>(node.op), static_cast<int64_t>(node.reduction), node.order,
+              std::bit_cast<int32_t>(node.init), node.offset, node.stride, node.capacity});
   const auto add_list = [&](const auto& list) {
     key.push_back(static_cast<int64_t>(list.size()));
     key.insert(key.end(), list.begin(), list.end());
@@ -50,7 +58,46 @@ std::vector<int64_t> GraphBuilder::key_of(const Node& node,
     const int loop = outputs[0].indices.back();
     key.push_back(names_count_ ? loop : graph_.indices[loop].extent);
   }
-  return key;
+}
+
+/// The number of the equal node, or else of the next one, which is entered.
+NodeId GraphBuilder::find_or_enter(const Node& node, std::span<const OutputSpec> outputs) {
+  if (2 * keys_used_ >= keys_.size()) grow_keys();
+  Key key;
+  key.first = key_values_.size();
+  append_key(node, outputs);
+  key.count = key_values_.size() - key.first;
+  const int64_t* const values = key_values_.data();
+  key.hash = hash_of({values + key.first, key.count});
+  const size_t mask = keys_.size() - 1;
+  for (size_t at = key.hash & mask;; at = (at + 1) & mask) {
+    Key& known = keys_[at];
+    if (known.node < 0) {
+      key.node = static_cast<NodeId>(graph_.nodes.size());
+      known = key;
+      ++keys_used_;
+      return key.node;
+    }
+    if (known.hash != key.hash || known.count != key.count) continue;
+    if (!std::equal(values + key.first, values + key.first + key.count, values + known.first)) {
+      continue;
+    }
+    key_values_.resize(key.first);
+    return known.node;
+  }
+}
+
+void GraphBuilder::grow_keys() {
+  constexpr size_t kLeast = 256;
+  std::vector<Key> old(std::max(kLeast, 2 * keys_.size()));
+  old.swap(keys_);
+  const size_t mask = keys_.size() - 1;
+  for (const Key& key : old) {
+    if (key.node < 0) continue;
+    size_t at = key.hash & mask;
+    while (keys_[at].node >= 0) at = (at + 1) & mask;
+    keys_[at] = key;
+  }
 }
 
 int GraphBuilder::representative(int index) const {
@@ -107,19 +154,29 @@ std::vector<StreamId> GraphBuilder::add(Node node, const std::vector<OutputSpec>
     const StreamId known = known_reference(node);
     if (known >= 0) return {known};
   }
-  const auto [place, is_new] =
-      made_.emplace(key_of(node, outputs), static_cast<NodeId>(graph_.nodes.size()));
-  if (!is_new) return graph_.nodes[place->second].outputs;
-  node.phase = phase_;
+  return graph_.nodes[add_node(std::move(node), outputs)].outputs;
+}
+
+StreamId GraphBuilder::add_one(Node node, const OutputSpec& output) {
+  if (node.kind == NodeKind::locate) {
+    const StreamId known = known_reference(node);
+    if (known >= 0) return known;
+  }
+  return graph_.nodes[add_node(std::move(node), {&output, 1})].outputs[0];
+}
+
+NodeId GraphBuilder::add_node(Node node, std::span<const OutputSpec> outputs) {
+  const NodeId id = find_or_enter(node, outputs);
+  if (static_cast<size_t>(id) < graph_.nodes.size()) return id;
+  node.outputs.reserve(outputs.size());
   for (const OutputSpec& output : outputs) {
     node.outputs.push_back(static_cast<StreamId>(graph_.streams.size()));
-    graph_.streams.push_back({"", output.kind, output.indices, place->second,
-                              static_cast<int>(node.outputs.size()) - 1});
+    graph_.streams.push_back(
+        {"", output.kind, output.indices, id, static_cast<int>(node.outputs.size()) - 1});
     may_be_absent_.push_back(output.may_be_absent);
   }
-  std::vector<StreamId> result = node.outputs;
   add_sink(std::move(node));
-  return result;
+  return id;
 }
 
 void GraphBuilder::add_sink(Node node) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,9 +39,7 @@ class GraphBuilder {
   bool names_count() const { return names_count_; }
   /// The outputs of the node, made if there is no equal one.
   std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
-  StreamId add_one(Node node, const OutputSpec& output) {
-    return add(std::move(node), {output})[0];
-  }
+  StreamId add_one(Node node, const OutputSpec& output);
   /// A writer: never shared.
   void add_sink(Node node);
 
@@ -52,7 +50,18 @@ class GraphBuilder {
   const std::vector<size_t>& origins() const { return origins_; }
 
  private:
-  std::vector<int64_t> key_of(const Node& node, const std::vector<OutputSpec>& outputs) const;
+  /// A node that was made, and where what distinguishes it stands.
+  struct Key {
+    NodeId node = -1;
+    uint32_t hash = 0;
+    size_t first = 0;  ///< in key_values_
+    size_t count = 0;
+  };
+
+  void append_key(const Node& node, std::span<const OutputSpec> outputs);
+  NodeId find_or_enter(const Node& node, std::span<const OutputSpec> outputs);
+  void grow_keys();
+  NodeId add_node(Node node, std::span<const OutputSpec> outputs);
   int representative(int index) const;
   StreamId known_reference(const Node& locate) const;
   StreamId scanned_reference(const Node& locate, StreamId crd) const;
@@ -60,7 +69,11 @@ class GraphBuilder {
   Graph graph_;
   std::vector<bool> may_be_absent_;
   std::vector<size_t> origins_;  ///< by node
-  std::map<std::vector<int64_t>, NodeId> made_;
+  // Nodes that were made, by key: an open-addressed table, its size a power of two. The values of
+  // all keys stand in one array, since most lookups find a node and need no array of their own.
+  std::vector<Key> keys_;
+  std::vector<int64_t> key_values_;
+  size_t keys_used_ = 0;
   std::vector<int> merged_;  ///< by index: another one that it is the same as, or itself
   size_t max_nodes_;
   bool names_count_ = false;

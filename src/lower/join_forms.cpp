@@ -79,7 +79,7 @@ LoopOpener::Formula LoopOpener::without(const Formula& formula, int leaf) {
   if (formula.children.empty()) return formula;
   std::vector<Formula> parts;
   for (const Formula& child : formula.children) parts.push_back(without(child, leaf));
-  return join(formula.kind, parts);
+  return join(formula.kind, pointers_to(parts));
 }
 
 LoopOpener::Formula LoopOpener::locate_levels(Formula formula) {

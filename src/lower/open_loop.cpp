@@ -36,7 +36,7 @@ bool LoopOpener::bound(const Affine& affine) const {
   });
 }
 
-LoopOpener::Formula LoopOpener::formula(int n) {
+const LoopOpener::Formula& LoopOpener::formula(int n) {
   const auto place = formulas_.find(n);
   if (place != formulas_.end()) return place->second;
   Formula made = make_formula(n);
@@ -59,18 +59,19 @@ LoopOpener::Formula LoopOpener::make_formula(int n) {
     default:
       return {};
   }
-  std::vector<Formula> children;
-  for (const int child : expr.children) children.push_back(formula(child));
+  std::vector<const Formula*> children;
+  for (const int child : expr.children) children.push_back(&formula(child));
   if (!expr.fill) return {};
-  std::vector<Formula> parts;
+  std::vector<Formula> products;
+  std::vector<const Formula*> members;
   for (const unsigned pattern : expr.patterns) {
-    std::vector<Formula> members;
+    members.clear();
     for (size_t c = 0; c < children.size(); ++c) {
       if (((pattern >> c) & 1U) != 0) members.push_back(children[c]);
     }
-    parts.push_back(join(Formula::Kind::both, members));
+    products.push_back(join(Formula::Kind::both, members));
   }
-  return join(Formula::Kind::either, parts);
+  return join(Formula::Kind::either, pointers_to(products));
 }
 
 LoopOpener::Formula LoopOpener::view_formula(int n) {
@@ -103,7 +104,7 @@ LoopOpener::Formula LoopOpener::stream_formula(int n) {
   const bool inner = std::all_of(expr.over.begin(), expr.over.end(),
                                  [&](int over) { return before(index_, over); });
   if (inner) {  // its own loops come later: its operands take part
-    const Formula body = formula(expr.children[0]);
+    const Formula& body = formula(expr.children[0]);
     return expr.fill ? body : Formula{};
   }
   // A stream that came in above, unless it is of another loop of the same name.
@@ -131,8 +132,17 @@ int LoopOpener::add_leaf(Leaf leaf) {
   return static_cast<int>(leaves_.size()) - 1;
 }
 
+std::vector<const LoopOpener::Formula*> LoopOpener::pointers_to(const std::vector<Formula>& parts) {
+  std::vector<const Formula*> pointers;
+  pointers.reserve(parts.size());
+  for (const Formula& part : parts) pointers.push_back(&part);
+  return pointers;
+}
+
 /// a and (a or b) = a; a or (a and b) = a.
 void LoopOpener::absorb(Formula& formula) {
+  const auto compound = [](const Formula& child) { return !child.children.empty(); };
+  if (std::none_of(formula.children.begin(), formula.children.end(), compound)) return;
   const std::vector<Formula> all = formula.children;
   std::erase_if(formula.children, [&](const Formula& child) {
     return std::any_of(all.begin(), all.end(), [&](const Formula& other) {
@@ -143,7 +153,7 @@ void LoopOpener::absorb(Formula& formula) {
 }
 
 /// Flattens and simplifies. `both` of nothing is all, `either` of nothing is never.
-LoopOpener::Formula LoopOpener::join(Formula::Kind kind, const std::vector<Formula>& parts) {
+LoopOpener::Formula LoopOpener::join(Formula::Kind kind, const std::vector<const Formula*>& parts) {
   const bool both = kind == Formula::Kind::both;
   const Formula::Kind neutral = both ? Formula::Kind::all : Formula::Kind::never;
   const Formula::Kind absorbing = both ? Formula::Kind::never : Formula::Kind::all;
@@ -152,13 +162,13 @@ LoopOpener::Formula LoopOpener::join(Formula::Kind kind, const std::vector<Formu
     auto& list = result.children;
     if (std::find(list.begin(), list.end(), part) == list.end()) list.push_back(part);
   };
-  for (const Formula& part : parts) {
-    if (part.kind == absorbing) return {absorbing, -1, {}};
-    if (part.kind == neutral) continue;
-    if (part.kind == kind) {
-      for (const Formula& child : part.children) add(child);
+  for (const Formula* part : parts) {
+    if (part->kind == absorbing) return {absorbing, -1, {}};
+    if (part->kind == neutral) continue;
+    if (part->kind == kind) {
+      for (const Formula& child : part->children) add(child);
     } else {
-      add(part);
+      add(*part);
     }
   }
   absorb(result);

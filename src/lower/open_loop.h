@@ -52,14 +52,15 @@ class LoopOpener {
     std::vector<Item> items;
   };
 
-  Formula formula(int n);
+  const Formula& formula(int n);
   Formula make_formula(int n);
   Formula view_formula(int n);
   Formula stream_formula(int n);
   Formula filter_formula(int n);
   void settle_filters(const Formula& wanted, bool all);
   bool has_loops_inside() const;
-  static Formula join(Formula::Kind kind, const std::vector<Formula>& parts);
+  static Formula join(Formula::Kind kind, const std::vector<const Formula*>& parts);
+  static std::vector<const Formula*> pointers_to(const std::vector<Formula>& parts);
   static void absorb(Formula& formula);
   // join_forms.cpp: what the schedule says of joins.
   void note_places(const Formula& formula);
