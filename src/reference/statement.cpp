@@ -335,10 +335,39 @@ Table StatementEvaluator::padded(int32_t position, const Value& value) {
 
 // ---- operators
 
+/// What a selection takes where its condition is absent is not its first choice, which is asked for
+/// at present points only.
+std::vector<Table> StatementEvaluator::operands_of(const Expr& node) {
+  std::vector<Table> operands;
+  for (const int32_t child : node.children) {
+    const Table* const condition =
+        node.op == Op::where && operands.size() == 1 ? operands.data() : nullptr;
+    const bool selects = condition != nullptr && condition->present != nullptr &&
+                         condition->fill == 0 && condition->fill_bound == 0;
+    operands.push_back(selects ? eval_at(child, condition->present) : eval(child));
+  }
+  return operands;
+}
+
+/// The expression at points of the pattern; elsewhere it is any value (NaN, if it was left out).
+Table StatementEvaluator::eval_at(int32_t position, const PatternPtr& pattern) {
+  const Expr& node = statement_.nodes[position];
+  const Loops loops = free_indices(position);
+  const int64_t row = domain_.size(without(loops, pattern->loops));
+  const bool covered =
+      std::includes(loops.begin(), loops.end(), pattern->loops.begin(), pattern->loops.end());
+  if (node.kind != Expr::Kind::apply || !covered ||
+      !watch_.pays(pattern->size() * row, domain_.size(loops))) {
+    return eval(position);
+  }
+  std::vector<Table> operands;
+  for (const int32_t child : node.children) operands.push_back(eval_at(child, pattern));
+  return apply_present(node.op, operands, pattern, std::nanf(""), loops);
+}
+
 Table StatementEvaluator::apply(int32_t position) {
   const Expr& node = statement_.nodes[position];
-  std::vector<Table> operands;
-  for (const int32_t child : node.children) operands.push_back(eval(child));
+  std::vector<Table> operands = operands_of(node);
   const Loops loops = free_indices(position);
   const auto facts_of_table = [&](const Table& table) { return facts(table); };
   if (const auto walk = choose_walk(node.op, operands, facts_of_table, loops, domain_)) {

@@ -56,6 +56,8 @@ class StatementEvaluator {
   Table coordinate(IndexId index);
 
   Table apply(int32_t position);
+  std::vector<Table> operands_of(const Expr& node);
+  Table eval_at(int32_t position, const PatternPtr& pattern);
   Table apply_present(Op op, const std::vector<Table>& operands, const PatternPtr& pattern,
                       float fill, const Loops& loops);
   Table apply_everywhere(Op op, const std::vector<Table>& operands, const Loops& loops);

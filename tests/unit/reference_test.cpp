@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -257,6 +258,36 @@ TEST(Reference, PresentPointsAloneAreVisited) {
   EXPECT_LT(points, 300'000);  // of 12 million
   options.visit = Visit::all;
   EXPECT_EQ(last(run(kEdges, options)), present);
+  EXPECT_GT(points, 12'000'000);
+}
+
+/// What is not selected may be anything there.
+constexpr const char* kSelection = R"(
+input %a: bool[1500, 2000] dense,compressed = uniform(density=0.01, seed=1)
+input %b: f32[1500, 2000] dense,compressed = uniform(density=0.02, seed=2)
+input %x: f32[1500] dense = uniform(density=1, seed=3)
+input %z: f32[2000] dense = uniform(density=0.5, seed=4)
+result %y: f32[1500, 2000] dense,dense
+region @y {
+  %y[i, j] = where(%a[i, j], where(%b[i, j] > 0.5, %x[i] / %z[j], log(%x[i] - %z[j])), %b[i, j])
+})";
+
+TEST(Reference, WhatIsNotSelectedIsNotVisited) {
+  ReferenceOptions options;
+  int64_t points = 0;
+  options.stop = [&](const ReferenceProgress& at) {
+    points = at.points;
+    return std::string();
+  };
+  const std::vector<float> fewer = last(run(kSelection, options));
+  EXPECT_LT(points, 4'000'000);  // those of the result are 3 million
+  const auto bits = [](const std::vector<float>& values) {
+    std::vector<uint32_t> result;
+    for (const float v : values) result.push_back(std::isnan(v) ? 1 : std::bit_cast<uint32_t>(v));
+    return result;
+  };
+  options.visit = Visit::all;
+  EXPECT_EQ(bits(last(run(kSelection, options))), bits(fewer));
   EXPECT_GT(points, 12'000'000);
 }
 
