@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "cluster/apart.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
@@ -14,6 +15,7 @@
 #include "cluster/recognize.h"
 #include "cluster/report.h"
 #include "cluster/search.h"
+#include "import/import.h"
 #include "ir/names.h"
 #include "machine/keys.h"
 #include "machine_options.h"
@@ -178,9 +180,14 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const MeasuredPlan& best = choice->fused();
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
-  const bool loses = measured.cycles >= choice->apart().cycles;
-  const std::string beside = fmt::format("kernels apart {} ({} with elementwise operators folded)",
-                                         choice->separate.cycles, choice->folded.cycles);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine);
+  const bool loses = measured.cycles >= choice->apart().cycles ||
+                     (sparse && measured.cycles >= sparse->total.cycles);
+  const std::string leaving =
+      sparse ? fmt::format(", {} leaving out tiles without a value", sparse->total.cycles) : "";
+  const std::string beside =
+      fmt::format("kernels apart {} ({} with elementwise operators folded{})",
+                  choice->separate.cycles, choice->folded.cycles, leaving);
   if (loses && !o.accept_slower) {
     return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
@@ -234,12 +241,27 @@ ExitCode run_product(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
-/// What is no chain as kernels of tiles; regions that have no such form are named.
+void report_sparse(const Program& program, const SparseKernel& kernel) {
+  const std::string& operand = program.tensors[static_cast<size_t>(kernel.operand)].name;
+  const std::string dense = kernel.dense_cycles > 0
+                                ? fmt::format("{} with all of them", kernel.dense_cycles)
+                                : std::string("with all of them none fits");
+  report(Severity::note,
+         fmt::format("product %{}: {} of {} tiles of %{} hold a value; {} cycles, {}",
+                     quote_if_needed(kernel.result), kernel.present, kernel.tiles,
+                     quote_if_needed(operand), kernel.cycles, dense));
+}
+
+/// What is no chain as kernels of tiles; regions that have no such form are named. Where the
+/// machine has units for streams, products with compressed operands are left to them.
 void add_kernels(Program& program, const Machine& machine) {
-  for (const RefusedKernel& refused : make_kernels(program, machine)) {
+  std::vector<SparseKernel> sparse;
+  const KernelOptions options{.store_operands_dense = !machine.has_streams, .sparse = &sparse};
+  for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));
   }
+  for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
 Program given_program(const Options& o) {
@@ -449,5 +471,6 @@ int main(int argc, char** argv) {
                "fuseflow-cluster"};
   Options options;
   declare(app, options);
+  register_onnx_sources();  // what constants leave out is planned for
   return run_tool(argc, argv, app, [&] { return run(options); });
 }

@@ -5,6 +5,7 @@
 
 #include "cluster/kernels.h"
 #include "graph/tile_kernel.h"
+#include "sim/tiles/kernel_counts.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -38,11 +39,8 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph, const To
   std::vector<std::pair<TileKey, int64_t>> held;
   for (const auto& [when, n] : loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
-    const std::array<bool, kKernelDims> varies = varies_along(graph, load);
-    int64_t tiles = 1;
-    for (size_t d = 0; d < varies.size(); ++d) tiles *= varies[d] ? kernel_tiles(graph)[d] : 1;
     const int64_t bytes = tile_elements(graph, load.outputs[0]) * graph.tiles->element_bytes;
-    for (int64_t tile = 0; tile < tiles; ++tile) held.push_back({{n, tile, 0}, bytes});
+    for (const int64_t tile : walked_tiles(graph, load)) held.push_back({{n, tile, 0}, bytes});
   }
   return held;
 }
@@ -53,12 +51,10 @@ void touch(const Graph& graph, int64_t kernel, Touched& touched) {
   }
 }
 
-}  // namespace
-
-std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
-                                          const Machine& machine, std::string& why) {
-  Program part = only(program, members);
-  const std::vector<RefusedKernel> refused = make_kernels(part, machine);
+/// All kernels of a program one after the other; nothing, and the reason, where a region is none.
+std::optional<KernelsApart> apart_of(Program part, const Program& whole, const Machine& machine,
+                                     std::string& why) {
+  const std::vector<RefusedKernel> refused = make_kernels(part, machine, {.whole = &whole});
   if (!refused.empty()) {
     why = refused.front().why;
     return std::nullopt;
@@ -73,6 +69,22 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
     touch(*region.graph, apart.kernels++, touched);
   }
   return apart;
+}
+
+}  // namespace
+
+std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
+                                          const Machine& machine, std::string& why) {
+  return apart_of(only(program, members), program, machine, why);
+}
+
+std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
+                                                 const std::vector<TensorId>& members,
+                                                 const Machine& machine) {
+  Program part = only(program, {members.begin(), members.end()});
+  if (!may_leave_tiles_out(part, program)) return std::nullopt;
+  std::string why;
+  return apart_of(std::move(part), program, machine, why);
 }
 
 }  // namespace fuseflow::cluster

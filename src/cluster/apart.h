@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 #include "machine/machine.h"
@@ -22,5 +23,10 @@ struct KernelsApart {
 /// of them has no form of tiles.
 std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
                                           const Machine& machine, std::string& why);
+
+/// ... where one of them is a product that may leave out tiles without a value; else nothing.
+std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
+                                                 const std::vector<TensorId>& members,
+                                                 const Machine& machine);
 
 }  // namespace fuseflow::cluster

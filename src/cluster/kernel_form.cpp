@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/names.h"
+
 namespace fuseflow::cluster {
 namespace {
 
 class Builder {
  public:
-  Builder(const Program& program, const std::map<TensorId, const Statement*>& folded)
-      : builder_(
+  Builder(const Program& program, const std::map<TensorId, const Statement*>& folded,
+          const std::set<TensorId>& as_dense)
+      : program_(program),
+        as_dense_(as_dense),
+        builder_(
             program,
             [&folded](TensorId tensor) {
               const auto at = folded.find(tensor);
@@ -19,7 +24,9 @@ class Builder {
             },
             [this](const Statement& s, const Expr& node, const TermBuilder::Binding& binding) {
               return reduction(s, node, binding);
-            }) {}
+            }) {
+    builder_.allow(as_dense);
+  }
 
   KernelForm build(const Statement& s) {
     form_.result = s.result;
@@ -36,6 +43,7 @@ class Builder {
     }
     if (root + 1 != static_cast<int32_t>(form_.terms.size())) refuse_kernel("it is computed twice");
     reduced_ >= 0 ? settle_reduction() : settle_elementwise();
+    check_as_dense();
     check_extents(form_.digits);
     return std::move(form_);
   }
@@ -53,6 +61,23 @@ class Builder {
     made.children = {builder_.term(s, node.children[0], binding)};
     in_reduction_ = false;
     return reduced_ = builder_.add(std::move(made));
+  }
+
+  /// What is not stored dense is an operand of the product, or has no form.
+  void check_as_dense() const {
+    std::set<int32_t> operands;
+    if (form_.product) {
+      const KernelTerm& reduce = form_.terms[static_cast<size_t>(reduced_)];
+      const KernelTerm& body = form_.terms[static_cast<size_t>(reduce.children[0])];
+      operands.insert(body.children.begin(), body.children.end());
+    }
+    for (size_t t = 0; t < form_.terms.size(); ++t) {
+      const KernelTerm& term = form_.terms[t];
+      const bool load = term.kind == KernelTerm::Kind::load && as_dense_.count(term.tensor) != 0;
+      if (!load || operands.count(static_cast<int32_t>(t)) != 0) continue;
+      const std::string& name = program_.tensors[static_cast<size_t>(term.tensor)].name;
+      refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(name)));
+    }
   }
 
   // --- dimensions --------------------------------------------------------------------------
@@ -163,6 +188,8 @@ class Builder {
     return all;
   }
 
+  const Program& program_;
+  const std::set<TensorId>& as_dense_;
   TermBuilder builder_;
   KernelForm form_;
   int32_t reduced_ = -1;
@@ -173,9 +200,9 @@ class Builder {
 
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
-                                      std::string& why) {
+                                      std::string& why, const std::set<TensorId>& as_dense) {
   try {
-    return Builder(program, folded).build(statement);
+    return Builder(program, folded, as_dense).build(statement);
   } catch (const NoKernel& refused) {
     why = refused.why;
     return std::nullopt;

@@ -3,31 +3,40 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cluster/kernel_terms.h"
 
 namespace fuseflow::cluster {
 
+class PresentElements;
+
 struct KernelForm : KernelTerms {
   TensorId result = -1;
   std::vector<TileSubscript> stored;  ///< where an element of the result is
   bool product = false;               ///< the reduction is a product of matrices
+  /// Of the product's first operand, the tensor `sparse`: where it holds values. Null: everywhere.
+  std::shared_ptr<const PresentElements> present;
+  TensorId sparse = -1;
 };
 
 /// The form of a statement, with the statements of `folded` (by their results) inside; nothing,
-/// and the reason in `why`, where it has none.
+/// and the reason in `why`, where it has none. The tensors of `as_dense` may be operands of its
+/// product as if they were stored dense.
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
-                                      std::string& why);
+                                      std::string& why, const std::set<TensorId>& as_dense = {});
 
 /// Elements along each dimension.
 inline KernelSizes sizes_of(const KernelForm& form) {
   return sizes_of(form.digits);
 }
 
-/// The graph with tiles of `block` elements (1 along g), `copies` of each load.
+/// The graph with tiles of `block` elements (1 along g), `copies` of each load. Tiles of the first
+/// operand without a value are left out.
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies);
 
 }  // namespace fuseflow::cluster

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/kernel_form.h"
+#include "cluster/present_tiles.h"
 #include "support/ceil_div.h"
 #include "support/text.h"
 
@@ -172,6 +173,17 @@ Input row_reduction_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {
   return builder.add(std::move(node), {kKernelM}, "r");
 }
 
+/// Leaves out the tiles of the first operand that hold no value; nothing is said where all do.
+void leave_tiles_out(Graph& graph, const PresentElements& present) {
+  std::vector<std::vector<TileRange>> open =
+      present.tiles(graph.indices[kKernelM].block, graph.indices[kKernelK].block);
+  const std::vector<TileRange> all{{0, graph.indices[kKernelK].extent}};
+  const bool dense =
+      std::all_of(open.begin(), open.end(),
+                  [&](const std::vector<TileRange>& ranges) { return ranges == all; });
+  if (!dense) graph.tiles->open = std::move(open);
+}
+
 }  // namespace
 
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies) {
@@ -187,7 +199,9 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
   }
   builder.store(form.result, form.stored,
                 builder.give(static_cast<int32_t>(form.terms.size()) - 1, whole));
-  return builder.take();
+  Graph graph = builder.take();
+  if (form.present) leave_tiles_out(graph, *form.present);
+  return graph;
 }
 
 }  // namespace fuseflow::cluster

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cluster/candidates.h"
+#include "cluster/present_tiles.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
 
@@ -16,7 +17,7 @@ constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles
 
 struct Candidate {
   KernelSizes block{1, 1, 1, 1};
-  double cost = 0;
+  double cost = 0, steps = 0;
   size_t number = 0;
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
@@ -32,20 +33,77 @@ int64_t steps_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelK], block[kKernelK]);
 }
 
-/// Cycles of the slowest core, roughly: what its tiles load and store against what they compute.
-double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
-               const Machine& machine) {
+/// Cycles of a step of a tile, and of its store, roughly: loads against what they compute.
+struct TileCosts {
+  double step = 0, stored = 0;
+};
+
+TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
+                   const Machine& machine) {
   const auto cores = static_cast<double>(std::max<int64_t>(machine.concurrent_clusters(1), 1));
   const auto tiles = static_cast<double>(tiles_of(size, b));
-  const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), static_cast<int64_t>(cores)));
   const double loaded = static_cast<double>((b[kKernelM] + b[kKernelN]) * b[kKernelK] * element);
   const double flops = 2.0 * static_cast<double>(b[kKernelM] * b[kKernelN] * b[kKernelK]);
   const double at_work = std::min(cores, tiles);
   double rate = machine.core.port_bytes_per_cycle;
   if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
   const double step = std::max(loaded / rate, flops / machine.matrix_rate(element));
-  const double stored = static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate;
-  return a_core * (static_cast<double>(steps_of(size, b)) * step + stored);
+  return {step, static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate};
+}
+
+/// Cycles of the slowest core, roughly.
+double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
+               const Machine& machine) {
+  const int64_t cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
+  const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), cores));
+  const TileCosts costs = costs_of(size, b, element, machine);
+  return a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
+}
+
+/// Steps of each tile of rows, of all elements of the batch that differ.
+using StepsOfRows = std::vector<int64_t>;
+
+StepsOfRows present_steps(const PresentElements& present, int64_t block_m, int64_t block_k) {
+  StepsOfRows steps;
+  for (const std::vector<TileRange>& ranges : present.tiles(block_m, block_k)) {
+    int64_t row = 0;
+    for (const TileRange& range : ranges) row += range.end - range.begin;
+    steps.push_back(row);
+  }
+  return steps;
+}
+
+/// Tiles of the result of which each tile of rows has its own steps: `visit(number, steps)`.
+template <typename Visit>
+void for_each_tile(const KernelSizes& size, const KernelSizes& b, const StepsOfRows& steps,
+                   const Visit& visit) {
+  const int64_t columns = ceil_div(size[kKernelN], b[kKernelN]);
+  for (int64_t tile = 0; tile < tiles_of(size, b); ++tile) {
+    visit(tile, steps[static_cast<size_t>(tile / columns) % steps.size()]);
+  }
+}
+
+/// ... where rows have steps of their own.
+double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
+               const Machine& machine, const StepsOfRows& steps) {
+  const int64_t cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
+  const TileCosts costs = costs_of(size, b, element, machine);
+  std::vector<double> of_core(static_cast<size_t>(std::min(cores, tiles_of(size, b))), 0);
+  for_each_tile(size, b, steps, [&](int64_t tile, int64_t taken) {
+    of_core[static_cast<size_t>(tile) % of_core.size()] +=
+        static_cast<double>(taken) * costs.step + costs.stored;
+  });
+  return *std::max_element(of_core.begin(), of_core.end());
+}
+
+double all_steps(const KernelSizes& size, const KernelSizes& b, const StepsOfRows& steps) {
+  double all = 0;
+  for_each_tile(size, b, steps, [&](int64_t, int64_t taken) { all += static_cast<double>(taken); });
+  return all;
+}
+
+void sort(std::vector<Candidate>& candidates) {
+  std::sort(candidates.begin(), candidates.end());
 }
 
 std::vector<Candidate> product_tiles(const KernelForm& form, const Machine& machine) {
@@ -54,13 +112,35 @@ std::vector<Candidate> product_tiles(const KernelForm& form, const Machine& mach
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
     for (const int64_t n : power_blocks(size[kKernelN], 256)) {
       for (const int64_t k : power_blocks(size[kKernelK], 256)) {
-        Candidate candidate{{m, n, k, 1}, 0, all.size()};
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size()};
         candidate.cost = cost_of(size, candidate.block, form.element_bytes, machine);
+        candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
+                          static_cast<double>(steps_of(size, candidate.block));
         all.push_back(candidate);
       }
     }
   }
-  std::sort(all.begin(), all.end());
+  sort(all);
+  return all;
+}
+
+/// The same with the steps that are there: their number depends on rows and k of a tile.
+std::vector<Candidate> sparse_tiles(const KernelForm& form, const Machine& machine) {
+  const KernelSizes size = sizes_of(form);
+  std::vector<Candidate> all;
+  for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    for (const int64_t k : power_blocks(size[kKernelK], 256)) {
+      const StepsOfRows steps = present_steps(*form.present, m, k);
+      for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size()};
+        if (tiles_of(size, candidate.block) > kMostSteps) continue;
+        candidate.cost = cost_of(size, candidate.block, form.element_bytes, machine, steps);
+        candidate.steps = all_steps(size, candidate.block, steps);
+        all.push_back(candidate);
+      }
+    }
+  }
+  sort(all);
   return all;
 }
 
@@ -77,6 +157,8 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
       const int64_t rows = std::max<int64_t>(elements / candidate.block[along], 1);
       candidate.block[kKernelM] = even_block(size[kKernelM], rows);
       candidate.number = all.size();
+      candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
+                        static_cast<double>(steps_of(size, candidate.block));
       const bool known = std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
         return other.block == candidate.block;
       });
@@ -96,29 +178,37 @@ std::optional<Graph> fitting(const KernelForm& form, const KernelSizes& block,
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Graph> fastest_kernel(const KernelForm& form, const Machine& machine) {
-  const KernelSizes size = sizes_of(form);
-  std::optional<Graph> best;
-  int64_t least = 0;
+/// The fastest of them; of products only so many are simulated.
+std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates,
+                                        const KernelForm& form, const Machine& machine) {
+  std::optional<FastestKernel> best;
   size_t simulated = 0;
-  for (const Candidate& candidate : form.product ? product_tiles(form, machine) : row_tiles(form)) {
-    const double steps = static_cast<double>(tiles_of(size, candidate.block)) *
-                         static_cast<double>(steps_of(size, candidate.block));
-    if (steps > static_cast<double>(kMostSteps)) continue;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.steps > static_cast<double>(kMostSteps)) continue;
     std::optional<Graph> graph = fitting(form, candidate.block, machine);
     if (!graph) continue;
     LaunchOptions options;
-    options.most_cycles = least;
+    options.most_cycles = best ? best->measured.cycles : 0;
     const Measured measured = time_tiles(*graph, machine, options);
-    if (measured.finished && (!best || measured.cycles < least)) {
-      least = measured.cycles;
-      best = std::move(graph);
+    if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
+      best = FastestKernel{std::move(*graph), measured};
     }
     if (++simulated == kMostSimulated && form.product) break;
   }
   return best;
+}
+
+}  // namespace
+
+std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
+                                            const KernelForm* sparse) {
+  std::optional<FastestKernel> whole =
+      fastest_of(form.product ? product_tiles(form, machine) : row_tiles(form), form, machine);
+  if (sparse == nullptr) return whole;
+  std::optional<FastestKernel> part = fastest_of(sparse_tiles(*sparse, machine), *sparse, machine);
+  if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;
+  part->dense_cycles = whole ? whole->measured.cycles : 0;
+  return part;
 }
 
 }  // namespace fuseflow::cluster

@@ -1,14 +1,26 @@
 // The tiles of a kernel: candidates, ranked by cost where there are many, simulated, the fastest.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "cluster/kernel_form.h"
 #include "machine/machine.h"
+#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
-/// The fastest graph of the candidates; nothing where none fits the machine.
-std::optional<Graph> fastest_kernel(const KernelForm& form, const Machine& machine);
+struct FastestKernel {
+  Graph graph;
+  Measured measured;
+  /// Of a product with an operand that leaves out tiles: the fastest that takes them all; 0 where
+  /// none fits.
+  int64_t dense_cycles = 0;
+};
+
+/// The fastest graph of the candidates; nothing where none fits the machine. `sparse`: the form of
+/// the same product that leaves tiles out (PresenceFinder), taken where that is faster.
+std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
+                                            const KernelForm* sparse = nullptr);
 
 }  // namespace fuseflow::cluster

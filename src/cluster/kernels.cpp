@@ -8,7 +8,9 @@
 
 #include "cluster/kernel_form.h"
 #include "cluster/kernel_tiles.h"
+#include "cluster/present_tiles.h"
 #include "ir/names.h"
+#include "sim/tiles/kernel_counts.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -97,31 +99,86 @@ bool has_schedule(const Region& region) {
   return !s.order.empty() || !s.placements.empty() || !s.parallel.empty();
 }
 
+/// What kernels are made with: the program, and what is known of its data.
+struct Making {
+  const Program& program;
+  const Machine& machine;
+  PresenceFinder presence;
+  std::set<TensorId> as_dense;  ///< operands of products that are stored compressed
+  std::vector<SparseKernel> sparse;
+};
+
+std::string name_of(const Program& program, TensorId tensor) {
+  return program.tensors[static_cast<size_t>(tensor)].name;
+}
+
+std::optional<KernelForm> form_of(const Program& program, const Group& group,
+                                  const std::set<TensorId>& as_dense, std::string& why) {
+  std::map<TensorId, const Statement*> folded;
+  for (const Statement* s : group.members) {
+    if (s != group.root) folded[s->result] = s;
+  }
+  auto form = kernel_form(program, *group.root, folded, why, as_dense);
+  if (!form) {
+    const std::string name = quote_if_needed(name_of(program, group.root->result));
+    why = fmt::format("%{}: {}", name, why);
+  }
+  return form;
+}
+
+/// What a kernel leaves out, as notes on its region.
+std::vector<std::pair<std::string, std::string>> notes_of(const SparseKernel& kernel,
+                                                          const Program& program,
+                                                          const FastestKernel& fastest,
+                                                          const Machine& machine) {
+  const KernelSizes block = kernel_block(fastest.graph);
+  return {
+      {"kind", "sparse product"},
+      {"machine", machine.name},
+      {"operand", name_of(program, kernel.operand)},
+      {"tile", fmt::format("{},{},{}", block[kKernelM], block[kKernelN], block[kKernelK])},
+      {"present", fmt::format("{} of {}", kernel.present, kernel.tiles)},
+      {"global_bytes", std::to_string(fastest.measured.bytes.global())},
+      {"cycles", std::to_string(kernel.cycles)},
+      {"dense", kernel.dense_cycles > 0 ? std::to_string(kernel.dense_cycles) : "does not fit"}};
+}
+
+/// The fastest kernel of a form as a region; nothing where no tiles fit.
+std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
+  const std::optional<KernelForm> sparse = making.presence.sparse_form(form);
+  std::optional<FastestKernel> fastest =
+      fastest_kernel(form, making.machine, sparse ? &*sparse : nullptr);
+  if (!fastest) return std::nullopt;
+  Region kernel;
+  kernel.name = name;
+  if (!fastest->graph.tiles->open.empty()) {
+    const TilesPresent tiles = tiles_present(fastest->graph);
+    making.sparse.push_back({name, sparse->sparse, tiles.present, tiles.all,
+                             fastest->measured.cycles, fastest->dense_cycles});
+    kernel.plan = notes_of(making.sparse.back(), making.program, *fastest, making.machine);
+  }
+  kernel.graph = std::move(fastest->graph);
+  return kernel;
+}
+
 /// One region for each group; nothing, and the reason, where one has no form.
-std::optional<std::vector<Region>> kernels_of(const Program& program, size_t region,
-                                              const Machine& machine, std::string& why) {
+std::optional<std::vector<Region>> kernels_of(Making& making, size_t region, std::string& why) {
   std::vector<Region> made;
-  for (const Group& group : Grouping(program, region).run()) {
-    std::map<TensorId, const Statement*> folded;
-    for (const Statement* s : group.members) {
-      if (s != group.root) folded[s->result] = s;
-    }
-    const std::string name = program.tensors[static_cast<size_t>(group.root->result)].name;
-    const auto form = kernel_form(program, *group.root, folded, why);
-    std::optional<Graph> graph = form ? fastest_kernel(*form, machine) : std::nullopt;
-    if (!graph) {
-      why = fmt::format("%{}: {}", quote_if_needed(name),
-                        form ? "no tiles of it fit the machine" : why);
+  const size_t sparse_before = making.sparse.size();
+  for (const Group& group : Grouping(making.program, region).run()) {
+    const std::string name = name_of(making.program, group.root->result);
+    const auto form = form_of(making.program, group, making.as_dense, why);
+    std::optional<Region> kernel = form ? kernel_of(making, *form, name) : std::nullopt;
+    if (!kernel) {
+      if (form) why = fmt::format("%{}: no tiles of it fit the machine", quote_if_needed(name));
+      making.sparse.resize(sparse_before);  // its kernels are not made after all
       return std::nullopt;
     }
-    Region kernel;
-    kernel.name = name;
-    kernel.where = program.regions[region].where;
-    for (const Statement* s : group.members) kernel.statements.push_back(*s);
-    kernel.graph = std::move(graph);
-    made.push_back(std::move(kernel));
+    kernel->where = making.program.regions[region].where;
+    for (const Statement* s : group.members) kernel->statements.push_back(*s);
+    made.push_back(std::move(*kernel));
   }
-  made.back().name = program.regions[region].name;
+  made.back().name = making.program.regions[region].name;
   return made;
 }
 
@@ -149,34 +206,136 @@ void store_dense(Program& program) {
   }
 }
 
-std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine) {
-  std::vector<RefusedKernel> refused;
-  std::vector<Region> regions;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    const Region& region = program.regions[r];
+namespace {
+
+/// Why a region cannot be kernels, whatever its statements; empty: it can.
+std::string why_left(const Region& region) {
+  if (has_schedule(region)) return "it has a schedule";
+  return region.statements.empty() ? "it has no statements" : "";
+}
+
+/// Has every statement of the region the form of a kernel, whatever its tiles?
+bool has_forms(const Making& making, size_t r) {
+  if (!why_left(making.program.regions[r]).empty()) return false;
+  for (const Group& group : Grouping(making.program, r).run()) {
     std::string why;
-    std::optional<std::vector<Region>> kernels;
-    if (region.graph) {
-      regions.push_back(region);
-      continue;
-    }
-    if (has_schedule(region)) {
-      why = "it has a schedule";
-    } else if (region.statements.empty()) {
-      why = "it has no statements";
-    } else {
-      kernels = kernels_of(program, r, machine, why);
-    }
-    if (!kernels) {
-      refused.push_back({region.name, why});
-      regions.push_back(region);
-      continue;
-    }
-    std::move(kernels->begin(), kernels->end(), std::back_inserter(regions));
+    if (!form_of(making.program, group, making.as_dense, why)) return false;
   }
-  program.regions = std::move(regions);
+  return true;
+}
+
+/// Given tensors that are stored compressed and not too large to be stored dense.
+std::set<TensorId> compressed_operands(const Program& program) {
+  constexpr int64_t kMostDense = int64_t{1} << 26;
+  std::set<TensorId> found;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
+                                   [](const Extent& extent) { return extent.known(); });
+    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    if (!given || !known || tensor.format.all_dense()) continue;
+    if (element_count(known_shape(tensor)) <= kMostDense) found.insert(static_cast<TensorId>(t));
+  }
+  return found;
+}
+
+/// Keeps of the tensors to be stored dense those that regions of streams do not read; false where
+/// one went.
+bool drop_read_by_streams(const Region& region, std::set<TensorId>& as_dense) {
+  bool all = true;
+  for (const Statement& s : region.statements) {
+    for (const Expr& node : s.nodes) {
+      if (node.kind == Expr::Kind::access && as_dense.erase(node.tensor) > 0) all = false;
+    }
+  }
+  return all;
+}
+
+/// Until no region that stays as it is reads one of them.
+void settle_as_dense(Making& making) {
+  for (bool again = !making.as_dense.empty(); again;) {
+    again = false;
+    for (size_t r = 0; r < making.program.regions.size(); ++r) {
+      const Region& region = making.program.regions[r];
+      const bool streams = region.graph ? !region.graph->tiles : !has_forms(making, r);
+      if (streams && !drop_read_by_streams(region, making.as_dense)) again = true;
+    }
+  }
+}
+
+struct Made {
+  std::vector<Region> regions;
+  std::vector<RefusedKernel> refused;
+};
+
+/// Nothing where a region that has no tiles that fit reads what was to be stored dense, which then
+/// is not.
+std::optional<Made> made_kernels(Making& making) {
+  Made made;
+  for (size_t r = 0; r < making.program.regions.size(); ++r) {
+    const Region& region = making.program.regions[r];
+    if (region.graph) {
+      made.regions.push_back(region);
+      continue;
+    }
+    std::string why = why_left(region);
+    std::optional<std::vector<Region>> kernels;
+    if (why.empty()) kernels = kernels_of(making, r, why);
+    if (kernels) {
+      std::move(kernels->begin(), kernels->end(), std::back_inserter(made.regions));
+      continue;
+    }
+    if (!drop_read_by_streams(region, making.as_dense)) return std::nullopt;
+    made.refused.push_back({region.name, why});
+    made.regions.push_back(region);
+  }
+  return made;
+}
+
+/// What the kernels read as if it were dense is.
+void store_read_dense(Program& program, const std::vector<Region>& regions,
+                      const std::set<TensorId>& as_dense) {
+  for (const Region& region : regions) {
+    if (!region.graph) continue;
+    for (const Node& node : region.graph->nodes) {
+      if (node.kind != NodeKind::tile_load || as_dense.count(node.tensor) == 0) continue;
+      Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+      tensor.format = dense_format(tensor.format.rank());
+    }
+  }
+}
+
+}  // namespace
+
+bool may_leave_tiles_out(const Program& program, const Program& whole) {
+  PresenceFinder presence(whole);
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].graph) continue;
+    for (const Group& group : Grouping(program, r).run()) {
+      std::string why;
+      const auto form = form_of(program, group, {}, why);
+      if (form && presence.sparse_form(*form)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
+                                        const KernelOptions& options) {
+  const Program& whole = options.whole != nullptr ? *options.whole : program;
+  Making making{program, machine, PresenceFinder(whole), {}, {}};
+  if (options.store_operands_dense) making.as_dense = compressed_operands(program);
+  std::optional<Made> made;
+  while (!made) {
+    settle_as_dense(making);
+    making.sparse.clear();
+    made = made_kernels(making);
+  }
+  store_read_dense(program, made->regions, making.as_dense);
+  program.regions = std::move(made->regions);
   name_apart(program.regions);
-  return refused;
+  if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);
+  return std::move(made->refused);
 }
 
 }  // namespace fuseflow::cluster

@@ -2,6 +2,7 @@
 // statements of a region that one other reads folded into it. The unfused program as a program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,32 @@ struct RefusedKernel {
 /// fill. Throws Error(rejected) where a region is lowered to streams already, which read levels.
 void store_dense(Program& program);
 
+/// A product that leaves out the tiles of an operand that hold no value.
+struct SparseKernel {
+  std::string result;
+  TensorId operand = -1;
+  int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
+  int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
+};
+
+struct KernelOptions {
+  /// Operands of products that are given and stored compressed may be stored dense, where every
+  /// statement that reads them becomes a kernel.
+  bool store_operands_dense = false;
+  std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
+  /// The program that this is a part of, with the same tensors: its statements prove what values
+  /// are. Null: this is all.
+  const Program* whole = nullptr;
+};
+
+/// Has a product of the program an operand with tiles without a value? By form and data alone.
+bool may_leave_tiles_out(const Program& program, const Program& whole);
+
 /// Gives every region without a graph and without a schedule the form of kernels, one region each,
 /// in the order of its statements. A region of which a statement has no such form stays as it is.
-std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine);
+/// Of a product with an operand whose data have tiles without a value, these are left out where
+/// that is faster.
+std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
+                                        const KernelOptions& options = {});
 
 }  // namespace fuseflow::cluster

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/apart.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
@@ -21,6 +22,8 @@ void plan_chain(Program& program, const FoundChain& found, const Machine& machin
   const Choice choice = choose(chain, machine, effort, graph_of, threads);
   const MeasuredPlan& best = choice.fused();
   if (best.rank == 0 || best.measure.measured.cycles >= choice.apart().cycles) return;
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine);
+  if (sparse && best.measure.measured.cycles >= sparse->total.cycles) return;
   attach_plan(program, found, plan_notes(chain, machine, best),
               graph_of(best.plan.plan, best.plan.analysis));
 }

@@ -21,10 +21,13 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 
 }  // namespace
 
-std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m) {
+std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g) {
   const GraphIndex& rows = graph.indices[kKernelM];
   const GraphIndex& along = graph.indices[kKernelK];
-  if (!graph.tiles->open.empty()) return graph.tiles->open[static_cast<size_t>(m)];
+  if (!graph.tiles->open.empty()) {
+    const int64_t list = walks_differ_by_batch(graph) ? g * rows.extent + m : m;
+    return graph.tiles->open[static_cast<size_t>(list)];
+  }
   if (!graph.tiles->band) return {{0, along.extent}};
   const auto [least, most] = *graph.tiles->band;
   const int64_t last_row = std::min((m + 1) * rows.block, rows.elements()) - 1;
@@ -35,6 +38,18 @@ std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m) {
 
 bool leaves_steps_out(const Graph& graph) {
   return graph.tiles->band || !graph.tiles->open.empty();
+}
+
+bool walks_differ_by_batch(const Graph& graph) {
+  const auto lists = static_cast<int64_t>(graph.tiles->open.size());
+  return lists > graph.indices[kKernelM].extent;
+}
+
+NodeId load_of_absent_tiles(const Graph& graph) {
+  const KernelRoles roles = kernel_roles(graph);
+  if (graph.tiles->open.empty() || roles.held()) return -1;
+  const Node& product = graph.nodes[static_cast<size_t>(roles.reductions[0])];
+  return graph.streams[static_cast<size_t>(product.inputs[0].stream)].producer;
 }
 
 bool is_held_reduction(const Graph& graph, const Node& node) {

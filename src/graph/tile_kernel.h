@@ -46,11 +46,18 @@ KernelSizes kernel_tiles(const Graph& graph);     ///< tiles along each dimensio
 KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along each dimension
 KernelSizes kernel_elements(const Graph& graph);  ///< that exist
 
-/// The tiles of k that a tile of rows walks, one at least: all of them, or those that are open. One
-/// step where the kernel has no reductions.
-std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m);
+/// The tiles of k that a tile of rows (of an element of the batch) walks: all of them, or those
+/// that are open. Of a single product `open` has the tiles of its (m, k) operand that may hold a
+/// value, perhaps none, in a list for each tile of rows, of each element of the batch (the slower
+/// one) where these differ. One step where the kernel has no reductions.
+std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g = 0);
 /// Are there steps that some tile of rows leaves out?
 bool leaves_steps_out(const Graph& graph);
+/// ... and do they differ by the element of the batch?
+bool walks_differ_by_batch(const Graph& graph);
+/// A single product that leaves out tiles of its (m, k) operand that hold no value: the load of
+/// that operand, else -1.
+NodeId load_of_absent_tiles(const Graph& graph);
 
 /// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
 /// products over k.

@@ -185,24 +185,27 @@ class GraphParser {
     return {least, most};
   }
 
-  /// `open=[0:2, 5:6; 1:3]`: for each tile of rows the tiles of k that a kernel walks.
+  /// `open=[0:2, 5:6; ; 1:3]`: for each tile of rows the tiles of k that a kernel walks.
   std::vector<std::vector<TileRange>> parse_open() {
     const char* const example = "tiles [] bytes=4 open=[0:2, 5:6; 1:3]";
     std::vector<std::vector<TileRange>> open(1);
     c_.expect("=", example);
     c_.expect("[", example);
+    bool begins = true;  // a list, which may be empty
     while (true) {
+      if (c_.accept("]")) return open;
+      if (c_.accept(";")) {
+        open.emplace_back();
+        begins = true;
+        continue;
+      }
+      if (!begins) c_.expect(",", example);
+      begins = false;
       TileRange range;
       range.begin = c_.expect_integer("the first tile of k", example);
       c_.expect(":", example);
       range.end = c_.expect_integer("the tile of k behind the last", example);
       open.back().push_back(range);
-      if (c_.accept("]")) return open;
-      if (c_.accept(";")) {
-        open.emplace_back();
-      } else {
-        c_.expect(",", example);
-      }
     }
   }
 

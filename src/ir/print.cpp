@@ -249,7 +249,7 @@ class GraphPrinter {
                        way, band, open_tiles(tiles.open));
   }
 
-  /// " open=[0:2, 5:6; 1:3]", a list for each tile of rows.
+  /// " open=[0:2, 5:6; ; 1:3]", a list for each tile of rows.
   static std::string open_tiles(const std::vector<std::vector<TileRange>>& open) {
     if (open.empty()) return "";
     std::vector<std::string> lists;

@@ -129,25 +129,37 @@ class WholeVerifier {
 
   void check_open() {
     const auto& open = g_.tiles->open;
-    if (!roles_.held()) return fail(-1, "`open` needs several reductions that walk k together");
-    if (g_.tiles->band) return fail(-1, "`open` says what `band` would, expected one of them");
-    const int64_t rows = g_.indices[kKernelM].extent, along = g_.indices[kKernelK].extent;
-    if (static_cast<int64_t>(open.size()) != rows) {
-      return fail(-1, fmt::format("`open` has {} lists, expected {}, one a tile of rows",
-                                  open.size(), rows));
+    const bool product = !roles_.held() && !roles_.reductions.empty() &&
+                         node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+    if (!roles_.held() && !product) {
+      return fail(-1, "`open` needs a product, or several reductions that walk k together");
     }
-    for (size_t m = 0; m < open.size(); ++m) {
+    if (g_.tiles->band) return fail(-1, "`open` says what `band` would, expected one of them");
+    check_lists(product);
+    const int64_t along = g_.indices[kKernelK].extent;
+    for (size_t m = 0; sound_ && m < open.size(); ++m) {
       int64_t behind = -1;  // the next range begins beyond this tile
-      bool right = !open[m].empty();
+      bool right = product || !open[m].empty();
       for (const TileRange& range : open[m]) {
         right = right && range.begin > behind && range.end > range.begin && range.end <= along;
         behind = range.end;
       }
       if (right) continue;
-      return fail(-1, fmt::format("`open` of tile {} of rows: expected ranges BEGIN:END of the {} "
-                                  "tiles of k, one at least, ascending, with a gap between them",
-                                  m, along));
+      return fail(-1, fmt::format("`open`, list {}: expected ranges BEGIN:END of the {} tiles of "
+                                  "k, {}ascending, with a gap between them",
+                                  m, along, product ? "" : "one at least, "));
     }
+  }
+
+  /// One list a tile of rows; of a product perhaps for each element of the batch.
+  void check_lists(bool product) {
+    const auto lists = static_cast<int64_t>(g_.tiles->open.size());
+    const int64_t rows = g_.indices[kKernelM].extent, batch = g_.indices[kKernelG].extent;
+    if (lists == rows || (product && lists == rows * batch)) return;
+    const std::string or_batch =
+        product && batch > 1 ? fmt::format(" (or {}, for each element of g)", rows * batch) : "";
+    fail(-1, fmt::format("`open` has {} lists, expected {}, one a tile of rows{}", lists, rows,
+                         or_batch));
   }
 
   const Graph& g_;

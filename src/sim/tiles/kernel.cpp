@@ -45,9 +45,7 @@ class CoreBuilder {
     if (roles_.reductions.empty()) {
       step(0);
     } else {
-      for (const TileRange& range : kernel_walk(g_, at.m)) {
-        for (int64_t k = range.begin; k < range.end; ++k) step(k);
-      }
+      walk(kernel_walk(g_, at.m, at.g));
     }
     for (const NodeId n : roles_.last_maps) compute(n);
     store();
@@ -56,6 +54,23 @@ class CoreBuilder {
   TileOps take() { return std::move(ops_); }
 
  private:
+  void walk(const std::vector<TileRange>& ranges) {
+    for (const TileRange& range : ranges) {
+      for (int64_t k = range.begin; k < range.end; ++k) step(k);
+    }
+    if (ranges.empty()) nothing_to_sum();
+  }
+
+  /// The product is 0 without an operation. What follows it still loads what it takes.
+  void nothing_to_sum() {
+    for (const NodeId n : roles_.reductions) {
+      for (const StreamId given : node(n).outputs) made(given) = -1;
+    }
+    for (const NodeId n : roles_.loads) {
+      if (!varies_along(g_, node(n))[kKernelK]) load(n);
+    }
+  }
+
   void step(int64_t k) {
     at_[kKernelK] = k;
     for (const NodeId n : roles_.loads) load(n);
@@ -119,7 +134,7 @@ class CoreBuilder {
   std::vector<int32_t> operands(const Node& at, TileOp& op, const Input* without = nullptr) {
     std::vector<int32_t> taken;
     for (const Input& input : at.inputs) {
-      if (input.is_immediate() || &input == without) continue;
+      if (input.is_immediate() || &input == without || made(input.stream) < 0) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
       const int64_t elements = tile_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
@@ -281,14 +296,42 @@ int64_t operations_a_step(const Graph& graph) {
   return operations;
 }
 
-/// Operations of all cores, at most.
-int64_t operations_of(const Graph& graph) {
-  const int64_t steps = kernel_roles(graph).reductions.empty() ? 1 : kernel_tiles(graph)[kKernelK];
-  int64_t operations = operations_a_step(graph);
-  for (const int64_t factor : {kernel_tile_count(graph), steps}) {
-    if (__builtin_mul_overflow(operations, factor, &operations)) return INT64_MAX;
+/// Steps of all tiles of a column of the result.
+int64_t steps_of_rows(const Graph& graph) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  if (kernel_roles(graph).reductions.empty()) return tiles[kKernelM] * tiles[kKernelG];
+  if (!leaves_steps_out(graph)) return tiles[kKernelM] * tiles[kKernelG] * tiles[kKernelK];
+  const int64_t lists = walks_differ_by_batch(graph) ? tiles[kKernelG] : 1;
+  int64_t steps = 0;
+  for (int64_t list = 0; list < lists * tiles[kKernelM]; ++list) {
+    const int64_t m = list % tiles[kKernelM], g = list / tiles[kKernelM];
+    for (const TileRange& range : kernel_walk(graph, m, g)) steps += range.end - range.begin;
   }
+  return steps * (lists == 1 ? tiles[kKernelG] : 1);
+}
+
+/// Operations of all cores, at most. A kernel has 2^40 tiles and steps at most, by its rules.
+int64_t operations_of(const Graph& graph) {
+  const int64_t tiles = kernel_tile_count(graph);
+  const int64_t steps = std::max(tiles, steps_of_rows(graph) * kernel_tiles(graph)[kKernelN]);
+  int64_t operations = 0;
+  if (__builtin_mul_overflow(operations_a_step(graph), steps, &operations)) return INT64_MAX;
   return operations;
+}
+
+/// Operations know their tiles by numbers of 31 bits.
+void check_tile_numbers(const Graph& graph) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::tile_load) continue;
+    const std::array<bool, kKernelDims> varies = varies_along(graph, node);
+    int64_t numbers = 1;  // at most 2^40, by the rules of a kernel
+    for (size_t d = 0; d < varies.size(); ++d) numbers *= varies[d] ? tiles[d] : 1;
+    if (numbers <= INT32_MAX) continue;
+    throw Error(ExitCode::unfinished,
+                fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones",
+                            numbers, INT32_MAX));
+  }
 }
 
 }  // namespace
@@ -309,6 +352,7 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t cores) {
     throw Error(ExitCode::unfinished,
                 fmt::format("a kernel of tiles exceeds {} operations", kMostOperations));
   }
+  check_tile_numbers(graph);
   const int64_t count = kernel_tile_count(graph);
   std::vector<TileOps> result;
   for (int64_t core = 0; core < std::min(cores, count); ++core) {

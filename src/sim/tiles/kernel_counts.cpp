@@ -10,17 +10,33 @@
 namespace fuseflow {
 namespace {
 
-/// Pairs of tiles of m and k that are walked, of those that a load tells apart.
-int64_t walked_tiles(const Graph& graph, const std::array<bool, kKernelDims>& varies) {
-  std::set<int64_t> seen;
-  int64_t pairs = 0;
-  for (int64_t m = 0; m < kernel_tiles(graph)[kKernelM]; ++m) {
-    for (const TileRange& range : kernel_walk(graph, m)) {
-      pairs += range.end - range.begin;
-      for (int64_t k = range.begin; k < range.end && !varies[kKernelM]; ++k) seen.insert(k);
+/// The tiles of k that a row of a load's tiles is taken at: those of all rows of the result, and of
+/// all elements of the batch, that take the same.
+std::vector<TileRange> taken_along_k(const Graph& graph,
+                                     const std::array<bool, kKernelDims>& varies, int64_t m,
+                                     int64_t g) {
+  if (!leaves_steps_out(graph)) return {{0, kernel_tiles(graph)[kKernelK]}};
+  const int64_t rows = varies[kKernelM] ? m + 1 : kernel_tiles(graph)[kKernelM];
+  const bool all_lists = walks_differ_by_batch(graph) && !varies[kKernelG];
+  const int64_t elements = all_lists ? kernel_tiles(graph)[kKernelG] : g + 1;
+  std::vector<TileRange> taken;
+  for (int64_t e = all_lists ? 0 : g; e < elements; ++e) {
+    for (int64_t row = varies[kKernelM] ? m : 0; row < rows; ++row) {
+      const std::vector<TileRange> walk = kernel_walk(graph, row, e);
+      taken.insert(taken.end(), walk.begin(), walk.end());
     }
   }
-  return varies[kKernelM] ? pairs : static_cast<int64_t>(seen.size());
+  std::sort(taken.begin(), taken.end(),
+            [](const TileRange& a, const TileRange& b) { return a.begin < b.begin; });
+  std::vector<TileRange> merged;
+  for (const TileRange& range : taken) {
+    if (merged.empty() || range.begin > merged.back().end) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  return merged;
 }
 
 /// Bytes of registers that the nodes of a step take at a time: a tile is there until its last
@@ -93,6 +109,38 @@ int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles) {
   return steps;
 }
 
+std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load) {
+  const std::array<bool, kKernelDims> varies = varies_along(graph, load);
+  const KernelSizes tiles = kernel_tiles(graph);
+  const auto along = [&](KernelDim d) { return varies[d] ? tiles[d] : 1; };
+  std::vector<int64_t> numbers;
+  for (int64_t g = 0; g < along(kKernelG); ++g) {
+    for (int64_t m = 0; m < along(kKernelM); ++m) {
+      std::vector<TileRange> taken{{0, 1}};
+      if (varies[kKernelK]) taken = taken_along_k(graph, varies, m, g);
+      for (int64_t n = 0; n < along(kKernelN); ++n) {
+        const int64_t before = (g * along(kKernelM) + m) * along(kKernelN) + n;
+        for (const TileRange& range : taken) {
+          for (int64_t k = range.begin; k < range.end; ++k) {
+            numbers.push_back(before * along(kKernelK) + k);
+          }
+        }
+      }
+    }
+  }
+  return numbers;
+}
+
+TilesPresent tiles_present(const Graph& graph) {
+  const NodeId load = load_of_absent_tiles(graph);
+  if (load < 0) return {};
+  const Node& operand = graph.nodes[static_cast<size_t>(load)];
+  const std::array<bool, kKernelDims> varies = varies_along(graph, operand);
+  TilesPresent tiles{static_cast<int64_t>(walked_tiles(graph, operand).size()), 1};
+  for (size_t d = 0; d < varies.size(); ++d) tiles.all *= varies[d] ? kernel_tiles(graph)[d] : 1;
+  return tiles;
+}
+
 CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
   const KernelRoles roles = kernel_roles(graph);
   const KernelSizes tiles = kernel_tiles(graph);
@@ -100,13 +148,13 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
   CompulsoryBytes bytes;
   for (const NodeId n : roles.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
-    std::array<bool, kKernelDims> varies = varies_along(graph, load);
-    int64_t elements = tile_elements(graph, load.outputs[0]);
+    int64_t tiles_taken = 1;
+    const std::array<bool, kKernelDims> varies = varies_along(graph, load);
+    for (size_t d = 0; d < varies.size(); ++d) tiles_taken *= varies[d] ? tiles[d] : 1;
     if (leaves_steps_out(graph) && varies[kKernelK]) {
-      elements *= walked_tiles(graph, varies);
-      varies[kKernelM] = varies[kKernelK] = false;
+      tiles_taken = static_cast<int64_t>(walked_tiles(graph, load).size());
     }
-    for (size_t d = 0; d < varies.size(); ++d) elements *= varies[d] ? tiles[d] : 1;
+    const int64_t elements = tiles_taken * tile_elements(graph, load.outputs[0]);
     bytes.loaded += elements * element;
   }
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];

@@ -2,6 +2,9 @@
 // that nothing can avoid, what a core needs to hold, FLOPs.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "graph/tile_kernel.h"
 #include "sim/tiles/conservation.h"
 
@@ -9,6 +12,17 @@ namespace fuseflow {
 
 /// Every tile of every load that is walked, and of the result, once, with its padding.
 CompulsoryBytes compulsory_kernel_bytes(const Graph& graph);
+
+/// The tiles of a load that the cores take, each once, as the operations number them (TileOp::row);
+/// of a kernel that leaves steps out those of its walk. Ascending.
+std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load);
+
+/// Of a product that leaves out tiles without a value: the tiles that it takes of that operand, of
+/// how many.
+struct TilesPresent {
+  int64_t present = 0, all = 0;
+};
+TilesPresent tiles_present(const Graph& graph);
 
 /// Bytes of registers (what nodes give, f32) and scratchpad (copies of loads, the tile that is
 /// stored) of a core.

@@ -1,6 +1,7 @@
 #include "sim/tiles/kernel_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -124,11 +125,30 @@ class KernelValues {
     for (const NodeId n : roles_.loads) require_dense(node(n));
   }
 
+  /// Throws Error(rejected) where a tile that is left out as absent holds a value.
+  void check_absent() {
+    const NodeId load = load_of_absent_tiles(g_);
+    if (load < 0) return;
+    const bool by_batch = varies_along(g_, node(load))[kKernelG] || walks_differ_by_batch(g_);
+    const KernelSizes tiles = kernel_tiles(g_);
+    for (int64_t g = 0; g < (by_batch ? tiles[kKernelG] : 1); ++g) {
+      for (int64_t m = 0; m < tiles[kKernelM]; ++m) {
+        int64_t k = 0;
+        for (const TileRange& range : kernel_walk(g_, m, g)) {
+          check_absent(node(load), m, g, {k, range.begin});
+          k = range.end;
+        }
+        check_absent(node(load), m, g, {k, tiles[kKernelK]});
+      }
+    }
+  }
+
   /// The tile of the result at a place.
   const Tile& tile(const KernelTile& at) {
     at_ = {at.m, at.n, 0, at.g};
     std::vector<TileRange> walk{{}};  // without reductions one step
-    if (!roles_.reductions.empty()) walk = kernel_walk(g_, at.m);
+    if (!roles_.reductions.empty()) walk = kernel_walk(g_, at.m, at.g);
+    if (walk.empty()) nothing_to_sum();
     bool first = true;
     for (const TileRange& range : walk) {
       for (int64_t k = range.begin; k < range.end; ++k) {
@@ -159,6 +179,53 @@ class KernelValues {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
     throw Error(ExitCode::rejected, tensor.where,
                 fmt::format("%{} has no dense data, which tile_load needs", tensor.name));
+  }
+
+  void check_absent(const Node& from, int64_t m, int64_t g, const TileRange& absent) {
+    const Storage& storage = *data_.find(from.tensor);
+    Access access(g_, from, dims_of(from.outputs[0]), storage.format, storage.shape);
+    for (int64_t k = absent.begin; k < absent.end; ++k) {
+      access.for_each({m, 0, k, g}, [&](int64_t position) {
+        const float held = position >= 0          ? storage.values[static_cast<size_t>(position)]
+                           : position == kOutside ? storage.fill
+                                                  : 0.0F;
+        if (held != 0) refuse_absent(from, {m, 0, k, g}, position, held);
+      });
+    }
+  }
+
+  [[noreturn]] void refuse_absent(const Node& from, const KernelSizes& at, int64_t position,
+                                  float held) const {
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(from.tensor)];
+    const std::string place =
+        position < 0 ? "its fill"
+                     : fmt::format("at {}", text_of(*data_.find(from.tensor), position));
+    throw Error(ExitCode::rejected, tensor.where,
+                fmt::format("`open` leaves out tile (m {}, k {}, g {}) of %{}, which holds {} {}; "
+                            "expected a tile of zeros: plan the program for these data "
+                            "(fuseflow-cluster)",
+                            at[kKernelM], at[kKernelK], at[kKernelG], tensor.name, held, place));
+  }
+
+  /// "[3, 17]": the coordinates of a position of dense data.
+  static std::string text_of(const Storage& storage, int64_t position) {
+    std::vector<int64_t> coordinates(storage.shape.size());
+    for (size_t l = coordinates.size(); l-- > 0;) {
+      const auto d = static_cast<size_t>(storage.format.mode_order[l]);
+      coordinates[d] = position % storage.shape[d];
+      position /= storage.shape[d];
+    }
+    return fmt::format("[{}]", fmt::join(coordinates, ", "));
+  }
+
+  /// No step: the product is 0, and what follows it takes its loads.
+  void nothing_to_sum() {
+    for (const NodeId n : roles_.reductions) {
+      value(node(n).outputs[0]).assign(block(kKernelM) * block(kKernelN), 0.0F);
+    }
+    for (const NodeId n : roles_.loads) {
+      if (!varies_along(g_, node(n))[kKernelK]) load(n);
+    }
   }
 
   void load(NodeId n) {
@@ -315,6 +382,7 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
   written.crd.resize(shape.size());
   written.values.assign(static_cast<size_t>(elements), 0.0F);
   KernelValues values(program, graph, data);
+  values.check_absent();
   Access to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
             result.format, shape);
   for (int64_t t = 0; t < kernel_tile_count(graph); ++t) {
