@@ -69,7 +69,7 @@ class Costing {
     const Node& node = graph_.nodes[n];
     if (node.kind == NodeKind::locate && !always_in_range(node)) return 0;
     NodeCount own = counts_.node[n];
-    own.successors = own.present;
+    own.successors = own.present * (node.other_tensor >= 0 ? 2 : 1);
     const NodeNumbers known = node_numbers(s_, counts_, n);
     const ByteCounts bytes =
         rule.bytes({graph_, s_.spaces, counts_.space, node, own, known.level, known.value_bytes});

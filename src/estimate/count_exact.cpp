@@ -86,15 +86,21 @@ class ExactCounter {
         s_.info(info.parent).opening != Opening::root) {
       return false;
     }
-    if (node.tensor >= 0 && info.opening != Opening::counted) {
-      if (uncertain_[static_cast<size_t>(node.tensor)]) return false;
-      for (const Written& written : written_) {
-        if (written.tensor == node.tensor && !written.certain) return false;
-      }
+    if (info.opening != Opening::counted) {
+      bool certain = true;
+      for_tensors(node, [&](TensorId tensor) { certain = certain && is_certain(tensor); });
+      if (!certain) return false;
     }
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Input& input) {
       return input.is_immediate() || certain_stream(input.stream);
     });
+  }
+
+  bool is_certain(TensorId tensor) const {
+    return !uncertain_[static_cast<size_t>(tensor)] &&
+           std::none_of(written_.begin(), written_.end(), [&](const Written& written) {
+             return written.tensor == tensor && !written.certain;
+           });
   }
 
   bool certain_stream(StreamId stream) const {
@@ -103,6 +109,7 @@ class ExactCounter {
   }
 
   void count_node(const Node& node, NodeCount& count) {
+    if (node.kind == NodeKind::gallop) return count_gallop(node, count);
     if (reads_tensor(node.kind) && node.tensor >= 0) count_access(node, count);
     if (joins(node.kind)) count_join(node, count);
     if (writes_tensor(node.kind)) count_writer(node, count);
@@ -163,6 +170,24 @@ class ExactCounter {
       }
     }
     return sum;
+  }
+
+  void count_gallop(const Node& node, NodeCount& count) {
+    const int space = s_.space_of(node.outputs[0]);
+    const DerivedFibers& fibers = relations_.derived(space);
+    const Table& keys = relations_.relation(s_.info(space).parent, fibers.key);
+    for (size_t r = 0; r < keys.rows(); ++r) {
+      const GallopCounts& each = fibers.gallops[r];
+      const double weight = keys.weight[r];
+      count.present += each.entered ? weight : 0;
+      count.looks += weight * each.looks;
+      count.looked_at += weight * each.looked_at;
+      count.jumps += weight * each.jumps;
+      count.passed += weight * each.passed;
+    }
+    for (const Input& input : node.inputs) {
+      count.successors += successors(s_.space_of(input.stream), canonical(input.stream));
+    }
   }
 
   void count_join(const Node& node, NodeCount& count) {

@@ -1,11 +1,13 @@
 #include "estimate/derived.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "estimate/filter_rule.h"
 #include "nodes/rule.h"
 #include "support/error.h"
+#include "tensor/gallop.h"
 
 namespace fuseflow::estimate {
 
@@ -69,6 +71,9 @@ DerivedFibers Deriver::run() {
   switch (node_.kind) {
     case NodeKind::accumulate:
       accumulate();
+      break;
+    case NodeKind::gallop:
+      gallop();
       break;
     case NodeKind::filter:
       filter();
@@ -220,6 +225,47 @@ void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fiber
   }
   out_.met.push_back(met);
   close_row();
+}
+
+// --- galloping
+
+/// The fiber of a compressed level.
+Range Deriver::listed(TensorId tensor, int level, uint32_t reference) {
+  if (reference == kAbsent) return {};
+  const LevelLists& lists = r_.level(tensor, level);
+  const uint32_t begin = (*lists.pos)[reference];
+  return {lists.crd->data() + begin, begin, (*lists.pos)[reference + 1] - begin, 0};
+}
+
+void Deriver::gallop() {
+  const Column first = s_.canonical[static_cast<size_t>(node_.inputs[0].stream)];
+  const Column second = s_.canonical[static_cast<size_t>(node_.inputs[1].stream)];
+  const Table& keys = r_.relation(info_.parent, united({first}, {second}));
+  start(keys);
+  out_.gallops.resize(keys.rows());
+  const std::array<Column, 2> given{node_.outputs[1], node_.outputs[2]};
+  for (size_t row = 0; row < keys.rows(); ++row) {
+    const std::array<uint32_t, 2> references{keys.at(first)[row], keys.at(second)[row]};
+    const std::array<Range, 2> fibers{listed(node_.tensor, node_.level, references[0]),
+                                      listed(node_.other_tensor, node_.other_level, references[1])};
+    Gallop gallop(fibers[0].crd, fibers[0].count, fibers[1].crd, fibers[1].count);
+    GallopCounts& counts = out_.gallops[row];
+    counts.entered = references[0] != kAbsent && references[1] != kAbsent;
+    uint32_t found = 0;
+    while (counts.entered && !gallop.over()) {
+      ++counts.looks;
+      if (!gallop.step([&](int, uint32_t) { ++counts.looked_at; })) continue;
+      ++found;
+      if (out_.counts_only) continue;
+      out_.crd.push_back(fibers[0].crd[gallop.found(0)]);
+      for (size_t i = 0; i < 2; ++i) {
+        out_.payload[given[i]].push_back(fibers[i].first + gallop.found(static_cast<int>(i)));
+      }
+    }
+    counts.jumps = static_cast<double>(gallop.jumps());
+    counts.passed = static_cast<double>(gallop.passed());
+    out_.pos.push_back(out_.pos.back() + found);
+  }
 }
 
 // --- accumulators

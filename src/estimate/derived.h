@@ -65,6 +65,9 @@ class Deriver {
   void take_fiber(size_t p, size_t r, const std::vector<std::vector<Range>>& fibers,
                   const std::vector<Expansion>& elements);
 
+  void gallop();
+  Range listed(TensorId tensor, int level, uint32_t reference);
+
   void filter();
   void split();
   void drop();

@@ -7,7 +7,8 @@ namespace fuseflow::estimate {
 namespace {
 
 double least_bytes(const Node& node, const NodeCost& cost, const std::vector<bool>& unknown) {
-  const bool sure = node.tensor >= 0 && !unknown[static_cast<size_t>(node.tensor)];
+  bool sure = node.tensor >= 0;
+  for_tensors(node, [&](TensorId t) { sure = sure && !unknown[static_cast<size_t>(t)]; });
   return sure ? cost.least_bytes : 0;
 }
 

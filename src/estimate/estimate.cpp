@@ -31,6 +31,10 @@ std::string limit_name(const Program& program, const Graph& graph, NodeId id) {
     text += " %" + program.tensors[static_cast<size_t>(node.tensor)].name;
     if (node.level >= 0) text += fmt::format(".{}", node.level);
   }
+  if (node.other_tensor >= 0) {
+    text += fmt::format(" %{}.{}", program.tensors[static_cast<size_t>(node.other_tensor)].name,
+                        node.other_level);
+  }
   return text;
 }
 

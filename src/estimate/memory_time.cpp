@@ -62,7 +62,7 @@ double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) c
 
 double MemoryTime::reads_in_turn(const Node& node, LevelKind level) {
   if (node.kind == NodeKind::scan) return level == LevelKind::compressed ? 2 : 1;
-  return node.kind == NodeKind::locate ? 2 : 1;
+  return node.kind == NodeKind::locate || node.kind == NodeKind::gallop ? 2 : 1;
 }
 
 double MemoryTime::bursts(double bytes, double runs) const {
@@ -84,6 +84,8 @@ double MemoryTime::of_batches(const NodeNumbers& node, double busy) const {
       return busy + latency * batches(refs, node.input(0).nonempty);
     case NodeKind::locate:
       return busy + latency * (refs + batches(std::max(refs, node.own.probes), refs));
+    case NodeKind::gallop:
+      return busy + latency * (node.own.present + node.own.looks);
     case NodeKind::write_values:
       return busy + latency * node.own.stored;
     case NodeKind::write_level:

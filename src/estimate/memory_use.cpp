@@ -26,6 +26,10 @@ std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& coun
       use.asked += memory.of_array(port);
       use.span = std::max(use.span, memory.of_port(port));
     }
+    // What is looked at next depends on what was found: nothing else is under way.
+    if (numbers.node.kind == NodeKind::gallop) {
+      use.span = nodes[n].busy + memory.latency * ports.waits_of_gallop(n);
+    }
     if (nodes[n].read_bytes > 0) {
       use.waited = memory.latency * memory.reads_in_turn(numbers.node, numbers.level);
     }

@@ -26,7 +26,7 @@ bool is_given(const Tensor& tensor) {
 std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
   std::vector<bool> touched(program.tensors.size(), false);
   for (const Node& node : graph.nodes) {
-    if (node.tensor >= 0) touched[static_cast<size_t>(node.tensor)] = true;
+    for_tensors(node, [&](TensorId tensor) { touched[static_cast<size_t>(tensor)] = true; });
   }
   return touched;
 }

@@ -29,6 +29,7 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
   const Node& node = s_.node(static_cast<NodeId>(n));
   if (nodes_[n].read_bytes <= 0 || node.inputs.empty()) return {};
   const NodeCount& count = counts_.node[n];
+  if (node.kind == NodeKind::gallop) return of_gallop(n);
   const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
   const StreamId ref = node.inputs[0].stream;
   if (node.kind == NodeKind::array) {
@@ -48,6 +49,46 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
   ports.push_back(node.kind == NodeKind::scan ? of_scanned(n, kind, array.coordinates)
                                               : of_looked_up(n, kind, array.coordinates));
   return ports;
+}
+
+/// What a gallop asks of the arrays of one of its levels. Looks that are closer to each other than
+/// a burst is long ask for another one where they cross its end; those that are farther apart each.
+Ports::OfLevel Ports::of_galloped(size_t n, size_t which) const {
+  const Node& node = s_.node(static_cast<NodeId>(n));
+  const NodeCount& count = counts_.node[n];
+  const auto tensor = static_cast<size_t>(which == 0 ? node.tensor : node.other_tensor);
+  const auto level = static_cast<size_t>(which == 0 ? node.level : node.other_level);
+  const StoredArrays::Level& array = arrays_[tensor].levels[level];
+  const double words = burst_bytes_ / kWord;
+  const double length = count.jumps > 0 ? count.passed / count.jumps : 0;
+  const double each = length <= words ? length / words : 1 + 2 * std::log2(length / words);
+  const double given = in_space(node.outputs[0]).elements;
+  const bool one = array.coordinates <= burst_bytes_;
+  OfLevel asked;
+  asked.positions = by_references(node.inputs[which].stream, count.present, kWord, array.positions);
+  asked.heads = one ? std::min(1.0, count.looks) : std::min(count.present, count.looks);
+  asked.others = one ? 0 : count.jumps / 2 * each + given / words;
+  asked.array = &array;
+  return asked;
+}
+
+std::vector<Port> Ports::of_gallop(size_t n) const {
+  std::vector<Port> ports;
+  for (const size_t which : {0, 1}) {
+    const OfLevel asked = of_galloped(n, which);
+    ports.push_back(
+        {asked.positions, asked.array->positions, asked.array->positions / burst_bytes_});
+    ports.push_back({asked.heads + asked.others, asked.array->coordinates,
+                     asked.array->coordinates / burst_bytes_});
+  }
+  return ports;
+}
+
+/// Positions are asked for together, and so are both heads.
+double Ports::waits_of_gallop(size_t n) const {
+  const OfLevel a = of_galloped(n, 0);
+  const OfLevel b = of_galloped(n, 1);
+  return std::max(a.positions, b.positions) + std::max(a.heads, b.heads) + a.others + b.others;
 }
 
 /// The coordinates of scanned fibers; of a bitvector the words of a fiber, asked for in one step.
@@ -250,7 +291,7 @@ double Ports::near_bursts(StreamId ref, double unit, double array_bytes) const {
     const Column column = s_.canonical[static_cast<size_t>(ref)];
     if (s_.column(column).kind != ColumnInfo::Kind::stream) return all;
     const Node& made = maker(ref);
-    if (made.kind == NodeKind::root || made.tensor < 0) break;
+    if (made.kind == NodeKind::root || made.kind == NodeKind::gallop || made.tensor < 0) break;
     const bool together = stretches == 1 && stretch < burst_bytes_;
     (together ? stretch : stretches) *= rows_met(made, around);
     ref = made.inputs[0].stream;

@@ -24,6 +24,8 @@ class Ports {
 
   /// Of a node with a tensor.
   std::vector<Port> of(size_t n) const;
+  /// How often a gallop waits for memory.
+  double waits_of_gallop(size_t n) const;
 
  private:
   /// References of a fiber that ascend: by `step` positions for each of `extent` coordinates, of
@@ -34,6 +36,15 @@ class Ports {
   };
 
   std::vector<Port> of_reader(size_t n, const StoredArrays& arrays) const;
+  /// What a gallop asks for: bursts of positions, of coordinates at first, and of all others.
+  struct OfLevel {
+    double positions = 0;
+    double heads = 0;
+    double others = 0;
+    const StoredArrays::Level* array = nullptr;
+  };
+  OfLevel of_galloped(size_t n, size_t which) const;
+  std::vector<Port> of_gallop(size_t n) const;
   Port of_scanned(size_t n, LevelKind kind, double bytes) const;
   Port of_looked_up(size_t n, LevelKind kind, double bytes) const;
   double written_runs(const Node& node) const;

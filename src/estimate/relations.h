@@ -41,6 +41,15 @@ struct LevelLists {
   std::vector<uint32_t> bits;  ///< the list behind crd of a bitvector
 };
 
+/// What a gallop does in a pair of fibers.
+struct GallopCounts {
+  bool entered = false;  ///< both are there
+  double looks = 0;      ///< steps that look at coordinates
+  double looked_at = 0;  ///< coordinates read in them
+  double jumps = 0;
+  double passed = 0;
+};
+
 /// Fibers that were computed, one for each row of `keys`.
 struct DerivedFibers {
   Columns key;
@@ -52,6 +61,7 @@ struct DerivedFibers {
   int64_t extent = 0;
   std::map<Column, std::vector<uint32_t>> payload;  ///< by column of the space, by position
   std::vector<double> met;                          ///< joins: coordinates met, by row
+  std::vector<GallopCounts> gallops;                ///< of a gallop, by row
   std::vector<uint32_t> copy;           ///< merged: which parallel copy an element comes from
   std::vector<uint32_t> copy_position;  ///< and its position there
 };

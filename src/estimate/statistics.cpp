@@ -108,6 +108,7 @@ class StatisticalCounter {
     Fiber input(size_t i) const override {
       return counter_.fiber_of(counter_.s_.space_of(node_.inputs[i].stream));
     }
+    Fiber stored(size_t which) override { return counter_.galloped(node_, which, whole_); }
     double whole() const override { return whole_; }
     Fiber united(int loop) override { return counter_.accumulated(node_, loop); }
     double kept() const override { return counter_.kept_share(node_); }
@@ -122,12 +123,24 @@ class StatisticalCounter {
     const StreamId ref = node.inputs[0].stream;
     const double there = present_share(ref);
     if (node.tensor < 0) return {there * loop, there};
-    const double extent = level_extent(tensor(node.tensor), node.level);
+    return stored_fiber(node.tensor, node.level, ref, loop);
+  }
+
+  /// Of the first or second level that a gallop reads.
+  Fiber galloped(const Node& node, size_t which, double loop) {
+    const StreamId ref = node.inputs[which].stream;
+    return which == 0 ? stored_fiber(node.tensor, node.level, ref, loop)
+                      : stored_fiber(node.other_tensor, node.other_level, ref, loop);
+  }
+
+  Fiber stored_fiber(TensorId id, int l, StreamId ref, double loop) {
+    const double there = present_share(ref);
+    const double extent = level_extent(tensor(id), l);
     const double clipped = extent > 0 ? std::min(1.0, loop / extent) : 1;
-    const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
+    const LevelKind kind = tensor(id).format.levels[static_cast<size_t>(l)];
     if (kind == LevelKind::dense) return {there * extent * clipped, there};
     if (kind == LevelKind::singleton) return {there, there};
-    const LevelStatistics& stats = level(node.tensor, node.level);
+    const LevelStatistics& stats = level(id, l);
     if (stats.fibers <= 0) return {};
     if (reached_by_itself(ref)) {
       const double named = total(stats.reached.number);
@@ -299,14 +312,13 @@ class StatisticalCounter {
 
   void count_node(const Node& node, NodeCount& out) {
     const NodeRule& rule = node_rule(node.kind);
-    if (reads_tensor(node.kind) && node.tensor >= 0) {
+    if (node.kind == NodeKind::gallop) {
+      count_gallop(node, out);
+    } else if (reads_tensor(node.kind) && node.tensor >= 0) {
       const StreamId ref = node.inputs[0].stream;
       out.present = count(s_.space_of(ref)).elements * present_share(ref);
       if (!rule.fields->level) return;  // values
-      const Column column = s_.canonical[static_cast<size_t>(ref)];
-      const int home = s_.home(column);
-      const bool swept = home == s_.space_of(ref) && s_.info(home).opening == Opening::counted;
-      if (s_.sequential(column) || swept) out.successors = count(home).elements;
+      out.successors = successors(ref);
       const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
       if (kind == LevelKind::dense) return;
       out.words = out.present * std::ceil(level_extent(tensor(node.tensor), node.level) / 64);
@@ -322,6 +334,56 @@ class StatisticalCounter {
     } else if (writes_tensor(node.kind)) {
       count_writer(node, out);
     }
+  }
+
+  /// References that follow the one before.
+  double successors(StreamId ref) {
+    const Column column = s_.canonical[static_cast<size_t>(ref)];
+    const int home = s_.home(column);
+    const bool swept = home == s_.space_of(ref) && s_.info(home).opening == Opening::counted;
+    return s_.sequential(column) || swept ? count(home).elements : 0;
+  }
+
+  /// Coordinates of two fibers, independent and anywhere: what one has alone comes in runs, before
+  /// something of the other. A run is passed in a jump.
+  void count_gallop(const Node& node, NodeCount& out) {
+    const double pairs = count(s_.space_of(node.inputs[0].stream)).elements;
+    const auto whole =
+        std::max(1.0, static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent));
+    const Fiber a = galloped(node, 0, whole);
+    const Fiber b = galloped(node, 1, whole);
+    out.present = pairs;
+    for (const Input& input : node.inputs) {
+      out.present *= present_share(input.stream);
+      out.successors += successors(input.stream);
+    }
+    const double both_there = pairs * a.nonempty * b.nonempty;
+    if (both_there <= 0) return;
+    const double both = a.length / a.nonempty * b.length / b.nonempty / whole;
+    const double alone_a = std::max(0.0, a.length / a.nonempty - both);
+    const double alone_b = std::max(0.0, b.length / b.nonempty - both);
+    const double all = alone_a + alone_b;
+    const double runs = all > 0 ? alone_a * alone_b / all : 0;
+    const double probes =
+        runs > 0 ? runs * (probes_of_run(alone_a / all) + probes_of_run(alone_b / all)) : 0;
+    const double heads = 1 + both;
+    out.looks = both_there * (heads + probes);
+    out.looked_at = both_there * (2 * heads + probes);
+    // Of runs that go on with probability q the share q is longer than one.
+    const double qa = all > 0 ? alone_a / all : 0;
+    const double qb = all > 0 ? alone_b / all : 0;
+    out.jumps = both_there * runs * (qa + qb);
+    out.passed = both_there * (all - runs * (1 - qa) - runs * (1 - qb));
+  }
+
+  /// Probes of a jump over a run whose length is geometrically distributed: it goes on with
+  /// probability q. A run of more than 2^(k-1) and at most 2^k takes 2 k of them, one of 1 one.
+  static double probes_of_run(double q) {
+    double sum = 1 - q;
+    for (int k = 1; k < 32; ++k) {
+      sum += 2 * k * (std::pow(q, std::ldexp(1, k - 1)) - std::pow(q, std::ldexp(1, k)));
+    }
+    return sum;
   }
 
   void count_join(const Node& node, NodeCount& out) {

@@ -24,6 +24,8 @@ std::string no_form(const Graph& graph, const Program& program, const Node& node
       return "copies of a part of the graph have no form";
     case NodeKind::pad:
       return "blocks have no form";
+    case NodeKind::gallop:
+      return "a node that reads two levels has no form; `join j = merge` scans them";
     case NodeKind::root:
     case NodeKind::array:
       break;

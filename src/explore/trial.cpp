@@ -18,14 +18,15 @@ namespace {
 /// What nest_tuples had to leave, because a graph of the program reads it.
 void refuse_tuples(const Evaluator::Lowered& lowered) {
   for (const Node& node : lowered.at().graph->nodes) {
-    if (node.tensor < 0) continue;
-    const Tensor& tensor = lowered.program.tensors[static_cast<size_t>(node.tensor)];
-    const auto& levels = tensor.format.levels;
-    if (std::find(levels.begin(), levels.end(), LevelKind::singleton) == levels.end()) continue;
-    throw Error(ExitCode::rejected,
-                fmt::format("%{} is stored as tuples, which a graph of the program reads; expected "
-                            "compressed levels",
-                            tensor.name));
+    for_tensors(node, [&](TensorId id) {
+      const Tensor& tensor = lowered.program.tensors[static_cast<size_t>(id)];
+      const auto& levels = tensor.format.levels;
+      if (std::find(levels.begin(), levels.end(), LevelKind::singleton) == levels.end()) return;
+      throw Error(ExitCode::rejected,
+                  fmt::format("%{} is stored as tuples, which a graph of the program reads; "
+                              "expected compressed levels",
+                              tensor.name));
+    });
   }
 }
 

@@ -16,6 +16,7 @@ std::string signature(const Graph& graph, const Node& node, const std::vector<si
       fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(node.kind), node.tensor, node.level,
                   static_cast<int>(node.op), static_cast<int>(node.reduction), node.order,
                   node.phase, node.offset);
+  if (node.other_tensor >= 0) text += fmt::format(" %{}.{}", node.other_tensor, node.other_level);
   std::set<std::string> serialized;
   for (const Input& input : node.inputs) {
     if (input.is_immediate()) {

@@ -50,6 +50,10 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
         node.capacity, int64_t{node.phase}, int64_t{node.contiguous}, int64_t{node.branch}}) {
     h.add(field);
   }
+  if (node.other_tensor >= 0) {
+    h.add(int64_t{node.other_tensor});
+    h.add(int64_t{node.other_level});
+  }
   h.add(node.init);
   for (const int group : node.groups) h.add(int64_t{group});
   for (const int64_t stride : node.strides) h.add(stride);

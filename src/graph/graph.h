@@ -29,6 +29,9 @@ enum class NodeKind : uint8_t {
   repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
   intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
   intersect_words,  ///< the same as intersect, a word of bitvector levels at a time
+  gallop,    ///< T.l, U.m (ref<S>, ref<S>) -> crd<S,j>, ref<S,j>, ref<S,j>: coordinates that both
+             ///< fibers have, with their references; each level is searched from where the last
+             ///< search in it ended
   unite,     ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
   leftjoin,  ///< the coordinates of the first group, whose space it stays in; the others' payloads
              ///< or N
@@ -146,8 +149,10 @@ struct Node {
   NodeKind kind = NodeKind::root;
   std::vector<Input> inputs;
   std::vector<StreamId> outputs;
-  TensorId tensor = -1;                  ///< scan, locate, array, write_*
-  int level = -1;                        ///< storage level: scan, locate, write_level
+  TensorId tensor = -1;        ///< scan, locate, array, write_*
+  int level = -1;              ///< storage level: scan, locate, gallop, write_level
+  TensorId other_tensor = -1;  ///< gallop: the second level that it reads
+  int other_level = -1;
   Op op = Op::add;                       ///< map
   Reduction reduction = Reduction::sum;  ///< reduce, accumulate
   /// accumulate: number of inner loops kept; serialize: loops inside the one that was split
@@ -176,6 +181,13 @@ struct Node {
   /// else not known. Says where it comes from; changes nothing.
   TensorId statement = -1;
 };
+
+/// Calls visit(tensor) for each tensor that a node reads or writes: none, one, or of a gallop two.
+template <typename NodeType, typename Visit>
+void for_tensors(NodeType& node, Visit&& visit) {
+  if (node.tensor >= 0) visit(node.tensor);
+  if (node.other_tensor >= 0) visit(node.other_tensor);
+}
 
 struct Graph {
   std::vector<GraphIndex> indices;

@@ -265,6 +265,10 @@ class DotPrinter {
       text += "\\n%" + dot_label(p_.tensors[node.tensor].name);
       if (fields.level) text += fmt::format(".{}", node.level);
     }
+    if (fields.other_level) {
+      text +=
+          fmt::format("\\n%{}.{}", dot_label(p_.tensors[node.other_tensor].name), node.other_level);
+    }
     for (const Input& input : node.inputs) {
       if (input.is_immediate()) text += " " + float_text(input.immediate);
     }
@@ -291,12 +295,14 @@ class DotPrinter {
   }
 
   void print_tensor_edge(size_t r, size_t number, const Node& node) {
-    if (node.tensor < 0 || !o_.tensors) return;
+    if (!o_.tensors) return;
     const bool writes = node.outputs.empty();
-    const std::string tensor = tensor_node(node.tensor);
     const std::string self = fmt::format("n{}_{}", r, number);
-    edges_.push_back(fmt::format("{} -> {} [color=\"#999999\", arrowhead=none];",
-                                 writes ? self : tensor, writes ? tensor : self));
+    for_tensors(node, [&](TensorId id) {
+      const std::string tensor = tensor_node(id);
+      edges_.push_back(fmt::format("{} -> {} [color=\"#999999\", arrowhead=none];",
+                                   writes ? self : tensor, writes ? tensor : self));
+    });
   }
 
   // --- tensors

@@ -378,7 +378,13 @@ class GraphParser {
           c_.expect_integer_in(1, 64, "the number of inner loops", "accumulate sum 1 (...)"));
     }
     const bool counter = fields.tensor_optional && c_.at("(");
-    if (fields.tensor && !counter) parse_tensor(node, fields.level);
+    if (fields.tensor && !counter) {
+      node.tensor = parse_tensor(fields.level ? &node.level : nullptr);
+    }
+    if (fields.other_level) {
+      c_.expect(",", "gallop %a.1, %b.1 ($a.r, $b.r)");
+      node.other_tensor = parse_tensor(&node.other_level);
+    }
     if (fields.subscripts) parse_subscripts(node);
   }
 
@@ -397,7 +403,8 @@ class GraphParser {
   }
 
   /// `%a`, or `%a.0` whose level is lexed as part of the name (after a quoted name: as a number).
-  void parse_tensor(Node& node, bool with_level) {
+  TensorId parse_tensor(int* number) {
+    const bool with_level = number != nullptr;
     Token token = c_.peek();
     c_.expect_sigil(TokenKind::tensor, with_level ? "a level of a tensor" : "a tensor",
                     with_level ? "%a.0" : "%a");
@@ -414,15 +421,14 @@ class GraphParser {
       }
     }
     if (with_level) {
-      const auto [end, code] =
-          std::from_chars(level.data(), level.data() + level.size(), node.level);
+      const auto [end, code] = std::from_chars(level.data(), level.data() + level.size(), *number);
       if (level.empty() || code != std::errc() || end != level.data() + level.size()) {
         c_.fail(token, fmt::format("%{} names no level, expected a level number after a dot, e.g. "
                                    "`%a.0`",
                                    token.text));
       }
     }
-    node.tensor = resolve_tensor(c_, names_, token);
+    return resolve_tensor(c_, names_, token);
   }
 
   void parse_inputs(Node& node) {

@@ -317,6 +317,9 @@ class GraphPrinter {
     const bool tensor = fields.tensor && node.tensor >= 0;
     if (tensor) text += " " + tensor_text(program_, node.tensor);
     if (tensor && fields.level) text += fmt::format(".{}", node.level);
+    if (fields.other_level) {
+      text += fmt::format(", {}.{}", tensor_text(program_, node.other_tensor), node.other_level);
+    }
     if (fields.subscripts) text += subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
     if (fields.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);

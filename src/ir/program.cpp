@@ -80,8 +80,11 @@ std::optional<Placement> find_placement(std::string_view name) {
 }
 
 namespace {
-constexpr std::array<std::pair<JoinForm, std::string_view>, 3> kJoinForms = {
-    {{JoinForm::merge, "merge"}, {JoinForm::locate, "locate"}, {JoinForm::words, "words"}}};
+constexpr std::array<std::pair<JoinForm, std::string_view>, 4> kJoinForms = {
+    {{JoinForm::merge, "merge"},
+     {JoinForm::locate, "locate"},
+     {JoinForm::words, "words"},
+     {JoinForm::gallop, "gallop"}}};
 }
 
 std::string_view join_form_name(JoinForm form) {

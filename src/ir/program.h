@@ -122,7 +122,8 @@ struct Parallel {
 enum class JoinForm : uint8_t {
   merge,   ///< all levels are scanned, and compared
   locate,  ///< some are looked up at the coordinates of the others
-  words    ///< bit vectors are compared a word at a time
+  words,   ///< bit vectors are compared a word at a time
+  gallop   ///< compressed levels are searched in pairs, each for what the other has next
 };
 
 struct Join {

@@ -24,6 +24,7 @@ void each_tensor(Region& region, const Visit& visit) {
   if (!region.graph) return;
   for (auto& node : region.graph->nodes) {
     visit(node.tensor);
+    visit(node.other_tensor);
     visit(node.statement);
   }
   for (auto& tensor : region.graph->scratchpad) visit(tensor);
@@ -106,6 +107,7 @@ RegionSlice slice_region(const Program& program, size_t region,
 void to_whole(const RegionSlice& slice, Graph& graph) {
   for (Node& node : graph.nodes) {
     node.tensor = slice.whole(node.tensor);
+    node.other_tensor = slice.whole(node.other_tensor);
     node.statement = slice.whole(node.statement);
   }
   for (TensorId& tensor : graph.scratchpad) tensor = slice.whole(tensor);

@@ -117,8 +117,8 @@ class PhaseBuffers {
   Flow flow_through(NodeId n, StreamId s, const std::vector<size_t>& buffered) const {
     const Node& node = graph_.nodes[n];
     const bool ends = reduces(node.kind);
-    const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::filter ||
-                         node.kind == NodeKind::drop;
+    const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::gallop ||
+                         node.kind == NodeKind::filter || node.kind == NodeKind::drop;
     const size_t around = ends ? depth(node.inputs[0].stream) : max_depth_ + 1;
     Flow flow;
     flow.live.resize(depth(s));
@@ -143,7 +143,7 @@ class PhaseBuffers {
       }
     }
     // (Before the node itself is added: it has only begun when its first token comes.)
-    if (node.kind == NodeKind::scan) {
+    if (node.kind == NodeKind::scan || node.kind == NodeKind::gallop) {
       // The stop of an empty fiber needs the next reference; who gives that one between the
       // elements of inner loops gives it late.
       NodeSet ahead = below(flow.needs, depth(s) - 1);

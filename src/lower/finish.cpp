@@ -99,7 +99,9 @@ void name_streams(Graph& graph, const std::vector<std::string>& tensor_names) {
     } else if (node.kind == NodeKind::map) {
       base = op_info(node.op).name;
     } else if (node.tensor >= 0) {
-      base = tensor_names[node.tensor] + (stream.kind == StreamKind::ref ? ".r" : ".v");
+      const bool other = node.other_tensor >= 0 && stream.port == 2;
+      base = tensor_names[other ? node.other_tensor : node.tensor] +
+             (stream.kind == StreamKind::ref ? ".r" : ".v");
     } else if (!node.inputs.empty() && !node.inputs[0].is_immediate() &&
                node.kind == NodeKind::repeat) {
       base = graph.streams[node.inputs[0].stream].name;

@@ -88,8 +88,10 @@ class Lengths final : private ElementNumbers {
     if (indices.empty()) return 1;
     return static_cast<double>(std::max<int64_t>(graph_.indices[indices.back()].extent, 1));
   }
-  double stored_length() const override {
-    return fiber_length(program_.tensors[node_->tensor], node_->level, entries_[node_->tensor]);
+  double stored_length(size_t which) const override {
+    const TensorId tensor = which == 0 ? node_->tensor : node_->other_tensor;
+    const int level = which == 0 ? node_->level : node_->other_level;
+    return fiber_length(program_.tensors[tensor], level, entries_[tensor]);
   }
 
   const Program& program_;

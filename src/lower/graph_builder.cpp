@@ -39,10 +39,11 @@ int GraphBuilder::add_index(const std::string& name, int64_t extent) {
 /// Appends the key to key_values_.
 void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outputs) {
   std::vector<int64_t>& key = key_values_;
-  key.insert(key.end(),
-             {static_cast<int64_t>(node.kind), phase_, node.tensor, node.level,
-              static_cast<int64_t>(node.op), static_cast<int64_t>(node.reduction), node.order,
-              std::bit_cast<int32_t>(node.init), node.offset, node.stride, node.capacity});
+  key.insert(
+      key.end(),
+      {static_cast<int64_t>(node.kind), phase_, node.tensor, node.level, node.other_tensor,
+       node.other_level, static_cast<int64_t>(node.op), static_cast<int64_t>(node.reduction),
+       node.order, std::bit_cast<int32_t>(node.init), node.offset, node.stride, node.capacity});
   const auto add_list = [&](const auto& list) {
     key.push_back(static_cast<int64_t>(list.size()));
     key.insert(key.end(), list.begin(), list.end());
@@ -54,7 +55,7 @@ void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outp
     key.push_back(input.is_immediate() ? std::bit_cast<int32_t>(input.immediate) : 0);
   }
   // What a loop is called makes no difference (unless names count), but how far it runs does.
-  if (node.kind == NodeKind::scan) {
+  if (node.kind == NodeKind::scan || node.kind == NodeKind::gallop) {
     const int loop = outputs[0].indices.back();
     key.push_back(names_count_ ? loop : graph_.indices[loop].extent);
   }
@@ -117,14 +118,23 @@ void GraphBuilder::settle_indices() {
   }
 }
 
-/// The reference that the scan of the same level below the same reference gave with the coordinate.
+/// The reference that the scan (or gallop) of the same level below the same reference gave with the
+/// coordinate.
 StreamId GraphBuilder::scanned_reference(const Node& locate, StreamId crd) const {
   const Node& scan = graph_.nodes[graph_.streams[crd].producer];
   const Node& parent = graph_.nodes[graph_.streams[locate.inputs[0].stream].producer];
+  if (parent.kind != NodeKind::repeat) return -1;
+  const StreamId below = parent.inputs[0].stream;
+  if (scan.kind == NodeKind::gallop && locate.offset == 0) {
+    const auto is = [&](size_t input, TensorId tensor, int level) {
+      return tensor == locate.tensor && level == locate.level && below == scan.inputs[input].stream;
+    };
+    if (is(0, scan.tensor, scan.level)) return scan.outputs[1];
+    if (is(1, scan.other_tensor, scan.other_level)) return scan.outputs[2];
+  }
   const bool same = scan.kind == NodeKind::scan && scan.tensor == locate.tensor &&
                     scan.level == locate.level && scan.offset == -locate.offset &&
-                    parent.kind == NodeKind::repeat &&
-                    parent.inputs[0].stream == scan.inputs[0].stream;
+                    below == scan.inputs[0].stream;
   return same ? scan.outputs[1] : -1;
 }
 

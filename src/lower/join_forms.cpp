@@ -1,7 +1,10 @@
 // What the schedule says of joins (`join j = ..`): levels that are located drop out of the formula
-// of where a loop goes, bit vectors are compared by words. A part of LoopOpener.
+// of where a loop goes, bit vectors are compared by words, compressed levels gallop in pairs. A
+// part of LoopOpener.
 #include <algorithm>
+#include <array>
 
+#include "lower/in_scratchpad.h"
 #include "lower/open_loop.h"
 
 namespace fuseflow {
@@ -21,9 +24,30 @@ bool LoopOpener::by_words(const Leaf& leaf) const {
          expr.subscripts[format.mode_order[leaf.level]].offset == 0;
 }
 
+/// A compressed level as it is stored, which is there before the region starts: its fibers are
+/// lists in which the loop's coordinates stand once.
+bool LoopOpener::may_gallop(const Leaf& leaf) const {
+  if (leaf.level < 0 || leaf.payload < 0) return false;
+  const ExprNode& expr = emitter_.node(leaf.node);
+  const Tensor& tensor = emitter_.program_.tensors[expr.tensor];
+  const std::vector<LevelKind>& levels = tensor.format.levels;
+  const auto l = static_cast<size_t>(leaf.level);
+  const bool tuples = l + 1 < levels.size() && levels[l + 1] == LevelKind::singleton;
+  const int dimension = tensor.format.mode_order[l];
+  return levels[l] == LevelKind::compressed && !tuples && expr.subscripts[dimension].offset == 0 &&
+         tensor.shape[dimension].value <= emitter_.extents_[index_] &&
+         !is_internal(emitter_.program_, 0, expr.tensor);
+}
+
+/// Where a galloping node, which has one way to its levels, would find this one.
+size_t LoopOpener::where_stored(const Leaf& leaf) const {
+  return in_scratchpad(emitter_.program_, emitter_.node(leaf.node).tensor) ? 1 : 0;
+}
+
 /// Adds the stored levels among these to the place.
-void LoopOpener::note_place(JoinPlace place, const std::vector<int>& leaves) {
+void LoopOpener::note_place(JoinPlace place, const std::vector<int>& leaves, bool decides) {
   place.index = emitter_.indices_.indices[index_].name;
+  std::array<std::vector<StreamId>, 2> lists;
   for (const int l : leaves) {
     const Leaf& leaf = leaves_[l];
     if (leaf.level < 0) {
@@ -31,8 +55,12 @@ void LoopOpener::note_place(JoinPlace place, const std::vector<int>& leaves) {
       continue;
     }
     place.words += by_words(leaf) ? 1 : 0;
+    std::vector<StreamId>& same = lists[where_stored(leaf)];
+    const bool known = std::find(same.begin(), same.end(), leaf.crd) != same.end();
+    if (decides && !known && may_gallop(leaf)) same.push_back(leaf.crd);
     place.tensors.push_back(emitter_.node(leaf.node).tensor);
   }
+  for (const auto& same : lists) place.gallops += static_cast<int>(same.size() / 2);
   if (place.tensors.size() + (place.led ? 1 : 0) < 2) return;
   std::vector<JoinPlace>& all = emitter_.join_places_;
   if (std::find(all.begin(), all.end(), place) == all.end()) all.push_back(std::move(place));
@@ -49,7 +77,7 @@ void LoopOpener::note_places(const Formula& formula) {
         place.led = true;
       }
     }
-    note_place(std::move(place), leaves);
+    note_place(std::move(place), leaves, true);
   }
   for (const Formula& child : formula.children) note_places(child);
 }
@@ -62,7 +90,7 @@ void LoopOpener::note_left_joined(const Formula& formula) {
   }
   JoinPlace place;
   place.led = true;
-  note_place(std::move(place), leaves);
+  note_place(std::move(place), leaves, false);
 }
 
 /// Whether a leaf decides nowhere but in intersections with others. `alone`: it is no part of one.
@@ -111,6 +139,59 @@ LoopOpener::Joined LoopOpener::build_words(const Formula& formula) {
   if (words.size() > 1) others.insert(others.begin(), join_nodes(NodeKind::intersect_words, words));
   if (words.size() == 1) others.push_back(std::move(words[0]));
   return join_nodes(NodeKind::intersect, std::move(others));
+}
+
+/// Two levels as one node: nothing scans them.
+LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
+  const auto tensor_of = [&](const Leaf& leaf) { return emitter_.node(leaf.node).tensor; };
+  const auto parent_of = [&](const Leaf& leaf) {
+    const Graph& graph = emitter_.builder_.graph();
+    return graph.nodes[graph.streams[leaf.crd].producer].inputs[0].stream;
+  };
+  Node node;
+  node.kind = NodeKind::gallop;
+  node.tensor = tensor_of(first);
+  node.level = first.level;
+  node.other_tensor = tensor_of(second);
+  node.other_level = second.level;
+  node.inputs = streams_in({parent_of(first), parent_of(second)});
+  const std::vector<int> loops = emitter_.builder_.stream(first.crd).indices;
+  emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(second.crd).indices.back());
+  const OutputSpec reference{StreamKind::ref, loops, false};
+  const std::vector<StreamId> made =
+      emitter_.builder_.add(node, {{StreamKind::crd, loops, false}, reference, reference});
+  return {made[0],
+          {{first.payload, made[1], false, first.pad, false},
+           {second.payload, made[2], false, second.pad, false}}};
+}
+
+/// The compressed levels of an intersection in pairs, the others merged with what comes of them.
+LoopOpener::Joined LoopOpener::build_gallops(const Formula& formula) {
+  std::vector<Joined> parts;
+  std::vector<StreamId> known;
+  std::array<int, 2> waiting{-1, -1};  // for a second one, by where they are
+  const auto add = [&](Joined part) {
+    const auto same = [&](const Joined& other) { return other.crd == part.crd; };
+    if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
+  };
+  for (const Formula& child : formula.children) {
+    const bool gallops = child.kind == Formula::Kind::leaf && may_gallop(leaves_[child.leaf]) &&
+                         build(child).items.size() == 1;
+    if (!gallops) {
+      add(build(child));
+      continue;
+    }
+    const Leaf& leaf = leaves_[child.leaf];
+    if (std::find(known.begin(), known.end(), leaf.crd) != known.end()) continue;
+    known.push_back(leaf.crd);
+    int& first = waiting[where_stored(leaf)];
+    if (first >= 0) add(gallop(leaves_[first], leaf));
+    first = first >= 0 ? -1 : child.leaf;
+  }
+  for (const int alone : waiting) {
+    if (alone >= 0) add(build({Formula::Kind::leaf, alone, {}}));
+  }
+  return join_nodes(NodeKind::intersect, std::move(parts));
 }
 
 }  // namespace fuseflow

@@ -12,6 +12,8 @@ bool has_effect(const Join& join, const std::vector<JoinPlace>& places) {
         return true;
       case JoinForm::words:
         return place.words >= 2;
+      case JoinForm::gallop:
+        return place.gallops > 0;
       case JoinForm::locate:
         break;
     }

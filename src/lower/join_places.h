@@ -14,6 +14,7 @@ struct JoinPlace {
   std::vector<TensorId> tensors;  ///< whose levels could be located instead of scanned
   bool led = false;               ///< something else is in it, so that all of them could be
   int words = 0;                  ///< of these, levels that could be compared by words
+  int gallops = 0;                ///< pairs of these that could gallop
   bool operator==(const JoinPlace&) const = default;
 };
 

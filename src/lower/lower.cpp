@@ -11,6 +11,7 @@
 #include "ir/sparsity.h"
 #include "lower/block.h"
 #include "lower/finish.h"
+#include "lower/in_scratchpad.h"
 #include "lower/parallelize.h"
 #include "lower/placements.h"
 #include "lower/results.h"
@@ -103,8 +104,12 @@ class RegionLowering {
     const std::vector<int> written = phases_written(graph, program_.tensors.size());
     for (int phase = 1, first = 0; phase < graph.phases(); ++phase) {
       const auto waits = [&](const Node& node) {
-        return node.phase == phase && node.tensor >= 0 && written[node.tensor] >= first &&
-               written[node.tensor] < phase && !in_scratchpad(node.tensor);
+        bool found = false;
+        for_tensors(node, [&](TensorId tensor) {
+          const bool rows = in_scratchpad(program_, tensor) && node.other_tensor < 0;
+          found = found || (written[tensor] >= first && written[tensor] < phase && !rows);
+        });
+        return node.phase == phase && found;
       };
       if (std::any_of(graph.nodes.begin(), graph.nodes.end(), waits)) {
         first = phase;
@@ -126,25 +131,11 @@ class RegionLowering {
   void list_scratchpad(Graph& graph) const {
     std::set<TensorId> touched;
     for (const Node& node : graph.nodes) {
-      if (node.tensor >= 0) touched.insert(node.tensor);
+      for_tensors(node, [&](TensorId tensor) { touched.insert(tensor); });
     }
     for (const TensorId tensor : touched) {
-      if (in_scratchpad(tensor)) graph.scratchpad.push_back(tensor);
+      if (in_scratchpad(program_, tensor)) graph.scratchpad.push_back(tensor);
     }
-  }
-
-  /// An input by its placement, an intermediate if every stored use in this region says so.
-  bool in_scratchpad(TensorId tensor) const {
-    const Tensor& t = program_.tensors[tensor];
-    const bool given = t.role == Role::input || t.role == Role::constant;
-    bool scratchpad = given && t.placement == Placement::scratchpad;
-    bool memory = false;
-    for (const UsePlacement& use : region_.schedule.placements) {
-      if (use.tensor != tensor) continue;
-      scratchpad = scratchpad || use.placement == Placement::scratchpad;
-      memory = memory || use.placement == Placement::memory;
-    }
-    return scratchpad && !memory && (given || is_internal(program_, 0, tensor));
   }
 
   const Program& program_;
@@ -223,8 +214,9 @@ namespace {
 bool reads(const Program& program, TensorId tensor) {
   return std::any_of(program.regions.begin(), program.regions.end(), [&](const Region& region) {
     if (!region.graph) return false;
-    return std::any_of(region.graph->nodes.begin(), region.graph->nodes.end(),
-                       [&](const Node& node) { return node.tensor == tensor; });
+    return std::any_of(
+        region.graph->nodes.begin(), region.graph->nodes.end(),
+        [&](const Node& node) { return node.tensor == tensor || node.other_tensor == tensor; });
   });
 }
 

@@ -200,6 +200,7 @@ LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
     }
     const Join* join = emitter_.joins_[index_];
     if (join != nullptr && join->form == JoinForm::words) return build_words(wanted);
+    if (join != nullptr && join->form == JoinForm::gallop) return build_gallops(wanted);
   }
   std::vector<Joined> parts;
   for (const Formula& child : wanted.children) {

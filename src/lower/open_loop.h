@@ -65,13 +65,17 @@ class LoopOpener {
   // join_forms.cpp: what the schedule says of joins.
   void note_places(const Formula& formula);
   void note_left_joined(const Formula& formula);
-  void note_place(JoinPlace place, const std::vector<int>& leaves);
+  void note_place(JoinPlace place, const std::vector<int>& leaves, bool decides);
   Formula locate_levels(Formula formula);
   bool may_locate(const Formula& formula, int leaf, bool alone) const;
   static bool mentions(const Formula& formula, int leaf);
   static Formula without(const Formula& formula, int leaf);
   bool by_words(const Leaf& leaf) const;
   Joined build_words(const Formula& formula);
+  bool may_gallop(const Leaf& leaf) const;
+  size_t where_stored(const Leaf& leaf) const;
+  Joined gallop(const Leaf& first, const Leaf& second);
+  Joined build_gallops(const Formula& formula);
 
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);

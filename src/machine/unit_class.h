@@ -9,7 +9,7 @@ namespace fuseflow {
 enum class UnitClass : uint8_t {
   root,
   scan,
-  locate,
+  locate,  ///< locate, gallop
   repeat,
   join,  ///< intersect, unite, leftjoin, align
   array,

@@ -20,11 +20,15 @@ struct SpaceCount {
 
 /// What does not follow from spaces.
 struct NodeCount {
-  double present = 0;       ///< scan, locate, array: references that are not N
-  double successors = 0;    ///< scan, locate: of these, follow the reference before
+  double present = 0;       ///< scan, locate, array: references that are not N; gallop: pairs
+  double successors = 0;    ///< scan, locate, gallop: of these, follow the reference before
   double probes = 0;        ///< locate in a compressed level: of the binary searches
   double search_steps = 0;  ///< of these, beside one for each token
   double met = 0;           ///< joins: coordinates met
+  double looks = 0;         ///< gallop: steps that look at coordinates
+  double looked_at = 0;     ///< gallop: coordinates read in them
+  double jumps = 0;         ///< gallop: searches that pass two positions or more
+  double passed = 0;        ///< gallop: positions that these pass
   double silent_words = 0;  ///< joins by words: words of the level that give no coordinate
   double words = 0;         ///< scan of a bitvector: words read
   double fibers = 0;        ///< write_level: fibers of the stored level
@@ -80,6 +84,8 @@ class FiberNumbers {
   virtual ~FiberNumbers() = default;
   /// Of the space of an input.
   virtual Fiber input(size_t i) const = 0;
+  /// gallop: of the first or second of the levels that it reads, below the references.
+  virtual Fiber stored(size_t which) = 0;
   /// The extent of the loop that is opened.
   virtual double whole() const = 0;
   /// accumulate: the union, over the loop that ends, of the fibers of one of the loops inside it.
@@ -102,8 +108,8 @@ class ElementNumbers {
   virtual Elements input(size_t i) const = 0;
   /// Of the innermost loop of an output.
   virtual double extent(size_t port) const = 0;
-  /// The length of a fiber of the level that the node scans.
-  virtual double stored_length() const = 0;
+  /// The length of a fiber of the level that the node reads (gallop: the first or second one).
+  virtual double stored_length(size_t which = 0) const = 0;
 };
 
 }  // namespace fuseflow

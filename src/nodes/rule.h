@@ -61,6 +61,7 @@ struct NodeFields {
   bool tensor = false;
   bool tensor_optional = false;  ///< without one the node counts
   bool level = false;
+  bool other_level = false;  ///< of another tensor, or the same
   bool op = false;
   bool reduction = false;
   bool order = false;

@@ -9,6 +9,7 @@ namespace fuseflow {
 extern const NodeRule root_rule;       // root.cpp
 extern const NodeRule scan_rule;       // scan.cpp
 extern const NodeRule locate_rule;     // locate.cpp
+extern const NodeRule gallop_rule;     // gallop.cpp
 extern const NodeRule repeat_rule;     // repeat.cpp
 extern const NodeRule intersect_rule;  // join.cpp
 extern const NodeRule intersect_words_rule;

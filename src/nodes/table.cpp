@@ -22,6 +22,7 @@ constexpr Row kRows[] = {
     {NodeKind::repeat, &repeat_rule},
     {NodeKind::intersect, &intersect_rule},
     {NodeKind::intersect_words, &intersect_words_rule},
+    {NodeKind::gallop, &gallop_rule},
     {NodeKind::unite, &unite_rule},
     {NodeKind::leftjoin, &leftjoin_rule},
     {NodeKind::array, &array_rule},

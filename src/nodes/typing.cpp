@@ -108,11 +108,12 @@ bool Typing::directly_below(size_t inner, size_t outer) {
                   type(in(inner)), type(in(outer))));
 }
 
-bool Typing::refers_to(size_t i, int level) {
-  const TensorId tensor = level < 0 ? -1 : node_->tensor;
+bool Typing::refers_to(size_t i, TensorId of, int level) {
+  const TensorId tensor = level < 0 ? -1 : of;
   if (!is_kind(i, StreamKind::ref)) return false;
   const TensorId referred = out_.ref_tensor[in(i)];
-  if (out_.ref_level[in(i)] == level && (referred == tensor || same_positions(referred, level))) {
+  const bool same = referred == tensor || same_positions(referred, tensor, level);
+  if (out_.ref_level[in(i)] == level && same) {
     return true;
   }
   return fail(fmt::format("{} is a reference to {}, expected one to {}", type(in(i)),
@@ -121,10 +122,10 @@ bool Typing::refers_to(size_t i, int level) {
 }
 
 /// Positions of dense levels follow from extents alone, so tensors of equal shape share them.
-bool Typing::same_positions(TensorId other, int level) const {
-  if (other < 0 || level < 0) return false;
-  const GraphTensor& a = tensors_[other];
-  const GraphTensor& b = tensor();
+bool Typing::same_positions(TensorId one, TensorId other, int level) const {
+  if (one < 0 || level < 0) return false;
+  const GraphTensor& a = tensors_[one];
+  const GraphTensor& b = tensors_[other];
   for (int l = 0; l <= level; ++l) {
     const bool dense =
         a.format.levels[l] == LevelKind::dense && b.format.levels[l] == LevelKind::dense;
@@ -249,11 +250,11 @@ void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
   coordinates_of_[s] = coordinates_of_[from];
 }
 
-void Typing::give_ref(size_t port, int space, bool absent) {
+void Typing::give_ref(size_t port, TensorId tensor, int level, int space, bool absent) {
   give(port, StreamKind::ref, space);
   const StreamId s = node_->outputs[port];
-  out_.ref_tensor[s] = node_->tensor;
-  out_.ref_level[s] = node_->level;
+  out_.ref_tensor[s] = tensor;
+  out_.ref_level[s] = level;
   out_.may_be_absent[s] = absent;
 }
 

@@ -58,7 +58,8 @@ class Typing {
   /// Input `inner` is nested directly below the space of input `outer`.
   bool directly_below(size_t inner, size_t outer);
   /// The input is a reference to the positions of `level` of the node's tensor (-1: the root).
-  bool refers_to(size_t input, int level);
+  bool refers_to(size_t input, int level) { return refers_to(input, node_->tensor, level); }
+  bool refers_to(size_t input, TensorId tensor, int level);
   /// Both inputs are coordinates of one loop below one space.
   bool same_loop(size_t i, size_t j);
   /// The coordinates are in the space of input `last` or around it.
@@ -88,7 +89,10 @@ class Typing {
   /// The output carries what stream `from` carries.
   void give_like(size_t port, StreamId from, int space, bool absent = false);
   /// References to the positions of the node's level.
-  void give_ref(size_t port, int space, bool absent);
+  void give_ref(size_t port, int space, bool absent) {
+    give_ref(port, node_->tensor, node_->level, space, absent);
+  }
+  void give_ref(size_t port, TensorId tensor, int level, int space, bool absent);
   /// References that a counter gives: to nothing stored.
   void give_counted_ref(size_t port, int space);
 
@@ -98,7 +102,7 @@ class Typing {
   int open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b);
   bool inputs_typed() const;
   bool untyped(StreamId s) const { return inferred_ != nullptr && (*untyped_)[s]; }
-  bool same_positions(TensorId tensor, int level) const;
+  bool same_positions(TensorId a, TensorId b, int level) const;
   std::string index_list(const std::vector<int>& indices) const;
   std::string position_text(TensorId tensor, int level) const;
   std::vector<int> path(int space) const;

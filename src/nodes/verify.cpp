@@ -171,10 +171,27 @@ class Verifier {
                     : fmt::format("%{} has levels 0 to {}, got level {}",
                                   tensors_[node.tensor].name, rank - 1, node.level));
       }
+      if (fields.other_level && !check_other_level(n)) return;
     }
     if (fields.groups) check_groups(n, node);
     if (!node.strides.empty() && !fields.stride) fail(n, "has strides, which only locate has");
     if (node.capacity < 0) fail(n, "has a negative capacity");
+  }
+
+  /// The second level that a node reads.
+  bool check_other_level(NodeId n) {
+    const Node& node = g_.nodes[n];
+    if (node.other_tensor < 0 || static_cast<size_t>(node.other_tensor) >= tensors_.size()) {
+      fail(n, "names no second tensor");
+      return false;
+    }
+    const GraphTensor& other = tensors_[node.other_tensor];
+    const int rank = other.format.rank();
+    if (node.other_level >= 0 && node.other_level < rank) return true;
+    fail(n, rank == 0 ? fmt::format("%{} is a scalar and has no levels", other.name)
+                      : fmt::format("%{} has levels 0 to {}, got level {}", other.name, rank - 1,
+                                    node.other_level));
+    return false;
   }
 
   void check_groups(NodeId n, const Node& node) {
@@ -324,22 +341,45 @@ class Verifier {
   void check_read_after_write(const std::map<TensorId, Writers>& writers) {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
-      const auto written = reads_tensor(node.kind) ? writers.find(node.tensor) : writers.end();
-      if (written == writers.end()) continue;
-      const int phase = g_.nodes[written->second.begin()->second[0]].phase;
-      if (phase >= node.phase) {
-        fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
-                            tensors_[node.tensor].name));
-      }
-      const auto& chip = g_.scratchpad;
-      if (g_.last_started_with(phase) >= node.phase &&
-          std::find(chip.begin(), chip.end(), node.tensor) == chip.end()) {
-        fail(n,
-             fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
-                         "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
-                         tensors_[node.tensor].name));
-      }
+      if (!reads_tensor(node.kind)) continue;
+      for_tensors(node, [&](TensorId tensor) { check_read(n, tensor, writers); });
+      if (node.other_tensor >= 0) check_one_place(n);
     }
+  }
+
+  void check_read(NodeId n, TensorId tensor, const std::map<TensorId, Writers>& writers) {
+    const Node& node = g_.nodes[n];
+    const auto written = writers.find(tensor);
+    if (written == writers.end()) return;
+    const int phase = g_.nodes[written->second.begin()->second[0]].phase;
+    if (phase >= node.phase) {
+      fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
+                          tensors_[tensor].name));
+    }
+    if (g_.last_started_with(phase) < node.phase) return;
+    if (node.other_tensor >= 0) {
+      fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
+                          "`phase {{` instead of `phase rows {{`",
+                          tensors_[tensor].name));
+    } else if (!on_chip(tensor)) {
+      fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
+                          "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
+                          tensors_[tensor].name));
+    }
+  }
+
+  bool on_chip(TensorId tensor) const {
+    return std::find(g_.scratchpad.begin(), g_.scratchpad.end(), tensor) != g_.scratchpad.end();
+  }
+
+  /// A node that reads two tensors has one latency and one way to where they are.
+  void check_one_place(NodeId n) {
+    const Node& node = g_.nodes[n];
+    if (on_chip(node.tensor) == on_chip(node.other_tensor)) return;
+    const bool first = on_chip(node.tensor);
+    fail(n, fmt::format("reads %{} in the scratchpad and %{} in memory, expected both in one place",
+                        tensors_[first ? node.tensor : node.other_tensor].name,
+                        tensors_[first ? node.other_tensor : node.tensor].name));
   }
 
   const Graph& g_;

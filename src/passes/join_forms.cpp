@@ -62,6 +62,7 @@ std::vector<Join> other_forms(const std::vector<JoinPlace>& places, const Join& 
   for (const JoinPlace& place : places) {
     if (place.index != now.index) continue;
     if (place.words >= 2) add({now.index, JoinForm::words, {}});
+    if (place.gallops > 0) add({now.index, JoinForm::gallop, {}});
     for (const std::vector<TensorId>& set : located_sets(place)) {
       std::set<TensorId> located(set.begin(), set.end());
       for (const TensorId tensor : now.located) {

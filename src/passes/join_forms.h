@@ -11,9 +11,9 @@ namespace fuseflow {
 /// The indices of these places, each once.
 std::vector<std::string> joined_indices(const std::vector<JoinPlace>& places);
 
-/// What else the line of an index could say: merge, words where there are bit vectors, and which
-/// levels of one place are located (all sets of up to three, else one, or all but one), beside what
-/// is located elsewhere now.
+/// What else the line of an index could say: merge, words where there are bit vectors, gallop where
+/// there are compressed levels, and which levels of one place are located (all sets of up to three,
+/// else one, or all but one), beside what is located elsewhere now.
 std::vector<Join> other_forms(const std::vector<JoinPlace>& places, const Join& now);
 
 /// The line of an index; merge, where there is none.

@@ -1,5 +1,5 @@
-// How the joins of a loop are found: merged, located, by words. Lists, sets and chooses them by
-// estimated cycles (the lines `join j = ..` of schedules).
+// How the joins of a loop are found: merged, located, by words, galloping. Lists, sets and chooses
+// them by estimated cycles (the lines `join j = ..` of schedules).
 #pragma once
 
 #include "passes/cost_model.h"

@@ -31,7 +31,7 @@ std::set<TensorId> tensors_of(const Region& region) {
   }
   if (!region.graph) return tensors;
   for (const Node& node : region.graph->nodes) {
-    if (node.tensor >= 0) tensors.insert(node.tensor);
+    for_tensors(node, [&](TensorId tensor) { tensors.insert(tensor); });
   }
   return tensors;
 }

@@ -26,12 +26,13 @@ Waits::Waits(const Graph& graph, const RowsByNode& rows)
       if (input.is_immediate()) continue;
       connect(static_cast<size_t>(graph.streams[static_cast<size_t>(input.stream)].producer), n);
     }
-    if (node.tensor < 0) continue;
-    if (writes(node)) {
-      writers[node.tensor].push_back(n);
-    } else if (const auto known = writers.find(node.tensor); known != writers.end()) {
-      for (const size_t writer : known->second) connect(writer, n);
-    }
+    for_tensors(node, [&](TensorId tensor) {
+      if (writes(node)) {
+        writers[tensor].push_back(n);
+      } else if (const auto known = writers.find(tensor); known != writers.end()) {
+        for (const size_t writer : known->second) connect(writer, n);
+      }
+    });
   }
 }
 

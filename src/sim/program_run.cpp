@@ -33,7 +33,8 @@ std::vector<bool> tensors_read(const Program& program) {
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
       const bool reads = reads_tensor(node.kind) || node.kind == NodeKind::tile_load;
-      if (reads && node.tensor >= 0) read[static_cast<size_t>(node.tensor)] = true;
+      if (!reads) continue;
+      for_tensors(node, [&](TensorId tensor) { read[static_cast<size_t>(tensor)] = true; });
     }
   }
   return read;

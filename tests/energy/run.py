@@ -32,6 +32,7 @@ TILES = {"h100": ["--machine", "h100"]}
 FREE_MEMORY = {"ideal", "odd"}  # the naive executor has no model of memory
 PARTS = ["operator_pj", "step_pj", "fifo_pj", "buffer_pj", "scratchpad_pj", "link_pj", "register_pj"]
 UNIT = {"intersect": "join", "intersect_words": "join", "unite": "join", "leftjoin": "join", "align": "join",
+        "gallop": "locate",
         "map": "alu", "coordinate": "alu", "pad": "alu", "drop": "filter", "write_level": "write",
         "write_values": "write", "parallelize": "split", "serialize": "split"}
 

@@ -59,6 +59,20 @@ class GraphBuilder {
     last().level = level;
     return out[0];
   }
+  /// Coordinates, and the references to either level.
+  std::vector<StreamId> gallop(std::pair<TensorId, int> first, std::pair<TensorId, int> second,
+                               StreamId first_ref, StreamId second_ref, int index) {
+    std::vector<int> loops = indices(first_ref);
+    loops.push_back(index);
+    const auto out =
+        add(NodeKind::gallop, {first_ref, second_ref},
+            {{StreamKind::crd, loops}, {StreamKind::ref, loops}, {StreamKind::ref, loops}});
+    last().tensor = first.first;
+    last().level = first.second;
+    last().other_tensor = second.first;
+    last().other_level = second.second;
+    return out;
+  }
   StreamId repeat(StreamId x, StreamId signal) {
     return add(NodeKind::repeat, {x, signal}, {{kind(x), indices(signal)}})[0];
   }

@@ -317,6 +317,36 @@ TEST(Memory, ABatchIsAnsweredBeforeTheNextBegins) {
   }
 }
 
+// The worked case of timing.md, "Galloping". The references come at 1, which asks for both
+// positions: the only channel begins the second a cycle later, so they are there at 102. The first
+// look asks for the burst of each level's entries: 203. All other looks are in these two bursts.
+TEST(Memory, AGallopWaitsForWhatItLooksAt) {
+  testing::GraphBuilder b;
+  std::vector<float> a_values(40, 0);
+  std::vector<float> b_values(40, 0);
+  for (const size_t at : {1, 9, 10, 30}) a_values[at] = 2;
+  for (const size_t at : {2, 3, 4, 5, 6, 7, 8, 9, 30}) b_values[at] = 3;
+  const TensorId a = b.input("a", {40}, "compressed", a_values);
+  const TensorId c = b.input("b", {40}, "compressed", b_values);
+  const TensorId y = b.output("y", {}, "scalar");
+  const StreamId root = b.root();
+  const auto met = b.gallop({a, 0}, {c, 0}, root, root, b.index("i", 40));
+  b.write_values(y, {b.reduce(root, b.array(a, met[1]))});
+  Machine m;
+  m.dram.model = "fixed";
+  m.dram.channels = 1;
+  m.dram.latency_cycles = 100;
+  m.dram.interval_cycles = 1;
+  const NodeStats with = b.run(m, Executor::fast).nodes[1];
+  EXPECT_EQ(with.first_step, 1);
+  EXPECT_EQ(with.last_step, 12 + 202);
+  EXPECT_EQ(with.steps, 12);
+  EXPECT_EQ(with.read_bytes, 16 + 48);
+  // A burst a word: four positions in turn, then of ten looks two at both heads.
+  m.dram.burst_bytes = 4;
+  EXPECT_EQ(b.run(m, Executor::fast).nodes[1].last_step, 1 + 103 + 101 + 7 * 101 + 102 + 101 + 2);
+}
+
 TEST(Memory, OneOutstandingBurstIsLatencyBound) {
   Machine m;
   m.dram.model = "fixed";

@@ -98,6 +98,54 @@ TEST_P(Micro, IntersectWords) {
   EXPECT_EQ(stats.busy, 5);   // 3 words, S0 and D
 }
 
+TEST_P(Micro, Gallop) {
+  // The worked case of timing.md. gallop: heads@1; a's 9@2; b's 3@3 4@4 6@5 30@6 8@7 9@8 found;
+  // heads@9; a's 30@10 found; S0@11 D@12
+  GraphBuilder b;
+  std::vector<float> a_values(40, 0);
+  std::vector<float> b_values(40, 0);
+  for (const size_t at : {1, 9, 10, 30}) a_values[at] = 2;
+  for (const size_t at : {2, 3, 4, 5, 6, 7, 8, 9, 30}) b_values[at] = 3;
+  const TensorId a = b.input("a", {40}, "compressed", a_values);
+  const TensorId c = b.input("b", {40}, "compressed", b_values);
+  const TensorId y = b.output("y", {}, "scalar");
+  const StreamId root = b.root();
+  const auto met = b.gallop({a, 0}, {c, 0}, root, root, b.index("i", 40));
+  const StreamId product = b.map(Op::mul, {b.array(a, met[1]), b.array(c, met[2])});
+  b.write_values(y, {b.reduce(root, product)});
+  const RunResult r = run(b);
+  EXPECT_EQ(show(b.graph, r, met[1]), "1@8 3@10 S0@11 D@12");
+  EXPECT_EQ(show(b.graph, r, met[2]), "7@8 8@10 S0@11 D@12");
+  EXPECT_EQ(scalar(r), 12);
+  const NodeStats& stats = r.nodes[1];
+  EXPECT_EQ(stats.steps, 12);            // 10 looks, S0 and D
+  EXPECT_EQ(stats.read_bytes, 16 + 48);  // the positions of two fibers, 12 entries
+}
+
+TEST_P(Micro, GallopBelowRows) {
+  // Rows of a: {0, 1}, {}, {2}; of b: {1}, {0}, {0, 1}. Both scans of level 0: 0@1 1@2 2@3 S0@4
+  // D@5. gallop    row 0: heads@2, a's 1@3 found. Both are at their ends: S0@4 (row 1 arrived at
+  // 3).
+  //           row 1: a's fiber is empty: S0@5 (row 2 arrived at 4).
+  //           row 2: heads@6, 2 and 0; b's 1@7 is less, nothing is behind it. S1@8, D@9.
+  GraphBuilder b;
+  const TensorId a = b.input("a", {3, 3}, "dense,compressed", {1, 1, 0, 0, 0, 0, 0, 0, 1});
+  const TensorId c = b.input("b", {3, 3}, "dense,compressed", {0, 1, 0, 1, 0, 0, 1, 1, 0});
+  const TensorId y = b.output("y", {3}, "dense");
+  const StreamId root = b.root();
+  const int i = b.index("i", 3);
+  const auto [ai, ar] = b.scan(a, 0, root, i);
+  const auto [ci, cr] = b.scan(c, 0, root, i);
+  const auto met = b.gallop({a, 1}, {c, 1}, ar, cr, b.index("j", 3));
+  b.write_values(y, {ai, b.reduce(ai, b.array(a, met[1]))});
+  const RunResult r = run(b);
+  EXPECT_EQ(show(b.graph, r, met[1]), "1@3 S0@4 S0@5 S1@8 D@9");
+  const NodeStats& stats = r.nodes[3];
+  EXPECT_EQ(stats.steps, 8);
+  // Positions: 8, then 4 for each that follows; entries: 3 in row 0, 3 in row 2.
+  EXPECT_EQ(stats.read_bytes, 2 * (8 + 4 + 4) + 4 * 6);
+}
+
 TEST_P(Micro, AllZeroOperand) {
   // scan a    0@1 1@2 S0@3 D@4.  scan c is empty; its stop needs D (arrives 2): S0@2 D@3
   // intersect c's stop arrives 3: a is drained 0@3, 1@4, then S0@5 (a's stop arrives 4), D@6

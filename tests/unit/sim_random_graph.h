@@ -107,6 +107,14 @@ class RandomGraph {
     const Tensor& t = b.program.tensors[static_cast<size_t>(ref.tensor)];
     return t.format.levels[static_cast<size_t>(ref.level)] == LevelKind::bitvector;
   }
+  /// A compressed level without tuples below it.
+  bool is_list(const Ref& ref) const {
+    const Tensor& t = b.program.tensors[static_cast<size_t>(ref.tensor)];
+    const auto l = static_cast<size_t>(ref.level);
+    const auto& levels = t.format.levels;
+    return levels[l] == LevelKind::compressed &&
+           (l + 1 == levels.size() || levels[l + 1] != LevelKind::singleton);
+  }
   int rank(TensorId t) const { return b.program.tensors[static_cast<size_t>(t)].format.rank(); }
 
   void grow() {
@@ -189,27 +197,34 @@ class RandomGraph {
     const int index = b.index("j", extent);
     const int groups = 2 + static_cast<int>(pick(4) == 0);
     const bool words = is_bits(first) && pick(2) == 0;
-    std::vector<std::vector<StreamId>> inputs;
-    std::vector<Ref> kept;
-    for (int g = 0; g < groups; ++g) {
-      Ref r = first;
-      if (g > 0) {
-        const Ref other = open[static_cast<size_t>(pick(static_cast<int64_t>(open.size())))];
-        if (level_extent(other) == extent && (!words || is_bits(other))) r = other;
-      }
-      const auto [crd, ref] = b.scan(r.tensor, r.level, r.stream, index);
-      inputs.push_back({crd, ref});
-      kept.push_back({-1, r.tensor, r.level + 1});
+    std::vector<Ref> met{first};
+    while (static_cast<int>(met.size()) < groups) {
+      const Ref other = open[static_cast<size_t>(pick(static_cast<int64_t>(open.size())))];
+      const bool fits = level_extent(other) == extent && (!words || is_bits(other));
+      met.push_back(fits ? other : first);
     }
-    const NodeKind kinds[] = {NodeKind::intersect, NodeKind::unite, NodeKind::leftjoin};
-    const auto out = b.join(words ? NodeKind::intersect_words : kinds[pick(3)], inputs, 0);
+    const auto out = give_met(met, index, words);
     s.crd = s.any = out[0];
-    for (size_t g = 0; g < kept.size(); ++g) {
-      kept[g].stream = out[g + 1];
-      s.refs.push_back(kept[g]);
+    for (size_t g = 0; g < met.size(); ++g) {
+      s.refs.push_back({out[g + 1], met[g].tensor, met[g].level + 1});
     }
     add_values(s);
     spaces_.push_back(s);
+  }
+
+  /// The coordinates of a join of levels, and a reference to each.
+  std::vector<StreamId> give_met(const std::vector<Ref>& met, int index, bool words) {
+    if (met.size() == 2 && is_list(met[0]) && is_list(met[1]) && pick(2) == 0) {
+      return b.gallop({met[0].tensor, met[0].level}, {met[1].tensor, met[1].level}, met[0].stream,
+                      met[1].stream, index);
+    }
+    std::vector<std::vector<StreamId>> inputs;
+    for (const Ref& r : met) {
+      const auto [crd, ref] = b.scan(r.tensor, r.level, r.stream, index);
+      inputs.push_back({crd, ref});
+    }
+    const NodeKind kinds[] = {NodeKind::intersect, NodeKind::unite, NodeKind::leftjoin};
+    return b.join(words ? NodeKind::intersect_words : kinds[pick(3)], inputs, 0);
   }
 
   void repeat() {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "sim/data/steps.h"
 
@@ -54,13 +56,28 @@ class BatchedSteps {
   /// Sends so many addresses of a port and waits for their answers, a batch at a time. The step in
   /// which the last answer has come is the last one, and has the cost.
   void ask(size_t port, uint32_t addresses, int64_t cost) {
-    while (addresses > 0) {
-      const uint32_t n = std::min(addresses, batch_);
-      addresses -= n;
-      Places& asked = source_->now.out[first_out_ + port].at;
-      asked.insert(asked.end(), n, step(0));
-      Places& answered = source_->now.in[first_in_ + port].at;
-      answered.insert(answered.end(), n, step(addresses > 0 ? 0 : cost));
+    ask_together(std::array{std::pair(port, addresses)}, cost);
+  }
+  /// The same of several ports (port, addresses), each of which sends a batch in the same step.
+  template <size_t kPorts>
+  void ask_together(std::array<std::pair<size_t, uint32_t>, kPorts> asks, int64_t cost) {
+    const auto left = [&] {
+      return std::any_of(asks.begin(), asks.end(), [](const auto& ask) { return ask.second > 0; });
+    };
+    while (left()) {
+      const uint32_t asking = step(0);
+      std::array<uint32_t, kPorts> sent{};
+      for (size_t i = 0; i < kPorts; ++i) {
+        sent[i] = std::min(asks[i].second, batch_);
+        asks[i].second -= sent[i];
+        Places& asked = source_->now.out[first_out_ + asks[i].first].at;
+        asked.insert(asked.end(), sent[i], asking);
+      }
+      const uint32_t answering = step(left() ? 0 : cost);
+      for (size_t i = 0; i < kPorts; ++i) {
+        Places& answered = source_->now.in[first_in_ + asks[i].first].at;
+        answered.insert(answered.end(), sent[i], answering);
+      }
     }
   }
 

@@ -48,7 +48,7 @@ Addresses::Addresses(const Program& program, const Graph& graph,
   // Only what the region touches has a place: so its time does not depend on the other regions.
   std::vector<bool> used(program.tensors.size(), false);
   for (const Node& node : graph.nodes) {
-    if (node.tensor >= 0) used[static_cast<size_t>(node.tensor)] = true;
+    for_tensors(node, [&](TensorId tensor) { used[static_cast<size_t>(tensor)] = true; });
   }
   uint64_t next = 0;
   const auto place = [&](uint64_t bytes) {

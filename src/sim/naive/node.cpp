@@ -192,8 +192,9 @@ void NodeRun::disagree(const std::string& what) const {
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<NodeRun> (*)(const Context&, NodeId);
-  for (const Maker maker : {&make_source_node, &make_join_node, &make_reduce_node, &make_align_node,
-                            &make_token_node, &make_split_node, &make_write_node}) {
+  for (const Maker maker :
+       {&make_source_node, &make_gallop_node, &make_join_node, &make_reduce_node, &make_align_node,
+        &make_token_node, &make_split_node, &make_write_node}) {
     if (auto node = maker(context, id)) return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];

@@ -159,6 +159,7 @@ class NodeRun {
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
 
 std::unique_ptr<NodeRun> make_source_node(const Context& context, NodeId id);  // null: other kind
+std::unique_ptr<NodeRun> make_gallop_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_join_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id);
 std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id);

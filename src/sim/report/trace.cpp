@@ -77,6 +77,10 @@ class RegionTrace {
       text += fmt::format(" %{}", program_.tensors[static_cast<size_t>(node.tensor)].name);
       if (node.level >= 0) text += fmt::format(".{}", node.level);
     }
+    if (node.other_tensor >= 0) {
+      text += fmt::format(" %{}.{}", program_.tensors[static_cast<size_t>(node.other_tensor)].name,
+                          node.other_level);
+    }
     for (const StreamId stream : node.outputs) {
       if (stream >= 0) {
         text += fmt::format(" ${}", graph_.streams[static_cast<size_t>(stream)].name);

@@ -26,7 +26,8 @@ std::vector<size_t> taken_together(const Node& node) {
 }  // namespace
 
 bool gives_together(NodeKind kind) {
-  return kind == NodeKind::scan || joins(kind) || kind == NodeKind::filter;
+  return kind == NodeKind::scan || kind == NodeKind::gallop || joins(kind) ||
+         kind == NodeKind::filter;
 }
 
 std::vector<size_t> aliased_inputs(const Graph& graph, const Node& node) {

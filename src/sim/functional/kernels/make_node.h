@@ -14,6 +14,7 @@ std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_locate_node(const Context& context, NodeId id);
+std::unique_ptr<EngineNode> make_gallop_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
