@@ -17,6 +17,7 @@
 #include "cluster/search.h"
 #include "import/import.h"
 #include "ir/names.h"
+#include "ir/residency.h"
 #include "machine/keys.h"
 #include "machine_options.h"
 #include "program_tool.h"
@@ -266,6 +267,9 @@ void add_kernels(Program& program, const Machine& machine) {
 
 Program given_program(const Options& o) {
   Program program = read_program(o.filter);
+  if (std::string note = drop_residents(program); !note.empty()) {
+    report(Severity::note, std::move(note));
+  }
   if (o.dense) store_dense(program);
   return program;
 }

@@ -14,6 +14,7 @@
 #include "explore/summary.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
+#include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "machine_options.h"
 #include "passes/regroup.h"
@@ -243,12 +244,17 @@ ExitCode explore_main(ExploreOptions& o) {
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
   Program kernels = read_program(o.filter);
+  if (std::string note = drop_residents(kernels); !note.empty()) {
+    report(Severity::note, std::move(note));
+  }
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
   if (!o.tiles) warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    o.search.seeds.push_back(given_seed(kernels, read_program(path), name));
+    Program seed = read_program(path);
+    drop_residents(seed);
+    o.search.seeds.push_back(given_seed(kernels, std::move(seed), name));
   }
   if (o.tiles && !machine.has_streams) kernels = single_statements(std::move(kernels));
   if (o.tiles) add_tiles(o, kernels, machine);

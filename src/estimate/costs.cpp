@@ -130,6 +130,7 @@ class Costing {
     for (const TensorId t : graph_.scratchpad) {
       chip[static_cast<size_t>(t)] = load[static_cast<size_t>(t)] = true;
     }
+    for (const TensorId t : graph_.resident) load[static_cast<size_t>(t)] = false;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const NodeCost& cost = out_.nodes[n];

@@ -75,6 +75,7 @@ uint64_t fingerprint(const Graph& graph) {
   for (const GraphIndex& index : graph.indices) add_index(h, index);
   for (const Node& node : graph.nodes) add_node(h, graph, node);
   for (const TensorId tensor : graph.scratchpad) h.add(int64_t{tensor});
+  for (const TensorId tensor : graph.resident) h.add(~int64_t{tensor});
   for (const int phase : graph.row_phases) h.add(int64_t{phase});
   if (graph.tiles) {
     for (const Dim loop : graph.tiles->loops) h.add(static_cast<int64_t>(loop));

@@ -197,6 +197,8 @@ struct Graph {
   /// Tensors held in the scratchpad while the graph runs (their scan/locate/array/write nodes are
   /// scratchpad loads and stores); every other tensor is in memory.
   std::vector<TensorId> scratchpad;
+  /// Of `scratchpad`: what an earlier region left there. It is not loaded when the graph starts.
+  std::vector<TensorId> resident;
   std::optional<TileMapping> tiles;  ///< this is a graph of tiles
   /// Phases that start together with the phase before them, ascending: a load of a tensor that an
   /// earlier one of them writes (to the scratchpad) waits for the row it needs, not for the phase.

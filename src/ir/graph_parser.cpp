@@ -39,14 +39,16 @@ class GraphParser {
 
  private:
   void parse_item() {
-    if (c_.at("scratchpad")) return parse_scratchpad();
+    if (c_.at("scratchpad")) return parse_tensors(g_.scratchpad);
+    if (c_.at("resident")) return parse_tensors(g_.resident);
     if (c_.at("index")) return parse_index();
     if (c_.at("phase")) return parse_phase();
     if (c_.at("tiles")) return parse_tiles();
     if (c_.peek().kind == TokenKind::identifier) {
-      c_.unknown(c_.peek(), "item of a graph", {"scratchpad", "index", "tiles", "phase"});
+      c_.unknown(c_.peek(), "item of a graph",
+                 {"scratchpad", "resident", "index", "tiles", "phase"});
     }
-    c_.unexpected("'scratchpad', 'index', 'tiles', 'phase' or '}'", "phase { ... }");
+    c_.unexpected("'scratchpad', 'resident', 'index', 'tiles', 'phase' or '}'", "phase { ... }");
   }
 
   /// A line that is not the rest of a longer one: in a phase streams before `= KIND`, or a node
@@ -56,7 +58,8 @@ class GraphParser {
     if (in_phase_ && token.kind == TokenKind::stream) return c_.peek(1).is(":") || gives_streams();
     if (token.kind != TokenKind::identifier) return false;
     if (in_phase_) return find_node_kind(token.text).has_value();
-    return token.is("phase") || token.is("index") || token.is("scratchpad") || token.is("tiles");
+    return token.is("phase") || token.is("index") || token.is("scratchpad") ||
+           token.is("resident") || token.is("tiles");
   }
 
   /// The line at hand has `= KIND`.
@@ -80,10 +83,10 @@ class GraphParser {
     }
   }
 
-  void parse_scratchpad() {
+  void parse_tensors(std::vector<TensorId>& list) {
     c_.next();
     do {
-      g_.scratchpad.push_back(resolve_tensor(c_, names_, c_.next()));
+      list.push_back(resolve_tensor(c_, names_, c_.next()));
     } while (c_.accept(","));
   }
 

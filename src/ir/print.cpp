@@ -179,11 +179,8 @@ class GraphPrinter {
 
   std::string print() {
     line(0, "graph {");
-    if (!g_.scratchpad.empty()) {
-      std::vector<std::string> names;
-      for (const TensorId tensor : g_.scratchpad) names.push_back(tensor_text(program_, tensor));
-      line(1, fmt::format("scratchpad {}", fmt::join(names, ", ")));
-    }
+    print_tensors("scratchpad", g_.scratchpad);
+    print_tensors("resident", g_.resident);
     for (const GraphIndex& index : g_.indices) {
       const std::string blocks =
           index.size < 0 ? "" : fmt::format(" block={} size={}", index.block, index.size);
@@ -204,6 +201,12 @@ class GraphPrinter {
   }
 
  private:
+  void print_tensors(std::string_view word, const std::vector<TensorId>& tensors) {
+    std::vector<std::string> names;
+    for (const TensorId tensor : tensors) names.push_back(tensor_text(program_, tensor));
+    if (!names.empty()) line(1, fmt::format("{} {}", word, fmt::join(names, ", ")));
+  }
+
   void line(int depth, const std::string& content) {
     text_ += pad_ + std::string(static_cast<size_t>(depth) * 2, ' ') + content + "\n";
   }

@@ -28,6 +28,7 @@ void each_tensor(Region& region, const Visit& visit) {
     visit(node.statement);
   }
   for (auto& tensor : region.graph->scratchpad) visit(tensor);
+  for (auto& tensor : region.graph->resident) visit(tensor);
 }
 
 Tensor without_values(const Tensor& tensor) {
@@ -111,6 +112,7 @@ void to_whole(const RegionSlice& slice, Graph& graph) {
     node.statement = slice.whole(node.statement);
   }
   for (TensorId& tensor : graph.scratchpad) tensor = slice.whole(tensor);
+  for (TensorId& tensor : graph.resident) tensor = slice.whole(tensor);
 }
 
 }  // namespace fuseflow

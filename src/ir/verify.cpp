@@ -9,6 +9,7 @@
 
 #include "ir/names.h"
 #include "ir/reference_order.h"
+#include "ir/residency.h"
 #include "ir/statement_rules.h"
 #include "nodes/verify.h"
 #include "support/diagnostics.h"
@@ -27,6 +28,11 @@ class Verifier {
     check_regions();
     check_reference();
     check_defined();
+    if (errors_.empty()) {
+      check_residents(p_, [this](size_t region, std::string message) {
+        error(p_.regions[region].where, std::move(message));
+      });
+    }
     finish();
   }
 
@@ -96,11 +102,12 @@ class Verifier {
             fmt::format("constant %{} has no source, expected one, e.g. `= file(\"w.npy\")`",
                         t.name));
     }
-    if (t.placement != Placement::memory && (t.placement != Placement::scratchpad || !given)) {
+    const bool may_stay = t.placement == Placement::scratchpad && t.role != Role::result;
+    if (t.placement != Placement::memory && !may_stay) {
       error(t.where, fmt::format("%{} cannot have the placement {}, expected {}", t.name,
                                  placement_name(t.placement),
-                                 given ? "memory or scratchpad"
-                                       : "a `place` line in a region (this one is computed)"));
+                                 t.role == Role::result ? "memory, where results are written"
+                                                        : "memory or scratchpad"));
     }
     check_model_shape(t);
     // A tensor without absent entries has its fill only outside its extents: readers add it there,
@@ -315,12 +322,11 @@ class Verifier {
       error(region.where, fmt::format("graph of region @{}: {}", region.name, message));
     });
     check_origins(region);
-    for (const TensorId tensor : region.graph->scratchpad) {
-      if (!valid(tensor)) {
-        error(region.where,
-              fmt::format("graph of region @{} keeps an unknown tensor in the scratchpad",
-                          region.name));
-      }
+    for (const auto* kept : {&region.graph->scratchpad, &region.graph->resident}) {
+      if (std::all_of(kept->begin(), kept->end(), [&](TensorId t) { return valid(t); })) continue;
+      error(region.where,
+            fmt::format("graph of region @{} keeps an unknown tensor in the scratchpad",
+                        region.name));
     }
     for (const Node& node : region.graph->nodes) {
       if (node.kind == NodeKind::write_values && valid(node.tensor)) defined_[node.tensor] = true;

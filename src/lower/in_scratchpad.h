@@ -5,12 +5,13 @@
 
 namespace fuseflow {
 
-/// Of a program with one region: an input by its placement, an intermediate if every stored use in
-/// the region says so.
+/// Of a program with one region: what is declared to be there, and an intermediate of the region if
+/// every stored use says so.
 inline bool in_scratchpad(const Program& program, TensorId tensor) {
   const Tensor& t = program.tensors[static_cast<size_t>(tensor)];
-  const bool given = t.role == Role::input || t.role == Role::constant;
-  bool scratchpad = given && t.placement == Placement::scratchpad;
+  const bool stays = t.placement == Placement::scratchpad;
+  const bool given = stays || t.role == Role::input || t.role == Role::constant;
+  bool scratchpad = stays;
   bool memory = false;
   for (const UsePlacement& use : program.regions[0].schedule.placements) {
     if (use.tensor != tensor) continue;

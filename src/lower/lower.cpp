@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/print.h"
+#include "ir/residency.h"
 #include "ir/slice.h"
 #include "ir/sparsity.h"
 #include "lower/block.h"
@@ -165,6 +166,7 @@ LoweredRegion lower_slice(const Program& program, size_t region,
     LoweredRegion lowered =
         RegionLowering(slice.program, indices, expressions, order, options).run();
     to_whole(slice, lowered.graph);
+    keep_residents(program, region, lowered.graph);
     for (JoinPlace& place : lowered.join_places) {
       for (TensorId& tensor : place.tensors) tensor = slice.whole(tensor);
     }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/names.h"
+#include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "lower/placements.h"
 #include "machine/load.h"
@@ -341,7 +342,8 @@ void note_all(const PassLog& from, PassLog& log) {
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
-  const Program program = without_graphs(given);
+  Program program = without_graphs(given);
+  if (std::string note = drop_residents(program); !note.empty()) log.note(std::move(note));
   std::vector<Group> groups;
   PassLog notes;
   Program result;

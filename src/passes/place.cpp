@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ir/names.h"
+#include "ir/residency.h"
 #include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/placements.h"
@@ -16,6 +17,7 @@
 #include "passes/choose.h"
 #include "passes/dependences.h"
 #include "passes/fit.h"
+#include "passes/pass_on_chip.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
@@ -122,6 +124,10 @@ class Placer {
       else
         outside.push_back(d_.nodes[user].region);
     }
+    if (!inside && !outside.empty() && request.placement == Placement::scratchpad) {
+      return stay(request);
+    }
+    p_.tensors[request.tensor].placement = Placement::memory;
     if (!inside && request.placement != Placement::memory) {
       const std::string users =
           outside.empty()
@@ -129,7 +135,7 @@ class Placer {
               : fmt::format("its uses are in another region (@{})", p_.regions[outside[0]].name);
       refuse(request, users,
              outside.empty() ? "memory, where it is written anyway"
-                             : fmt::format("fuse @{} and @{} first, or memory",
+                             : fmt::format("memory or scratchpad, or to fuse @{} and @{} first",
                                            p_.regions[region].name, p_.regions[outside[0]].name));
     }
     std::vector<UsePlacement>& list = p_.regions[region].schedule.placements;
@@ -235,6 +241,19 @@ class Placer {
 
   std::string prefix(size_t region) const {
     return fmt::format("@{}: ", quote_if_needed(p_.regions[region].name));
+  }
+
+  /// From its region to the last one that reads it.
+  void stay(const Request& request) {
+    const std::vector<Resident> passed = passed_on(p_);
+    const auto found = std::find_if(passed.begin(), passed.end(), [&](const Resident& resident) {
+      return resident.tensor == request.tensor;
+    });
+    if (found == passed.end()) refuse(request, "it is a result, which is written", "memory");
+    make_resident(p_, *found);
+    log_.note(fmt::format("{} stays in the scratchpad from region @{} to @{}",
+                          tensor_text(p_, request.tensor), p_.regions[found->written].name,
+                          p_.regions[found->last].name));
   }
 
   [[noreturn]] void refuse(const Request& request, const std::string& why,
@@ -429,6 +448,7 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
     placed.program = placer.take();
     start = costs == nullptr ? std::move(placed.program)
                              : choose({{given, {}}, std::move(placed)}, 1, *costs, log);
+    if (costs != nullptr) start = pass_on_chip(std::move(start), machine, *costs, log);
   }
   Placer placer(start, machine, log);
   for (const std::string& text : arguments.all("place")) placer.place(parse_request(start, text));

@@ -9,6 +9,7 @@
 
 #include "ir/data_facts.h"
 #include "ir/names.h"
+#include "ir/residency.h"
 #include "machine/load.h"
 #include "passes/choose.h"
 #include "passes/costs_after.h"
@@ -232,8 +233,10 @@ void note_what_is_left(const Program& program, const Settings& settings, PassLog
   }
 }
 
-Program run_rewrite(const Program& program, const PassArguments& arguments, PassLog& log) {
+Program run_rewrite(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Settings settings = parse_settings(arguments);
+  Program program = given;
+  if (std::string note = drop_residents(program); !note.empty()) log.note(std::move(note));
   if (settings.apply > 0) return apply_requested(program, settings, log);
   note_what_is_left(program, settings, log);
   if (!arguments.costs) {

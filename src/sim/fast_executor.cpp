@@ -86,9 +86,13 @@ class Run {
   /// Of the scratchpad tensors that are loaded when the graph starts.
   std::vector<int64_t> scratchpad_bytes() const {
     std::vector<int64_t> bytes;
+    const std::vector<TensorId>& there = graph_.resident;
     for (const TensorId tensor : graph_.scratchpad) {
       const auto& stored = data_[static_cast<size_t>(tensor)];
-      if (stored != nullptr) bytes.push_back(stored->bytes());
+      if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
+        continue;
+      }
+      bytes.push_back(stored->bytes());
     }
     return bytes;
   }

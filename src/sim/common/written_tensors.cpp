@@ -181,6 +181,7 @@ void finish_counts(const Program& program, const Graph& graph,
   for (const TensorId tensor : graph.scratchpad) {
     on_chip[static_cast<size_t>(tensor)] = load[static_cast<size_t>(tensor)] = true;
   }
+  for (const TensorId tensor : graph.resident) load[static_cast<size_t>(tensor)] = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     NodeStats& stats = result.nodes[n];

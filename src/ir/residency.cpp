@@ -1,0 +1,196 @@
+#include "ir/residency.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "nodes/rule.h"
+
+namespace fuseflow {
+
+namespace {
+
+bool has(const std::vector<TensorId>& list, TensorId tensor) {
+  return std::find(list.begin(), list.end(), tensor) != list.end();
+}
+
+void add(std::vector<TensorId>& list, TensorId tensor) {
+  if (!has(list, tensor)) list.push_back(tensor);
+}
+
+constexpr size_t kNone = SIZE_MAX;
+
+/// The region that computes each tensor, and the last that reads it; kNone.
+struct Lives {
+  std::vector<size_t> written, last;
+
+  explicit Lives(const Program& program)
+      : written(program.tensors.size(), kNone), last(program.tensors.size(), kNone) {
+    for (size_t r = 0; r < program.regions.size(); ++r) note(program.regions[r], r);
+  }
+
+ private:
+  void note(const Region& region, size_t r) {
+    for (const Statement& statement : region.statements) {
+      written[static_cast<size_t>(statement.result)] = r;
+      for (const Expr& e : statement.nodes) {
+        if (e.kind == Expr::Kind::access) last[static_cast<size_t>(e.tensor)] = r;
+      }
+    }
+    if (!region.graph) return;
+    for (const Node& node : region.graph->nodes) {
+      auto& where = writes_tensor(node.kind) ? written : last;
+      for_tensors(node, [&](TensorId tensor) { where[static_cast<size_t>(tensor)] = r; });
+    }
+  }
+};
+
+class Check {
+ public:
+  using Wrong = std::function<void(size_t, std::string)>;
+
+  Check(const Program& program, const Wrong& wrong) : p_(program), wrong_(wrong) {}
+
+  void run() {
+    check_declared();
+    std::vector<bool> left(p_.tensors.size(), false);  // in the scratchpad, and nowhere else
+    for (size_t r = 0; r < p_.regions.size(); ++r) {
+      if (p_.regions[r].graph) {
+        check_graph(*p_.regions[r].graph, r, left);
+      } else {
+        for (const Statement& s : p_.regions[r].statements) {
+          left[static_cast<size_t>(s.result)] = stays(p_.tensors[static_cast<size_t>(s.result)]);
+        }
+      }
+    }
+  }
+
+ private:
+  std::string name(TensorId tensor) const {
+    return "%" + p_.tensors[static_cast<size_t>(tensor)].name;
+  }
+
+  void check_declared() const {
+    const auto declared = std::find_if(p_.tensors.begin(), p_.tensors.end(), stays);
+    if (declared == p_.tensors.end()) return;
+    const Lives lives(p_);
+    for (size_t t = 0; t < p_.tensors.size(); ++t) {
+      const size_t written = lives.written[t];
+      if (!stays(p_.tensors[t]) || written == kNone) continue;
+      if (lives.last[t] == kNone || lives.last[t] <= written) {
+        wrong_(written, fmt::format("{} stays in the scratchpad, but no later region reads it; "
+                                    "expected a `place` line in region @{}",
+                                    name(static_cast<TensorId>(t)), p_.regions[written].name));
+      }
+      for (size_t r = written; r < p_.regions.size() && r <= lives.last[t]; ++r) {
+        check_placements(r, static_cast<TensorId>(t));
+      }
+    }
+  }
+
+  void check_placements(size_t r, TensorId tensor) const {
+    for (const UsePlacement& use : p_.regions[r].schedule.placements) {
+      if (use.tensor != tensor || use.placement == Placement::scratchpad) continue;
+      wrong_(r,
+             fmt::format("region @{} places {} as {}, but it stays in the scratchpad from region "
+                         "to region; expected one of the two",
+                         p_.regions[r].name, name(tensor), placement_name(use.placement)));
+    }
+  }
+
+  void check_graph(const Graph& graph, size_t r, std::vector<bool>& left) const {
+    for (const TensorId tensor : graph.resident) {
+      if (left[static_cast<size_t>(tensor)] && has(graph.scratchpad, tensor)) continue;
+      wrong_(r, fmt::format("graph of region @{} finds {} in the scratchpad, where {}",
+                            p_.regions[r].name, name(tensor),
+                            left[static_cast<size_t>(tensor)]
+                                ? "it does not keep it; expected it in its `scratchpad` line"
+                                : "no region before it left it"));
+    }
+    std::vector<bool> told(left.size(), false);
+    for (const Node& node : graph.nodes) {
+      for_tensors(node, [&](TensorId tensor) {
+        const auto t = static_cast<size_t>(tensor);
+        if (writes_tensor(node.kind)) {
+          left[t] = has(graph.scratchpad, tensor);
+        } else if (left[t] && !has(graph.scratchpad, tensor) && !told[t]) {
+          told[t] = true;
+          wrong_(r, fmt::format("graph of region @{} reads {} from memory, but the region that "
+                                "wrote it left it in the scratchpad; expected `resident {}`",
+                                p_.regions[r].name, name(tensor), name(tensor)));
+        }
+      });
+    }
+  }
+
+  const Program& p_;
+  const Wrong& wrong_;
+};
+
+}  // namespace
+
+bool stays(const Tensor& tensor) {
+  return tensor.role == Role::temporary && tensor.placement == Placement::scratchpad;
+}
+
+std::vector<Resident> passed_on(const Program& program) {
+  std::vector<Resident> result;
+  const Lives lives(program);
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (program.tensors[t].role != Role::temporary) continue;
+    if (lives.written[t] == kNone || lives.last[t] == kNone) continue;
+    if (lives.last[t] <= lives.written[t]) continue;
+    result.push_back({static_cast<TensorId>(t), lives.written[t], lives.last[t]});
+  }
+  return result;
+}
+
+std::vector<Resident> residents(const Program& program) {
+  if (std::none_of(program.tensors.begin(), program.tensors.end(), stays)) return {};
+  std::vector<Resident> result = passed_on(program);
+  std::erase_if(result, [&](const Resident& passed) {
+    return !stays(program.tensors[static_cast<size_t>(passed.tensor)]);
+  });
+  return result;
+}
+
+void make_resident(Program& program, const Resident& passed) {
+  program.tensors[static_cast<size_t>(passed.tensor)].placement = Placement::scratchpad;
+  for (size_t r = passed.written; r <= passed.last; ++r) {
+    Region& region = program.regions[r];
+    std::erase_if(region.schedule.placements,
+                  [&](const UsePlacement& use) { return use.tensor == passed.tensor; });
+    if (!region.statements.empty()) region.graph.reset();
+  }
+}
+
+void keep_residents(const Program& program, size_t region, Graph& graph) {
+  for (const Resident& resident : residents(program)) {
+    if (region < resident.written || region > resident.last) continue;
+    add(graph.scratchpad, resident.tensor);
+    if (region > resident.written) add(graph.resident, resident.tensor);
+  }
+}
+
+void check_residents(const Program& program,
+                     const std::function<void(size_t region, std::string message)>& wrong) {
+  Check(program, wrong).run();
+}
+
+std::string drop_residents(Program& program) {
+  std::vector<std::string> names;
+  for (Tensor& tensor : program.tensors) {
+    if (!stays(tensor)) continue;
+    tensor.placement = Placement::memory;
+    names.push_back("%" + tensor.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "regions are made anew: what stayed in the scratchpad between them is in memory again ({}); "
+      "`fuseflow-place` can leave it there",
+      fmt::join(names, ", "));
+}
+
+}  // namespace fuseflow

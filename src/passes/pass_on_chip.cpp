@@ -1,0 +1,103 @@
+#include "passes/pass_on_chip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ir/names.h"
+#include "ir/residency.h"
+#include "lower/placements.h"
+#include "passes/choose.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// By region; null where it cannot be told.
+using Costs = std::vector<std::optional<Cost>>;
+
+std::optional<Cost> sum_of(const Costs& costs, const Resident& over) {
+  Cost sum;
+  for (size_t r = over.written; r <= over.last; ++r) {
+    if (!costs[r]) return std::nullopt;
+    sum.cycles += costs[r]->cycles;
+    sum.dram_bytes += costs[r]->dram_bytes;
+  }
+  return sum;
+}
+
+/// Bytes written once and read by each region that reads it: what staying can save.
+double traffic_of(const Program& program, const Resident& passed) {
+  size_t readers = 0;
+  for (size_t r = passed.written + 1; r <= passed.last; ++r) {
+    const auto& statements = program.regions[r].statements;
+    readers += std::any_of(statements.begin(), statements.end(), [&](const Statement& statement) {
+      return std::any_of(statement.nodes.begin(), statement.nodes.end(), [&](const Expr& e) {
+        return e.kind == Expr::Kind::access && e.tensor == passed.tensor;
+      });
+    });
+  }
+  const Tensor& tensor = program.tensors[static_cast<size_t>(passed.tensor)];
+  return static_cast<double>(1 + readers) * estimated_bytes(tensor);
+}
+
+/// Not yet on chip, and all regions on its way can be lowered again.
+std::vector<Resident> candidates(const Program& program) {
+  std::vector<std::pair<double, Resident>> found;
+  for (const Resident& passed : passed_on(program)) {
+    if (stays(program.tensors[static_cast<size_t>(passed.tensor)])) continue;
+    const auto begin = program.regions.begin() + static_cast<std::ptrdiff_t>(passed.written);
+    const auto end = program.regions.begin() + static_cast<std::ptrdiff_t>(passed.last) + 1;
+    const auto lowered = [](const Region& region) { return region.statements.empty(); };
+    if (std::any_of(begin, end, lowered)) continue;
+    found.emplace_back(traffic_of(program, passed), passed);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Resident> result;
+  for (const auto& entry : found) result.push_back(entry.second);
+  return result;
+}
+
+}  // namespace
+
+Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, PassLog& log) {
+  if (machine.scratchpad.bytes == 0) return program;
+  const std::vector<Resident> all = candidates(program);
+  if (all.empty()) return program;
+  costs.learn(program);
+  Costs known(program.regions.size());
+  std::vector<bool> asked(known.size(), false);
+  for (const Resident& passed : all) {
+    for (size_t r = passed.written; r <= passed.last; ++r) {
+      if (asked[r]) continue;
+      asked[r] = true;
+      known[r] = costs.of_region(program, r);
+    }
+    const std::optional<Cost> before = sum_of(known, passed);
+    if (!before || !std::isfinite(before->cycles)) continue;
+    Program other = program;
+    make_resident(other, passed);
+    Costs now = known;
+    for (size_t r = passed.written; r <= passed.last; ++r) now[r] = costs.of_region(other, r);
+    const std::optional<Cost> after = sum_of(now, passed);
+    if (!better(after, before)) continue;
+    program = std::move(other);
+    known = std::move(now);
+    log.note(
+        fmt::format("%{} stays in the scratchpad from @{} to @{}: these take {}, {:.0f} bytes of "
+                    "memory instead of {:.0f}",
+                    program.tensors[static_cast<size_t>(passed.tensor)].name,
+                    quote_if_needed(program.regions[passed.written].name),
+                    quote_if_needed(program.regions[passed.last].name), gain_text(*after, *before),
+                    after->dram_bytes, before->dram_bytes));
+  }
+  return program;
+}
+
+}  // namespace fuseflow

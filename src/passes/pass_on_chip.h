@@ -1,0 +1,17 @@
+// What one region leaves for another in the scratchpad, instead of writing it to memory to be read
+// again: chosen by the cost model.
+#pragma once
+
+#include "ir/program.h"
+#include "machine/machine.h"
+#include "passes/cost_model.h"
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+/// Lets intermediates stay in the scratchpad from region to region, those with the most traffic
+/// first, wherever the regions that it concerns fit and are expected to take no longer. A
+/// scratchpad without limits decides nothing: there the program stays as it is.
+Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, PassLog& log);
+
+}  // namespace fuseflow
