@@ -186,7 +186,7 @@ def cluster_models_layer(options):
 
 def workloads_layer(options):
     """Workloads of chains on the h100: the table of the evaluation, and what the search prunes."""
-    chains = [chain for chain in ("C1", "C3", "C5", "C7", "G1", "G2", "G3", "G7", "S2", "S4") if options.wants(chain)]
+    chains = [chain for chain in ("C1", "C3", "C5", "C7", "G1", "G2", "G3", "G7", "S4") if options.wants(chain)]
     tool = options.bin_dir / "fuseflow-cluster"
     rows = [counts(run([tool, "--workload", chain, "--evaluate"], MODELS).decode()) for chain in chains]
     explained = counts(run([tool, "--gemm-chain", "128,256,256,256", "--explain", "-"], MODELS).decode())
