@@ -40,6 +40,14 @@ std::vector<const Trial*> bases(const TrialTable& table, Interval run) {
   return result;
 }
 
+Trial untried(Point point) {
+  Trial trial;
+  trial.status = point.refused.empty() ? PointStatus::open : PointStatus::refused;
+  trial.note = point.refused;
+  trial.point = std::move(point);
+  return trial;
+}
+
 std::vector<Trial> with_copies(const SearchState& s, Interval run) {
   std::vector<Trial> result;
   for (const Trial* base : bases(s.table, run)) {
@@ -58,8 +66,9 @@ std::vector<Trial> with_sets(const SearchState& s, Interval run) {
   std::vector<Point> points =
       stored_sets(s.kernels, s.evaluator.runs(), run.first, run.last, s.machine, s.options.space);
   points.resize(std::min(points.size(), kIdsOfSets));
-  std::vector<Trial> result(points.size());
-  for (size_t i = 0; i < points.size(); ++i) result[i].point = std::move(points[i]);
+  refuse_streams(points, s.machine, s.seeds);
+  std::vector<Trial> result;
+  for (Point& point : points) result.push_back(untried(std::move(point)));
   return result;
 }
 
@@ -80,12 +89,8 @@ std::vector<std::vector<Trial>> for_runs(const SearchState& s, const std::vector
 
 Candidates::Candidates(SearchState& state, size_t first_id) : s_(state), first_id_(first_id) {
   for (Point& point : enumerate_points(s_.kernels, s_.machine, s_.options.space, s_.seeds)) {
-    Trial trial;
-    trial.status = point.refused.empty() ? PointStatus::open : PointStatus::refused;
-    trial.note = point.refused;
-    trial.point = std::move(point);
-    trial.point.id += first_id_;
-    s_.table.add(std::move(trial));
+    point.id += first_id_;
+    s_.table.add(untried(std::move(point)));
   }
   enumerated_ = s_.table.trials().size();
 }

@@ -258,7 +258,8 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
   }
 }
 
-/// On a machine without units for streams, what is planned for its cores has no other form.
+}  // namespace
+
 void refuse_streams(std::vector<Point>& points, const Machine& machine,
                     const std::vector<Seed>& seeds) {
   if (machine.has_streams || points.empty()) return;
@@ -276,8 +277,6 @@ void refuse_streams(std::vector<Point>& points, const Machine& machine,
     point.refused = fmt::format("machine {} has no units for streams", machine.name);
   }
 }
-
-}  // namespace
 
 bool is_of_seed(const Point& point, const std::string& name) {
   return ("; " + point.seed + ";").find("; " + name + ";") != std::string::npos;
