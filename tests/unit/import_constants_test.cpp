@@ -247,6 +247,12 @@ TEST_F(ImportConstants, CastsToIntegersTruncateAndWrap) {
   }
 }
 
+TEST_F(ImportConstants, CastsBeyondI64GiveItsEnds) {
+  graph("() => (float[4] y) { r = Cast <to = 7>(a)\n y = Cast <to = 1>(r) }");
+  floats("a", {0x1p63F, -0x1p63F, 0x1p80F, 0x1.fffffep62F});
+  expect({4}, {0x1p63F, -0x1p63F, 0x1p63F, 0x1.fffffep62F});
+}
+
 TEST_F(ImportConstants, IntegerScatterAdds) {
   graph(
       "() => (float[3] y) { r = ScatterElements <reduction = \"add\">(a, i, u)\n"
