@@ -68,6 +68,7 @@ std::vector<Trial> with_sets(const SearchState& s, Interval run) {
   points.resize(std::min(points.size(), kIdsOfSets));
   refuse_streams(points, s.machine, s.seeds);
   std::vector<Trial> result;
+  result.reserve(points.size());
   for (Point& point : points) result.push_back(untried(std::move(point)));
   return result;
 }

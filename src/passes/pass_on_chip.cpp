@@ -60,6 +60,7 @@ std::vector<Resident> candidates(const Program& program) {
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Resident> result;
+  result.reserve(found.size());
   for (const auto& entry : found) result.push_back(entry.second);
   return result;
 }

@@ -287,6 +287,7 @@ class Placer {
     const std::vector<TensorId> used = uses(*node.statement);
     if (std::find(used.begin(), used.end(), request.tensor) == used.end()) {
       std::vector<std::string> names;
+      names.reserve(used.size());
       for (const TensorId tensor : used) names.push_back(tensor_text(p_, tensor));
       refuse(request, "that statement does not use it",
              fmt::format("one of the tensors that it uses: {}", fmt::join(names, ", ")));
