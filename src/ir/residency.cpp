@@ -22,6 +22,13 @@ void add(std::vector<TensorId>& list, TensorId tensor) {
 
 constexpr size_t kNone = SIZE_MAX;
 
+/// The regions that a tensor passes are to be lowered again.
+void drop_graphs(Program& program, const Resident& passed) {
+  for (size_t r = passed.written; r <= passed.last; ++r) {
+    if (!program.regions[r].statements.empty()) program.regions[r].graph.reset();
+  }
+}
+
 /// The region that computes each tensor, and the last that reads it; kNone.
 struct Lives {
   std::vector<size_t> written, last;
@@ -159,15 +166,19 @@ std::vector<Resident> residents(const Program& program) {
 void make_resident(Program& program, const Resident& passed) {
   program.tensors[static_cast<size_t>(passed.tensor)].placement = Placement::scratchpad;
   for (size_t r = passed.written; r <= passed.last; ++r) {
-    Region& region = program.regions[r];
-    std::erase_if(region.schedule.placements,
+    std::erase_if(program.regions[r].schedule.placements,
                   [&](const UsePlacement& use) { return use.tensor == passed.tensor; });
-    if (!region.statements.empty()) region.graph.reset();
   }
+  drop_graphs(program, passed);
 }
 
-void keep_residents(const Program& program, size_t region, Graph& graph) {
-  for (const Resident& resident : residents(program)) {
+void return_to_memory(Program& program, const Resident& passed) {
+  program.tensors[static_cast<size_t>(passed.tensor)].placement = Placement::memory;
+  drop_graphs(program, passed);
+}
+
+void keep_residents(const std::vector<Resident>& residents, size_t region, Graph& graph) {
+  for (const Resident& resident : residents) {
     if (region < resident.written || region > resident.last) continue;
     add(graph.scratchpad, resident.tensor);
     if (region > resident.written) add(graph.resident, resident.tensor);
@@ -181,10 +192,9 @@ void check_residents(const Program& program,
 
 std::string drop_residents(Program& program) {
   std::vector<std::string> names;
-  for (Tensor& tensor : program.tensors) {
-    if (!stays(tensor)) continue;
-    tensor.placement = Placement::memory;
-    names.push_back("%" + tensor.name);
+  for (const Resident& passed : residents(program)) {
+    return_to_memory(program, passed);
+    names.push_back("%" + program.tensors[static_cast<size_t>(passed.tensor)].name);
   }
   if (names.empty()) return "";
   return fmt::format(

@@ -30,17 +30,20 @@ std::vector<Resident> residents(const Program& program);
 /// lowered again.
 void make_resident(Program& program, const Resident& passed);
 
+/// The reverse: those regions write it to memory and read it there, lowered again.
+void return_to_memory(Program& program, const Resident& passed);
+
 /// Lists what stays while the region's graph runs: in `scratchpad`, and what was there before in
 /// `resident`. The graph need not touch it.
-void keep_residents(const Program& program, size_t region, Graph& graph);
+void keep_residents(const std::vector<Resident>& residents, size_t region, Graph& graph);
 
 /// Calls `wrong(region, message)` for each tensor that is declared to stay and cannot, and for each
 /// graph that finds in the scratchpad, or in memory, what was not left there.
 void check_residents(const Program& program,
                      const std::function<void(size_t region, std::string message)>& wrong);
 
-/// For what makes other regions: what was declared to stay is in memory again. A note that says so;
-/// empty if nothing was.
+/// For what makes other regions: what was declared to stay is in memory again. Gives a note that
+/// says so; empty if nothing was.
 std::string drop_residents(Program& program);
 
 }  // namespace fuseflow

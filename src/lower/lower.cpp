@@ -156,7 +156,7 @@ RegionIndices indices_of(const Program& program, const LowerOptions& options) {
 /// Lowers a region by itself.
 LoweredRegion lower_slice(const Program& program, size_t region,
                           const std::function<bool(TensorId)>& read_later,
-                          const LowerOptions& options) {
+                          const std::vector<Resident>& kept, const LowerOptions& options) {
   const RegionSlice slice = slice_region(program, region, read_later);
   try {
     const RegionIndices indices = indices_of(slice.program, options);
@@ -166,7 +166,7 @@ LoweredRegion lower_slice(const Program& program, size_t region,
     LoweredRegion lowered =
         RegionLowering(slice.program, indices, expressions, order, options).run();
     to_whole(slice, lowered.graph);
-    keep_residents(program, region, lowered.graph);
+    keep_residents(kept, region, lowered.graph);
     for (JoinPlace& place : lowered.join_places) {
       for (TensorId& tensor : place.tensors) tensor = slice.whole(tensor);
     }
@@ -181,7 +181,7 @@ LoweredRegion lower_slice(const Program& program, size_t region,
 LoweredRegion lower_region_traced(const Program& program, size_t region,
                                   const LowerOptions& options) {
   const auto read_later = [&](TensorId tensor) { return is_read_later(program, region, tensor); };
-  return lower_slice(program, region, read_later, options);
+  return lower_slice(program, region, read_later, residents(program), options);
 }
 
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options) {
@@ -282,11 +282,12 @@ Program lower_program(Program program, const LowerOptions& options) {
   if (!lowers) return program;
   std::vector<std::string> notes = nest_tuples(program);
   std::vector<int> last = last_readers(program);
+  const std::vector<Resident> kept = residents(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
     try {
       const auto read_later = [&](TensorId tensor) { return last[tensor] > static_cast<int>(r); };
-      LoweredRegion lowered = lower_slice(program, r, read_later, options);
+      LoweredRegion lowered = lower_slice(program, r, read_later, kept, options);
       note_joins(program, r, lowered.join_places, notes);
       program.regions[r].graph = std::move(lowered.graph);
     } catch (const LoweringConflict&) {

@@ -46,15 +46,16 @@ double traffic_of(const Program& program, const Resident& passed) {
   return static_cast<double>(1 + readers) * estimated_bytes(tensor);
 }
 
-/// Not yet on chip, and all regions on its way can be lowered again.
+/// Not yet on chip, and no region on its way has a graph: that would have to go, and may be one
+/// that lowering does not give.
 std::vector<Resident> candidates(const Program& program) {
   std::vector<std::pair<double, Resident>> found;
   for (const Resident& passed : passed_on(program)) {
     if (stays(program.tensors[static_cast<size_t>(passed.tensor)])) continue;
     const auto begin = program.regions.begin() + static_cast<std::ptrdiff_t>(passed.written);
     const auto end = program.regions.begin() + static_cast<std::ptrdiff_t>(passed.last) + 1;
-    const auto lowered = [](const Region& region) { return region.statements.empty(); };
-    if (std::any_of(begin, end, lowered)) continue;
+    const auto has_graph = [](const Region& region) { return region.graph.has_value(); };
+    if (std::any_of(begin, end, has_graph)) continue;
     found.emplace_back(traffic_of(program, passed), passed);
   }
   std::stable_sort(found.begin(), found.end(),

@@ -127,7 +127,9 @@ class Placer {
     if (!inside && !outside.empty() && request.placement == Placement::scratchpad) {
       return stay(request);
     }
-    p_.tensors[request.tensor].placement = Placement::memory;
+    for (const Resident& resident : residents(p_)) {
+      if (resident.tensor == request.tensor) return_to_memory(p_, resident);
+    }
     if (!inside && request.placement != Placement::memory) {
       const std::string users =
           outside.empty()
