@@ -247,13 +247,19 @@ region @y {
   %y[i, j] = sum(k) where(%s[i, k], exp(%z[k, j]), 0)
 })";
 
-TEST(Reference, PresentPointsAloneAreVisited) {
+/// Keeps in `points` how many were visited.
+ReferenceOptions counting(int64_t& points) {
   ReferenceOptions options;
-  int64_t points = 0;
-  options.stop = [&](const ReferenceProgress& at) {
+  options.stop = [&points](const ReferenceProgress& at) {
     points = at.points;
     return std::string();
   };
+  return options;
+}
+
+TEST(Reference, PresentPointsAloneAreVisited) {
+  int64_t points = 0;
+  ReferenceOptions options = counting(points);
   const std::vector<float> present = last(run(kEdges, options));
   EXPECT_LT(points, 300'000);  // of 12 million
   options.visit = Visit::all;
@@ -273,12 +279,8 @@ region @y {
 })";
 
 TEST(Reference, WhatIsNotSelectedIsNotVisited) {
-  ReferenceOptions options;
   int64_t points = 0;
-  options.stop = [&](const ReferenceProgress& at) {
-    points = at.points;
-    return std::string();
-  };
+  ReferenceOptions options = counting(points);
   const std::vector<float> fewer = last(run(kSelection, options));
   EXPECT_LT(points, 4'000'000);  // those of the result are 3 million
   const auto bits = [](const std::vector<float>& values) {

@@ -217,6 +217,23 @@ class GraphBuilder {
   }
 };
 
+/// The worked case of timing.md, "Galloping": two lists of coordinates, below the root.
+struct GallopExample {
+  GraphBuilder b;
+  TensorId first = b.input("a", {40}, "compressed", values({1, 9, 10, 30}, 2));
+  TensorId second = b.input("b", {40}, "compressed", values({2, 3, 4, 5, 6, 7, 8, 9, 30}, 3));
+  TensorId y = b.output("y", {}, "scalar");
+  StreamId root = b.root();
+  std::vector<StreamId> met = b.gallop({first, 0}, {second, 0}, root, root, b.index("i", 40));
+
+ private:
+  static std::vector<float> values(const std::vector<size_t>& places, float value) {
+    std::vector<float> all(40, 0);
+    for (const size_t at : places) all[at] = value;
+    return all;
+  }
+};
+
 /// "0@1 2@2 S0@3 D@4"; a stop that closes no real element's fiber is "S1-"; values are numbers.
 inline std::string show(const Graph& graph, const RunResult& result, StreamId stream,
                         bool times = true) {

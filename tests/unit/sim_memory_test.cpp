@@ -321,16 +321,8 @@ TEST(Memory, ABatchIsAnsweredBeforeTheNextBegins) {
 // positions: the only channel begins the second a cycle later, so they are there at 102. The first
 // look asks for the burst of each level's entries: 203. All other looks are in these two bursts.
 TEST(Memory, AGallopWaitsForWhatItLooksAt) {
-  testing::GraphBuilder b;
-  std::vector<float> a_values(40, 0);
-  std::vector<float> b_values(40, 0);
-  for (const size_t at : {1, 9, 10, 30}) a_values[at] = 2;
-  for (const size_t at : {2, 3, 4, 5, 6, 7, 8, 9, 30}) b_values[at] = 3;
-  const TensorId a = b.input("a", {40}, "compressed", a_values);
-  const TensorId c = b.input("b", {40}, "compressed", b_values);
-  const TensorId y = b.output("y", {}, "scalar");
-  const StreamId root = b.root();
-  const auto met = b.gallop({a, 0}, {c, 0}, root, root, b.index("i", 40));
+  testing::GallopExample example;
+  auto& [b, a, c, y, root, met] = example;
   b.write_values(y, {b.reduce(root, b.array(a, met[1]))});
   Machine m;
   m.dram.model = "fixed";

@@ -101,16 +101,8 @@ TEST_P(Micro, IntersectWords) {
 TEST_P(Micro, Gallop) {
   // The worked case of timing.md. gallop: heads@1; a's 9@2; b's 3@3 4@4 6@5 30@6 8@7 9@8 found;
   // heads@9; a's 30@10 found; S0@11 D@12
-  GraphBuilder b;
-  std::vector<float> a_values(40, 0);
-  std::vector<float> b_values(40, 0);
-  for (const size_t at : {1, 9, 10, 30}) a_values[at] = 2;
-  for (const size_t at : {2, 3, 4, 5, 6, 7, 8, 9, 30}) b_values[at] = 3;
-  const TensorId a = b.input("a", {40}, "compressed", a_values);
-  const TensorId c = b.input("b", {40}, "compressed", b_values);
-  const TensorId y = b.output("y", {}, "scalar");
-  const StreamId root = b.root();
-  const auto met = b.gallop({a, 0}, {c, 0}, root, root, b.index("i", 40));
+  testing::GallopExample example;
+  auto& [b, a, c, y, root, met] = example;
   const StreamId product = b.map(Op::mul, {b.array(a, met[1]), b.array(c, met[2])});
   b.write_values(y, {b.reduce(root, product)});
   const RunResult r = run(b);
