@@ -10,7 +10,6 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "sim/program_run.h"
-#include "support/heap.h"
 
 namespace fuseflow {
 namespace {
@@ -50,7 +49,6 @@ double seconds_of(const std::function<void()>& work) {
 /// Simulates region 0 for each iteration; `native` does the same arithmetic.
 void simulate(benchmark::State& state, const Case& c, const Machine& machine,
               const std::function<void()>& native) {
-  prepare_heap();
   RunOptions options;
   options.threads = static_cast<int>(state.range(0));
   int64_t tokens = 0;

@@ -19,6 +19,10 @@ if(FUSEFLOW_SANITIZE)
   target_compile_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE} -fno-omit-frame-pointer
                                                     -fno-sanitize-recover=all)
   target_link_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE})
+else()
+  # Searches make and drop many small graphs, the simulator large arrays. Sanitizers bring an allocator of their own.
+  find_library(FUSEFLOW_JEMALLOC jemalloc REQUIRED)
+  target_link_libraries(fuseflow_options INTERFACE ${FUSEFLOW_JEMALLOC})
 endif()
 
 # fuseflow_library(NAME [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME and of the folders in it, or of

@@ -21,6 +21,7 @@ class Costing {
         graph_(*s.graph),
         counts_(counts),
         machine_(machine),
+        timings_(node_timings(machine, *s.graph)),
         memory_(machine),
         arrays_(arrays) {}
 
@@ -31,7 +32,7 @@ class Costing {
       const Node& node = graph_.nodes[n];
       const NodeRule& rule = node_rule(node.kind);
       const NodeNumbers numbers = node_numbers(s_, counts_, n);
-      time(node, rule.steps(numbers), cost);
+      time(n, rule.steps(numbers), cost);
       cost.flops = flops(node, rule);
       if (node.tensor < 0) continue;
       const ByteCounts bytes = rule.bytes(numbers);
@@ -76,8 +77,9 @@ class Costing {
     return bytes.read + bytes.write;
   }
 
-  void time(const Node& node, const StepCounts& steps, NodeCost& cost) const {
-    const auto interval = static_cast<double>(node_timing(machine_, graph_, node).interval_cycles);
+  void time(size_t n, const StepCounts& steps, NodeCost& cost) const {
+    const Node& node = graph_.nodes[n];
+    const auto interval = static_cast<double>(timings_[n].interval_cycles);
     const auto drain = static_cast<double>(machine_.accumulate_drain_interval_cycles);
     const bool stops_cost = machine_.write_stops_take_steps;
     const double outer = machine_.accumulate_outer_stops_take_steps ? steps.outer_stops : 0;
@@ -158,7 +160,7 @@ class Costing {
       out_.bursts += memory[n].asked.bursts;
       if (memory_.batched && memory[n].asks) out_.nodes[n].least = 0;  // a batch comes all at once
     }
-    const RegionCycles time = region_time(s_, counts_, machine_, out_.nodes, memory);
+    const RegionCycles time = region_time(s_, counts_, machine_, timings_, out_.nodes, memory);
     out_.cycles = time.cycles;
     out_.bound = time.bound;
     if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
@@ -176,6 +178,7 @@ class Costing {
   const Graph& graph_;
   const Counts& counts_;
   const Machine& machine_;
+  const std::vector<UnitTiming> timings_;  ///< by NodeId
   const MemoryTime memory_;
   const std::vector<StoredArrays>& arrays_;  ///< by TensorId
   double loaded_ = 0;                        ///< bytes of the scratchpad's inputs

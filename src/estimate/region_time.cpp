@@ -15,11 +15,13 @@ namespace {
 class RegionTime {
  public:
   RegionTime(const Structure& structure, const Counts& counts, const Machine& machine,
-             const std::vector<NodeCost>& nodes, const std::vector<MemoryUse>& memory)
+             const std::vector<UnitTiming>& timings, const std::vector<NodeCost>& nodes,
+             const std::vector<MemoryUse>& memory)
       : s_(structure),
         graph_(*structure.graph),
         counts_(counts),
         machine_(machine),
+        timings_(timings),
         model_(machine),
         nodes_(nodes),
         memory_(memory),
@@ -60,9 +62,7 @@ class RegionTime {
     return counts_.space[static_cast<size_t>(s_.space_of(stream))];
   }
 
-  double latency(const Node& node) const {
-    return static_cast<double>(node_timing(machine_, graph_, node).latency_cycles);
-  }
+  double latency(size_t node) const { return static_cast<double>(timings_[node].latency_cycles); }
 
   /// Cycles of the phases [first, end), which start together: loads wait for rows of the earlier
   /// ones.
@@ -99,9 +99,9 @@ class RegionTime {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
       if (graph_.nodes[p].phase != node.phase) continue;
-      before = std::max(before, finish_[p] + latency(graph_.nodes[p]));
+      before = std::max(before, finish_[p] + latency(p));
       for (const Rows& rows : rows_[p]) {
-        add_rows(rows_[i], {0, rows.last + latency(graph_.nodes[p]), rows.number});
+        add_rows(rows_[i], {0, rows.last + latency(p), rows.number});
       }
     }
     if (const Rows rows = rows_awaited(i, first_phase); rows.last > 0) {
@@ -175,7 +175,7 @@ class RegionTime {
     for (const size_t writer : found->second) {  // each of one part, or one of all
       const double rows = rows_written(s_, counts_, graph_.nodes[writer]);
       const double share = std::min(1.0, 1 / rows + counts_.ahead[i]);
-      const double given = latency(graph_.nodes[writer]) + memory_[writer].acknowledged;
+      const double given = latency(writer) + memory_[writer].acknowledged;
       const double all = finish_[writer] - head_[writer];
       awaited.first = std::max(awaited.first, head_[writer] + share * all + given);
       awaited.last = std::max(awaited.last, finish_[writer] + given);
@@ -220,7 +220,7 @@ class RegionTime {
       const bool given = p == id;
       if (given) taken = in.stream;
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
-      const double cycles = ways[p].cycles + latency(graph_.nodes[p]) + filled;
+      const double cycles = ways[p].cycles + latency(p) + filled;
       if (cycles <= ways[c].cycles) continue;
       ways[c] = {cycles, ways[p].asked};
       if (given || memory_[p].waited <= 0) continue;
@@ -248,7 +248,7 @@ class RegionTime {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
       if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
-      head = std::max(head, head_[p] + latency(graph_.nodes[p]) + first_[p] + memory_[p].waited);
+      head = std::max(head, head_[p] + latency(p) + first_[p] + memory_[p].waited);
     }
     return head;
   }
@@ -262,7 +262,7 @@ class RegionTime {
         if (in.is_immediate()) continue;
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
         if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
-        const double at = head[p] + latency(graph_.nodes[p]);
+        const double at = head[p] + latency(p);
         head[i] = first ? at : std::min(head[i], at);
         first = false;
       }
@@ -278,7 +278,7 @@ class RegionTime {
         if (in.is_immediate()) continue;
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
         if (graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
-        tail[p] = std::max(tail[p], tail[i] + latency(graph_.nodes[p]));
+        tail[p] = std::max(tail[p], tail[i] + latency(p));
       }
     }
     return tail;
@@ -288,6 +288,7 @@ class RegionTime {
   const Graph& graph_;
   const Counts& counts_;
   const Machine& machine_;
+  const std::vector<UnitTiming>& timings_;  ///< by NodeId
   const MemoryTime model_;
   const std::vector<NodeCost>& nodes_;
   const std::vector<MemoryUse>& memory_;
@@ -305,8 +306,9 @@ class RegionTime {
 }  // namespace
 
 RegionCycles region_time(const Structure& structure, const Counts& counts, const Machine& machine,
-                         const std::vector<NodeCost>& nodes, const std::vector<MemoryUse>& memory) {
-  return RegionTime(structure, counts, machine, nodes, memory).run();
+                         const std::vector<UnitTiming>& timings, const std::vector<NodeCost>& nodes,
+                         const std::vector<MemoryUse>& memory) {
+  return RegionTime(structure, counts, machine, timings, nodes, memory).run();
 }
 
 }  // namespace fuseflow::estimate

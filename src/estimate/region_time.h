@@ -13,8 +13,10 @@ struct RegionCycles {
   double bound = 0;
 };
 
-/// `memory`, by NodeId: memory_use(). Loading the scratchpad's inputs is not in it.
+/// By NodeId: `timings` as node_timings() gives them, `nodes`, `memory` as memory_use() does.
+/// Loading the scratchpad's inputs is not in it.
 RegionCycles region_time(const Structure& structure, const Counts& counts, const Machine& machine,
-                         const std::vector<NodeCost>& nodes, const std::vector<MemoryUse>& memory);
+                         const std::vector<UnitTiming>& timings, const std::vector<NodeCost>& nodes,
+                         const std::vector<MemoryUse>& memory);
 
 }  // namespace fuseflow::estimate

@@ -60,7 +60,7 @@ class Run {
             std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
         context_.addresses = addresses_.get();
       }
-      replay_ = std::make_unique<Bounded>(graph_, machine_, outputs_, ports_);
+      replay_ = std::make_unique<Bounded>(graph_, machine_, timings_, outputs_, ports_);
       if (options_.accessed) {
         replay_->watch_memory([this](const MemoryRequest& request) {
           options_.accessed(request.time, request.write, request.address);
@@ -124,8 +124,18 @@ class Run {
   const EngineTuning tuning_;
   const bool bounded_;              // times follow credits, by replay
   const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
-  Context context_{program_,    graph_,  machine_, data_,         nullptr,
-                   pool_.get(), nullptr, false,    tuning_.chunk, tuning_.run_length_from};
+  const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
+  Context context_{program_,
+                   graph_,
+                   machine_,
+                   timings_,
+                   data_,
+                   nullptr,
+                   pool_.get(),
+                   nullptr,
+                   false,
+                   tuning_.chunk,
+                   tuning_.run_length_from};
   std::vector<Output> outputs_;                     // by stream
   NodePorts ports_;                                 // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;  // of the current phase, in graph order
@@ -158,10 +168,10 @@ void Run::set_blocks(size_t stream, const Node& producer) {
 void Run::connect() {
   outputs_ = std::vector<Output>(graph_.streams.size());
   for (size_t s = 0; s < outputs_.size(); ++s) {
-    const Node& producer = graph_.nodes[static_cast<size_t>(graph_.streams[s].producer)];
+    const auto producer = static_cast<size_t>(graph_.streams[s].producer);
     outputs_[s].stream = static_cast<StreamId>(s);
-    outputs_[s].latency = node_timing(machine_, graph_, producer).latency_cycles;
-    set_blocks(s, producer);
+    outputs_[s].latency = timings_[producer].latency_cycles;
+    set_blocks(s, graph_.nodes[producer]);
     if (options_.record_streams) outputs_[s].record = &result_.recorded[s];
   }
   ports_.resize(graph_.nodes.size());

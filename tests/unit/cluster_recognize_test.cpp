@@ -77,6 +77,21 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   EXPECT_EQ(print_program(parse_program({"again", text})), text);
 }
 
+TEST(Recognize, AFirstProductOverFourLoops) {
+  const Program p = parse_program({"test", R"(fuseflow 1
+input %x: f32[16, 2, 4, 2, 4] dense,dense,dense,dense,dense = uniform(density=1,seed=1)
+const %w1: f32[2, 4, 2, 4, 256] dense,dense,dense,dense,dense = uniform(density=1,seed=2)
+const %w2: f32[256, 32] dense,dense = uniform(density=1,seed=3)
+temp %h: f32[16, 256] dense,dense
+result %y: f32[16, 32] dense,dense
+region @h { %h[i, j] = relu(sum(a, b, c, d) %x[i, a, b, c, d] * %w1[a, b, c, d, j]) }
+region @y { %y[i, j] = sum(k) %h[i, k] * %w2[k, j] }
+)"});
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].chain.size, (Extents{{16, 256, 64, 32}}));
+}
+
 TEST(Recognize, AGatedFfnInOneStatement) {
   const Program p = program(R"(
 region @y {

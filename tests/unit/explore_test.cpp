@@ -1,6 +1,7 @@
 // The parts of a search that need no program: partitions, the table of trials, goals, the record.
 #include <gtest/gtest.h>
 
+#include "explore/front.h"
 #include "explore/goals.h"
 #include "explore/record.h"
 
@@ -107,6 +108,20 @@ TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
   EXPECT_EQ(record.result_of(2, 0)->cycles, 70);
   EXPECT_EQ(record.result_of(2, 70)->status, PointStatus::cut);
   EXPECT_EQ(record.result_of(2, 71)->status, PointStatus::simulated);
+}
+
+TEST(ExploreFront, WhatIsTooLongIsThinnedOutBetweenItsEnds) {
+  constexpr int64_t kPoints = kMostOnFront + 1000;
+  std::vector<Trial> trials;
+  for (int64_t i = 1; i <= kPoints; ++i) trials.push_back(simulated({0, 0}, i, kPoints + 1 - i));
+  const std::vector<FrontProgram> front = pareto_front(trials, 1, {});
+  ASSERT_EQ(front.size(), kMostOnFront);
+  EXPECT_EQ(front.front().amounts.cycles, 1);
+  EXPECT_EQ(front.back().amounts.cycles, kPoints);
+  for (size_t i = 1; i < front.size(); ++i) {
+    EXPECT_LT(front[i - 1].amounts.cycles, front[i].amounts.cycles);
+    EXPECT_LE(front[i].amounts.cycles - front[i - 1].amounts.cycles, 2);  // evenly
+  }
 }
 
 }  // namespace

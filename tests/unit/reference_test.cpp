@@ -427,5 +427,15 @@ TEST(Compare, SparseValuesTooLargeToSpellOutCompareTheirEntries) {
   EXPECT_FALSE(compare(sparse({1, 2, 4}, 1), sparse({1, 2, 4}, 0)).passes(1e-4));
 }
 
+TEST(Compare, TheWorstIsTheFirstThatIsNoNumberOnOneSideOnly) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto worst = [](std::vector<float> a, std::vector<float> e) {
+    return compare(value(std::move(a)), value(std::move(e))).worst;
+  };
+  EXPECT_EQ(worst({0, inf, inf, NAN}, {0, 1, 2, 3}), 1);
+  EXPECT_EQ(worst({0, NAN, NAN, inf}, {0, 1, 2, 3}), 1);
+  EXPECT_EQ(worst({0, 5, NAN}, {0, 1, 2}), 2);
+}
+
 }  // namespace
 }  // namespace fuseflow

@@ -7,6 +7,7 @@
 
 #include "support/dependency_order.h"
 #include "support/error.h"
+#include "support/input_kind.h"
 #include "support/interrupt.h"
 #include "support/io.h"
 #include "support/sort_numbers.h"
@@ -126,6 +127,14 @@ TEST(Output, ALinkStaysALink) {
   EXPECT_TRUE(fs::is_symlink(fs::symlink_status(link)));
   EXPECT_EQ(read_source(file).text, "new");
   fs::remove_all(folder);
+}
+
+TEST(InputKind, AFieldThatIsLongerThanTheFileIsNoOnnx) {
+  using namespace std::string_literals;
+  const std::string head = "\x08\x07\x12\x02pt"s;  // version 7, made by "pt"
+  const std::string graph = "\x3a\x02\x0a"s;       // a graph of two bytes, cut off
+  EXPECT_EQ(kind_of(head + graph), InputKind::onnx);
+  EXPECT_EQ(kind_of(head + "\x12\x7f"s + graph), InputKind::binary);  // 127 bytes, there are 3
 }
 
 }  // namespace

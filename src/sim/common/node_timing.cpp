@@ -49,17 +49,8 @@ int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
   return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[static_cast<size_t>(value)].block);
 }
 
-/// Cycles between two slots of a port: all ports of the phases that run together take turns.
-int64_t slot_interval(const Machine& machine, const Graph& graph, const Node& node) {
-  const ScratchpadModel& model = machine.scratchpad;
-  if (model.bytes_per_cycle == 0 && model.link_bytes_per_cycle == 0) return 1;
-  int64_t bytes = 0;
-  for (const Node& other : graph.nodes) {
-    const bool together =
-        machine.phases_hold_units_together ||
-        graph.last_started_with(other.phase) == graph.last_started_with(node.phase);
-    if (together) bytes += scratchpad_bytes(graph, other);
-  }
+/// Cycles between two slots of a port whose phases' ports move `bytes` a round: they take turns.
+int64_t slot_interval(const ScratchpadModel& model, int64_t bytes) {
   int64_t interval = 1;
   if (model.bytes_per_cycle > 0) interval = ceil_div(bytes, model.bytes_per_cycle);
   if (model.link_bytes_per_cycle == 0) return interval;
@@ -71,12 +62,29 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
 
 }  // namespace
 
-UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& node) {
-  UnitTiming timing = block_timing(machine, graph, node);
-  if (scratchpad_bytes(graph, node) == 0) return timing;
-  timing.latency_cycles += machine.scratchpad.latency_cycles;
-  timing.interval_cycles = std::max(timing.interval_cycles, slot_interval(machine, graph, node));
-  return timing;
+std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph) {
+  // By the last of the phases that run together: what their ports move a round.
+  std::vector<int64_t> bytes(static_cast<size_t>(graph.phases()));
+  const auto together = [&](const Node& node) {
+    return static_cast<size_t>(
+        machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase));
+  };
+  std::vector<UnitTiming> timings;
+  timings.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    timings.push_back(block_timing(machine, graph, node));
+    const int64_t moved = scratchpad_bytes(graph, node);
+    if (moved > 0) bytes[together(node)] += moved;
+  }
+  for (size_t n = 0; n < timings.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (scratchpad_bytes(graph, node) == 0) continue;
+    UnitTiming& timing = timings[n];
+    timing.latency_cycles += machine.scratchpad.latency_cycles;
+    timing.interval_cycles =
+        std::max(timing.interval_cycles, slot_interval(machine.scratchpad, bytes[together(node)]));
+  }
+  return timings;
 }
 
 namespace {

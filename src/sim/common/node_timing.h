@@ -1,13 +1,15 @@
-// Latency and interval of a node on a machine.
+// Latency and interval of a graph's nodes on a machine.
 #pragma once
+
+#include <vector>
 
 #include "graph/graph.h"
 #include "machine/machine.h"
 
 namespace fuseflow {
 
-/// Latency and interval of a node's steps: its class's, more for steps on blocks
-/// (ir-spec/blocks.md).
-UnitTiming node_timing(const Machine& machine, const Graph& graph, const Node& node);
+/// Latency and interval of each node's steps, in cycles, by NodeId: its class's, more for steps on
+/// blocks (ir-spec/blocks.md), and where nodes take turns at the scratchpad's ports.
+std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph);
 
 }  // namespace fuseflow

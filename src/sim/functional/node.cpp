@@ -14,8 +14,8 @@ EngineNode::EngineNode(const Context& context, NodeId id)
     : context_(context),
       id_(id),
       node_(context.graph.nodes[static_cast<size_t>(id)]),
-      interval_(node_timing(context.machine, context.graph, node_).interval_cycles),
-      latency_(node_timing(context.machine, context.graph, node_).latency_cycles) {
+      interval_(context.timings[static_cast<size_t>(id)].interval_cycles),
+      latency_(context.timings[static_cast<size_t>(id)].latency_cycles) {
   sides.resize(1);
   sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
   if (!reads_tensor(node_.kind) || context.rows == nullptr) return;

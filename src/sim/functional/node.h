@@ -26,6 +26,7 @@ struct Context {
   const Program& program;
   const Graph& graph;
   const Machine& machine;
+  const std::vector<UnitTiming>& timings;  ///< by NodeId
   const std::vector<std::shared_ptr<const Storage>>& data;
   const Addresses* addresses = nullptr;  ///< null: memory takes no time
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks

@@ -66,7 +66,8 @@ class Run {
   const Machine& machine_;
   const RunOptions& options_;
   std::vector<std::shared_ptr<const Storage>> data_;
-  Context context_{program_, graph_, machine_, nullptr};
+  const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  ///< by node
+  Context context_{program_, graph_, machine_, timings_, nullptr};
   std::map<std::pair<TensorId, int>, RowTimes> rows_;
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
@@ -85,7 +86,7 @@ void Run::make_channels() {
     const Node& node = graph_.nodes[static_cast<size_t>(producer)];
     channel.id = static_cast<StreamId>(s);
     channel.producer = producer;
-    channel.latency = node_timing(machine_, graph_, node).latency_cycles;
+    channel.latency = timings_[static_cast<size_t>(producer)].latency_cycles;
     channel.depth = node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
     if (options_.record_streams) channel.record = &result_.recorded[s];
   }

@@ -18,7 +18,7 @@ NodeRun::NodeRun(const Context& context, NodeId id)
     : context_(context),
       id_(id),
       node_(context.graph.nodes[static_cast<size_t>(id)]),
-      interval_(node_timing(context.machine, context.graph, node_).interval_cycles) {
+      interval_(context.timings[static_cast<size_t>(id)].interval_cycles) {
   wait_.node = id;
 }
 

@@ -30,6 +30,7 @@ struct Context {
   const Program& program;
   const Graph& graph;
   const Machine& machine;
+  const std::vector<UnitTiming>& timings;  ///< by NodeId
   /// The storage of a tensor that is read, null when there is none.
   const Storage* storage(TensorId tensor) const;
   const std::vector<std::shared_ptr<const Storage>>* data = nullptr;

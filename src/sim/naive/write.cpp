@@ -134,7 +134,7 @@ class WriteNode final : public NodeRun {
     if (count <= (r.complete.empty() ? 0 : r.complete.back())) return;
     r.complete.push_back(count);
     r.times.push_back(stats().last_step +
-                      node_timing(context_.machine, context_.graph, node_).latency_cycles);
+                      context_.timings[static_cast<size_t>(id_)].latency_cycles);
   }
 
   const Tensor& tensor_;

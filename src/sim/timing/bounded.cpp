@@ -13,9 +13,14 @@ constexpr size_t kMostLogged = 1U << 17;
 constexpr size_t kBytesOfToken = 16;
 }  // namespace
 
-Bounded::Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
+Bounded::Bounded(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
+                 const std::vector<Output>& outputs,
                  const std::vector<std::vector<std::unique_ptr<Port>>>& ports)
-    : graph_(graph), machine_(machine), outputs_(outputs), memory_(make_memory(machine)) {
+    : graph_(graph),
+      machine_(machine),
+      timings_(timings),
+      outputs_(outputs),
+      memory_(make_memory(machine)) {
   connect_streams(ports);
   if (memory_) horizon_ = memory_->least_latency();
 }

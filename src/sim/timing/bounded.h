@@ -44,7 +44,9 @@ class Bounded {
     stopped       ///< go_on said no
   };
 
-  Bounded(const Graph& graph, const Machine& machine, const std::vector<Output>& outputs,
+  /// All outlive it. `timings` are by NodeId.
+  Bounded(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
+          const std::vector<Output>& outputs,
           const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
 
   /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
@@ -133,6 +135,7 @@ class Bounded {
 
   const Graph& graph_;
   const Machine& machine_;
+  const std::vector<UnitTiming>& timings_;
   const std::vector<Output>& outputs_;
   std::deque<Gives> gives_;
   std::deque<Fifo> fifos_;

@@ -65,9 +65,9 @@ Fifo* Bounded::add_memory_fifo(bool write, bool in_batches) {
 
 /// One token an event of the writer; a load may wait for many.
 void Bounded::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
-  const Node& writes = graph_.nodes[static_cast<size_t>(load.gate.writer())];
+  const UnitTiming& writes = timings_[static_cast<size_t>(load.gate.writer())];
   Gives& gives = *writers_.at(load.gate.writer())->outputs[0];
-  Fifo& rows = add_fifo(gives, 0, node_timing(machine_, graph_, writes).latency_cycles);
+  Fifo& rows = add_fifo(gives, 0, writes.latency_cycles);
   rows.peak_wanted = false;
   replay.inputs.push_back(&rows);
 }
