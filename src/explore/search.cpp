@@ -7,11 +7,11 @@
 
 #include "explore/journal.h"
 #include "explore/search_program.h"
+#include "explore/whole_program.h"
 #include "ir/print.h"
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "passes/pass.h"
-#include "sim/program_run.h"
 #include "support/error.h"
 #include "support/fnv1a.h"
 #include "support/interrupt.h"
@@ -76,29 +76,6 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
   }
 }
 
-/// The best program as a whole, as fuseflow-sim runs what --best writes: its regions were simulated
-/// alone, on results of the unfused program, which differ from theirs by rounding.
-void confirm(SearchResult& all, const Machine& machine, int threads) {
-  if (!all.program || interrupted()) return;
-  const Program program = lower_program(*all.program);
-  RunOptions options;
-  options.threads = threads;
-  options.cancel = &interrupt_flag();
-  const ProgramRun run = run_program(program, load_tensors(program, {}, threads), machine, options);
-  if (run.finish == Finish::cancelled) return;
-  if (run.finish != Finish::done) {
-    throw Error(ExitCode::internal, "the best program does not finish, though its regions do");
-  }
-  const int64_t cycles = total_cycles(run, machine);
-  const auto apart = static_cast<int64_t>(all.best.cycles);
-  if (cycles == apart) return;
-  all.notes.push_back(
-      fmt::format("the best program takes {} cycles as a whole, its regions alone "
-                  "{}: what they read differs in rounding",
-                  cycles, apart));
-  all.best.cycles = static_cast<double>(cycles);
-}
-
 SearchResult search_prepared(const Program& kernels, const Machine& machine,
                              const SearchOptions& options) {
   Journal journal(options.journal, identity(kernels, machine, options));
@@ -123,7 +100,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
   if (all.trials.empty() && !interrupted()) {
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }
-  confirm(all, machine, options.threads);
+  finish_best(all, machine, options.threads);
   return all;
 }
 

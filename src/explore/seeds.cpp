@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "estimate/pass_costs.h"
+#include "ir/residency.h"
 #include "passes/fuse.h"
 #include "passes/layers.h"
 #include "passes/regroup.h"
@@ -79,7 +80,8 @@ std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
   if (graphs) return std::nullopt;
   try {
     EstimatedCosts costs(machine);
-    const Program fused = fuse_by_cost(kernels, machine, costs);
+    Program fused = fuse_by_cost(kernels, machine, costs);
+    drop_residents(fused);  // a point is a region that runs alone: what it reads is in memory
     const bool joined = std::any_of(fused.regions.begin(), fused.regions.end(),
                                     [](const Region& r) { return !r.schedule.joins.empty(); });
     if (kernels.regions.size() < 2 && !joined) return std::nullopt;  // it is a point anyway

@@ -17,6 +17,7 @@
 #include "passes/joins.h"
 #include "passes/layers.h"
 #include "passes/mixture.h"
+#include "passes/pass_on_chip.h"
 #include "passes/regroup.h"
 #include "resources/resources.h"
 
@@ -333,7 +334,8 @@ Program best_regions(const Program& program, const Request& request, CostModel& 
     if (p == 3 && same_runs(partitions[1], partitions[3])) continue;
     candidates.push_back(assemble(program, partitions[p], request.machine, &costs));
   }
-  return choose(std::move(candidates), few, costs, log);
+  Program best = choose(std::move(candidates), few, costs, log);
+  return pass_on_chip(std::move(best), request.machine, costs, log);
 }
 
 void note_all(const PassLog& from, PassLog& log) {

@@ -1,0 +1,15 @@
+// The best program of a search as a whole. The search simulates regions alone; here their program
+// is simulated once more, and what may stay on chip between its regions is decided. Knows nothing
+// of points.
+#pragma once
+
+#include "explore/search_result.h"
+
+namespace fuseflow {
+
+/// Simulates `result.program` as fuseflow-sim does and takes over its cycles. Where less cycles are
+/// searched for, intermediates then stay in the scratchpad between regions if that is faster by
+/// estimate and as simulated. Notes what it changes; does nothing without a program.
+void finish_best(SearchResult& result, const Machine& machine, int threads);
+
+}  // namespace fuseflow
