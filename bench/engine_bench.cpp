@@ -10,6 +10,7 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "sim/program_run.h"
+#include "support/heap.h"
 
 namespace fuseflow {
 namespace {
@@ -49,6 +50,7 @@ double seconds_of(const std::function<void()>& work) {
 /// Simulates region 0 for each iteration; `native` does the same arithmetic.
 void simulate(benchmark::State& state, const Case& c, const Machine& machine,
               const std::function<void()>& native) {
+  prepare_heap();
   RunOptions options;
   options.threads = static_cast<int>(state.range(0));
   int64_t tokens = 0;

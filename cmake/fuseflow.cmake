@@ -19,11 +19,19 @@ if(FUSEFLOW_SANITIZE)
   target_compile_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE} -fno-omit-frame-pointer
                                                     -fno-sanitize-recover=all)
   target_link_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE})
-else()
-  # Searches make and drop many small graphs, the simulator large arrays. Sanitizers bring an allocator of their own.
-  find_library(FUSEFLOW_JEMALLOC jemalloc REQUIRED)
-  target_link_libraries(fuseflow_options INTERFACE ${FUSEFLOW_JEMALLOC})
 endif()
+
+# fuseflow_searches(TARGET): an executable that makes and drops many small graphs. It allocates with jemalloc, which
+# takes a third less time for them; the simulator's large arrays take less memory from the C library's heap
+# (support/heap.h). Sanitizers bring an allocator of their own.
+if(NOT FUSEFLOW_SANITIZE)
+  find_library(FUSEFLOW_JEMALLOC jemalloc REQUIRED)
+endif()
+function(fuseflow_searches target)
+  if(FUSEFLOW_JEMALLOC)
+    target_link_libraries(${target} PRIVATE ${FUSEFLOW_JEMALLOC})
+  endif()
+endfunction()
 
 # fuseflow_library(NAME [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME and of the folders in it, or of
 # exactly these folders of src, as fuseflow_NAME. So a new operator or pass is one new file.
@@ -47,10 +55,10 @@ endfunction()
 
 add_custom_target(tools COMMENT "All executables of tools/")
 
-# fuseflow_tool(NAME DOES [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed executable;
-# DOES stands beside it in `fuseflow --help`.
+# fuseflow_tool(NAME DOES [SEARCHES] [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed
+# executable; DOES stands beside it in `fuseflow --help`. SEARCHES: fuseflow_searches.
 function(fuseflow_tool name does)
-  cmake_parse_arguments(ARG "" "MAIN" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SEARCHES" "MAIN" "LIBS" ${ARGN})
   if(NOT ARG_MAIN)
     set(ARG_MAIN fuseflow-${name}.cpp)
   endif()
@@ -59,6 +67,9 @@ function(fuseflow_tool name does)
   target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   fuseflow_build_quickly(fuseflow-${name})
+  if(ARG_SEARCHES)
+    fuseflow_searches(fuseflow-${name})
+  endif()
   add_dependencies(tools fuseflow-${name})
   set_property(GLOBAL APPEND PROPERTY FUSEFLOW_TOOLS fuseflow-${name})
   set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\"},\n")
@@ -69,7 +80,7 @@ endfunction()
 function(fuseflow_pass_tool NAME does)
   set(main ${CMAKE_BINARY_DIR}/generated/tools/fuseflow-${NAME}.cpp)
   configure_file(pass_main.cpp.in ${main} @ONLY)
-  fuseflow_tool(${NAME} "${does}" MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
+  fuseflow_tool(${NAME} "${does}" SEARCHES MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
   target_include_directories(fuseflow-${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 endfunction()
 

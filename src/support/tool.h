@@ -12,6 +12,7 @@
 #include <string>
 
 #include "support/diagnostics.h"
+#include "support/heap.h"
 #include "support/io.h"
 #include "support/terminal.h"
 
@@ -94,6 +95,7 @@ inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<Ex
     return static_cast<int>(ExitCode::usage);
   }
   if (quiet) be_quiet();
+  prepare_heap();
   return exit_status_of(app.get_name(), body);
 }
 
