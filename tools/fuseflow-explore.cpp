@@ -17,7 +17,6 @@
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "machine_options.h"
-#include "passes/regroup.h"
 #include "program_tool.h"
 #include "progress_line.h"
 #include "support/interrupt.h"
@@ -34,7 +33,7 @@ struct ExploreOptions {
   std::string objective = "cycles";
   std::string shard;
   std::vector<std::string> seeds;
-  bool tiles = false;
+  bool tiles = false, no_tiles = false;  ///< neither: tiles where the machine has cores
   SearchOptions search;
   bool rewrite = false;
   bool allow_reassociation = false;
@@ -81,10 +80,11 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "--strategy=none, layer and full (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
-  app.add_flag(
+  CLI::Option* tiles = app.add_flag(
       "--tiles", o.tiles,
-      "Also try what fuseflow-cluster makes of the program: kernels, chains and attentions "
-      "of tiles on the machine's cores, each beside streams");
+      "Also try what fuseflow-cluster makes of the program: kernels, chains and attentions of "
+      "tiles on the machine's cores, each beside streams (default: on a machine with cores)");
+  app.add_flag("--no-tiles", o.no_tiles, "Search streams alone")->excludes(tiles);
   CLI::Option* rewrite = app.add_flag(
       "--rewrite", o.rewrite,
       "Search the program as fuseflow-rewrite rewrites it, too, each in half of the time; what is "
@@ -187,29 +187,16 @@ void choose_objective(ExploreOptions& o, const Machine& machine) {
   }
 }
 
-/// Every statement a kernel: those of a softmax have a form of tiles apart. Only for machines
-/// without units for streams; elsewhere the kernels as they are given are what streams are compared
-/// with.
-Program single_statements(Program program) {
-  std::vector<Group> groups;
-  for (const Region& region : program.regions) {
-    if (region.graph) return program;
-  }
-  for (const Group& group : present_groups(program)) {
-    for (const int statement : group.statements) groups.push_back({"", {statement}});
-  }
-  PassLog log;
-  return regroup(program, std::move(groups), log);
+/// Whether the cores of the machine are searched, too: where it has any, unless it is refused.
+bool with_tiles(const ExploreOptions& o, const Machine& machine) {
+  if (machine.has_cores || !o.tiles) return machine.has_cores && !o.no_tiles;
+  throw Error(ExitCode::usage, fmt::format("--tiles: machine {} has no cores; expected one with a "
+                                           "section `[core]`, such as --machine rda",
+                                           machine.name));
 }
 
 /// What the machine's cores can run, as seeds of the search.
-void add_tiles(ExploreOptions& o, const Program& kernels, const Machine& machine) {
-  if (!machine.has_cores) {
-    throw Error(ExitCode::usage,
-                fmt::format("--tiles: machine {} has no cores; expected one with a "
-                            "section `[core]`, such as --machine rda",
-                            machine.name));
-  }
+std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& machine, int threads) {
   const cluster::Effort effort{.operations = int64_t{1} << 20};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
@@ -217,18 +204,17 @@ void add_tiles(ExploreOptions& o, const Program& kernels, const Machine& machine
     return planned_seed(kernels, cluster::kernels_apart(program, machine), name);
   };
   const auto planned = [&](const Program& program, const char* name) {
-    return planned_seed(kernels,
-                        cluster::planned_program(program, machine, effort, o.search.threads), name);
+    return planned_seed(kernels, cluster::planned_program(program, machine, effort, threads), name);
   };
-  const Seed tiles[] = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
-                        apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};
-  const size_t before = o.search.seeds.size();
-  for (const Seed& seed : tiles) {
-    if (!seed.parts.empty()) o.search.seeds.push_back(seed);
+  std::vector<Seed> seeds = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
+                             apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};
+  std::erase_if(seeds, [](const Seed& seed) { return seed.parts.empty(); });
+  if (seeds.empty()) {
+    report(Severity::note,
+           "no run of kernels has a form of tiles, so streams alone are searched; "
+           "fuseflow-cluster says why");
   }
-  if (o.search.seeds.size() > before) return;
-  report(Severity::note,
-         "--tiles: no run of kernels has a form of tiles; fuseflow-cluster says why");
+  return seeds;
 }
 
 ExitCode explore_main(ExploreOptions& o) {
@@ -249,15 +235,19 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
-  if (!o.tiles) warn_of_streams(kernels, machine);
+  const bool tiles = with_tiles(o, machine);
+  if (!tiles) warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
     Program seed = read_program(path);
     drop_residents(seed);
     o.search.seeds.push_back(given_seed(kernels, std::move(seed), name));
   }
-  if (o.tiles && !machine.has_streams) kernels = single_statements(std::move(kernels));
-  if (o.tiles) add_tiles(o, kernels, machine);
+  if (tiles) {
+    o.search.planned = SeedMaker{"tiles", [&](const Program& searched) {
+                                   return seeds_of_tiles(searched, machine, o.search.threads);
+                                 }};
+  }
   const InterruptScope scope;
   SearchResult result;
   {

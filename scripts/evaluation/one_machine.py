@@ -6,7 +6,7 @@ feed-forward network on `rda` and `h100`, as streams, as tiles, and as fuseflow-
 
 Every program is simulated and compared with the reference. `streams`: the best that the search finds
 with copies, without tiles (`h100` has no units for streams). `tiles`: all tensors stored dense,
-fuseflow-cluster --strategy=tiles --dense. `mixed`: the search with --tiles, from the program as it is.
+fuseflow-cluster --strategy=tiles --dense. `mixed`: the search of both, from the program as it is.
 """
 import argparse
 import csv
@@ -94,8 +94,8 @@ def main():
         with open(os.path.join(tools.scratch, "given.ff"), "w") as file:
             file.write(text)
         for machine in ("rda", "h100"):
-            streams = tools.searched(machine) if machine == "rda" else None
-            found = [streams, tools.tiles(machine), tools.searched(machine, "--tiles")]
+            streams = tools.searched(machine, "--no-tiles") if machine == "rda" else None
+            found = [streams, tools.tiles(machine), tools.searched(machine)]
             print(f"| {name} | `{machine}` | " + " | ".join(shown(f) or " | " for f in found) + " |",
                   flush=True)
 

@@ -76,7 +76,7 @@ def area_of(h, words):
 def explore(h, program, size, objective, options):
     words = settings(h, SIZES[size])
     path = os.path.join(h.out, f"pareto_{size}_{objective}.csv")
-    command = [h.tool("explore") or "fuseflow-explore", "--machine", "rda", *words, "--objective", objective,
+    command = [h.tool("explore") or "fuseflow-explore", "--machine", "rda", *words, "--no-tiles", "--objective", objective,
                "--pareto", path, "--threads", str(options.threads), "-o", os.path.join(h.work, f"pareto_{size}_{objective}.csv"),
                *options.more, program]
     done = subprocess.run(command, capture_output=True, text=True)

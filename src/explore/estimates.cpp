@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "explore/worth_trying.h"
-#include "graph/fingerprint.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 
@@ -25,13 +24,13 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
   Trial& trial = s.table[position];
   try {
     const Evaluator::Lowered lowered = s.evaluator.lower(trial.point);
-    trial.graph = fingerprint(*lowered.at().graph);
+    trial.graph = lowered.fingerprint();
     const auto [same, fresh] = first.try_emplace(trial.graph, position);
     if (fresh) {
       s.evaluator.estimate(trial, lowered);
       return;
     }
-    trial.region = lowered.at().name;
+    trial.region = lowered.name();
     trial.status = PointStatus::same;
     Point& tried = s.table[same->second].point;
     trial.note = fmt::format("as point {}", tried.id);

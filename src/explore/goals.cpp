@@ -18,6 +18,11 @@ IntervalCosts least_bounds(const TrialTable& table) {
   });
 }
 
+/// A kernel alone as streams: the unfused totals, without copies and with, are made of such.
+bool competes_alone(const Trial& trial) {
+  return trial.point.kernels().alone() && !trial.point.planned;
+}
+
 double best_known(const TrialTable& table, const IntervalCosts& known) {
   if (table.objective() != Objective::edp) return table.partition(known).total();
   const auto front = pareto_front(table.trials(), table.kernels(), table.pause());
@@ -30,29 +35,35 @@ double best_known(const TrialTable& table, const IntervalCosts& known) {
 Goals::Goals(const TrialTable& table)
     : table_(table),
       known_(table.known()),
-      without_copies_(table.known_without_copies()),
+      streams_(table.known_streams(true)),
+      without_copies_(table.known_streams(false)),
       bounds_(table.partition(least_bounds(table))),
       incumbent_(best_known(table, known_)) {}
 
-/// Whether the same kernels were simulated otherwise with no more cycles and no more energy than
-/// the trial takes at least.
-bool Goals::dominated(const Trial& trial, bool without_copies) const {
+bool Goals::dominated(const Trial& trial) const {
+  const bool alone = competes_alone(trial);
+  const bool copies = trial.point.has_copies();
   const std::vector<size_t>& same = table_.of(trial.point.kernels());
   return std::any_of(same.begin(), same.end(), [&](size_t i) {
     const Trial& t = table_[i];
+    if (alone && (t.point.planned || (t.point.has_copies() && !copies))) return false;
     const Amounts found = amounts_of(t.result);
     return t.simulated() && found.cycles <= trial.least.cycles &&
-           found.energy_pj <= trial.least.energy_pj && !(without_copies && t.point.has_copies());
+           found.energy_pj <= trial.least.energy_pj;
   });
+}
+
+double Goals::known(const Trial& trial) const {
+  const Interval run = trial.point.kernels();
+  if (!competes_alone(trial)) return known_[run];
+  return trial.point.has_copies() ? streams_[run] : without_copies_[run];
 }
 
 Goal Goals::of(const Trial& trial) const {
   const Interval run = trial.point.kernels();
-  const bool unfused = run.alone() && !trial.point.has_copies();
-  Goal same{(unfused ? without_copies_ : known_)[run],
-            "bound not below the same kernels otherwise"};
+  Goal same{known(trial), "bound not below the same kernels otherwise"};
   if (table_.objective() == Objective::edp) {  // costs of regions do not add up
-    same.cost = dominated(trial, unfused) ? 0 : kNone;
+    same.cost = dominated(trial) ? 0 : kNone;
   }
   if (run.alone()) return same;
   const Goal whole{incumbent_ - bounds_.around(run), "bound not below the best program"};

@@ -18,14 +18,18 @@ class Goals {
   /// What the best program takes that simulated points make; kNone: none does.
   double incumbent() const { return incumbent_; }
   /// The best program so far, and the same kernels as placed before. Of a kernel alone the best is
-  /// needed anyway, without copies too: the unfused totals are made of it.
+  /// needed anyway, as streams, without copies too: the unfused totals are made of it.
   Goal of(const Trial& trial) const;
 
  private:
-  bool dominated(const Trial& trial, bool without_copies) const;
+  /// Whether the same kernels were simulated otherwise with no more cycles and no more energy than
+  /// the trial takes at least.
+  bool dominated(const Trial& trial) const;
+  /// What the same kernels take otherwise.
+  double known(const Trial& trial) const;
 
   const TrialTable& table_;
-  const IntervalCosts known_, without_copies_;
+  const IntervalCosts known_, streams_, without_copies_;
   const Partition bounds_;  ///< of what the best program may take at least
   const double incumbent_;
 };

@@ -56,8 +56,7 @@ const Trial* least_of_part(const TrialTable& table, const Seed& seed, const Seed
   const Trial* least = nullptr;
   for (const size_t i : table.of(part.kernels())) {
     const Trial& t = table[i];
-    if ((t.point.planned != nullptr) != (part.planned != nullptr)) continue;
-    if (part.planned && !is_of_seed(t.point, seed.name)) continue;
+    if (part.planned ? !is_of_seed(t.point, seed.name) : t.point.planned != nullptr) continue;
     if (t.point.seed.empty() || t.point.has_copies() || least_of(table, t) == kNone) continue;
     if (least == nullptr || least_of(table, t) < least_of(table, *least)) least = &t;
   }

@@ -211,8 +211,12 @@ std::vector<Interval> intervals_of(size_t kernels, size_t longest, const std::ve
 
 /// The point of a region that a seed has planned for cores; once, if seeds agree.
 void add_planned(std::vector<Point>& points, const Seed& seed, const Seed::Part& part) {
+  const auto same = [](const PlannedRegion& a, const PlannedRegion& b) {
+    return fingerprint(a.graph) == fingerprint(b.graph);
+  };
   for (Point& point : points) {
-    if (point.planned && fingerprint(point.planned->graph) == fingerprint(part.planned->graph)) {
+    if (point.planned && std::equal(point.planned->begin(), point.planned->end(),
+                                    part.planned->begin(), part.planned->end(), same)) {
       return name_seed(point, seed.name);
     }
   }
@@ -260,7 +264,7 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
 
 }  // namespace
 
-void refuse_streams(std::vector<Point>& points, const Machine& machine,
+void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
                     const std::vector<Seed>& seeds) {
   if (machine.has_streams || points.empty()) return;
   std::set<size_t> planned;
@@ -273,7 +277,9 @@ void refuse_streams(std::vector<Point>& points, const Machine& machine,
     if (planned.count(k) == 0) return;
   }
   for (Point& point : points) {
-    if (point.has_own_graph() || !point.refused.empty()) continue;
+    const std::optional<Graph>& given = kernels.regions[point.first].graph;
+    const bool tiles = point.planned || (point.as_given && given && given->tiles);
+    if (tiles || !point.refused.empty()) continue;
     point.refused = fmt::format("machine {} has no units for streams", machine.name);
   }
 }
@@ -325,7 +331,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
     const auto [first, last] = intervals[i];
     found[i] = points_of(kernels, first, last, machine, space);
     add_seeds(found[i], first, last, seeds);
-    refuse_streams(found[i], machine, seeds);
+    refuse_streams(found[i], kernels, machine, seeds);
   });
   std::vector<Point> result;
   for (std::vector<Point>& some : found) {

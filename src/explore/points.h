@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "explore/interval.h"
-#include "explore/planned_region.h"
+#include "explore/planned_run.h"
 #include "ir/program.h"
 #include "lower/placements.h"
 #include "machine/machine.h"
@@ -31,7 +31,7 @@ struct Seed {
     size_t last = 0;
     Schedule schedule;       ///< given by hand: taken as it is
     bool scheduled = false;  ///< else: the default placements, and the recomputing ones
-    std::shared_ptr<const PlannedRegion> planned = nullptr;  ///< for cores; no schedule then
+    std::shared_ptr<const PlannedRun> planned = nullptr;  ///< for cores; no schedule then
     Interval kernels() const { return {first, last}; }
   };
   std::string name;
@@ -53,8 +53,8 @@ struct Point {
   size_t id = 0;
   /// The kernel as the program has it: its schedule, and its graph if it has one.
   bool as_given = false;
-  std::shared_ptr<const PlannedRegion> planned = nullptr;  ///< runs on cores: tiles, not streams
-  size_t first = 0;                                        ///< kernels first .. last are one region
+  std::shared_ptr<const PlannedRun> planned = nullptr;  ///< runs on cores: tiles, not streams
+  size_t first = 0;                                     ///< kernels first .. last are one region
   size_t last = 0;
   PlacementRecipe recipe;
   std::vector<std::string> order;  ///< empty: the default
@@ -93,7 +93,7 @@ Program apply_point(Program program, size_t region, const Point& point);
 
 /// Of one run of kernels: on a machine without units for streams, what is planned for its cores has
 /// no other form. Whoever makes points asks, or streams would run free of charge.
-void refuse_streams(std::vector<Point>& points, const Machine& machine,
+void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
                     const std::vector<Seed>& seeds);
 
 /// Whether the point is part of the seed of this name.

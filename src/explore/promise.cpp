@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -44,16 +45,16 @@ std::string last_note(const TrialTable& table, size_t kernel) {
               "the search space is empty: no partition into possible regions exists");
 }
 
-/// The most promising points of each kernel alone, without copies and with: what fusion is
+/// The most promising streams of each kernel alone, without copies and with: what fusion is
 /// compared with is not left to chance when time is short.
 std::set<size_t> first_alone(const TrialTable& table) {
-  const IntervalCosts known = table.known();
-  const IntervalCosts without_copies = table.known_without_copies();
+  const IntervalCosts known = table.known_streams(true);
+  const IntervalCosts without_copies = table.known_streams(false);
   std::map<std::pair<size_t, bool>, std::vector<std::pair<double, size_t>>> lists;
   for (size_t i = 0; i < table.trials().size(); ++i) {
     const Trial& t = table[i];
     const Interval run = t.point.kernels();
-    if (!t.open() || !run.alone()) continue;
+    if (!t.open() || !run.alone() || t.point.planned) continue;
     const bool copies = t.point.has_copies();
     if (t.bound >= (copies ? known : without_copies)[run]) continue;
     lists[{run.first, copies}].emplace_back(t.estimate, i);
@@ -64,6 +65,16 @@ std::set<size_t> first_alone(const TrialTable& table) {
     for (size_t n = 0; n < std::min(list.size(), kAlone); ++n) result.insert(list[n].second);
   }
   return result;
+}
+
+/// Of the kernel alone, known by now or not.
+double least_of_streams(const TrialTable& table, size_t kernel) {
+  double least = kNone;
+  for (const size_t i : table.of({kernel, kernel})) {
+    const Trial& t = table[i];
+    if (t.possible() && !t.point.planned) least = std::min(least, t.estimate);
+  }
+  return least;
 }
 
 /// What is known, else what is estimated.
@@ -81,12 +92,17 @@ std::vector<size_t> first_points(const TrialTable& table, const Program& kernels
   const IntervalCosts estimates = table.estimates();
   const Partition best = table.partition(estimates);
   if (!std::isfinite(best.total())) throw_empty(table, kernels, machine);
-  std::vector<Interval> wanted = best.intervals();
-  for (size_t k = 0; k < table.kernels(); ++k) wanted.push_back({k, k});
   std::set<size_t> result;
-  for (const Interval run : wanted) {
-    const std::optional<size_t> least = table.best_estimate(run);
-    if (least && table[*least].estimate == estimates[run]) result.insert(*least);
+  for (const Interval run : best.intervals()) {
+    const std::vector<size_t>& all = table.of(run);
+    const auto least = std::find_if(all.begin(), all.end(), [&](size_t i) {
+      return table[i].open() && table[i].estimate == estimates[run];
+    });
+    if (least != all.end()) result.insert(*least);
+  }
+  for (size_t k = 0; k < table.kernels(); ++k) {
+    const std::optional<size_t> least = table.best_estimate({k, k});
+    if (least && table[*least].estimate <= least_of_streams(table, k)) result.insert(*least);
   }
   return {result.begin(), result.end()};
 }

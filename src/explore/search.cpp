@@ -26,6 +26,7 @@ std::string identity(const Program& kernels, const Machine& machine, const Searc
   std::string text = fmt::format(
       "{}{}{} {} {} {} {} {}", print_program(kernels), print_machine(machine), s.max_kernels,
       s.max_orders, s.max_placements, s.max_copies, s.max_climbs, fmt::join(options.blocks, " "));
+  if (options.planned) text += ";" + options.planned->name;
   for (const Seed& seed : options.seeds) {
     text += ";" + seed.name;
     for (const Seed::Part& part : seed.parts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,17 @@ struct SearchProgress {
   std::string best;  ///< what the best program so far takes; empty: none is known
 };
 
+/// Makes seeds of a program that is searched: as given, rewritten, or in blocks.
+struct SeedMaker {
+  std::string name;  ///< says what it makes: a journal is of one
+  std::function<std::vector<Seed>(const Program& kernels)> make;
+};
+
 struct SearchOptions {
   SearchSpace space;
   Objective objective = Objective::cycles;
-  std::vector<Seed> seeds;  ///< besides the strategies
+  std::vector<Seed> seeds;           ///< besides the strategies; of the program as given alone
+  std::optional<SeedMaker> planned;  ///< what is planned for the machine's cores
   /// Sides of the blocks that all tensors have, a whole search each; 1: none.
   std::vector<int64_t> blocks = {1};
   bool exhaustive = false;  ///< nothing is pruned or cut

@@ -25,6 +25,9 @@ std::vector<Seed> all_seeds(const Program& kernels, const Machine& machine,
                             const SearchOptions& options) {
   std::vector<Seed> seeds = strategy_seeds(kernels, machine);
   seeds.insert(seeds.end(), options.seeds.begin(), options.seeds.end());
+  if (options.planned) {
+    for (Seed& seed : options.planned->make(kernels)) seeds.push_back(std::move(seed));
+  }
   return seeds;
 }
 

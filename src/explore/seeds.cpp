@@ -43,7 +43,16 @@ bool translate(const Program& kernels, const Program& program, Schedule& schedul
                      [&](Join& join) { return all_translated(join.located); });
 }
 
-Seed::Part part_of(const Program& kernels, const Program& program, const Region& region) {
+/// Regions of a program that make up whole kernels together: one, or several parts of a kernel and
+/// what stands in one region with one of them.
+struct Whole {
+  std::vector<size_t> regions;
+  std::vector<size_t> kernels;
+};
+
+/// The kernels of which the region has statements, ascending.
+std::vector<size_t> kernels_of(const Program& kernels, const Program& program,
+                               const Region& region) {
   std::vector<size_t> members;
   for (const Statement& s : region.statements) {
     const std::string& value = program.tensors[static_cast<size_t>(s.result)].name;
@@ -57,6 +66,44 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Region&
   }
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
+  return members;
+}
+
+/// In the order of their first regions.
+std::vector<Whole> wholes_of(const Program& kernels, const Program& program) {
+  std::vector<Whole> wholes;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    Whole whole{{r}, kernels_of(kernels, program, program.regions[r])};
+    const auto shares = [&](const Whole& other) {
+      return std::any_of(other.kernels.begin(), other.kernels.end(), [&](size_t k) {
+        return std::binary_search(whole.kernels.begin(), whole.kernels.end(), k);
+      });
+    };
+    auto into = std::stable_partition(wholes.begin(), wholes.end(),
+                                      [&](const Whole& other) { return !shares(other); });
+    for (auto other = into; other != wholes.end(); ++other) {
+      whole.regions.insert(whole.regions.end(), other->regions.begin(), other->regions.end());
+      whole.kernels.insert(whole.kernels.end(), other->kernels.begin(), other->kernels.end());
+    }
+    wholes.erase(into, wholes.end());
+    std::sort(whole.regions.begin(), whole.regions.end());
+    std::sort(whole.kernels.begin(), whole.kernels.end());
+    whole.kernels.erase(std::unique(whole.kernels.begin(), whole.kernels.end()),
+                        whole.kernels.end());
+    wholes.push_back(std::move(whole));
+  }
+  std::sort(wholes.begin(), wholes.end(),
+            [](const Whole& a, const Whole& b) { return a.regions < b.regions; });
+  return wholes;
+}
+
+bool has_tiles(const Region& region) {
+  return region.graph && region.graph->tiles;
+}
+
+Seed::Part part_of(const Program& kernels, const Program& program, const Whole& whole) {
+  const Region& region = program.regions[whole.regions.front()];
+  const std::vector<size_t>& members = whole.kernels;
   if (members.empty() || members.back() - members.front() + 1 != members.size()) {
     throw Error(ExitCode::rejected, region.where,
                 fmt::format("region @{} of the seed is not a run of consecutive kernels, which is "
@@ -64,8 +111,8 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Region&
                             region.name));
   }
   Seed::Part part{members.front(), members.back(), region.schedule, true};
-  if (region.graph && region.graph->tiles) {
-    part.planned = planned_region(kernels, program, region, part.kernels());
+  if (has_tiles(region) || whole.regions.size() > 1) {
+    part.planned = planned_run(kernels, program, whole.regions, part.kernels());
     part.scheduled = false;
     return part;
   }
@@ -122,19 +169,19 @@ std::vector<Seed> strategy_seeds(const Program& kernels, const Machine& machine)
 
 Seed given_seed(const Program& kernels, const Program& program, const std::string& name) {
   Seed seed{name, {}};
-  for (const Region& region : program.regions) {
-    seed.parts.push_back(part_of(kernels, program, region));
+  for (const Whole& whole : wholes_of(kernels, program)) {
+    seed.parts.push_back(part_of(kernels, program, whole));
   }
   return seed;
 }
 
 Seed planned_seed(const Program& kernels, const Program& program, const std::string& name) {
   Seed seed{name, {}};
-  for (const Region& region : program.regions) {
-    if (!region.graph || !region.graph->tiles) continue;
+  for (const Whole& whole : wholes_of(kernels, program)) {
+    if (!has_tiles(program.regions[whole.regions.front()])) continue;
     try {
-      seed.parts.push_back(part_of(kernels, program, region));
-    } catch (const Error& error) {  // runs of kernels in another order, or parts of a kernel
+      seed.parts.push_back(part_of(kernels, program, whole));
+    } catch (const Error& error) {  // runs of kernels in another order, or parts not planned
       if (error.code() != ExitCode::rejected) throw;
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/fingerprint.h"
 #include "lower/lower.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
@@ -30,11 +31,10 @@ void refuse_tuples(const Evaluator::Lowered& lowered) {
   }
 }
 
-PointResult counted(const Evaluator::Lowered& lowered, const Machine& machine,
+PointResult counted(const Program& program, const Graph& graph, const Machine& machine,
                     const RunResult& run) {
-  const Graph& graph = *lowered.at().graph;
   const RegionEnergy energy =
-      region_energy(lowered.program, graph, machine, work_of_run(graph, machine, run));
+      region_energy(program, graph, machine, work_of_run(graph, machine, run));
   return {PointStatus::simulated,
           run.cycles,
           run.flops,
@@ -42,6 +42,15 @@ PointResult counted(const Evaluator::Lowered& lowered, const Machine& machine,
           run.scratchpad_read_bytes + run.scratchpad_write_bytes,
           "",
           std::llround(energy.total_pj)};
+}
+
+/// A region after the others of its point.
+void add(PointResult& sum, const PointResult& region, const Amounts& pause) {
+  sum.cycles += std::llround(pause.cycles) + region.cycles;
+  sum.flops += region.flops;
+  sum.dram_bytes += std::llround(pause.dram_bytes) + region.dram_bytes;
+  sum.scratchpad_bytes += region.scratchpad_bytes;
+  sum.energy_pj += std::llround(pause.energy_pj) + region.energy_pj;
 }
 
 void assert_bounds(const Trial& trial, const Amounts& simulated) {
@@ -58,14 +67,28 @@ void assert_bounds(const Trial& trial, const Amounts& simulated) {
 
 }  // namespace
 
+uint64_t Evaluator::Lowered::fingerprint() const {
+  uint64_t all = fuseflow::fingerprint(*at().graph);
+  for (size_t part = 1; part < regions; ++part) {
+    all = all * 0x9e3779b97f4a7c15 + fuseflow::fingerprint(*at(part).graph);
+  }
+  return std::max<uint64_t>(all, 1);
+}
+
+std::string Evaluator::Lowered::name() const {
+  std::string names = at().name;
+  for (size_t part = 1; part < regions; ++part) names += "; " + at(part).name;
+  return names;
+}
+
 Evaluator::Lowered Evaluator::lower(const Point& point) const {
   Runs::Run run = runs_.make(point.first, point.last);
-  Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data};
+  Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data,
+                 point.planned ? point.planned->size() : 1};
   if (!result.at().graph) {
     result.program.regions[run.region].graph = lower_region(result.program, run.region);
     refuse_tuples(result);
   }
-  check_fits(result.program, result.at(), machine_);
   result.data.storage.resize(result.program.tensors.size());
   for (size_t t = kernels_.tensors.size(); t < result.program.tensors.size(); ++t) {
     const Tensor& copy = result.program.tensors[t];  // in another order, made by the placement
@@ -73,49 +96,81 @@ Evaluator::Lowered Evaluator::lower(const Point& point) const {
     result.data.storage[t] = std::make_shared<const Storage>(
         load(copy.source, known_shape(copy), copy.format, copy.fill, {.element = copy.type}));
   }
-  for (const Statement& s : result.at().statements) {
-    result.data.storage[static_cast<size_t>(s.result)] = nullptr;
+  for (size_t part = 0; part < result.regions; ++part) {
+    check_fits(result.program, result.at(part), machine_);
+    for (const Statement& s : result.at(part).statements) {
+      result.data.storage[static_cast<size_t>(s.result)] = nullptr;
+    }
   }
   return result;
 }
 
 RegionEstimate Evaluator::estimate(Trial& trial, const Lowered& lowered) const {
-  trial.region = lowered.at().name;
-  RegionEstimate found = estimate_region(lowered.program, lowered.at(), lowered.data, machine_);
-  trial.expected = {found.cycles, found.energy_pj, found.dram_read_bytes + found.dram_write_bytes};
-  trial.least = {found.bound, std::floor(found.energy_bound_pj), found.dram_bytes_bound};
+  trial.region = lowered.name();
+  trial.expected = trial.least = {};
+  RegionEstimate first;
+  for (size_t part = 0; part < lowered.regions; ++part) {
+    RegionEstimate found =
+        estimate_region(lowered.program, lowered.at(part), lowered.data, machine_);
+    if (part > 0) {
+      const Amounts pause = pause_of(machine_);
+      trial.expected += pause;
+      trial.least += {pause.cycles, std::floor(pause.energy_pj), pause.dram_bytes};
+    }
+    trial.expected +=
+        {found.cycles, found.energy_pj, found.dram_read_bytes + found.dram_write_bytes};
+    trial.least += {found.bound, std::floor(found.energy_bound_pj), found.dram_bytes_bound};
+    if (part == 0) first = std::move(found);
+  }
   trial.estimate = cost_of(objective_, trial.expected);
   trial.bound = cost_of(objective_, trial.least);
-  return found;
+  return first;
 }
 
-PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
+PointResult Evaluator::simulate(Lowered& lowered, size_t part, int64_t goal, int64_t taken,
                                 int threads) const {
-  const Lowered lowered = lower(trial.point);
   RunOptions options;
   options.executor = Executor::fast;
   options.threads = threads;
-  options.max_cycles = goal;
+  options.max_cycles = goal > 0 ? goal - taken : 0;
   options.explain_deadlock = false;
   options.cancel = &interrupt_flag();
-  const RunResult run =
-      run_graph(lowered.program, *lowered.at().graph, lowered.data, machine_, options);
+  const Graph& graph = *lowered.at(part).graph;
+  const RunResult run = run_graph(lowered.program, graph, lowered.data, machine_, options);
   // How far a run got when it was cut depends on the executor; what it had to beat does not.
   if (run.finish == Finish::max_cycles) return {PointStatus::cut, goal, 0, 0, 0, ""};
   if (run.finish == Finish::cancelled) return {PointStatus::unvisited, 0, 0, 0, 0, ""};
   if (run.finish != Finish::done) {
     return {PointStatus::failed, 0, 0, 0, 0, run.finish == Finish::deadlock ? "deadlock" : "limit"};
   }
-  const PointResult result = counted(lowered, machine_, run);
-  assert_bounds(trial, amounts_of(result));
-  if (results != nullptr) {
-    for (const auto& [tensor, storage] : run.results) {
-      const auto t = static_cast<size_t>(tensor);
-      if (t < results->storage.size()) results->storage[t] = storage;
+  for (const auto& [tensor, storage] : run.results) {
+    lowered.data.storage[static_cast<size_t>(tensor)] = storage;
+  }
+  return counted(lowered.program, graph, machine_, run);
+}
+
+PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
+                                int threads) const {
+  Lowered lowered = lower(trial.point);
+  const Amounts pause = pause_of(machine_);
+  const PointResult cut{PointStatus::cut, goal, 0, 0, 0, ""};
+  PointResult sum = simulate(lowered, 0, goal, 0, threads);
+  for (size_t part = 1; part < lowered.regions && sum.status == PointStatus::simulated; ++part) {
+    const int64_t taken = sum.cycles + std::llround(pause.cycles);
+    if (goal > 0 && taken >= goal) return cut;
+    const PointResult region = simulate(lowered, part, goal, taken, threads);
+    if (region.status != PointStatus::simulated) return region;
+    add(sum, region, pause);
+  }
+  if (sum.status != PointStatus::simulated) return sum;
+  assert_bounds(trial, amounts_of(sum));
+  for (size_t part = 0; results != nullptr && part < lowered.regions; ++part) {
+    for (const Statement& s : lowered.at(part).statements) {
+      const auto t = static_cast<size_t>(s.result);
+      if (lowered.data.storage[t]) results->storage[t] = lowered.data.storage[t];
     }
   }
-  if (goal > 0 && run.cycles >= goal) return {PointStatus::cut, goal, 0, 0, 0, ""};
-  return result;
+  return goal > 0 && sum.cycles >= goal ? cut : sum;
 }
 
 }  // namespace fuseflow

@@ -49,12 +49,18 @@ class Evaluator {
     Program program;
     size_t region = 0;
     TensorData data;
-    const Region& at() const { return program.regions[region]; }
+    size_t regions = 1;  ///< that the point is, from `region` on: more than one only if planned
+    const Region& at(size_t part = 0) const { return program.regions[region + part]; }
+    /// Of its graphs; never 0.
+    uint64_t fingerprint() const;
+    /// "h", or "s; m" for several.
+    std::string name() const;
   };
   /// Throws Error(rejected) where the point cannot be, also because it does not fit the machine.
   Lowered lower(const Point& point) const;
 
-  /// Fills estimate, bound and region of the trial, or refuses it.
+  /// Fills estimate, bound and region of the trial, or refuses it. What is returned is of the first
+  /// region: all of a point of streams.
   RegionEstimate estimate(Trial& trial, const Lowered& lowered) const;
 
   /// Runs the point (`unvisited` if a signal ends it: support/interrupt.h); it has to take fewer
@@ -65,6 +71,11 @@ class Evaluator {
                        int threads = 1) const;
 
  private:
+  /// One region of the point, `taken` cycles after the first of them began; its results become
+  /// data of the next ones.
+  PointResult simulate(Lowered& lowered, size_t part, int64_t goal, int64_t taken,
+                       int threads) const;
+
   const Program& kernels_;
   const Machine& machine_;
   const Objective objective_;

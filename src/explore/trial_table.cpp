@@ -34,9 +34,11 @@ IntervalCosts TrialTable::known() const {
   return least([&](const Trial& t) { return t.simulated() ? cost(t) : kNone; });
 }
 
-IntervalCosts TrialTable::known_without_copies() const {
-  return least(
-      [&](const Trial& t) { return t.simulated() && !t.point.has_copies() ? cost(t) : kNone; });
+IntervalCosts TrialTable::known_streams(bool with_copies) const {
+  return least([&](const Trial& t) {
+    const bool counts = !t.point.planned && (with_copies || !t.point.has_copies());
+    return t.simulated() && counts ? cost(t) : kNone;
+  });
 }
 
 IntervalCosts TrialTable::estimates() const {

@@ -50,9 +50,10 @@ class TrialTable {
     }
     return result;
   }
-  IntervalCosts known() const;                 ///< of simulated trials
-  IntervalCosts known_without_copies() const;  ///< of simulated trials without parallel copies
-  IntervalCosts estimates() const;             ///< estimates of the trials that are possible
+  IntervalCosts known() const;  ///< of simulated trials
+  /// Of simulated trials that run as streams: tiles do not count.
+  IntervalCosts known_streams(bool with_copies) const;
+  IntervalCosts estimates() const;  ///< estimates of the trials that are possible
   /// Of everything in the best way, with the pauses.
   Partition partition(const IntervalCosts& costs) const { return {costs, pause_cost()}; }
 

@@ -55,7 +55,7 @@ TEST(ExploreTable, LeastCostsOfARun) {
   table.add(open({0, 0}, 5, 25));
   table.add(open({0, 0}, 5, 24));
   EXPECT_EQ((table.known()[{0, 0}]), 20);
-  EXPECT_EQ((table.known_without_copies()[{0, 0}]), 30);
+  EXPECT_EQ((table.known_streams(false)[{0, 0}]), 30);
   EXPECT_EQ((table.known()[{0, 1}]), kNone);
   EXPECT_EQ(table.best_estimate({0, 0}), 3U);
   EXPECT_EQ(table.best_estimate({1, 1}), std::nullopt);

@@ -1,0 +1,129 @@
+#include "explore/planned_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/error.h"
+#include "support/text.h"
+
+namespace fuseflow {
+namespace {
+
+/// Tensors of the graph that it reads dense and `kernels` do not store so.
+std::vector<TensorId> read_dense(const Program& kernels, const Program& program,
+                                 const Region& region) {
+  std::vector<TensorId> found;
+  for (const Node& node : region.graph->nodes) {
+    if (node.tensor < 0) continue;
+    const auto t = static_cast<size_t>(node.tensor);
+    const Tensor& planned = program.tensors[t];
+    const bool known = t < kernels.tensors.size() && kernels.tensors[t].name == planned.name;
+    if (known && kernels.tensors[t].format == planned.format) continue;
+    const bool given = known && kernels.tensors[t].source.kind != Source::Kind::none;
+    if (!given || !planned.format.all_dense()) {
+      throw Error(ExitCode::rejected, region.where,
+                  fmt::format("region @{} of the seed is planned for %{} as {}, which the program "
+                              "that is searched stores otherwise or declares elsewhere",
+                              region.name, planned.name, to_string(planned.format)));
+    }
+    if (std::find(found.begin(), found.end(), node.tensor) == found.end()) {
+      found.push_back(node.tensor);
+    }
+  }
+  return found;
+}
+
+/// The copy of a tensor that stores all elements; it is made once for all regions.
+TensorId dense_copy(Program& program, TensorId of) {
+  Tensor copy = program.tensors[static_cast<size_t>(of)];
+  Format& format = copy.format;
+  std::fill(format.levels.begin(), format.levels.end(), LevelKind::dense);
+  std::sort(format.mode_order.begin(), format.mode_order.end());
+  format.block.clear();
+  copy.model_shape.reset();
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const Tensor& other = program.tensors[t];
+    const bool same = other.source == copy.source && other.format == copy.format &&
+                      other.name.starts_with(copy.name + ".dense");
+    if (same) return static_cast<TensorId>(t);
+  }
+  copy.name = unused_name(copy.name, ".dense", 1,
+                          [&](const std::string& name) { return find_tensor(program, name) >= 0; });
+  program.tensors.push_back(std::move(copy));
+  return static_cast<TensorId>(program.tensors.size()) - 1;
+}
+
+std::vector<TensorId> results_of(const Region& region) {
+  std::vector<TensorId> results;
+  for (const Statement& s : region.statements) results.push_back(s.result);
+  return results;
+}
+
+Error part_of_kernel(const Region& region) {
+  return Error(ExitCode::rejected, region.where,
+               fmt::format("region @{} of the seed is a part of a kernel; expected whole kernels, "
+                           "or all of their parts planned for cores",
+                           region.name));
+}
+
+/// The region of `planned`, with its statements of `whole` and the dense copies that it reads.
+Region put_part(Program& program, const Region& whole, const PlannedRegion& planned) {
+  Region part;
+  part.where = whole.where;
+  part.graph = planned.graph;
+  part.plan = planned.plan;
+  for (const TensorId result : planned.results) {
+    part.statements.push_back(
+        *std::find_if(whole.statements.begin(), whole.statements.end(),
+                      [&](const Statement& s) { return s.result == result; }));
+  }
+  for (const TensorId original : planned.read_dense) {
+    const TensorId copy = dense_copy(program, original);
+    for (Node& node : part.graph->nodes) {
+      if (node.tensor == original) node.tensor = copy;
+    }
+    for (Statement& statement : part.statements) {
+      for (Expr& access : statement.nodes) {
+        if (access.kind == Expr::Kind::access && access.tensor == original) access.tensor = copy;
+      }
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
+std::shared_ptr<const PlannedRun> planned_run(const Program& kernels, const Program& program,
+                                              const std::vector<size_t>& regions, Interval run) {
+  size_t lacking = 0;
+  for (size_t k = run.first; k <= run.last; ++k) lacking += kernels.regions[k].statements.size();
+  auto planned = std::make_shared<PlannedRun>();
+  for (const size_t r : regions) {
+    const Region& region = program.regions[r];
+    if (!region.graph || !region.graph->tiles) throw part_of_kernel(region);
+    lacking -= region.statements.size();
+    planned->push_back({region.name, results_of(region), *region.graph, region.plan,
+                        read_dense(kernels, program, region)});
+  }
+  if (lacking != 0) throw part_of_kernel(program.regions[regions.front()]);
+  return planned;
+}
+
+Program put_planned(Program program, size_t region, const PlannedRun& planned) {
+  const Region whole = std::move(program.regions[region]);
+  program.regions.erase(program.regions.begin() + static_cast<std::ptrdiff_t>(region));
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(program.regions.begin(), program.regions.end(),
+                       [&](const Region& other) { return other.name == name; });
+  };
+  for (size_t i = 0; i < planned.size(); ++i) {
+    Region part = put_part(program, whole, planned[i]);
+    part.name = unused_name(planned.size() == 1 ? whole.name : planned[i].name, ".", 1, taken);
+    program.regions.insert(program.regions.begin() + static_cast<std::ptrdiff_t>(region + i),
+                           std::move(part));
+  }
+  return program;
+}
+
+}  // namespace fuseflow
