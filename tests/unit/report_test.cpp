@@ -132,6 +132,22 @@ TEST(Report, PageHasTheNumbersOfTheReport) {
   EXPECT_EQ(page, report_page(input));
 }
 
+TEST(Report, PageNamesInputsWithTheirData) {
+  const RunTable run = parse_run_table({"a.csv",
+                                        "schema,program,machine,region,cycles\n"
+                                        "2,,ideal,both,5\n2,,ideal,y,2\n2,,ideal,total,7\n"});
+  PageInput input;
+  input.runs.push_back(run);
+  EXPECT_EQ(report_page(input).find("Inputs and constants"), std::string::npos);
+  input.program = program_of(kFused);
+  const std::string page = report_page(input);
+  EXPECT_NE(page.find("Inputs and constants"), std::string::npos);
+  for (const Tensor& tensor : input.program->tensors) {
+    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    EXPECT_NE(page.find(html_text(to_string(tensor.source))), std::string::npos);
+  }
+}
+
 TEST(Report, TablesOfOtherRunsAreRefused) {
   PageInput input;
   input.runs.push_back(parse_run_table(
