@@ -260,9 +260,8 @@ void report_sparse(const Program& program, const SparseKernel& kernel) {
 /// machine has units for streams, products with compressed operands are left to them.
 void add_kernels(Program& program, const Machine& machine) {
   std::vector<SparseKernel> sparse;
-  const KernelOptions options{.store_operands_dense = !machine.has_streams,
-                              .reorder_operands = true,
-                              .sparse = &sparse};
+  const KernelOptions options{
+      .store_operands_dense = !machine.has_streams, .reorder_operands = true, .sparse = &sparse};
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));

@@ -196,10 +196,10 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
     const KernelTerm& term = form.terms[t];
     if (term.kind != KernelTerm::Kind::reduce) continue;
     if (!form.product) whole = {kKernelM};
-    builder.set_made(static_cast<int32_t>(t),
-                     form.product ? product_of(builder, form, term, gathered)
-                                  : row_reduction_of(builder, term),
-                     whole);
+    builder.set_made(
+        static_cast<int32_t>(t),
+        form.product ? product_of(builder, form, term, gathered) : row_reduction_of(builder, term),
+        whole);
   }
   builder.store(form.result, form.stored,
                 builder.give(static_cast<int32_t>(form.terms.size()) - 1, whole));

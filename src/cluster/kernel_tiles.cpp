@@ -60,8 +60,7 @@ TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t 
   TileCosts costs = costs_of(size, whole, element, machine);
   const int64_t burst = machine.dram.burst_bytes;
   const auto bursts = [&](int64_t elements) { return ceil_div(elements * element, burst) * burst; };
-  const auto loaded =
-      static_cast<double>(packed * (bursts(b[kKernelM]) + bursts(b[kKernelN])));
+  const auto loaded = static_cast<double>(packed * (bursts(b[kKernelM]) + bursts(b[kKernelN])));
   const double at_work = static_cast<double>(
       std::min(std::max<int64_t>(machine.concurrent_clusters(1), 1), tiles_of(size, b)));
   double rate = machine.core.port_bytes_per_cycle;

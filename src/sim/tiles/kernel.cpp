@@ -124,9 +124,7 @@ class CoreBuilder {
   }
 
   /// Does a step gather the tiles of this load one by one?
-  bool gathered(const Node& load) const {
-    return packed_ > 0 && varies_along(g_, load)[kKernelK];
-  }
+  bool gathered(const Node& load) const { return packed_ > 0 && varies_along(g_, load)[kKernelK]; }
 
   /// What tells the tile that a load has from others. Those gathered depend on the tile of rows,
   /// whose list they follow.

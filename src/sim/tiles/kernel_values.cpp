@@ -188,8 +188,7 @@ class KernelValues {
   void require_rows(const Node& load) const {
     if (gathered_step(g_) == 0 || !varies_along(g_, load)[kKernelK]) return;
     const Format& format = data_.find(load.tensor)->format;
-    const size_t first =
-        g_.indices[kKernelM].digits.size() + g_.indices[kKernelN].digits.size();
+    const size_t first = g_.indices[kKernelM].digits.size() + g_.indices[kKernelN].digits.size();
     const size_t end = first + g_.indices[kKernelK].digits.size();
     const auto& inner = load.subscripts[static_cast<size_t>(format.mode_order.back())];
     for (const auto& [digit, factor] : inner.terms) {

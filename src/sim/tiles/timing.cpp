@@ -250,8 +250,8 @@ class Launch {
     CoreClock& core = core_of(event.cluster, node);
     const std::vector<int32_t>& pieces = graph_of(event.cluster).pieces;
     const int64_t bytes = node.bytes.global_read / node.pieces;
-    const int64_t a_piece = std::max(
-        kTicks, ticks_for(static_cast<double>(bytes), machine_.core.port_bytes_per_cycle));
+    const int64_t a_piece =
+        std::max(kTicks, ticks_for(static_cast<double>(bytes), machine_.core.port_bytes_per_cycle));
     const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
     int64_t end = core.port = time;
     for (int32_t p = 0; p < node.pieces; ++p) {
