@@ -181,7 +181,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const MeasuredPlan& best = choice->fused();
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, true);
   const bool loses = measured.cycles >= choice->apart().cycles ||
                      (sparse && measured.cycles >= sparse->total.cycles);
   const std::string leaving =

@@ -346,7 +346,12 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   const Program& whole = options.whole != nullptr ? *options.whole : program;
   Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}};
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
-  if (options.reorder_operands) making.by_columns = given_tensors(program);
+  if (options.reorder_operands) {
+    Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
+               {},    {}};
+    settle_as_dense(all);
+    making.by_columns = std::move(all.by_columns);
+  }
   std::optional<Made> made;
   while (!made) {
     settle_as_dense(making);
