@@ -256,7 +256,7 @@ class Launch {
     int64_t end = core.port = time;
     for (int32_t p = 0; p < node.pieces; ++p) {
       TileOp piece = node;
-      piece.row = pieces[static_cast<size_t>(node.first_piece + p)];
+      piece.row = pieces[static_cast<size_t>(node.first_piece) + static_cast<size_t>(p)];
       core.port += a_piece;
       const TileAnswer answer =
           memory_.load({key_of(piece, event), bytes, channel + p, time, core.port});
