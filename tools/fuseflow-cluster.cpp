@@ -181,7 +181,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const MeasuredPlan& best = choice->fused();
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, true);
   const bool loses = measured.cycles >= choice->apart().cycles ||
                      (sparse && measured.cycles >= sparse->total.cycles);
   const std::string leaving =
@@ -247,17 +247,21 @@ void report_sparse(const Program& program, const SparseKernel& kernel) {
   const std::string dense = kernel.dense_cycles > 0
                                 ? fmt::format("{} with all of them", kernel.dense_cycles)
                                 : std::string("with all of them none fits");
+  const char* const tiles = kernel.gathered > 0 ? "columns (by tile of rows)" : "tiles";
+  const std::string gathered =
+      kernel.gathered > 0 ? fmt::format(", gathered by {}", kernel.gathered) : "";
   report(Severity::note,
-         fmt::format("product %{}: {} of {} tiles of %{} hold a value; {} cycles, {}",
-                     quote_if_needed(kernel.result), kernel.present, kernel.tiles,
-                     quote_if_needed(operand), kernel.cycles, dense));
+         fmt::format("product %{}: {} of {} {} of %{} hold a value{}; {} cycles, {}",
+                     quote_if_needed(kernel.result), kernel.present, kernel.tiles, tiles,
+                     quote_if_needed(operand), gathered, kernel.cycles, dense));
 }
 
 /// What is no chain as kernels of tiles; regions that have no such form are named. Where the
 /// machine has units for streams, products with compressed operands are left to them.
 void add_kernels(Program& program, const Machine& machine) {
   std::vector<SparseKernel> sparse;
-  const KernelOptions options{.store_operands_dense = !machine.has_streams, .sparse = &sparse};
+  const KernelOptions options{
+      .store_operands_dense = !machine.has_streams, .reorder_operands = true, .sparse = &sparse};
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));

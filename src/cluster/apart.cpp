@@ -53,8 +53,9 @@ void touch(const Graph& graph, int64_t kernel, Touched& touched) {
 
 /// All kernels of a program one after the other; nothing, and the reason, where a region is none.
 std::optional<KernelsApart> apart_of(Program part, const Program& whole, const Machine& machine,
-                                     std::string& why) {
-  const std::vector<RefusedKernel> refused = make_kernels(part, machine, {.whole = &whole});
+                                     std::string& why, bool reorder = false) {
+  const KernelOptions options{.reorder_operands = reorder, .whole = &whole};
+  const std::vector<RefusedKernel> refused = make_kernels(part, machine, options);
   if (!refused.empty()) {
     why = refused.front().why;
     return std::nullopt;
@@ -62,10 +63,10 @@ std::optional<KernelsApart> apart_of(Program part, const Program& whole, const M
   KernelsApart apart;
   Touched touched;
   for (const Region& region : part.regions) {
-    LaunchOptions options;
-    if (machine.has_l2()) options.held = held_tiles(*region.graph, touched);
+    LaunchOptions launch;
+    if (machine.has_l2()) launch.held = held_tiles(*region.graph, touched);
     if (apart.kernels > 0) apart.total.cycles += machine.reconfiguration_cycles;
-    apart.total += time_tiles(*region.graph, machine, options);
+    apart.total += time_tiles(*region.graph, machine, launch);
     touch(*region.graph, apart.kernels++, touched);
   }
   return apart;
@@ -80,11 +81,11 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
 
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
-                                                 const Machine& machine) {
+                                                 const Machine& machine, bool reorder) {
   Program part = only(program, {members.begin(), members.end()});
   if (!may_leave_tiles_out(part, program)) return std::nullopt;
   std::string why;
-  return apart_of(std::move(part), program, machine, why);
+  return apart_of(std::move(part), program, machine, why, reorder);
 }
 
 }  // namespace fuseflow::cluster

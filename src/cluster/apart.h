@@ -25,8 +25,9 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
                                           const Machine& machine, std::string& why);
 
 /// ... where one of them is a product that may leave out tiles without a value; else nothing.
+/// `reorder`: KernelOptions::reorder_operands of the kernels that the program would get instead.
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
-                                                 const Machine& machine);
+                                                 const Machine& machine, bool reorder = false);
 
 }  // namespace fuseflow::cluster

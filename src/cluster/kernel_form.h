@@ -21,6 +21,8 @@ struct KernelForm : KernelTerms {
   /// Of the product's first operand, the tensor `sparse`: where it holds values. Null: everywhere.
   std::shared_ptr<const PresentElements> present;
   TensorId sparse = -1;
+  /// How that operand is stored where its rows are gathered; nothing: they cannot be.
+  std::optional<Format> gathered = std::nullopt;
 };
 
 /// The form of a statement, with the statements of `folded` (by their results) inside; nothing,
@@ -36,7 +38,9 @@ inline KernelSizes sizes_of(const KernelForm& form) {
 }
 
 /// The graph with tiles of `block` elements (1 along g), `copies` of each load. Tiles of the first
-/// operand without a value are left out.
-Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies);
+/// operand without a value are left out. `gathered`: of a product with blocks of one k, how many a
+/// step packs (graph/tile_kernel.h); 0: none.
+Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,
+                   int64_t gathered = 0);
 
 }  // namespace fuseflow::cluster

@@ -152,13 +152,15 @@ std::vector<TileSubscript> KernelGraphBuilder::numbered(
 
 namespace {
 
-Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const KernelTerm& reduce) {
+Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const KernelTerm& reduce,
+                 int64_t gathered) {
   const auto term = [&](int32_t t) -> const KernelTerm& {
     return form.terms[static_cast<size_t>(t)];
   };
   const KernelTerm& body = term(reduce.children[0]);
   Node node;
   node.kind = NodeKind::tile_multiply;
+  node.capacity = gathered;
   node.inputs = {builder.load(term(body.children[0]), {kKernelM, kKernelK}),
                  builder.load(term(body.children[1]), {kKernelK, kKernelN})};
   return builder.add(std::move(node), {kKernelM, kKernelN}, "c");
@@ -186,7 +188,8 @@ void leave_tiles_out(Graph& graph, const PresentElements& present) {
 
 }  // namespace
 
-Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies) {
+Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,
+                   int64_t gathered) {
   KernelGraphBuilder builder(form, block, copies);
   TileDims whole{kKernelM, kKernelN};
   for (size_t t = 0; t < form.terms.size(); ++t) {
@@ -195,7 +198,8 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
     if (!form.product) whole = {kKernelM};
     builder.set_made(
         static_cast<int32_t>(t),
-        form.product ? product_of(builder, form, term) : row_reduction_of(builder, term), whole);
+        form.product ? product_of(builder, form, term, gathered) : row_reduction_of(builder, term),
+        whole);
   }
   builder.store(form.result, form.stored,
                 builder.give(static_cast<int32_t>(form.terms.size()) - 1, whole));

@@ -19,6 +19,7 @@ struct Candidate {
   KernelSizes block{1, 1, 1, 1};
   double cost = 0, steps = 0;
   size_t number = 0;
+  int64_t gathered = 0;  ///< rows that a step packs; 0: it takes a tile of k
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
   }
@@ -49,6 +50,23 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t elemen
   if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
   const double step = std::max(loaded / rate, flops / machine.matrix_rate(element));
   return {step, static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate};
+}
+
+/// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
+TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t packed,
+                         int64_t element, const Machine& machine) {
+  KernelSizes whole = b;
+  whole[kKernelK] = packed;
+  TileCosts costs = costs_of(size, whole, element, machine);
+  const int64_t burst = machine.dram.burst_bytes;
+  const auto bursts = [&](int64_t elements) { return ceil_div(elements * element, burst) * burst; };
+  const auto loaded = static_cast<double>(packed * (bursts(b[kKernelM]) + bursts(b[kKernelN])));
+  const double at_work = static_cast<double>(
+      std::min(std::max<int64_t>(machine.concurrent_clusters(1), 1), tiles_of(size, b)));
+  double rate = machine.core.port_bytes_per_cycle;
+  if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
+  costs.step = std::max({costs.step, loaded / rate, 2.0 * static_cast<double>(packed)});
+  return costs;
 }
 
 /// Cycles of the slowest core, roughly.
@@ -84,10 +102,9 @@ void for_each_tile(const KernelSizes& size, const KernelSizes& b, const StepsOfR
 }
 
 /// ... where rows have steps of their own.
-double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
+double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& costs,
                const Machine& machine, const StepsOfRows& steps) {
   const int64_t cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
-  const TileCosts costs = costs_of(size, b, element, machine);
   std::vector<double> of_core(static_cast<size_t>(std::min(cores, tiles_of(size, b))), 0);
   for_each_tile(size, b, steps, [&](int64_t tile, int64_t taken) {
     of_core[static_cast<size_t>(tile) % of_core.size()] +=
@@ -134,7 +151,32 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, const Machine& machi
       for (const int64_t n : power_blocks(size[kKernelN], 256)) {
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size()};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        candidate.cost = cost_of(size, candidate.block, form.element_bytes, machine, steps);
+        const TileCosts costs = costs_of(size, candidate.block, form.element_bytes, machine);
+        candidate.cost = cost_of(size, candidate.block, costs, machine, steps);
+        candidate.steps = all_steps(size, candidate.block, steps);
+        all.push_back(candidate);
+      }
+    }
+  }
+  sort(all);
+  return all;
+}
+
+/// The same with rows gathered: blocks of one k, of which a step packs up to 256.
+std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& machine) {
+  const KernelSizes size = sizes_of(form);
+  std::vector<Candidate> all;
+  for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    const StepsOfRows rows = present_steps(*form.present, m, 1);
+    for (const int64_t packed : power_blocks(size[kKernelK], kMostGathered)) {
+      StepsOfRows steps = rows;
+      for (int64_t& taken : steps) taken = ceil_div(taken, packed);
+      for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+        Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed};
+        if (tiles_of(size, candidate.block) > kMostSteps) continue;
+        const TileCosts costs =
+            gathered_costs(size, candidate.block, packed, form.element_bytes, machine);
+        candidate.cost = cost_of(size, candidate.block, costs, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
       }
@@ -169,10 +211,11 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
 }
 
 /// With as many copies of the loads as fit.
-std::optional<Graph> fitting(const KernelForm& form, const KernelSizes& block,
+std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
-    Graph graph = kernel_graph(form, block, copies);
+    Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
+    if (candidate.gathered > 0 && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     if (fits_core(graph, machine)) return graph;
   }
   return std::nullopt;
@@ -185,7 +228,7 @@ std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates
   size_t simulated = 0;
   for (const Candidate& candidate : candidates) {
     if (candidate.steps > static_cast<double>(kMostSteps)) continue;
-    std::optional<Graph> graph = fitting(form, candidate.block, machine);
+    std::optional<Graph> graph = fitting(form, candidate, machine);
     if (!graph) continue;
     LaunchOptions options;
     options.most_cycles = best ? best->measured.cycles : 0;
@@ -206,6 +249,11 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
       fastest_of(form.product ? product_tiles(form, machine) : row_tiles(form), form, machine);
   if (sparse == nullptr) return whole;
   std::optional<FastestKernel> part = fastest_of(sparse_tiles(*sparse, machine), *sparse, machine);
+  if (sparse->gathered) {
+    std::optional<FastestKernel> rows =
+        fastest_of(gathered_tiles(*sparse, machine), *sparse, machine);
+    if (rows && (!part || rows->measured.cycles < part->measured.cycles)) part = std::move(rows);
+  }
   if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;
   part->dense_cycles = whole ? whole->measured.cycles : 0;
   return part;

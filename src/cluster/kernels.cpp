@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "cluster/gathered.h"
 #include "cluster/kernel_form.h"
 #include "cluster/kernel_tiles.h"
 #include "cluster/present_tiles.h"
@@ -104,7 +105,9 @@ struct Making {
   const Program& program;
   const Machine& machine;
   PresenceFinder presence;
-  std::set<TensorId> as_dense;  ///< operands of products that are stored compressed
+  std::set<TensorId> as_dense;    ///< operands of products that are stored compressed
+  std::set<TensorId> by_columns;  ///< given tensors whose levels may be stored in another order
+  std::map<TensorId, Format> gathered;  ///< how operands that are gathered are stored
   std::vector<SparseKernel> sparse;
 };
 
@@ -131,8 +134,9 @@ std::vector<std::pair<std::string, std::string>> notes_of(const SparseKernel& ke
                                                           const Program& program,
                                                           const FastestKernel& fastest,
                                                           const Machine& machine) {
-  const KernelSizes block = kernel_block(fastest.graph);
-  return {
+  KernelSizes block = kernel_block(fastest.graph);
+  block[kKernelK] *= std::max<int64_t>(kernel.gathered, 1);
+  std::vector<std::pair<std::string, std::string>> notes = {
       {"kind", "sparse product"},
       {"machine", machine.name},
       {"operand", name_of(program, kernel.operand)},
@@ -141,11 +145,14 @@ std::vector<std::pair<std::string, std::string>> notes_of(const SparseKernel& ke
       {"global_bytes", std::to_string(fastest.measured.bytes.global())},
       {"cycles", std::to_string(kernel.cycles)},
       {"dense", kernel.dense_cycles > 0 ? std::to_string(kernel.dense_cycles) : "does not fit"}};
+  if (kernel.gathered > 0) notes[0].second = "gathered product";
+  return notes;
 }
 
 /// The fastest kernel of a form as a region; nothing where no tiles fit.
 std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
-  const std::optional<KernelForm> sparse = making.presence.sparse_form(form);
+  std::optional<KernelForm> sparse = making.presence.sparse_form(form);
+  if (sparse) sparse->gathered = gathered_format(making.program, *sparse, making.by_columns);
   std::optional<FastestKernel> fastest =
       fastest_kernel(form, making.machine, sparse ? &*sparse : nullptr);
   if (!fastest) return std::nullopt;
@@ -154,7 +161,9 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
   if (!fastest->graph.tiles->open.empty()) {
     const TilesPresent tiles = tiles_present(fastest->graph);
     making.sparse.push_back({name, sparse->sparse, tiles.present, tiles.all,
-                             fastest->measured.cycles, fastest->dense_cycles});
+                             fastest->measured.cycles, fastest->dense_cycles,
+                             gathered_step(fastest->graph)});
+    if (making.sparse.back().gathered > 0) making.gathered[sparse->sparse] = *sparse->gathered;
     kernel.plan = notes_of(making.sparse.back(), making.program, *fastest, making.machine);
   }
   kernel.graph = std::move(fastest->graph);
@@ -239,6 +248,15 @@ std::set<TensorId> compressed_operands(const Program& program) {
   return found;
 }
 
+std::set<TensorId> given_tensors(const Program& program) {
+  std::set<TensorId> given;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const Role role = program.tensors[t].role;
+    if (role == Role::input || role == Role::constant) given.insert(static_cast<TensorId>(t));
+  }
+  return given;
+}
+
 /// Keeps of the tensors to be stored dense those that regions of streams do not read; false where
 /// one went.
 bool drop_read_by_streams(const Region& region, std::set<TensorId>& as_dense) {
@@ -253,12 +271,14 @@ bool drop_read_by_streams(const Region& region, std::set<TensorId>& as_dense) {
 
 /// Until no region that stays as it is reads one of them.
 void settle_as_dense(Making& making) {
-  for (bool again = !making.as_dense.empty(); again;) {
+  for (bool again = !making.as_dense.empty() || !making.by_columns.empty(); again;) {
     again = false;
     for (size_t r = 0; r < making.program.regions.size(); ++r) {
       const Region& region = making.program.regions[r];
       const bool streams = region.graph ? !region.graph->tiles : !has_forms(making, r);
-      if (streams && !drop_read_by_streams(region, making.as_dense)) again = true;
+      if (!streams) continue;
+      if (!drop_read_by_streams(region, making.as_dense)) again = true;
+      drop_read_by_streams(region, making.by_columns);
     }
   }
 }
@@ -285,7 +305,8 @@ std::optional<Made> made_kernels(Making& making) {
       std::move(kernels->begin(), kernels->end(), std::back_inserter(made.regions));
       continue;
     }
-    if (!drop_read_by_streams(region, making.as_dense)) return std::nullopt;
+    const bool as_dense = drop_read_by_streams(region, making.as_dense);
+    if (!drop_read_by_streams(region, making.by_columns) || !as_dense) return std::nullopt;
     made.refused.push_back({region.name, why});
     made.regions.push_back(region);
   }
@@ -323,15 +344,25 @@ bool may_leave_tiles_out(const Program& program, const Program& whole) {
 std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
                                         const KernelOptions& options) {
   const Program& whole = options.whole != nullptr ? *options.whole : program;
-  Making making{program, machine, PresenceFinder(whole), {}, {}};
+  Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}};
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
+  if (options.reorder_operands) {
+    Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
+               {},    {}};
+    settle_as_dense(all);
+    making.by_columns = std::move(all.by_columns);
+  }
   std::optional<Made> made;
   while (!made) {
     settle_as_dense(making);
     making.sparse.clear();
+    making.gathered.clear();
     made = made_kernels(making);
   }
   store_read_dense(program, made->regions, making.as_dense);
+  for (const auto& [tensor, format] : making.gathered) {
+    program.tensors[static_cast<size_t>(tensor)].format = format;
+  }
   program.regions = std::move(made->regions);
   name_apart(program.regions);
   if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);

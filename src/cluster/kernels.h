@@ -27,12 +27,16 @@ struct SparseKernel {
   TensorId operand = -1;
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
+  int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0
 };
 
 struct KernelOptions {
   /// Operands of products that are given and stored compressed may be stored dense, where every
   /// statement that reads them becomes a kernel.
   bool store_operands_dense = false;
+  /// Given operands may be stored by columns, dense, where their rows are then gathered and every
+  /// statement that reads them becomes a kernel.
+  bool reorder_operands = false;
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
   /// The program that this is a part of, with the same tensors: its statements prove what values
   /// are. Null: this is all.

@@ -224,6 +224,18 @@ std::vector<TileRange> PresentElements::tiles_of_rows(size_t row, size_t row_end
   return ranges;
 }
 
+namespace {
+
+/// Does some tile of rows have a column without a value, which gathering leaves out?
+bool leaves_columns_out(const PresentElements& elements, int64_t columns) {
+  const std::vector<TileRange> all{{0, columns}};
+  const std::vector<std::vector<TileRange>> lists = elements.tiles(kSmallestBlock, 1);
+  return std::any_of(lists.begin(), lists.end(),
+                     [&](const std::vector<TileRange>& list) { return list != all; });
+}
+
+}  // namespace
+
 PresenceFinder::Found PresenceFinder::found(const KernelForm& form, const KernelTerm& load,
                                             KernelDim rows) const {
   const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
@@ -239,7 +251,7 @@ PresenceFinder::Found PresenceFinder::found(const KernelForm& form, const Kernel
     for (const TileRange& range : ranges) present += range.end - range.begin;
     all += ceil_div(layout->columns, kSmallestBlock);
   }
-  if (present == all) return {};
+  if (present == all && !leaves_columns_out(*found.elements, layout->columns)) return {};
   found.part = static_cast<double>(present) / static_cast<double>(all);
   return found;
 }

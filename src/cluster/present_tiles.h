@@ -46,7 +46,7 @@ class PresenceFinder {
   explicit PresenceFinder(const Program& program) : program_(program) {}
 
   /// A product as one that leaves tiles out: of the operand that leaves out more, which is put
-  /// first (rows are its own, then). Nothing where none leaves out a block of 16 x 16, or where
+  /// first (rows are its own, then). Nothing where none leaves out a block of 16 x 1, or where
   /// what is left out could matter (the other operand may be infinite or NaN: 0 times these is not
   /// 0). Operands: constants, and inputs whose format or source (a sparse file or generator) has
   /// entries only.

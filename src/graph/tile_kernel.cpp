@@ -52,6 +52,15 @@ NodeId load_of_absent_tiles(const Graph& graph) {
   return graph.streams[static_cast<size_t>(product.inputs[0].stream)].producer;
 }
 
+int64_t gathered_step(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_multiply && is_held_reduction(graph, node)) {
+      return node.capacity;
+    }
+  }
+  return 0;
+}
+
 bool is_held_reduction(const Graph& graph, const Node& node) {
   if (node.kind == NodeKind::reduce) return true;
   if (node.kind != NodeKind::tile_multiply) return false;

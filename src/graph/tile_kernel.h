@@ -59,6 +59,11 @@ bool walks_differ_by_batch(const Graph& graph);
 /// that operand, else -1.
 NodeId load_of_absent_tiles(const Graph& graph);
 
+/// A gathered product: the single k that a tile of rows walks (blocks of one k) are packed, so many
+/// to a step; the last step of a tile may have fewer. 0: steps are tiles of k.
+int64_t gathered_step(const Graph& graph);
+inline constexpr int64_t kMostGathered = 256;
+
 /// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
 /// products over k.
 bool is_held_reduction(const Graph& graph, const Node& node);

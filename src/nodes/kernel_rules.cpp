@@ -182,15 +182,32 @@ class KernelVerifier {
                   "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n); or, within "
                   "a step, loads of (m, l) and (l, k), and gives (m, k)");
     }
-    if (at.branch >= 0 || at.held != std::array<int64_t, 4>{} || (held && at.capacity != 0)) {
+    const bool gathers = held && at.capacity != 0 && !kernel_roles(g_).held();
+    if (at.branch >= 0 || at.held != std::array<int64_t, 4>{} ||
+        (held && at.capacity != 0 && !gathers)) {
       return fail(n, "has no branch, capacity or held bytes in a kernel");
     }
+    if (gathers) check_gathered(n);
     if (!held && (at.capacity < 1 || at.capacity > kMostCopies || at.inputs.size() != 2)) {
       return fail(n,
                   fmt::format("within a step, expected a capacity of 1 to {} steps and two inputs",
                               kMostCopies));
     }
     check_rescale(n);
+  }
+
+  /// A product with a capacity packs single k, which `open` lists.
+  void check_gathered(NodeId n) {
+    const int64_t packed = node(n).capacity;
+    if (packed < 1 || packed > kMostGathered) {
+      fail(n, fmt::format("gathers {} rows a step, expected 1 to {}", packed, kMostGathered));
+    } else if (g_.tiles->open.empty()) {
+      fail(n, "gathers rows (capacity), expected `open` to say which");
+    } else if (g_.indices[kKernelK].block != 1) {
+      fail(n, fmt::format("gathers rows (capacity) one by one, expected tiles of one k (index k: "
+                          "block=1), not {}",
+                          g_.indices[kKernelK].block));
+    }
   }
 
   bool over(const Node& at, const Dims& left, const Dims& right) const {

@@ -63,11 +63,13 @@ struct TileOp {
   int64_t vector_ops = 0, special_ops = 0;
   int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
   int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
+  int32_t first_piece = 0, pieces = 0;      ///< range in TileOps::pieces: a gathered load
 };
 
 struct TileOps {
   std::vector<TileOp> nodes;  ///< in a topological order
   std::vector<int32_t> edges;
+  std::vector<int32_t> pieces;  ///< tiles that gathered loads load one by one, as TileOp::row
   int cores = 1;
 };
 

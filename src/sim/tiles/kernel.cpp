@@ -7,6 +7,7 @@
 #include "graph/tile_kernel.h"
 #include "resources/operators.h"
 #include "sim/tiles/kernel_counts.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -30,6 +31,7 @@ class CoreBuilder {
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
         element_(graph.tiles->element_bytes),
+        packed_(gathered_step(graph)),
         made_(graph.streams.size(), -1),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
@@ -55,10 +57,22 @@ class CoreBuilder {
 
  private:
   void walk(const std::vector<TileRange>& ranges) {
+    picked_.clear();
     for (const TileRange& range : ranges) {
-      for (int64_t k = range.begin; k < range.end; ++k) step(k);
+      for (int64_t k = range.begin; k < range.end; ++k) packed_ > 0 ? pick(k) : step(k);
     }
+    if (!picked_.empty()) picked_step();
     if (ranges.empty()) nothing_to_sum();
+  }
+
+  void pick(int64_t k) {
+    picked_.push_back(k);
+    if (static_cast<int64_t>(picked_.size()) == packed_) picked_step();
+  }
+
+  void picked_step() {
+    step(picked_.front());
+    picked_.clear();
   }
 
   /// The product is 0 without an operation. What follows it still loads what it takes.
@@ -109,14 +123,37 @@ class CoreBuilder {
     return number;
   }
 
+  /// Does a step gather the tiles of this load one by one?
+  bool gathered(const Node& load) const { return packed_ > 0 && varies_along(g_, load)[kKernelK]; }
+
+  /// What tells the tile that a load has from others. Those gathered depend on the tile of rows,
+  /// whose list they follow.
+  int64_t resident(const Node& load) const {
+    std::array<bool, kKernelDims> varies = varies_along(g_, load);
+    if (gathered(load)) varies[kKernelM] = varies[kKernelG] = true;
+    return number(varies);
+  }
+
+  void add_pieces(const Node& load, TileOp& op) {
+    op.first_piece = static_cast<int32_t>(ops_.pieces.size());
+    op.pieces = static_cast<int32_t>(picked_.size());
+    for (const int64_t k : picked_) {
+      at_[kKernelK] = k;
+      ops_.pieces.push_back(static_cast<int32_t>(number(varies_along(g_, load))));
+    }
+    at_[kKernelK] = picked_.front();
+  }
+
   void load(NodeId n) {
     LoadBuffer& buffer = buffers_[static_cast<size_t>(n)];
     const StreamId given = node(n).outputs[0];
-    const int64_t tile = number(varies_along(g_, node(n)));
+    const int64_t tile = resident(node(n));
     if (buffer.resident != tile) {
       TileOp op = op_of(TileOpKind::load, n);
-      op.row = static_cast<int32_t>(tile);
-      op.bytes.global_read = op.bytes.scratchpad_write = tile_elements(g_, given) * element_;
+      op.row = static_cast<int32_t>(number(varies_along(g_, node(n))));
+      if (gathered(node(n))) add_pieces(node(n), op);
+      op.bytes.global_read = op.bytes.scratchpad_write =
+          std::max(op.pieces, 1) * tile_elements(g_, given) * element_;
       std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
       buffer.resident = tile;
       buffer.op = add(op, {}, copy);
@@ -136,7 +173,8 @@ class CoreBuilder {
     for (const Input& input : at.inputs) {
       if (input.is_immediate() || &input == without || made(input.stream) < 0) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
-      const int64_t elements = tile_elements(g_, input.stream);
+      const int64_t tiles = loaded && gathered(producer(input.stream)) ? packed_ : 1;
+      const int64_t elements = tiles * tile_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
           elements * (loaded ? element_ : kAccumulatorBytes);
       op.late = op.late || (producer(input.stream).kind == NodeKind::tile_multiply &&
@@ -272,6 +310,8 @@ class CoreBuilder {
   const KernelRoles roles_;
   const KernelSizes tiles_;
   const int64_t element_;
+  const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
+  std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
   std::vector<LoadBuffer> buffers_;
@@ -305,7 +345,9 @@ int64_t steps_of_rows(const Graph& graph) {
   int64_t steps = 0;
   for (int64_t list = 0; list < lists * tiles[kKernelM]; ++list) {
     const int64_t m = list % tiles[kKernelM], g = list / tiles[kKernelM];
-    for (const TileRange& range : kernel_walk(graph, m, g)) steps += range.end - range.begin;
+    int64_t walked = 0;
+    for (const TileRange& range : kernel_walk(graph, m, g)) walked += range.end - range.begin;
+    steps += ceil_div(walked, std::max<int64_t>(gathered_step(graph), 1));
   }
   return steps * (lists == 1 ? tiles[kKernelG] : 1);
 }

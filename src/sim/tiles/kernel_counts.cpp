@@ -168,7 +168,9 @@ KernelNeed kernel_need(const Graph& graph) {
   KernelNeed need;
   for (const Node& node : graph.nodes) {
     if (node.kind == NodeKind::tile_load) {
-      need.scratchpad += node.capacity * tile_elements(graph, node.outputs[0]) * element;
+      const bool packed = gathered_step(graph) > 0 && varies_along(graph, node)[kKernelK];
+      const int64_t tiles = node.capacity * (packed ? gathered_step(graph) : 1);
+      need.scratchpad += tiles * tile_elements(graph, node.outputs[0]) * element;
     } else if (node.kind == NodeKind::tile_store) {
       need.scratchpad += tile_elements(graph, node.inputs[0].stream) * element;
     } else if (!roles.held()) {
@@ -183,7 +185,8 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case NodeKind::tile_multiply: {
       const auto summed = static_cast<size_t>(is_held_reduction(graph, node) ? kKernelK : kKernelL);
-      return 2 * tile_elements(graph, node.outputs[0]) * graph.indices[summed].block;
+      const int64_t packed = std::max<int64_t>(gathered_step(graph), 1);
+      return 2 * tile_elements(graph, node.outputs[0]) * graph.indices[summed].block * packed;
     }
     case NodeKind::reduce:
       return tile_elements(graph, node.inputs[0].stream);

@@ -245,7 +245,29 @@ class Launch {
     }
   }
 
+  /// Tiles that are loaded one by one, asked at once: each holds the port for a cycle at least.
+  int64_t gather(const TileOp& node, int64_t time, const Event& event) {
+    CoreClock& core = core_of(event.cluster, node);
+    const std::vector<int32_t>& pieces = graph_of(event.cluster).pieces;
+    const int64_t bytes = node.bytes.global_read / node.pieces;
+    const int64_t a_piece =
+        std::max(kTicks, ticks_for(static_cast<double>(bytes), machine_.core.port_bytes_per_cycle));
+    const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
+    int64_t end = core.port = time;
+    for (int32_t p = 0; p < node.pieces; ++p) {
+      TileOp piece = node;
+      piece.row = pieces[static_cast<size_t>(node.first_piece) + static_cast<size_t>(p)];
+      core.port += a_piece;
+      const TileAnswer answer =
+          memory_.load({key_of(piece, event), bytes, channel + p, time, core.port});
+      count_memory(node, {.global_read = answer.memory_bytes});
+      end = std::max(end, answer.end);
+    }
+    return end;
+  }
+
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
+    if (node.pieces > 0) return gather(node, time, event);
     const TileAnswer answer = memory_.load(ask(node, node.bytes.global_read, time, event));
     count_memory(node, {.global_read = answer.memory_bytes});
     return answer.end;
@@ -426,10 +448,22 @@ void check_bytes(const Graph& graph, const Machine& machine,
 
 namespace {
 
+/// What is gathered is asked row by row, of memory and L2 in whole bursts.
+void round_to_bursts(std::vector<TileOps>& cores, const Machine& machine) {
+  for (TileOps& core : cores) {
+    for (TileOp& op : core.nodes) {
+      if (op.pieces == 0) continue;
+      const int64_t piece = op.bytes.global_read / op.pieces, burst = machine.dram.burst_bytes;
+      op.bytes.global_read = op.pieces * ceil_div(piece, burst) * burst;
+    }
+  }
+}
+
 /// A kernel: a cluster of one core for each core at work.
 Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
   const int64_t cores = machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(1);
-  const std::vector<TileOps> ops = expand_kernel(graph, cores);
+  std::vector<TileOps> ops = expand_kernel(graph, cores);
+  round_to_bursts(ops, machine);
   std::vector<const TileOps*> graphs;
   std::vector<int32_t> which;
   for (const TileOps& core : ops) {

@@ -1,0 +1,19 @@
+// Gathered products: may the rows of a product's operands be loaded one by one, and in which order
+// must the first operand be stored for it? Meaning: ir-spec/cluster.md, "Gathered rows".
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "cluster/kernel_form.h"
+
+namespace fuseflow::cluster {
+
+/// The format that the sparse operand of a form (PresenceFinder) needs for its columns to be
+/// gathered: as it is stored, or dense in another order where it is one of `by_columns`. Nothing
+/// where the product cannot gather: rows or columns of several loops, or an operand whose innermost
+/// level is not what is consecutive in a tile.
+std::optional<Format> gathered_format(const Program& program, const KernelForm& sparse,
+                                      const std::set<TensorId>& by_columns);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,278 @@
+// Gathered products: rows of an operand loaded one by one for the columns that hold values. Time
+// and bytes of a worked case, values against the reference over random graphs, storage, what is
+// refused.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "cluster/gathered.h"
+#include "cluster/kernels.h"
+#include "cluster/present_tiles.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "machine/load.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
+#include "sim/tiles/kernel.h"
+#include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/timing.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+using Lists = std::vector<std::vector<TileRange>>;
+
+Program parse(const std::string& text) {
+  return parse_program({"test", "fuseflow 1\n" + text});
+}
+
+/// y = relu(a x + bias) with a of single values at random places; `part` of 100 are there.
+struct Product {
+  int rows = 40, inner = 70, columns = 24, part = 5, seed = 1;
+  std::string levels = "dense,dense@1,0", right = "dense,dense";
+
+  std::string text() const {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::string values;
+    for (int i = 0; i < rows * inner; ++i) {
+      const int value = static_cast<int>(random() % 100) < part ? i % 7 + 1 : 0;
+      values += (i == 0 ? "" : ", ") + std::to_string(value);
+    }
+    const std::string m = std::to_string(rows), k = std::to_string(inner);
+    const std::string n = std::to_string(columns);
+    return "const %a: f32[" + m + ", " + k + "] " + levels + " = values(" + values +
+           ")\ninput %x: f32[" + k + ", " + n + "] " + right +
+           " = uniform(density=1,seed=2)\ninput %b: f32[" + n +
+           "] dense = uniform(density=1,seed=3)\nresult %y: f32[" + m + ", " + n +
+           "] dense,dense\nregion @y { %y[i, j] = relu(sum(k) %a[i, k] * %x[k, j] + %b[j]) }\n";
+  }
+};
+
+std::optional<KernelForm> sparse_of(const Program& program) {
+  std::string why;
+  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
+  EXPECT_TRUE(form) << why;
+  return form ? PresenceFinder(program).sparse_form(*form) : std::nullopt;
+}
+
+Program gathered(const std::string& text, int64_t m, int64_t n, int64_t packed) {
+  Program program = parse(text);
+  const auto form = sparse_of(program);
+  EXPECT_TRUE(form) << text;
+  if (form) program.regions.back().graph = kernel_graph(*form, {m, n, 1, 1}, 2, packed);
+  return program;
+}
+
+void expect_right(const Program& program, const Machine& machine) {
+  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
+  EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+/// One core without an L2, a port of 64 bytes a cycle, one channel of 64, latency 100. The tile
+/// has columns 1, 4 and 5 of A; two are packed. A column has 16 values (64 bytes), a row of X 24
+/// (96 bytes, two bursts).
+TEST(GatheredKernel, WorkedCase) {
+  std::string values;
+  for (int i = 0; i < 16; ++i) {
+    for (int k = 0; k < 8; ++k) {
+      const bool there = k == 1 || k == 4 || (k == 5 && i == 3);
+      values += (values.empty() ? "" : ", ") + std::string(there ? "2" : "0");
+    }
+  }
+  const std::string text =
+      "const %a: f32[16, 8] dense,dense@1,0 = values(" + values +
+      ")\ninput %x: f32[8, 24] dense,dense = uniform(density=1,seed=2)\n"
+      "result %y: f32[16, 24] dense,dense\nregion @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n";
+  Program program = parse(text);
+  std::string why;
+  auto form = kernel_form(program, program.regions[0].statements[0], {}, why);
+  ASSERT_TRUE(form) << why;
+  form->present = std::make_shared<const PresentElements>(
+      1, 16, 8, std::vector<size_t>{0, 0, 0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
+      std::vector<PresentElements::Stretch>{{1, 2}, {4, 5}, {5, 6}});
+  const Graph graph = kernel_graph(*form, {16, 24, 1, 1}, 2, 2);
+  EXPECT_EQ(graph.tiles->open, (Lists{{{1, 2}, {4, 6}}}));
+  EXPECT_EQ(gathered_step(graph), 2);
+  const Machine machine = load_machine("h100", {"core.count=1"});
+  const Measured measured = time_tiles(graph, machine);
+  EXPECT_EQ(measured.nodes, 2 * 3 + 1);                   // two steps: loads, product; a store
+  EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2));       // the second step has room for one more
+  EXPECT_EQ(measured.bytes.global_read, 3 * (64 + 128));  // whole bursts
+  EXPECT_EQ(measured.bytes.l2_read, 3 * (64 + 128));
+  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96));
+  EXPECT_EQ(kernel_need(graph).scratchpad, 2 * 2 * (16 + 24) * 4 + 16 * 24 * 4);
+  EXPECT_EQ(tiles_present(graph).present, 3);
+  EXPECT_EQ(tiles_present(graph).all, 8);
+}
+
+/// What several tiles of rows gather comes from the L2 after the first time.
+TEST(GatheredKernel, RowsAreHeldInTheL2OneByOne) {
+  const Product product{64, 70, 16, 20, 5};
+  const Graph graph = *gathered(product.text(), 16, 16, 16).regions.back().graph;
+  const Measured measured = time_tiles(graph, load_machine("h100", {"core.count=1"}));
+  EXPECT_EQ(measured.bytes.global_read,
+            compulsory_kernel_bytes(graph).loaded);  // rows of 64 bytes: whole bursts
+  EXPECT_GT(measured.bytes.l2_read, measured.bytes.global_read);
+  const Machine without = load_machine("h100", {"core.count=1", "l2.capacity_bytes=0"});
+  EXPECT_EQ(time_tiles(graph, without).bytes.global_read, measured.bytes.l2_read);
+}
+
+/// Any size, part and packing; some rows of tiles are empty, the last step is cut.
+TEST(GatheredKernel, RandomGraphsAgainstTheReference) {
+  int cut = 0, empty_rows = 0, checked = 0;
+  for (int seed = 1; seed <= 40; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const auto among = [&](int least, int most) {
+      return least + static_cast<int>(random() % static_cast<uint32_t>(most - least + 1));
+    };
+    const Machine machine = load_machine("h100", {"core.count=" + std::to_string(among(1, 4))});
+    const Product product{among(17, 70), among(17, 70), among(1, 40), among(0, 3) * 2, seed};
+    const std::string text = product.text();
+    if (!sparse_of(parse(text))) continue;
+    const int64_t m = among(1, 40), n = among(1, 40), packed = among(1, 40);
+    const Program program = gathered(text, m, n, packed);
+    const Graph& graph = *program.regions.back().graph;
+    if (graph.tiles->open.empty()) continue;
+    ++checked;
+    expect_right(program, machine);
+    const std::string printed = print_program(program);
+    EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
+
+    int64_t steps = 0;
+    for (const std::vector<TileRange>& list : graph.tiles->open) {
+      int64_t walked = 0;
+      for (const TileRange& range : list) walked += range.end - range.begin;
+      steps += ceil_div(walked, packed);
+      cut += walked % packed != 0 ? 1 : 0;
+      empty_rows += list.empty() ? 1 : 0;
+    }
+    const Measured measured = time_tiles(graph, machine);
+    EXPECT_EQ(measured.flops, 2 * m * n * packed * steps * kernel_tiles(graph)[kKernelN]);
+    EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_GE(measured.bytes.l2_read, measured.bytes.global_read);
+    // Each row that is gathered takes a cycle of its core's port at least.
+    const int64_t bytes = measured.bytes.l2_read;
+    EXPECT_GE(measured.cycles * 4 * 64, bytes);
+  }
+  EXPECT_GT(checked, 20);
+  EXPECT_GT(cut, 10);
+  EXPECT_GT(empty_rows, 5);
+}
+
+TEST(GatheredKernel, AColumnThatHoldsAValueIsRefused) {
+  Program program = gathered(Product{}.text(), 16, 24, 8);
+  std::vector<TileRange>& list = program.regions.back().graph->tiles->open.at(1);
+  ASSERT_FALSE(list.empty());
+  const int64_t k = list.back().end - 1;
+  if (--list.back().end == list.back().begin) list.pop_back();
+  const std::string says =
+      refusal([&] { run_program(program, load_tensors(program), load_machine("h100", {}), {}); });
+  EXPECT_NE(says.find("leaves out tile (m 1, k " + std::to_string(k) + ", g 0) of %a"),
+            std::string::npos)
+      << says;
+}
+
+TEST(GatheredRules, RefusesHostileText) {
+  const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
+  const auto refused = [&](const std::string& from, const std::string& to,
+                           const std::string& message) {
+    std::string other = text;
+    ASSERT_NE(other.find(from), std::string::npos) << from;
+    other.replace(other.find(from), from.size(), to);
+    const std::string says = refusal([&] { parse_program({"text", other}); });
+    EXPECT_NE(says.find(message), std::string::npos) << to << ": " << says;
+  };
+  refused("capacity=8", "capacity=257", "gathers 257 rows a step, expected 1 to 256");
+  refused("capacity=8", "capacity=-1", "");
+  const size_t at = text.find(" open=");
+  refused(text.substr(at, text.find('\n', at) - at), "", "expected `open` to say which");
+  refused("k: 70 block=1 size=70", "k: 35 block=2 size=70", "expected tiles of one k");
+}
+
+/// Rows of an operand that are not consecutive in memory are not gathered.
+TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
+  const auto format = [](const Product& product, bool may_reorder) {
+    const Program program = parse(product.text());
+    const auto form = sparse_of(program);
+    EXPECT_TRUE(form);
+    const std::set<TensorId> given = may_reorder ? std::set<TensorId>{0} : std::set<TensorId>{};
+    const auto found = gathered_format(program, *form, given);
+    return found ? to_string(*found) : "none";
+  };
+  Product product;
+  EXPECT_EQ(format(product, false), "dense,dense@1,0");
+  product.levels = "dense,dense";
+  EXPECT_EQ(format(product, false), "none");
+  EXPECT_EQ(format(product, true), "dense,dense@1,0");
+  product.right = "dense,dense@1,0";
+  EXPECT_EQ(format(product, true), "none");
+
+  const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
+  std::string other = text;
+  other.replace(other.find("dense,dense@1,0"), 15, "dense,dense");
+  const Program program = parse_program({"text", other});
+  const std::string says =
+      refusal([&] { run_program(program, load_tensors(program), load_machine("h100", {}), {}); });
+  EXPECT_NE(says.find("%a is gathered by a dimension that its innermost level stores"),
+            std::string::npos)
+      << says;
+}
+
+/// Chosen where it is faster than tiles, with the operand stored by columns; never slower.
+TEST(GatheredKernels, AreChosenWhereTheyAreFaster) {
+  const Machine machine = load_machine("h100", {});
+  const std::string text =
+      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=3000,values=uniform(0,1),"
+      "seed=7)\ninput %x: f32[1024, 64] dense,dense = dense(seed=8)\nresult %y: f32[1024, 64] "
+      "dense,dense\nregion @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n";
+  const auto made = [&](bool reorder, std::vector<SparseKernel>& sparse) {
+    Program program = parse(text);
+    EXPECT_TRUE(
+        make_kernels(program, machine,
+                     {.store_operands_dense = true, .reorder_operands = reorder, .sparse = &sparse})
+            .empty());
+    expect_right(program, machine);
+    return program;
+  };
+  std::vector<SparseKernel> tiles, rows;
+  const Program as_tiles = made(false, tiles), as_rows = made(true, rows);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_GT(rows[0].gathered, 0);
+  EXPECT_LT(rows[0].cycles, rows[0].dense_cycles);
+  EXPECT_EQ(to_string(as_rows.tensors[0].format), "dense,dense@1,0");
+  EXPECT_EQ(to_string(as_tiles.tensors[0].format), "dense,dense");
+  EXPECT_EQ(gathered_step(*as_tiles.regions[0].graph), 0);
+  ASSERT_EQ(tiles.size(), 1U);
+  EXPECT_LT(rows[0].cycles, tiles[0].cycles);
+  EXPECT_EQ(time_tiles(*as_rows.regions[0].graph, machine).cycles, rows[0].cycles);
+}
+
+/// A region of streams that reads the operand keeps it in its order.
+TEST(GatheredKernels, WhatStreamsReadKeepsItsOrder) {
+  Program program = parse(
+      "const %a: f32[256, 256] dense,dense = power_law(edges=300,values=uniform(0,1),seed=7)\n"
+      "input %x: f32[256, 64] dense,dense = dense(seed=8)\nresult %y: f32[256, 64] dense,dense\n"
+      "result %z: f32[256, 256] dense,dense\n"
+      "region @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n"
+      "region @z { %z[i, k] = %a[i, k] + coordinate(i) }\n");
+  EXPECT_EQ(make_kernels(program, load_machine("h100", {}), {.reorder_operands = true}).size(), 1U);
+  EXPECT_EQ(to_string(program.tensors[0].format), "dense,dense");
+  ASSERT_TRUE(program.regions[0].graph);
+  EXPECT_EQ(gathered_step(*program.regions[0].graph), 0);
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
