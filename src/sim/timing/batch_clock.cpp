@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/timing/buffer_model.h"
-#include "sim/timing/credit_times.h"
-#include "sim/timing/credits.h"
 #include "sim/timing/step_kernels.h"
 
 namespace fuseflow::engine {
@@ -86,12 +83,11 @@ bool BatchClock::at_interval(const Steps& steps) const {
   return steps.stages.empty() && steps.cost == pace_.interval;
 }
 
-TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
+TimeRef BatchClock::step_times_of(const Steps& steps) {
   if (dense_) return solve_dense(steps.count);
   if (!at_interval(steps) || ranges_) return solve_sections(steps);
   section(0, steps.count);
-  if (credits == nullptr) return step_times(pace_, refs_, steps.count);
-  return credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), stalls});
+  return step_times(pace_, refs_, steps.count);
 }
 
 /// To what single steps wait for, and the tokens of the inputs.
@@ -220,7 +216,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
 TimeRef BatchClock::solve_stores(EngineNode& node) {
   const Steps& steps = node.sides.front().now;
   const Pace pace = pace_;
-  TimeRef times = step_times_of(node, steps);
+  TimeRef times = step_times_of(steps);
   if (hand_over(steps, times)) return times;
   pace_ = pace;
   stores_.restart_batch();
@@ -278,10 +274,6 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 
 // --- what they do ---
 
-int64_t BatchClock::room() const {
-  return credits == nullptr ? INT64_MAX : credits->room();
-}
-
 void BatchClock::solve(EngineNode& node) {
   StepSource& source = node.sides.front();
   StepSource& gives = node.sides.back();
@@ -289,12 +281,11 @@ void BatchClock::solve(EngineNode& node) {
   const Steps& steps = source.now;
   if (two_stores) stores_.start_batch(gives.now);
   collect(node);
-  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(node, steps);
+  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(steps);
   const TimeRef given_at = two_stores ? stores_.times() : times;
   node.count_steps(steps, times.at(0), pace_.last);
   if (two_stores) node.reach(stores_.last());
   if (activity != nullptr) note(*activity, steps, times);
-  if (buffer != nullptr) buffer->arrive(regular_.front().arrivals, times, steps.count);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
@@ -320,6 +311,28 @@ void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
     node.events.arrives.push_back(cursor.at(step) + node.latency());
   }
 }
+
+namespace {
+
+/// Notes the cycles of n steps that last `interval` each.
+void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval) {
+  TimeCursor cursor(steps);
+  for (uint32_t k = 0; k < n;) {
+    const int64_t start = cursor.at(k);
+    const uint32_t count = std::min(n, cursor.piece_end()) - k;
+    if (cursor.step() == interval) {
+      activity.add(start, start + interval * static_cast<int64_t>(count) - 1);
+    } else {
+      for (uint32_t i = k; i < k + count; ++i) {
+        const int64_t t = cursor.at(i);
+        activity.add(t, t + interval - 1);
+      }
+    }
+    k += count;
+  }
+}
+
+}  // namespace
 
 void BatchClock::note(Activity& activity, const Steps& steps, const TimeRef& times) {
   uint32_t k = 0;

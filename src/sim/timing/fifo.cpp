@@ -9,7 +9,7 @@ constexpr int64_t kFewGives = 32;  // are judged one by one
 }  // namespace
 
 void Gives::make_room(int64_t count) {
-  int64_t oldest = times.end();
+  int64_t oldest = std::min(times.end(), std::max<int64_t>(0, kept_from));
   for (Fifo* reader : readers) {
     reader->measure();
     oldest = std::min(oldest, reader->oldest_give());
@@ -67,8 +67,9 @@ void Fifo::measured_up_to(int64_t end, int64_t released) {
 
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
+  if (fed) fed->take(takes);
   // Nobody asks, or it cannot hold more.
-  if (source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
+  if (fed || source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
     released_ = taken();
     return;

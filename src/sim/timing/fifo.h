@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "sim/common/run_result.h"
 #include "sim/memory/dram.h"
+#include "sim/timing/fed_peak.h"
 #include "sim/timing/time_lines.h"
 
 namespace fuseflow::engine {
@@ -32,7 +33,7 @@ class Gives {
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
   const int64_t* settled = nullptr;  ///< no more tokens are given before this time, if known
-  std::vector<std::vector<TokenRecord>*> records;  ///< where times are to be kept, if anywhere
+  int64_t kept_from = INT64_MAX;     ///< beside the readers somebody asks for tokens from here on
 
   /// Tokens whose times are known: memory answers later.
   int64_t known() const { return times.end(); }
@@ -47,14 +48,7 @@ class Gives {
     note_given();
   }
   /// Tokens were added to `times`.
-  void note_given() {
-    for (auto* record : records) {
-      for (int64_t k = given; k < times.end(); ++k) {
-        (*record)[static_cast<size_t>(k)].time = times.at(k, {});
-      }
-    }
-    given = times.end();
-  }
+  void note_given() { given = times.end(); }
   void answer(int64_t number, int64_t time);
   /// When a burst that is not known yet was requested.
   int64_t requested_at(int64_t number) const {
@@ -81,8 +75,9 @@ class Fifo {
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
-  size_t giver = SIZE_MAX;  ///< among those that are replayed now
-  size_t taker = SIZE_MAX;  ///< the same
+  std::unique_ptr<FedPeak> fed;  ///< measures it, if it is given from outside
+  size_t giver = SIZE_MAX;       ///< among those that are replayed now
+  size_t taker = SIZE_MAX;       ///< the same
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for
@@ -125,7 +120,7 @@ class Fifo {
   /// The most tokens that it held, as far as that is decided by what is known.
   int64_t peak() {
     measure();
-    return peak_;
+    return fed ? fed->peak() : peak_;
   }
   /// The oldest give that is still asked for.
   int64_t oldest_give() const { return taken() < measured_ ? taken() : measured_; }
