@@ -119,34 +119,8 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   return {times.finish(), 0, 0};
 }
 
-/// Where the tokens of one input are far enough apart for all steps, they set the times.
-bool BatchClock::pass_on(const Steps& steps, TimeRef& times) {
-  if (regular_.size() != 1 || ranges_) return false;
-  const Regular& input = regular_.front();
-  if (input.arrivals.at(0) < pace_.next()) return false;
-  TimeCursor cursor(input.arrivals);
-  const bool passed = std::all_of(gates_.begin(), gates_.end(), [&](const Gate& gate) {
-    return gate.time <= cursor.at(gate.at);
-  });
-  if (!passed) return false;
-  int64_t last = pace_.interval;
-  bool fits = true;
-  steps.for_stages([&](const Stage& stage) {
-    fits = fits && std::max(stage.cost, stage.last_cost) <= input.arrivals.times->gap;
-    last = stage.last_cost;
-  });
-  if (!fits) return false;
-  times = input.arrivals;
-  pace_.last = times.at(steps.count - 1);
-  pace_.free = pace_.last + last;
-  pace_.run_step = kExplicit;
-  return true;
-}
-
 /// Stage by stage, and range by range of the inputs.
 TimeRef BatchClock::solve_sections(const Steps& steps) {
-  TimeRef passed;
-  if (pass_on(steps, passed)) return passed;
   int64_t gap = INT64_MAX;
   steps.for_stages([&](const Stage& stage) { gap = std::min({gap, stage.cost, stage.last_cost}); });
   TimesBuilder all(gap);
@@ -204,7 +178,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
     add_gate(section_gates_, gates_[next_gate_].at - first, gates_[next_gate_].time);
   }
   TimeRef ref;
-  if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
+  if (gate_arrivals(section_gates_, end - first, pace_.next(), ref)) {
     refs_.push_back(std::move(ref));
   }
 }

@@ -48,7 +48,6 @@ class BatchClock : public NodeClock {
   TimeRef solve_stores(EngineNode& node);
   bool hand_over(const Steps& steps, const TimeRef& times);
   TimeRef solve_with_stores(EngineNode& node);
-  bool pass_on(const Steps& steps, TimeRef& times);
   TimeRef solve_sections(const Steps& steps);
   uint32_t section(uint32_t first, uint32_t end);
   void add_section_gates(uint32_t first, uint32_t end);

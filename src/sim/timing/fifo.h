@@ -81,7 +81,6 @@ class Fifo {
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for
-  int64_t past_takes = 0;         ///< so many takes are before every step of the giver to come
 
   Fifo(Gives& from, int64_t fifo_depth) : source(&from), depth(fifo_depth) {
     from.readers.push_back(this);
@@ -102,12 +101,6 @@ class Fifo {
   int64_t credit(int64_t ahead) const {
     const int64_t index = source->given + ahead - depth;
     return depth == 0 || index < 0 ? INT64_MIN : takes.at(index, next_credit) + 1;
-  }
-  /// No step of the giver is before `time`, and the first `known` takes are earlier. Looks whether
-  /// half of the others are, too, so that the next visits need not ask.
-  void find_past_takes(int64_t known, int64_t time) {
-    const int64_t middle = known + (taken() - known) / 2;
-    past_takes = middle > known && takes.at(middle - 1, next_credit) < time ? middle : known;
   }
   void reserve(int64_t count) {
     if (takes.lacks(count)) make_room(count);
