@@ -178,7 +178,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
     add_gate(section_gates_, gates_[next_gate_].at - first, gates_[next_gate_].time);
   }
   TimeRef ref;
-  if (gate_arrivals(section_gates_, end - first, pace_.next(), ref)) {
+  if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
     refs_.push_back(std::move(ref));
   }
 }

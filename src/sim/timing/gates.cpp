@@ -4,8 +4,16 @@
 
 namespace fuseflow::engine {
 
-bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest, TimeRef& arrivals) {
+bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
+                   std::span<const TimeRef> beside, TimeRef& arrivals) {
   if (gates.empty() || gates.back().time <= earliest) return false;
+  for (const TimeRef& other : beside) {
+    TimeCursor cursor(other);
+    const bool passed = std::all_of(gates.begin(), gates.end(), [&](const Gate& gate) {
+      return gate.time <= cursor.at(gate.at);
+    });
+    if (passed) return false;
+  }
   TimesBuilder times(0);
   if (gates.front().at > 0) times.append(gates.front().at, INT64_MIN / 4, 0);
   for (size_t g = 0; g < gates.size(); ++g) {

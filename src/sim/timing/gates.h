@@ -22,9 +22,11 @@ inline void add_gate(std::vector<Gate>& gates, uint32_t at, int64_t time) {
   gates.push_back({at, gates.empty() ? time : std::max(gates.back().time, time)});
 }
 
-/// The gates (ascending in step and time) as arrival times of n steps; false if all are passed
-/// before `earliest`, so that none can delay a step.
-bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest, TimeRef& arrivals);
+/// The gates (ascending in step and time) as arrival times of n steps; false if no gate can delay a
+/// step (all are passed before `earliest`, or before the arrivals of `beside`, whose tokens the
+/// same steps need).
+bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
+                   std::span<const TimeRef> beside, TimeRef& arrivals);
 
 /// Times of steps `at`[..] (in order) picked out of the times of all steps.
 TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at);
