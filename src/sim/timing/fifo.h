@@ -128,7 +128,7 @@ class Fifo {
     return takes.first_from(time, first, last, released_at_);
   }
   int64_t give_time(int64_t k) const { return source->times.at(k, measured_at_); }
-  bool within_peak(int64_t first, int64_t end, int64_t last) const;
+  bool within_peak(int64_t first, int64_t end, int64_t released, int64_t last) const;
   void judge(int64_t first, int64_t end, int64_t released, int64_t last);
   void measured_up_to(int64_t end, int64_t released);
 
