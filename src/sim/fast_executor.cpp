@@ -11,8 +11,7 @@
 #include "sim/functional/node.h"
 #include "sim/naive/interpret.h"
 #include "sim/threads/schedule.h"
-#include "sim/timing/bounded.h"
-#include "sim/timing/unbounded.h"
+#include "sim/timing/solver.h"
 
 namespace fuseflow {
 namespace engine {
@@ -20,7 +19,6 @@ namespace {
 
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
-constexpr int64_t kSweepsBetweenChecks = 4096;
 constexpr int64_t kValuesOfWeight = 16;  // a block of so many is worth a plain token
 
 bool has_blocks(const Graph& graph) {
@@ -31,8 +29,7 @@ bool has_blocks(const Graph& graph) {
 class Run {
  public:
   Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
-      const RunOptions& options, const EngineTuning& tuning, bool bounded,
-      std::vector<bool> strict = {})
+      const RunOptions& options, const EngineTuning& tuning)
       : program_(program),
         graph_(graph),
         machine_(machine),
@@ -40,8 +37,6 @@ class Run {
         data_(data.storage),
         pool_(has_blocks(graph) ? new BlockPool : nullptr),
         tuning_(tuning),
-        bounded_(bounded),
-        strict_(std::move(strict)),
         started_(std::chrono::steady_clock::now()) {
     data_.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
@@ -54,20 +49,7 @@ class Run {
 
   RunResult run() {
     connect();
-    if (bounded_) {
-      if (machine_.dram.model != "none") {
-        addresses_ =
-            std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
-        context_.addresses = addresses_.get();
-      }
-      replay_ = std::make_unique<Bounded>(graph_, machine_, timings_, outputs_, ports_);
-      if (options_.accessed) {
-        replay_->watch_memory([this](const MemoryRequest& request) {
-          options_.accessed(request.time, request.write, request.address);
-        });
-      }
-      if (addresses_) now_ = replay_->load(scratchpad_bytes());
-    }
+    if (Component* memory = solver_->memory()) start_memory(*memory);
     for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
       const int last = graph_.last_started_with(phase);
       run_together(phase, last);
@@ -77,12 +59,17 @@ class Run {
     return std::move(result_);
   }
 
-  /// Of a run in which nothing is bounded but buffers: whether its times are wrong, and which
-  /// buffers have to be strict then.
-  bool some_too_late() const { return unbounded_ != nullptr && unbounded_->some_too_late(); }
-  void collect_too_late(std::vector<bool>& strict) const { unbounded_->collect_too_late(strict); }
-
  private:
+  void start_memory(Component& memory) {
+    addresses_ = std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+    context_.addresses = addresses_.get();
+    if (options_.accessed) {
+      memory.watch_memory([this](const MemoryRequest& request) {
+        options_.accessed(request.time, request.write, request.address);
+      });
+    }
+    now_ = memory.load(scratchpad_bytes());
+  }
   /// Of the scratchpad tensors that are loaded when the graph starts.
   std::vector<int64_t> scratchpad_bytes() const {
     std::vector<int64_t> bytes;
@@ -110,7 +97,6 @@ class Run {
   void finish_phase();
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
   void check_ended();
-  void run_bounded();
   bool check_limits();
   void end_phase();
   void summarize();
@@ -122,8 +108,6 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
-  const bool bounded_;              // times follow credits, by replay
-  const std::vector<bool> strict_;  // by node: buffers that give nothing before its credit is known
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
   Context context_{program_,
                    graph_,
@@ -142,8 +126,7 @@ class Run {
   std::vector<int> position_;                       // by node: in nodes_, or -1
   Rows rows_;
   std::unique_ptr<Addresses> addresses_;
-  std::unique_ptr<Unbounded> unbounded_;  // one of the two
-  std::unique_ptr<Bounded> replay_;
+  std::unique_ptr<Solver> solver_;
   std::unique_ptr<Schedule> schedule_;
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
@@ -189,16 +172,14 @@ void Run::connect() {
       output.ports.push_back(&port);
     }
   }
-  if (bounded_) return;
-  unbounded_ = std::make_unique<Unbounded>(graph_, machine_, outputs_, ports_);
-  if (!data_only_) unbounded_->connect(strict_);
+  solver_ = std::make_unique<Solver>(graph_, machine_, timings_, ports_);
 }
 
-/// Phases that start together.
+/// Phases that start together. Where they share a memory they hold each other up.
 void Run::run_together(int first, int last) {
   start_ = now_;
   context_.rows = nullptr;
-  if (!bounded_) return run_in_turn(first, last);
+  if (solver_->memory() == nullptr) return run_in_turn(first, last);
   if (last > first) find_rows(first, last);
   run_phases(first, last);
 }
@@ -241,7 +222,7 @@ void Run::find_rows(int first, int last) {
   options.threads = options_.threads;
   options.cancel = options_.cancel;
   options.max_memory_bytes = options_.max_memory_bytes;
-  Run data(program_, graph_, {data_}, unbounded, options, tuning_, false);
+  Run data(program_, graph_, {data_}, unbounded, options, tuning_);
   data.data_only_ = true;
   data.connect();
   data.run_in_turn(first, last);
@@ -301,65 +282,42 @@ void Run::allow_run_length() {
   }
 }
 
-/// Times by replay: more steps are worked out only where times wait for them.
-void Run::run_bounded() {
-  replay_->start_phase(nodes_, start_);
-  if (options_.trace) replay_->note_activity(result_.activity, result_.stalls);
-  const auto stuck = [this](const EngineNode& node) { return schedule_->stuck(node); };
-  int64_t asked = 0;
-  while (result_.finish == Finish::done) {
-    const Bounded::State state = replay_->advance([&] {
-      if (++asked % kSweepsBetweenChecks != 0) return true;
-      now_ = std::max(now_, replay_->reached());
-      return check_limits();
-    });
-    if (state == Bounded::State::stopped) break;
-    EngineNode* node = nullptr;
-    do {
-      node = state == Bounded::State::wants_steps ? replay_->next_to_log(stuck, most_waiting())
-                                                  : nullptr;
-    } while (node != nullptr && !schedule_->work(*node));
-    if (node != nullptr) continue;
-    if (!replay_->finished()) result_.finish = Finish::deadlock;
-    break;
-  }
-  now_ = std::max(now_, replay_->reached());
-}
-
 void Run::run_phases(int first, int last) {
   if (result_.finish != Finish::done) return;
   make_nodes(first, last);
   find_demand();
   allow_run_length();
-  if (bounded_) {
-    run_bounded();
-    return finish_phase();
+  if (data_only_) {
+    solver_->start_untimed(nodes_);
+  } else {
+    solver_->start_phase(nodes_, start_);
   }
-  unbounded_->start_phase(nodes_, start_);
-  if (options_.trace) unbounded_->note_activity(result_.activity, result_.stalls);
-  schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
-    now_ = std::max(now_, last_step + 1);
-    return check_limits() && !some_too_late();
-  });
-  for (const auto& node : nodes_) now_ = std::max(now_, node->stats().last_step + 1);
+  if (options_.trace) solver_->note_activity(result_.activity, result_.stalls);
+  do {
+    schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
+      now_ = std::max(now_, last_step + 1);
+      return check_limits();
+    });
+    schedule_->look_again();
+  } while (result_.finish == Finish::done && solver_->give_parts());
+  now_ = std::max(now_, solver_->reached());
   finish_phase();
 }
 
 void Run::finish_phase() {
-  if (result_.finish == Finish::done && some_too_late()) result_.finish = Finish::cancelled;
   if (result_.finish == Finish::done) check_ended();
   if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
   end_phase();
 }
 
-/// Every node has ended, or else a bounded buffer waits for takes that wait for what it gives.
+/// Every node has ended, or else some wait for room that takes leave which wait for them.
 void Run::check_ended() {
   const auto ended = [](const auto& node) { return node->ended(); };
-  if (std::all_of(nodes_.begin(), nodes_.end(), ended)) return;
-  if (unbounded_ == nullptr || !unbounded_->any_strict()) {
+  if (!solver_->finished()) {
+    result_.finish = Finish::deadlock;
+  } else if (!std::all_of(nodes_.begin(), nodes_.end(), ended)) {
     throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
   }
-  result_.finish = Finish::deadlock;
 }
 
 bool Run::check_limits() {
@@ -380,7 +338,7 @@ bool Run::check_limits() {
     // 12 bytes hold a token's payload and time.
     int64_t bytes = waiting * 12;
     if (pool_ != nullptr) bytes += pool_->bytes();
-    if (replay_ != nullptr) bytes += replay_->bytes();
+    bytes += solver_->bytes();
     if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
       result_.finish = Finish::max_memory;
     }
@@ -394,17 +352,14 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    if (unbounded_) unbounded_->fill(node->id(), stats);
-    if (bounded_) {
-      replay_->fill(node->id(), stats);
-      result_.timing_operations += stats.steps;
-    }
+    if (solver_->fill(*node, stats)) result_.timing_operations += stats.steps;
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
-  if (unbounded_) result_.timing_operations += unbounded_->operations();
+  result_.timing_operations += solver_->operations();
+  solver_->fill_peaks(result_.streams);
   if (result_.finish != Finish::done) return;
   WrittenTensors written;
   for (const auto& node : nodes_) {
@@ -421,10 +376,8 @@ void Run::summarize() {
     if (!output.connected()) continue;
     result_.streams[s].tokens = output.tokens;
   }
-  if (unbounded_) unbounded_->fill_peaks(result_.streams);
-  if (replay_) {
-    replay_->fill_peaks(result_.streams);
-    const MemoryStats memory = replay_->memory_stats();
+  if (solver_->memory() != nullptr) {
+    const MemoryStats memory = solver_->memory()->memory_stats();
     result_.memory_requests = memory.reads + memory.writes;
     result_.memory_row_hits = memory.row_hits;
   }
@@ -435,22 +388,6 @@ void Run::summarize() {
 }  // namespace engine
 
 namespace {
-
-/// Where only buffers are bounded: most bounds delay nobody but the buffer. Those that do are
-/// found, mostly soon after the start, and the run is begun again with these.
-RunResult run_with_buffers(const Program& program, const Graph& graph, const TensorData& data,
-                           const Machine& machine, const RunOptions& options,
-                           const EngineTuning& tuning) {
-  constexpr int kMostGuesses = 4;
-  std::vector<bool> strict;
-  for (int guess = 0;; ++guess) {
-    if (guess == kMostGuesses) strict.assign(graph.nodes.size(), true);
-    engine::Run run(program, graph, data, machine, options, tuning, false, strict);
-    RunResult result = run.run();
-    if (!run.some_too_late()) return result;
-    run.collect_too_late(strict);
-  }
-}
 
 /// Whether a graph deadlocks does not depend on times, and what memory has in flight only adds
 /// room: where a run with a memory model deadlocks, one without does so too, and the naive executor
@@ -467,10 +404,7 @@ Deadlock explain_without_memory(const Program& program, const Graph& graph, cons
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options, const EngineTuning& tuning) {
-  const bool only_buffers = machine.fifo_depth == 0 && machine.dram.model == "none";
-  RunResult result = only_buffers
-                         ? run_with_buffers(program, graph, data, machine, options, tuning)
-                         : engine::Run(program, graph, data, machine, options, tuning, true).run();
+  RunResult result = engine::Run(program, graph, data, machine, options, tuning).run();
   if (result.finish != Finish::deadlock) return result;
   if (machine.dram.model == "none") {
     return interpret_graph(program, graph, data, machine, options);  // which explains it

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <random>
 
 #include "sim/timing/replay.h"
@@ -131,6 +132,64 @@ TEST(Replay, PeaksAreThoseOfTheDefinition) {
       }
       if (random() % 8 == 0) fifo.measure();
     }
+    ASSERT_EQ(fifo.peak(), peak_of(gives, takes)) << "seed " << seed;
+  }
+}
+
+TEST(Replay, TimesCrossTheBoundaryAndComeBack) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const size_t count = 1 + random() % 3000;
+    const std::vector<int64_t> times = random_times(random, count, 5);
+    TimeLines lines;
+    append_some(lines, times, 0, count);
+    TimeLines back;
+    TimesReader reader;
+    int64_t before = INT64_MIN / 2;
+    while (reader.position() < lines.end()) {
+      const int64_t first = reader.position();
+      const auto n =
+          static_cast<uint32_t>(std::min<int64_t>(lines.end() - first, 1 + random() % 200));
+      const TimeRef ref = reader.read(lines, n);
+      for (uint32_t k = 0; k < n; ++k) {
+        ASSERT_EQ(ref.at(k), times[static_cast<size_t>(first + k)]);
+        ASSERT_GE(ref.at(k) - before, ref.times->gap);
+        before = ref.at(k);
+      }
+      if (back.lacks(n)) back.make_room(n, 0);
+      append_times(back, ref.later(3), n);
+    }
+    ASSERT_EQ(back.end(), static_cast<int64_t>(count));
+    for (size_t k = 0; k < count; ++k) {
+      ASSERT_EQ(back.at(static_cast<int64_t>(k), {}), times[k] + 3);
+    }
+  }
+}
+
+TEST(Replay, PeaksOfWhatComesFromOutsideAreThoseOfTheDefinition) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const size_t count = 1 + random() % 1500;
+    const std::vector<int64_t> gives = random_times(random, count, 0);
+    std::vector<int64_t> takes = random_times(random, count, 1);
+    for (size_t k = 0; k < count; ++k) takes[k] = std::max(takes[k], gives[k] + 1);
+    TimeLines given;
+    append_some(given, gives, 0, count);
+    TimesReader reader;
+    Gives source;
+    Fifo fifo(source, 0);
+    fifo.fed = std::make_unique<FedPeak>();
+    for (size_t k = 0; k < count;) {
+      const size_t end = std::min<size_t>(count, k + 1 + random() % 300);
+      const auto n = static_cast<uint32_t>(end - k);
+      fifo.fed->give(reader.read(given, n), n);
+      source.reserve(n);
+      for (; k < end; ++k) source.give(gives[k]);
+      while (fifo.taken() < source.given && random() % 50 != 0) {
+        fifo.take(takes[static_cast<size_t>(fifo.taken())]);
+      }
+    }
+    while (fifo.taken() < source.given) fifo.take(takes[static_cast<size_t>(fifo.taken())]);
     ASSERT_EQ(fifo.peak(), peak_of(gives, takes)) << "seed " << seed;
   }
 }

@@ -11,10 +11,28 @@
 #include "support/interrupt.h"
 #include "support/io.h"
 #include "support/sort_numbers.h"
+#include "support/strong_components.h"
 #include "support/text.h"
 
 namespace fuseflow {
 namespace {
+
+TEST(StrongComponents, AreThoseThatReachEachOther) {
+  EXPECT_EQ(strong_components({}).count, 0U);
+  // 0 -> 1 -> 2 -> 1, 2 -> 3, 4 -> 4
+  const StrongComponents found = strong_components({{1}, {2}, {1, 3}, {}, {4}});
+  EXPECT_EQ(found.count, 4U);
+  EXPECT_EQ(found.part[1], found.part[2]);
+  // Every edge goes to the same number or a smaller one.
+  EXPECT_GT(found.part[0], found.part[1]);
+  EXPECT_GT(found.part[2], found.part[3]);
+  // A long chain, and the same closed: no recursion, one component.
+  std::vector<std::vector<size_t>> chain(200'000);
+  for (size_t v = 0; v + 1 < chain.size(); ++v) chain[v].push_back(v + 1);
+  EXPECT_EQ(strong_components(chain).count, chain.size());
+  chain.back().push_back(0);
+  EXPECT_EQ(strong_components(chain).count, 1U);
+}
 
 TEST(DependencyOrder, KeepsTheOrderWhereItMay) {
   EXPECT_EQ(dependency_order({}), std::vector<size_t>{});

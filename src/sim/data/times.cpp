@@ -274,26 +274,6 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
   return finish(out, pace);
 }
 
-TimeRef latest(std::span<const TimeRef> arrivals, uint32_t n) {
-  Active active;
-  int64_t gap = INT64_MAX;
-  for (const TimeRef& ref : arrivals) {
-    active.add(ref);
-    gap = std::min(gap, ref.times->gap);
-  }
-  if (active.count == 1) return active.refs[0];
-  TimesBuilder out(gap);
-  for_stretches(
-      active, n,
-      [&](const Line& line, uint32_t count) { out.append(count, line.start, line.step); },
-      [&](std::span<TimeCursor> cursors, uint32_t k, uint32_t count) {
-        int64_t* values = out.reserve(count);
-        for (size_t i = 0; i < cursors.size(); ++i) max_into(values, cursors[i], k, count, i == 0);
-        out.commit(count);
-      });
-  return {out.finish(), 0, 0};
-}
-
 void expand(const TimeRef& ref, uint32_t n, int64_t* out) {
   TimeCursor cursor(ref);
   for (uint32_t k = 0; k < n;) {

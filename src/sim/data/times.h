@@ -94,6 +94,7 @@ class TimesBuilder {
   int64_t* reserve(uint32_t n);
   void commit(uint32_t n);
 
+  void set_gap(int64_t gap) { gap_ = gap; }
   uint32_t size() const { return count_ + pending_; }
   std::shared_ptr<const Times> finish();
 
@@ -152,9 +153,6 @@ struct Pace {
 /// arrivals[..][k]). Returns the step times and advances the pace. Inputs that cannot bind cost
 /// nothing, and a single input that keeps its distance is passed on unchanged.
 TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n);
-
-/// The later of the inputs at every token (no recurrence).
-TimeRef latest(std::span<const TimeRef> arrivals, uint32_t n);
 
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);

@@ -30,24 +30,8 @@ bool EngineNode::work() {
   split_ = false;
   for (StepSource& side : sides) side.now.clear();
   if (!compute()) return false;
-  if (clock != nullptr) {
-    clock->solve(*this);
-  } else {
-    keep_steps();
-  }
+  clock->solve(*this);
   return true;
-}
-
-/// For a solver that goes through them later.
-void EngineNode::keep_steps() {
-  const StepSource& first = sides.front();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i] == nullptr || first.in_lane[i] < 0) continue;
-    const Lane& lane = first.now.in[static_cast<size_t>(first.in_lane[i])];
-    if (const uint32_t n = lane.tokens(first.now.count); n > 0) ports[i]->take(n, long_ago());
-  }
-  for (Given& given : given_) outputs[given.output]->give(std::move(given.segment), long_ago());
-  for (StepSource& side : sides) side.keep();
 }
 
 namespace {
@@ -55,7 +39,7 @@ constexpr int64_t kSlackElsewhere = 16;
 }
 
 int64_t EngineNode::backlog() const {
-  int64_t most = 0;
+  int64_t most = clock->untimed(*this);
   for (const Output* output : outputs) {
     if (output == nullptr) continue;
     for (const Port* port : output->ports) {

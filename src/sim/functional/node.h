@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,16 @@ struct Context {
 
 class EngineNode;
 
-/// Gives times to what a node has just made, takes its tokens and gives on what it has made.
+/// Gives times to what a node has just made, takes its tokens and gives on what it has made. Nodes
+/// may share one; a thread then works all of them.
 class NodeClock {
  public:
   virtual ~NodeClock() = default;
   virtual void solve(EngineNode& node) = 0;
-  /// Tokens that the node may give now (a bounded buffer).
-  virtual int64_t room() const { return INT64_MAX; }
+  /// Of the node's steps those that wait for their times, as so many waiting tokens.
+  virtual int64_t untimed(const EngineNode&) const { return 0; }
+  /// Nodes that gave tokens to others in the last solve(), beside the one that was solved.
+  virtual std::span<const EngineNode* const> also_gave() const { return {}; }
 };
 
 class EngineNode {
@@ -86,7 +90,8 @@ class EngineNode {
   /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts. An accumulator with two
   /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
   std::vector<StepSource> sides;
-  NodeClock* clock = nullptr;                 ///< null: its steps are kept for a solver
+  NodeClock* clock = nullptr;
+  size_t clock_slot = 0;                      ///< its number among those that share the clock
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
   std::optional<BatchedSteps> batched;
@@ -112,7 +117,7 @@ class EngineNode {
   /// The last step so far was no earlier: of a side that count_steps() does not count.
   void reach(int64_t time) { stats_.last_step = std::max(stats_.last_step, time); }
 
-  /// Tokens that wait at the fullest consumer.
+  /// Tokens that wait at the fullest consumer, or for their times.
   int64_t backlog() const;
   /// Tokens so far, of the stream that had most.
   int64_t tokens() const;
@@ -269,7 +274,6 @@ class EngineNode {
 
   void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
-  void keep_steps();
 
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
   bool split_ = false;                 // in the batch at hand: some step is done in parts

@@ -27,6 +27,7 @@ void Port::import() {
 }
 
 void Port::append(Segment&& segment) {
+  if (observer != nullptr) observer->arrive(segment);
   if (segments_.empty()) next_stop_ = segment.first_stop;
   segments_.push_back(std::move(segment));
 }
@@ -172,19 +173,31 @@ void ArrivalCursor::next_segment() {
   ++segment_;
 }
 
-void Output::give(Segment segment, const TimeRef& times) {
+void Output::give_untimed(const Segment& segment) {
   if (segment.count == 0 || ports.empty()) return;
   tokens.store(tokens.load(std::memory_order_relaxed) + segment.count,
                std::memory_order_relaxed);  // the only writer
   gives_run_length = segment.payload.run_length != nullptr;
+  Segment untimed;
+  for (Port* port : ports) {
+    if (!port->untimed) continue;
+    if (untimed.count == 0) {
+      untimed = segment;
+      untimed.arrivals = long_ago();
+    }
+    port->push(untimed);
+  }
+}
+
+void Output::give_timed(Segment segment, const TimeRef& times) {
+  if (segment.count == 0 || ports.empty()) return;
   segment.arrivals = times.later(latency);
   if (record != nullptr) keep(segment, times);
-  if (copier == nullptr) {
-    for (Port* port : ports) port->push(segment);
-    return;
+  Segment copied;
+  if (copier != nullptr) copied = copier->copy(segment, pool == nullptr);
+  for (Port* port : ports) {
+    if (!port->untimed) port->push(port->elsewhere ? copied : segment);
   }
-  const Segment copied = copier->copy(segment, pool == nullptr);
-  for (Port* port : ports) port->push(port->elsewhere ? copied : segment);
 }
 
 void Output::keep(Segment segment, const TimeRef& times) {

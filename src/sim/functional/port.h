@@ -2,10 +2,12 @@
 // them out in batches. Ports are the only place where two nodes (and so two threads) meet.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "sim/common/run_result.h"
@@ -17,8 +19,8 @@ namespace fuseflow::engine {
 
 inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in two of them
 
-/// Any number of tokens, all long ago: they delay nobody, and cost nothing. For times that are
-/// worked out elsewhere.
+/// Any number of tokens, all long ago: they delay nobody, and cost nothing. Stands for times that
+/// are not known yet, or not asked for.
 const TimeRef& long_ago();
 
 /// The next tokens of a port: a stretch of one segment.
@@ -37,10 +39,12 @@ struct Batch {
 /// A whole segment as a batch.
 Batch all_of(const Segment& segment);
 
-/// Is told when the tokens of a port are given and taken.
-class TakeObserver {
+/// Is told when the tokens of a port are given and taken, by the consumer's thread.
+class PortObserver {
  public:
-  virtual ~TakeObserver() = default;
+  virtual ~PortObserver() = default;
+  /// Tokens that have come; their times may be taken out of them.
+  virtual void arrive(Segment&) {}
   /// The next n tokens.
   virtual void take(const TimeRef& gives, const TimeRef& takes, uint32_t n) = 0;
 };
@@ -59,8 +63,8 @@ class alignas(kCacheLine) Port {
   int producer = -1;    ///< node
   int consumer = -1;    ///< node
   bool blocks = false;  ///< payloads are names of blocks, which somebody must keep
-  TakeObserver* observer = nullptr;
-  bool frees_producer = false;     ///< the producer waits for tokens to be taken
+  PortObserver* observer = nullptr;
+  bool untimed = false;            ///< its tokens pass before their times are known
   bool elsewhere = false;          ///< producer and consumer are worked by different threads
   bool takes_run_length = false;   ///< the consumer takes such payloads as they are, or reads none
   uint32_t few = 0;                ///< segments of so many tokens at most are made one (coalesce.h)
@@ -186,7 +190,18 @@ class alignas(kCacheLine) Output {
 
   bool connected() const { return !ports.empty(); }
   /// Gives tokens at these times.
-  void give(Segment segment, const TimeRef& times);
+  void give(Segment segment, const TimeRef& times) {
+    give_untimed(segment);
+    give_timed(std::move(segment), times);
+  }
+  /// The same in two steps: what needs no times, and the rest when they are known.
+  void give_untimed(const Segment& segment);
+  void give_timed(Segment segment, const TimeRef& times);
+  /// Whether there is such a rest.
+  bool wants_times() const {
+    return record != nullptr ||
+           std::any_of(ports.begin(), ports.end(), [](const Port* port) { return !port->untimed; });
+  }
 
  private:
   void keep(Segment segment, const TimeRef& times);

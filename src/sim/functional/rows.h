@@ -1,5 +1,5 @@
 // Rows of tensors that one phase writes while another reads them: what is complete after each of
-// the writer's events, and which events a load has to wait for. Where FIFOs are bounded they are
+// the writer's events, and which events a load has to wait for. Where memory takes time they are
 // found out before times are, and the load takes a token for each event; else the earlier phase is
 // worked out first, times and all, and a load sees when each event reaches it. Rules:
 // ir-spec/timing.md.

@@ -17,8 +17,7 @@ class TokenNode : public EngineNode {
 
  protected:
   bool compute() final {
-    uint32_t n = std::min(ready(0, ports.size()), most_);
-    if (clock != nullptr) n = static_cast<uint32_t>(std::min<int64_t>(n, clock->room()));
+    const uint32_t n = std::min(ready(0, ports.size()), most_);
     if (n == 0 || ended_) return false;
     batches_.clear();
     for (const auto& port : ports) {

@@ -1,6 +1,7 @@
 #include "sim/threads/schedule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/threads/worker_pool.h"
 
@@ -46,7 +47,7 @@ EngineNode* Schedule::next() const {
   return any != nullptr ? any : least;
 }
 
-/// The node has given tokens to its consumers, and credits to bounded buffers before it.
+/// The node has given tokens to its consumers.
 void Schedule::tell_neighbours(const EngineNode& node) {
   const auto tell = [this](int neighbour) {
     const int at = position_[static_cast<size_t>(neighbour)];
@@ -59,17 +60,16 @@ void Schedule::tell_neighbours(const EngineNode& node) {
     if (output == nullptr) continue;
     for (const Port* port : output->ports) tell(port->consumer);
   }
-  for (const Port* port : node.ports) {
-    if (port != nullptr && port->frees_producer) tell(port->producer);
-  }
 }
 
+/// One batch of a node. False if it can do nothing now.
 bool Schedule::work(EngineNode& node) {
   if (!node.work()) {
     states_[place(node)].stuck = true;
     return false;
   }
   tell_neighbours(node);
+  for (const EngineNode* other : node.clock->also_gave()) tell_neighbours(*other);
   State& state = states_[place(node)];
   state.threshold.reset();
   state.worth = state.threshold.enough(node.expected(), few_);
@@ -78,7 +78,9 @@ bool Schedule::work(EngineNode& node) {
 
 void Schedule::run(int threads, const EngineTuning& tuning,
                    const std::function<bool(int64_t)>& go_on) {
-  threads = std::min(threads, static_cast<int>(nodes_.size()));
+  std::set<const NodeClock*> clocks;
+  for (const auto& node : nodes_) clocks.insert(node->clock);
+  threads = std::min(threads, static_cast<int>(clocks.size()));
   if (!run_alone(threads > 1 ? tuning.alone : INT64_MAX, go_on)) return;
   WorkerPool(nodes_, position_, most_waiting_, few_, tuning).run(threads, go_on);
 }

@@ -28,10 +28,10 @@ class Schedule {
   /// thread, with the latest step so far. Other threads start after `tuning.alone` batches.
   void run(int threads, const EngineTuning& tuning,
            const std::function<bool(int64_t last_step)>& go_on);
-
-  /// One batch of a node. False if it can do nothing now.
-  bool work(EngineNode& node);
-  bool stuck(const EngineNode& node) const { return states_[place(node)].stuck; }
+  /// Some nodes have been given tokens since run() ended.
+  void look_again() {
+    for (State& state : states_) state.stuck = false;
+  }
 
  private:
   struct State {
@@ -41,6 +41,7 @@ class Schedule {
   };
 
   EngineNode* next() const;
+  bool work(EngineNode& node);
   bool run_alone(int64_t batches, const std::function<bool(int64_t)>& go_on);
   void tell_neighbours(const EngineNode& node);
   size_t place(const EngineNode& node) const {

@@ -1,6 +1,7 @@
 #include "sim/threads/worker_pool.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -69,7 +70,12 @@ WorkerPool::WorkerPool(std::vector<std::unique_ptr<EngineNode>>& nodes,
       chunk_(static_cast<double>(std::max<uint32_t>(1, tuning.chunk))),
       scatter_(tuning.scatter),
       states_(new State[nodes.size()]) {
-  for (const auto& node : nodes) given_.emplace_back(node->outputs.size(), 0);
+  std::map<const NodeClock*, int> groups;
+  for (const auto& node : nodes) {
+    given_.emplace_back(node->outputs.size(), 0);
+    group_.push_back(groups.emplace(node->clock, static_cast<int>(groups.size())).first->second);
+  }
+  group_count_ = groups.size();
 }
 
 WorkerPool::~WorkerPool() {
@@ -93,7 +99,7 @@ void WorkerPool::run(int threads, const std::function<bool(int64_t)>& go_on) {
   }
   // The calling thread is worker 0 and starts with all nodes.
   joined_ = 1;
-  assign(std::vector<int>(nodes_.size(), 0));
+  assign(std::vector<int>(group_count_, 0));
   asked_ = divided_ = Clock::now();
   until_division_ = scatter_ ? kScatterEvery : Clock::duration(kFirstDivision);
   const std::thread::id caller = std::this_thread::get_id();
@@ -190,6 +196,7 @@ void WorkerPool::work(Worker& self, EngineNode& node) {
       std::max(self.last_step.load(std::memory_order_relaxed), node.stats().last_step),
       std::memory_order_relaxed);
   tell(self, node);
+  for (const EngineNode* other : node.clock->also_gave()) tell(self, *other);
 }
 
 /// What a batch of so many tokens would have taken if the thread had had more to do: it would have
@@ -203,14 +210,14 @@ double WorkerPool::needed(const Worker& self, State& state, double took, double 
   return took;
 }
 
-/// The node has given tokens to its consumers, and room and perhaps credits to its producers.
+/// The node has given tokens to its consumers, and room to its producers.
 void WorkerPool::tell(const Worker& self, const EngineNode& node) {
   for (const Output* output : node.outputs) {
     if (output == nullptr) continue;
     for (const Port* port : output->ports) tell_node(self, port->consumer, true);
   }
   for (const Port* port : node.ports) {
-    if (port != nullptr) tell_node(self, port->producer, port->frees_producer);
+    if (port != nullptr) tell_node(self, port->producer, false);
   }
 }
 
@@ -345,7 +352,7 @@ void WorkerPool::divide_again() {
 
 std::vector<int> WorkerPool::scattered(int parts) {
   ++divisions_;
-  std::vector<int> part(nodes_.size());
+  std::vector<int> part(group_count_);
   for (size_t i = 0; i < part.size(); ++i) {
     part[i] = static_cast<int>((i + divisions_) % static_cast<size_t>(parts));
   }
@@ -372,18 +379,19 @@ void WorkerPool::rest(Worker& self) {
 /// What was measured since the last division; forgets half of it.
 Workload WorkerPool::workload() {
   Workload workload;
+  workload.node.assign(group_count_, 0);
   double known = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) known += states_[i].work;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    workload.node.push_back(known > 0 ? states_[i].work : 1);
+    workload.node[static_cast<size_t>(group_[i])] += known > 0 ? states_[i].work : 1;
     states_[i].work /= 2;
     for (size_t o = 0; o < nodes_[i]->outputs.size(); ++o) {
       const Output* output = nodes_[i]->outputs[o];
       if (output == nullptr) continue;
-      Workload::Net net{static_cast<int>(i), {}, 0, 0};
+      Workload::Net net{group_[i], {}, 0, 0};
       for (const Port* port : output->ports) {
         const int place = position_[static_cast<size_t>(port->consumer)];
-        if (place >= 0) net.to.push_back(place);
+        if (place >= 0) net.to.push_back(group_[static_cast<size_t>(place)]);
       }
       const auto tokens = static_cast<double>(output->tokens.load() - given_[i][o]);
       given_[i][o] += static_cast<int64_t>(tokens / 2);
@@ -397,7 +405,10 @@ Workload WorkerPool::workload() {
   return workload;
 }
 
-void WorkerPool::assign(const std::vector<int>& part) {
+/// `part_of`: the thread of each group.
+void WorkerPool::assign(const std::vector<int>& part_of) {
+  std::vector<int> part;  // by place
+  for (const int group : group_) part.push_back(part_of[static_cast<size_t>(group)]);
   find_feeders(part);
   for (const auto& worker : workers_) worker->nodes.clear();
   for (size_t i = 0; i < part.size(); ++i) {
@@ -432,8 +443,7 @@ void WorkerPool::find_feeders(const std::vector<int>& part) {
   }
 }
 
-/// Whether its tokens, or the credits it gives by taking some, go to another thread's node, or to
-/// one that feeds another thread.
+/// Whether its tokens go to another thread's node, or to one that feeds another thread.
 bool WorkerPool::feeds(size_t place, const std::vector<int>& part) const {
   const auto goes = [&](int neighbour) {
     const int to = position_[static_cast<size_t>(neighbour)];
@@ -445,9 +455,6 @@ bool WorkerPool::feeds(size_t place, const std::vector<int>& part) const {
     for (const Port* port : output->ports) {
       if (goes(port->consumer)) return true;
     }
-  }
-  for (const Port* port : nodes_[place]->ports) {
-    if (port != nullptr && port->frees_producer && goes(port->producer)) return true;
   }
   return false;
 }

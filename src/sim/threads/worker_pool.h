@@ -83,7 +83,7 @@ class WorkerPool {
   int64_t last_step() const;
   void divide_again();
   void stop_others();
-  void assign(const std::vector<int>& part);
+  void assign(const std::vector<int>& part_of);
   void find_feeders(const std::vector<int>& part);
   bool feeds(size_t place, const std::vector<int>& part) const;
   std::vector<int> scattered(int parts);
@@ -97,6 +97,8 @@ class WorkerPool {
   const double chunk_;  // tokens
   const bool scatter_;
   std::unique_ptr<State[]> states_;  // by place
+  std::vector<int> group_;           // by place: nodes with one clock are worked by one thread
+  size_t group_count_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<int64_t>> given_;  // by place and output: tokens at the last division
   const std::function<bool(int64_t)>* go_on_ = nullptr;

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/timing/buffer_model.h"
-#include "sim/timing/credit_times.h"
-#include "sim/timing/credits.h"
 #include "sim/timing/step_kernels.h"
 
 namespace fuseflow::engine {
@@ -86,12 +83,11 @@ bool BatchClock::at_interval(const Steps& steps) const {
   return steps.stages.empty() && steps.cost == pace_.interval;
 }
 
-TimeRef BatchClock::step_times_of(EngineNode& node, const Steps& steps) {
+TimeRef BatchClock::step_times_of(const Steps& steps) {
   if (dense_) return solve_dense(steps.count);
   if (!at_interval(steps) || ranges_) return solve_sections(steps);
   section(0, steps.count);
-  if (credits == nullptr) return step_times(pace_, refs_, steps.count);
-  return credits->steps(pace_, refs_, steps.count, {node.blocked_cycles(), stalls});
+  return step_times(pace_, refs_, steps.count);
 }
 
 /// To what single steps wait for, and the tokens of the inputs.
@@ -123,34 +119,8 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   return {times.finish(), 0, 0};
 }
 
-/// Where the tokens of one input are far enough apart for all steps, they set the times.
-bool BatchClock::pass_on(const Steps& steps, TimeRef& times) {
-  if (regular_.size() != 1 || ranges_) return false;
-  const Regular& input = regular_.front();
-  if (input.arrivals.at(0) < pace_.next()) return false;
-  TimeCursor cursor(input.arrivals);
-  const bool passed = std::all_of(gates_.begin(), gates_.end(), [&](const Gate& gate) {
-    return gate.time <= cursor.at(gate.at);
-  });
-  if (!passed) return false;
-  int64_t last = pace_.interval;
-  bool fits = true;
-  steps.for_stages([&](const Stage& stage) {
-    fits = fits && std::max(stage.cost, stage.last_cost) <= input.arrivals.times->gap;
-    last = stage.last_cost;
-  });
-  if (!fits) return false;
-  times = input.arrivals;
-  pace_.last = times.at(steps.count - 1);
-  pace_.free = pace_.last + last;
-  pace_.run_step = kExplicit;
-  return true;
-}
-
 /// Stage by stage, and range by range of the inputs.
 TimeRef BatchClock::solve_sections(const Steps& steps) {
-  TimeRef passed;
-  if (pass_on(steps, passed)) return passed;
   int64_t gap = INT64_MAX;
   steps.for_stages([&](const Stage& stage) { gap = std::min({gap, stage.cost, stage.last_cost}); });
   TimesBuilder all(gap);
@@ -220,7 +190,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
 TimeRef BatchClock::solve_stores(EngineNode& node) {
   const Steps& steps = node.sides.front().now;
   const Pace pace = pace_;
-  TimeRef times = step_times_of(node, steps);
+  TimeRef times = step_times_of(steps);
   if (hand_over(steps, times)) return times;
   pace_ = pace;
   stores_.restart_batch();
@@ -278,10 +248,6 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 
 // --- what they do ---
 
-int64_t BatchClock::room() const {
-  return credits == nullptr ? INT64_MAX : credits->room();
-}
-
 void BatchClock::solve(EngineNode& node) {
   StepSource& source = node.sides.front();
   StepSource& gives = node.sides.back();
@@ -289,12 +255,11 @@ void BatchClock::solve(EngineNode& node) {
   const Steps& steps = source.now;
   if (two_stores) stores_.start_batch(gives.now);
   collect(node);
-  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(node, steps);
+  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(steps);
   const TimeRef given_at = two_stores ? stores_.times() : times;
   node.count_steps(steps, times.at(0), pace_.last);
   if (two_stores) node.reach(stores_.last());
   if (activity != nullptr) note(*activity, steps, times);
-  if (buffer != nullptr) buffer->arrive(regular_.front().arrivals, times, steps.count);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
@@ -320,6 +285,28 @@ void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
     node.events.arrives.push_back(cursor.at(step) + node.latency());
   }
 }
+
+namespace {
+
+/// Notes the cycles of n steps that last `interval` each.
+void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval) {
+  TimeCursor cursor(steps);
+  for (uint32_t k = 0; k < n;) {
+    const int64_t start = cursor.at(k);
+    const uint32_t count = std::min(n, cursor.piece_end()) - k;
+    if (cursor.step() == interval) {
+      activity.add(start, start + interval * static_cast<int64_t>(count) - 1);
+    } else {
+      for (uint32_t i = k; i < k + count; ++i) {
+        const int64_t t = cursor.at(i);
+        activity.add(t, t + interval - 1);
+      }
+    }
+    k += count;
+  }
+}
+
+}  // namespace
 
 void BatchClock::note(Activity& activity, const Steps& steps, const TimeRef& times) {
   uint32_t k = 0;

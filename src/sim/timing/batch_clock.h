@@ -1,5 +1,5 @@
-// Times of a node's steps where nothing is bounded and memory takes no time: batch by batch, as
-// soon as the node has made one. Keeps nothing but the node's pace.
+// Times of a node's steps where nobody can hold it up but those before it: batch by batch, as soon
+// as the node has made one. Keeps nothing but the node's pace.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,10 @@
 
 namespace fuseflow::engine {
 
-class BufferModel;
-class Credits;
-
 class BatchClock : public NodeClock {
  public:
-  BufferModel* buffer = nullptr;  ///< of a bounded buffer, where nothing else is bounded
-  Credits* credits = nullptr;     ///< the same, where the bound delays consumers
-  Activity* activity = nullptr;   ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;     ///< the same for blocked ones
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;    ///< the same for blocked ones
 
   BatchClock(int64_t interval, int64_t start) {
     pace_.interval = interval;
@@ -30,7 +25,6 @@ class BatchClock : public NodeClock {
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
   void solve(EngineNode& node) override;
-  int64_t room() const override;
   uint64_t timing_steps() const { return pace_.timing_steps; }
 
  private:
@@ -48,13 +42,12 @@ class BatchClock : public NodeClock {
   void merge_gates(size_t first);
   void start_bounds(uint32_t n);
   bool at_interval(const Steps& steps) const;
-  TimeRef step_times_of(EngineNode& node, const Steps& steps);
+  TimeRef step_times_of(const Steps& steps);
   TimeRef solve_dense(uint32_t n);
   void raise_bounds(uint32_t n);
   TimeRef solve_stores(EngineNode& node);
   bool hand_over(const Steps& steps, const TimeRef& times);
   TimeRef solve_with_stores(EngineNode& node);
-  bool pass_on(const Steps& steps, TimeRef& times);
   TimeRef solve_sections(const Steps& steps);
   uint32_t section(uint32_t first, uint32_t end);
   void add_section_gates(uint32_t first, uint32_t end);

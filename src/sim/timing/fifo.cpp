@@ -9,7 +9,7 @@ constexpr int64_t kFewGives = 32;  // are judged one by one
 }  // namespace
 
 void Gives::make_room(int64_t count) {
-  int64_t oldest = times.end();
+  int64_t oldest = std::min(times.end(), std::max<int64_t>(0, kept_from));
   for (Fifo* reader : readers) {
     reader->measure();
     oldest = std::min(oldest, reader->oldest_give());
@@ -67,8 +67,9 @@ void Fifo::measured_up_to(int64_t end, int64_t released) {
 
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
+  if (fed) fed->take(takes);
   // Nobody asks, or it cannot hold more.
-  if (source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
+  if (fed || source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
     released_ = taken();
     return;
@@ -81,9 +82,10 @@ void Fifo::measure() {
 }
 
 /// Whether gives first .. end-1 surely meet no more than the peak: token k does not if token k -
-/// peak was taken before it was given. Takes before `last` are known to be before the last of them.
-bool Fifo::within_peak(int64_t first, int64_t end, int64_t last) const {
-  const int64_t from = std::max(first, peak_);
+/// peak was taken before it was given. Takes before `released` are known to be before all of them
+/// (and may be forgotten), those before `last` to be before the last of them.
+bool Fifo::within_peak(int64_t first, int64_t end, int64_t released, int64_t last) const {
+  const int64_t from = std::max(first, released + peak_);
   return end - peak_ <= last &&
          takes.before(from - peak_, released_at_, source->times, from, measured_at_, end - from);
 }
@@ -92,7 +94,7 @@ bool Fifo::within_peak(int64_t first, int64_t end, int64_t last) const {
 /// before the last of them.
 void Fifo::judge(int64_t first, int64_t end, int64_t released, int64_t last) {
   peak_ = std::max(peak_, end - last);
-  if (end - released <= peak_ || within_peak(first, end, last)) return;
+  if (end - released <= peak_ || within_peak(first, end, released, last)) return;
   if (end - first > kFewGives) {
     const int64_t middle = first + (end - first) / 2;
     const int64_t at_middle = released_at(give_time(middle - 1), released, last);

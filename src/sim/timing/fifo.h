@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "sim/common/run_result.h"
 #include "sim/memory/dram.h"
+#include "sim/timing/fed_peak.h"
 #include "sim/timing/time_lines.h"
 
 namespace fuseflow::engine {
@@ -32,7 +33,7 @@ class Gives {
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
   const int64_t* settled = nullptr;  ///< no more tokens are given before this time, if known
-  std::vector<std::vector<TokenRecord>*> records;  ///< where times are to be kept, if anywhere
+  int64_t kept_from = INT64_MAX;     ///< beside the readers somebody asks for tokens from here on
 
   /// Tokens whose times are known: memory answers later.
   int64_t known() const { return times.end(); }
@@ -47,14 +48,7 @@ class Gives {
     note_given();
   }
   /// Tokens were added to `times`.
-  void note_given() {
-    for (auto* record : records) {
-      for (int64_t k = given; k < times.end(); ++k) {
-        (*record)[static_cast<size_t>(k)].time = times.at(k, {});
-      }
-    }
-    given = times.end();
-  }
+  void note_given() { given = times.end(); }
   void answer(int64_t number, int64_t time);
   /// When a burst that is not known yet was requested.
   int64_t requested_at(int64_t number) const {
@@ -81,12 +75,12 @@ class Fifo {
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
-  size_t giver = SIZE_MAX;  ///< among those that are replayed now
-  size_t taker = SIZE_MAX;  ///< the same
+  std::unique_ptr<FedPeak> fed;  ///< measures it, if it is given from outside
+  size_t giver = SIZE_MAX;       ///< among those that are replayed now
+  size_t taker = SIZE_MAX;       ///< the same
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for
-  int64_t past_takes = 0;         ///< so many takes are before every step of the giver to come
 
   Fifo(Gives& from, int64_t fifo_depth) : source(&from), depth(fifo_depth) {
     from.readers.push_back(this);
@@ -108,12 +102,6 @@ class Fifo {
     const int64_t index = source->given + ahead - depth;
     return depth == 0 || index < 0 ? INT64_MIN : takes.at(index, next_credit) + 1;
   }
-  /// No step of the giver is before `time`, and the first `known` takes are earlier. Looks whether
-  /// half of the others are, too, so that the next visits need not ask.
-  void find_past_takes(int64_t known, int64_t time) {
-    const int64_t middle = known + (taken() - known) / 2;
-    past_takes = middle > known && takes.at(middle - 1, next_credit) < time ? middle : known;
-  }
   void reserve(int64_t count) {
     if (takes.lacks(count)) make_room(count);
   }
@@ -125,7 +113,7 @@ class Fifo {
   /// The most tokens that it held, as far as that is decided by what is known.
   int64_t peak() {
     measure();
-    return peak_;
+    return fed ? fed->peak() : peak_;
   }
   /// The oldest give that is still asked for.
   int64_t oldest_give() const { return taken() < measured_ ? taken() : measured_; }
@@ -140,7 +128,7 @@ class Fifo {
     return takes.first_from(time, first, last, released_at_);
   }
   int64_t give_time(int64_t k) const { return source->times.at(k, measured_at_); }
-  bool within_peak(int64_t first, int64_t end, int64_t last) const;
+  bool within_peak(int64_t first, int64_t end, int64_t released, int64_t last) const;
   void judge(int64_t first, int64_t end, int64_t released, int64_t last);
   void measured_up_to(int64_t end, int64_t released);
 

@@ -101,20 +101,11 @@ void Occupancy::judge(const TimeRef& gives, int64_t first, uint32_t n) {
 
 /// Raises the peak by what is there when the token is given.
 void Occupancy::judge_at(int64_t time, int64_t token) {
-  if (has_surely_left(token - peak_, time)) return;
   const auto span = std::lower_bound(spans_.begin(), spans_.end(), time,
                                      [](const Span& s, int64_t t) { return s.last_time < t; });
   if (span == spans_.end()) return;  // taken, all of them
   const int64_t released = span->first + count_before(takes(*span), span->count, time);
   peak_ = std::max(peak_, token + 1 - released);
-}
-
-/// Whether the token had been taken before that time, as those before the first span had; false
-/// where that is not told by times at hand.
-bool Occupancy::has_surely_left(int64_t token, int64_t time) const {
-  if (token < spans_.front().first) return true;
-  const Span& span = holding(token);
-  return span.packed.empty() && span.takes.at(static_cast<uint32_t>(token - span.first)) < time;
 }
 
 const Occupancy::Span& Occupancy::holding(int64_t token) const {

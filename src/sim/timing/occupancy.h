@@ -33,7 +33,6 @@ class Occupancy {
   const TimeRef& takes(const Span& span);
   void judge(const TimeRef& gives, int64_t first, uint32_t n);
   void judge_at(int64_t time, int64_t token);
-  bool has_surely_left(int64_t token, int64_t time) const;
   const Span& holding(int64_t token) const;
   void compare(const TimeRef& gives, int64_t first, uint32_t n);
   void forget();

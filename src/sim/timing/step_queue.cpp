@@ -34,7 +34,10 @@ void LaneView::move_to(uint32_t step) {
 
 void StepQueue::fetch(std::deque<Steps>& log) {
   const bool first = batches_.empty();
-  for (Steps& steps : log) batches_.push_back(std::move(steps));
+  for (Steps& steps : log) {
+    bytes_ += steps.bytes();
+    batches_.push_back(std::move(steps));
+  }
   log.clear();
   if (first && !batches_.empty()) open();
 }
@@ -71,17 +74,12 @@ void StepQueue::count_tokens(uint32_t n) {
   }
 }
 
-size_t StepQueue::bytes() const {
-  size_t sum = 0;
-  for (const Steps& steps : batches_) sum += steps.bytes();
-  return sum;
-}
-
 void StepQueue::drop(uint32_t n) {
   if (n == 0) return;
   step_ += n;
   const Steps& steps = batches_.front();
   if (step_ == steps.count) {
+    bytes_ -= steps.bytes();
     batches_.pop_front();
     if (!batches_.empty()) open();
     return;

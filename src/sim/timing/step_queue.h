@@ -58,7 +58,7 @@ class StepQueue {
  public:
   void fetch(std::deque<Steps>& log);
   bool empty() const { return batches_.empty(); }
-  size_t bytes() const;
+  size_t bytes() const { return bytes_; }
   const Steps& batch() const { return batches_.front(); }
   uint32_t step() const { return step_; }  ///< the next one of the batch
   LaneView& in(size_t lane) { return in_[lane]; }
@@ -86,6 +86,7 @@ class StepQueue {
   void open();
 
   std::deque<Steps> batches_;
+  size_t bytes_ = 0;  // of those
   uint32_t step_ = 0;
   bool ranges_ = false;  // of the batch: some lane takes in ranges
   std::vector<LaneView> in_;

@@ -133,9 +133,6 @@ void StepSolver::wait_for_credits(size_t c) {
   if (!all && !view.listed) return;
   const int64_t index = fifo.source->given - fifo.depth;
   const int64_t room = fifo.taken() - index;
-  const int64_t most =
-      all ? n_ : static_cast<int64_t>(view.lane->at.size()) - static_cast<int64_t>(view.next);
-  if (most <= room && index + most <= fifo.past_takes) return;
   if (index >= 0 && room > 0) fifo.takes.find(index, fifo.next_credit);
   int64_t count = all ? n_ : view.before(step_at(n_));
   if (count > room) {
@@ -147,10 +144,7 @@ void StepSolver::wait_for_credits(size_t c) {
   }
   late_[c] = {std::max<int64_t>(0, -index), count};
   // The last credit is not behind the first step: none has to be waited for.
-  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) {
-    late_[c] = {};
-    fifo.find_past_takes(index + count, p_->free_at);
-  }
+  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) late_[c] = {};
   credits_count_ += late_[c].any() ? 1 : 0;
 }
 

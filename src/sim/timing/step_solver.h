@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/common/activity.h"
 #include "sim/timing/fifo.h"
 #include "sim/timing/step_lines.h"
 #include "sim/timing/step_queue.h"

@@ -1,60 +1,91 @@
-// Bounded: what is connected to what, before times are.
+// Component: what is connected to what, before times are.
 #include <algorithm>
 #include <unordered_map>
 
 #include "sim/timing/aliased_streams.h"
-#include "sim/timing/bounded.h"
+#include "sim/timing/component.h"
+#include "sim/timing/holding.h"
 
 namespace fuseflow::engine {
 
-Fifo& Bounded::add_fifo(Gives& gives, int64_t depth, int64_t latency) {
+Fifo& Component::add_fifo(Gives& gives, int64_t depth, int64_t latency) {
   Fifo& fifo = fifos_.emplace_back(gives, depth);
   fifo.latency = latency;
   return fifo;
 }
 
 /// Outputs of a node that are given in the same steps have the same times.
-void Bounded::share_gives(const Node& node) {
+void Component::share_gives(const EngineNode& node) {
   Gives* shared = nullptr;
-  for (const StreamId stream : node.outputs) {
-    if (stream < 0 || !outputs_[static_cast<size_t>(stream)].connected()) continue;
-    if (shared == nullptr || !gives_together(node.kind)) shared = &gives_.emplace_back();
-    outputs_of_[static_cast<size_t>(stream)] = shared;
-    auto* record = outputs_[static_cast<size_t>(stream)].record;
-    if (record != nullptr) shared->records.push_back(record);
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] == nullptr || !node.outputs[o]->connected()) continue;
+    if (shared == nullptr || !gives_together(node.node().kind)) shared = &gives_.emplace_back();
+    outputs_of_[node.node().outputs[o]] = shared;
   }
 }
 
-void Bounded::connect_streams(const std::vector<std::vector<std::unique_ptr<Port>>>& ports) {
-  outputs_of_.resize(graph_.streams.size());
-  inputs_.resize(graph_.nodes.size());
-  consumers_.resize(graph_.streams.size());
-  for (const Node& node : graph_.nodes) share_gives(node);
-  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    const std::vector<size_t> aliased = aliased_inputs(graph_, graph_.nodes[n]);
-    std::vector<Fifo*> fifos(ports[n].size());
-    for (size_t i = 0; i < ports[n].size(); ++i) {
-      inputs_[n].push_back(nullptr);
-      if (ports[n][i] == nullptr) continue;
-      const auto stream = static_cast<size_t>(graph_.nodes[n].inputs[i].stream);
-      if (aliased[i] == i) {
-        fifos[i] = &add_fifo(*outputs_of_[stream], depth_of(stream), outputs_[stream].latency);
-        inputs_[n].back() = fifos[i];
-      } else {
-        fifos[i] = fifos[aliased[i]];
-      }
-      consumers_[stream].push_back(fifos[i]);
+void Component::connect_streams(const std::vector<EngineNode*>& members,
+                                const std::vector<Ports>& ports) {
+  for (const EngineNode* node : members) share_gives(*node);
+  for (const EngineNode* node : members) {
+    connect_inputs(*node, ports[static_cast<size_t>(node->id())]);
+  }
+}
+
+void Component::connect_inputs(const EngineNode& node, const Ports& ports) {
+  const std::vector<size_t> aliased = aliased_inputs(graph_, node.node());
+  std::vector<Fifo*> fifos(ports.size());
+  std::vector<Fifo*>& own = inputs_[node.id()];
+  for (size_t i = 0; i < ports.size(); ++i) {
+    own.push_back(nullptr);
+    if (ports[i] == nullptr) continue;
+    const Input& input = node.node().inputs[i];
+    Port& port = *ports[i];
+    if (aliased[i] == i) {
+      own.back() = fifos[i] = &connect_input(input, port);
+    } else {
+      fifos[i] = fifos[aliased[i]];
     }
+    port.untimed = outputs_of_.count(input.stream) > 0;
+    consumers_[input.stream].push_back(fifos[i]);
   }
 }
 
-int64_t Bounded::depth_of(size_t stream) const {
-  const Node& node = graph_.nodes[static_cast<size_t>(graph_.streams[stream].producer)];
-  return node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
+/// An input takes what a member gives, or what comes from outside.
+Fifo& Component::connect_input(const Input& input, Port& port) {
+  const auto inside = outputs_of_.find(input.stream);
+  if (inside != outputs_of_.end()) {
+    return add_fifo(*inside->second, depth_of(graph_, machine_, input.stream), port.latency);
+  }
+  Fifo& fifo = add_fifo(gives_.emplace_back(), 0, port.latency);
+  fifo.fed = std::make_unique<FedPeak>();
+  port.observer = &feeds_.emplace_back(*fifo.source, *fifo.fed, port.latency);
+  return fifo;
+}
+
+/// What others take of a member.
+void Component::hold_tokens(Member& member) {
+  EngineNode& node = *member.node;
+  const auto wanted = [](const Output* output) {
+    return output != nullptr && output->connected() && output->wants_times();
+  };
+  if (std::any_of(node.outputs.begin(), node.outputs.end(), wanted)) {
+    std::vector<Gives*> gives;
+    for (const StreamId stream : node.node().outputs) {
+      const auto found = outputs_of_.find(stream);
+      gives.push_back(found == outputs_of_.end() ? nullptr : found->second);
+    }
+    member.held = std::make_unique<HeldTokens>(node, std::move(gives));
+  }
+  if (node.collects_rows()) {
+    member.events = sides_.back().replay->outputs.front();
+    member.events->kept_from = 0;
+  }
+  if (member.held || member.events != nullptr) givers_.push_back(node.clock_slot);
 }
 
 /// Requests in batches are never more than the port may have.
-Fifo* Bounded::add_memory_fifo(bool write, bool in_batches) {
+Fifo* Component::add_memory_fifo(bool write, bool in_batches) {
   MemoryPort& port = memory_ports_.emplace_back();
   port = {memory_.get(), static_cast<uint32_t>(memory_ports_.size() - 1), write, {}, in_batches};
   Gives& gives = gives_.emplace_back();
@@ -63,26 +94,31 @@ Fifo* Bounded::add_memory_fifo(bool write, bool in_batches) {
   return burst_fifos_.back();
 }
 
-/// One token an event of the writer; a load may wait for many.
-void Bounded::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
-  const UnitTiming& writes = timings_[static_cast<size_t>(load.gate.writer())];
-  Gives& gives = *writers_.at(load.gate.writer())->outputs[0];
-  Fifo& rows = add_fifo(gives, 0, writes.latency_cycles);
+/// One token an event of the writer, a member or of an earlier phase; a load may wait for many.
+void Component::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
+  const NodeId writer = load.gate.writer();
+  const auto member = writers_.find(writer);
+  const bool inside = member != writers_.end();
+  Gives& gives = inside ? *member->second->outputs[0] : gives_.emplace_back();
+  Fifo& rows =
+      add_fifo(gives, 0, inside ? timings_[static_cast<size_t>(writer)].latency_cycles : 0);
+  if (!inside) members_.back().rows = &gives;
   rows.peak_wanted = false;
   replay.inputs.push_back(&rows);
 }
 
 /// Of outputs that share their times one is given.
-void Bounded::connect_outputs(const EngineNode& node, NodeReplay& replay) {
+void Component::connect_outputs(const EngineNode& node, NodeReplay& replay) {
   for (const StreamId stream : node.node().outputs) {
-    Gives* gives = stream < 0 ? nullptr : outputs_of_[static_cast<size_t>(stream)];
+    const auto found = outputs_of_.find(stream);
+    Gives* gives = found == outputs_of_.end() ? nullptr : found->second;
     const bool given =
         std::find(replay.outputs.begin(), replay.outputs.end(), gives) != replay.outputs.end();
     replay.outputs.push_back(given ? nullptr : gives);
   }
 }
 
-void Bounded::add_sides(EngineNode& node, int64_t start) {
+void Component::add_sides(EngineNode& node, int64_t start) {
   const bool writer = node.written() != nullptr;
   const size_t count = node.sides.size();
   std::vector<Fifo*> between;  // tokens and bursts from the side before
@@ -93,7 +129,7 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
     side.counted = node.two_stores() ? s == 0 : side.last;
     side.steps = &node.sides[s];
     side.replay = std::make_unique<NodeReplay>(start);
-    side.replay->inputs = s == 0 ? inputs_[static_cast<size_t>(node.id())] : between;
+    side.replay->inputs = s == 0 ? inputs_[node.id()] : between;
     if (!side.last && node.two_stores()) {
       // A store is handed over when the other one is drained.
       between = {&add_fifo(gives_.emplace_back(), 1, 0)};
@@ -124,7 +160,7 @@ void Bounded::add_sides(EngineNode& node, int64_t start) {
 
 /// Bursts of a writer, or of a node that asks in batches: sides without steps of their own, that
 /// only hand the addresses on.
-void Bounded::add_feeds(EngineNode& node) {
+void Component::add_feeds(EngineNode& node) {
   NodeReplay& replay = *sides_.back().replay;
   for (std::vector<uint64_t>& bursts : node.bursts) {
     Fifo* fifo = add_memory_fifo(node.written() != nullptr, node.batched.has_value());
@@ -138,7 +174,7 @@ void Bounded::add_feeds(EngineNode& node) {
 }
 
 /// Who may go on when a side has: those that take what it gives, and those that give what it takes.
-void Bounded::find_neighbours() {
+void Component::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
   for (Fifo& fifo : fifos_) fifo.giver = fifo.taker = kNobody;
   waiters_.assign(memory_ports_.size(), kNobody);
@@ -179,26 +215,12 @@ void Bounded::find_neighbours() {
   }
 }
 
-/// Sides whose tokens come from such sides only, and that wait for nobody to take what they give:
-/// what memory does never reaches them, so they need no windows.
-void Bounded::find_free() {
-  std::unordered_map<const Gives*, bool> free;
-  for (size_t s = 0; s < sides_.size(); ++s) {
-    Side& side = sides_[s];
+/// No member gives a token before a time up to which all steps are done.
+void Component::settle_gives() {
+  for (const Side& side : sides_) {
     if (!side.replay) continue;
-    side.free = true;
-    for (const Fifo* fifo : side.replay->inputs) {
-      side.free = side.free && (fifo == nullptr || free[fifo->source]);
-    }
-    for (const Gives* gives : side.replay->outputs) {
-      if (gives == nullptr) continue;
-      side.free = side.free && gives->memory == nullptr &&
-                  std::all_of(gives->readers.begin(), gives->readers.end(),
-                              [](const Fifo* fifo) { return fifo->depth == 0; });
-    }
     for (Gives* gives : side.replay->outputs) {
-      free[gives] = side.free;
-      if (gives != nullptr && !side.free) gives->settled = &settled_;
+      if (gives != nullptr) gives->settled = &settled_;
     }
   }
 }

@@ -1,22 +1,22 @@
-// Bounded: how far memory can go at a time.
+// Component: how far memory can go at a time.
 #include <algorithm>
 
-#include "sim/timing/bounded.h"
+#include "sim/timing/component.h"
 
 namespace fuseflow::engine {
 
-int64_t Bounded::first_due() const {
+int64_t Component::first_due() const {
   return *std::min_element(due_.begin(), due_.end());
 }
 
-bool Bounded::unanswered() const {
+bool Component::unanswered() const {
   return std::any_of(burst_fifos_.begin(), burst_fifos_.end(),
                      [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
 }
 
 /// No burst of the FIFO with that number, or a later one, is answered before: it takes memory some
 /// time, and all answers before the horizon are known.
-int64_t Bounded::answered_from(const Fifo& fifo, int64_t number) const {
+int64_t Component::answered_from(const Fifo& fifo, int64_t number) const {
   const Gives& bursts = *fifo.source;
   if (number < bursts.known()) return horizon_ - memory_->least_latency();
   int64_t requested = fifo.giver == kNobody ? 0 : gives_from_[fifo.giver];
@@ -26,7 +26,7 @@ int64_t Bounded::answered_from(const Fifo& fifo, int64_t number) const {
 }
 
 /// What the FIFO lacks for a step is not there before: its token, or the take, of that number.
-int64_t Bounded::lacking_from(const Fifo& fifo, bool credit, int64_t number) const {
+int64_t Component::lacking_from(const Fifo& fifo, bool credit, int64_t number) const {
   const bool memory = fifo.source->memory != nullptr;
   if (memory && number >= fifo.source->known()) return answered_from(fifo, number);
   const size_t from = credit ? fifo.taker : fifo.giver;
@@ -38,7 +38,7 @@ int64_t Bounded::lacking_from(const Fifo& fifo, bool credit, int64_t number) con
 }
 
 /// No step of the side is before, given when the sides before it give something next.
-int64_t Bounded::steps_from(size_t s) const {
+int64_t Component::steps_from(size_t s) const {
   const NodeReplay& replay = *sides_[s].replay;
   switch (replay.state()) {
     case NodeReplay::State::idle:
@@ -54,14 +54,14 @@ int64_t Bounded::steps_from(size_t s) const {
 }
 
 /// The horizon as far as no burst is requested before. Bounded FIFOs let nobody run that far ahead.
-void Bounded::reach_next_request() {
+void Component::reach_next_request() {
   if (machine_.fifo_depth > 0) return;
   const int64_t next = next_request();
   if (next != kNever) horizon_ = next;
 }
 
 /// No burst is requested before, nor before the horizon.
-int64_t Bounded::next_request() {
+int64_t Component::next_request() {
   int64_t next = kNever;
   for (size_t s = 0; s < sides_.size(); ++s) gives_from_[s] = 0;
   for (size_t s = 0; s < sides_.size() && next > horizon_; ++s) {
@@ -75,7 +75,7 @@ int64_t Bounded::next_request() {
 
 /// No step is before, whatever memory answers: `due` is the earliest that needs no answer, and an
 /// answer that nobody waits for is not the cause of any.
-int64_t Bounded::quiet_until(int64_t due) const {
+int64_t Component::quiet_until(int64_t due) const {
   for (const Side& side : sides_) {
     const Fifo* fifo = side.replay ? side.replay->blocker() : nullptr;
     if (fifo == nullptr || fifo->source->memory == nullptr) continue;
@@ -89,7 +89,7 @@ int64_t Bounded::quiet_until(int64_t due) const {
 
 /// Memory serves what was requested before the horizon, or even later if nothing else can be before
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
-bool Bounded::next_window(int64_t due) {
+bool Component::next_window(int64_t due) {
   if (!memory_) return false;
   horizon_ = std::max(horizon_, quiet_until(due));
   settled_ = horizon_;

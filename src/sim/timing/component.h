@@ -1,7 +1,10 @@
-// Times of a run with bounded FIFOs or with memory: makes the replay of every node, and advances
-// them all, and memory window by window, until some node's steps have to be worked out first.
+// Times of nodes that hold each other up, through bounded FIFOs or a memory that they share: their
+// steps are kept, and replayed as far as tokens, credits and memory's answers are known. A node is
+// worked without regard to the times; so whoever is not a member gets its tokens when these are
+// known (boundary.h).
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <deque>
 #include <functional>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "sim/functional/node.h"
+#include "sim/timing/boundary.h"
 #include "sim/timing/replay.h"
 
 namespace fuseflow::engine {
@@ -36,43 +40,40 @@ class SideSet {
   std::vector<uint64_t> words_;
 };
 
-class Bounded {
+class Component : public NodeClock {
  public:
-  enum class State : uint8_t {
-    wants_steps,  ///< some node's steps are not known
-    still,        ///< nothing can go on any more: everything has ended, or waits in a cycle
-    stopped       ///< go_on said no
-  };
-
-  /// All outlive it. `timings` are by NodeId.
-  Bounded(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
-          const std::vector<Output>& outputs,
-          const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
+  /// All outlive it. `timings` are by NodeId; memory may be null: it takes no time.
+  Component(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
+            std::unique_ptr<Memory> memory);
 
   /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
   /// there.
   int64_t load(const std::vector<int64_t>& bytes);
   /// Calls seen(request) for every burst that is served (Memory::watch).
   void watch_memory(std::function<void(const MemoryRequest&)> seen) {
-    if (memory_) memory_->watch(std::move(seen));
+    memory_->watch(std::move(seen));
   }
-  /// Nodes of a phase, which start at `start`. They live until the next phase.
-  void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
-  /// Of the phase's nodes, by NodeId; before its first step.
+  /// Members of a phase that starts at `start`, in graph order; `ports` of all nodes, by node and
+  /// input. They live until the next phase.
+  void start_phase(const std::vector<EngineNode*>& members,
+                   const std::vector<std::vector<std::unique_ptr<Port>>>& ports, int64_t start);
+  /// Of the phase's members, by NodeId; before its first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
-  State advance(const std::function<bool()>& go_on);
-  /// The last node in graph order whose steps are not known far ahead; else the one with the
-  /// fewest waiting tokens.
-  /// A node that is `most_waiting` tokens ahead of a consumer comes last, one that is `stuck` not
-  /// at all.
-  EngineNode* next_to_log(const std::function<bool(const EngineNode&)>& stuck,
-                          int64_t most_waiting) const;
-  bool finished() const;
-  int64_t bytes() const;    ///< of the host's memory: times that are kept
+
+  void solve(EngineNode& node) override;
+  int64_t untimed(const EngineNode& node) const override;
+  std::span<const EngineNode* const> also_gave() const override { return gave_; }
+
+  /// Gives outside all that is known, though it be parts of batches; whether there was any. When no
+  /// member can go on.
+  bool give_parts();
+  bool finished() const;    ///< the phase's members have ended, and done all their steps
   int64_t reached() const;  ///< latest step or answer so far, + 1
-  void fill(NodeId node, NodeStats& stats) const;
+  /// Of the host's memory: times that are kept, about. May be asked by any thread.
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  void fill(const EngineNode& node, NodeStats& stats) const;
   void fill_peaks(std::vector<StreamStats>& streams);
-  MemoryStats memory_stats() const { return memory_ ? memory_->stats() : MemoryStats{}; }
+  MemoryStats memory_stats() const { return memory_->stats(); }
 
  private:
   /// A node's replay, or one side of a node that reads memory (EngineNode::sides).
@@ -84,27 +85,44 @@ class Bounded {
     std::unique_ptr<NodeReplay> replay;
     bool last = true;
     bool counted = true;        // the node's busy and blocked cycles are its
-    bool free = false;          // no time of memory reaches it
     bool asks = false;          // gives to memory: requests bursts
     std::vector<size_t> tells;  // sides that may go on when this one has
   };
 
+  /// A node, and what is between it and those outside.
+  struct Member {
+    EngineNode* node = nullptr;
+    size_t first_side = 0;
+    size_t end_side = 0;
+    std::unique_ptr<HeldTokens> held;  // null: nobody outside waits for its tokens
+    Gives* rows = nullptr;             // of a load: the rows of an earlier phase that it waits for
+    int64_t rows_given = 0;
+    Gives* events = nullptr;  // of a writer: when rows are complete, for later phases
+  };
+
   static constexpr int64_t kNever = INT64_MAX;
   static constexpr size_t kNobody = SIZE_MAX;
-  static constexpr int64_t kMostAhead = 512;       // cycles
-  static constexpr int64_t kMostFreeAhead = 2048;  // of sides that memory does not reach
+  static constexpr int64_t kMostAhead = 512;  // cycles
 
-  int64_t depth_of(size_t stream) const;
-  void connect_streams(const std::vector<std::vector<std::unique_ptr<Port>>>& ports);
-  void share_gives(const Node& node);
+  using Ports = std::vector<std::unique_ptr<Port>>;
+  void connect_streams(const std::vector<EngineNode*>& members, const std::vector<Ports>& ports);
+  void connect_inputs(const EngineNode& node, const Ports& ports);
+  Fifo& connect_input(const Input& input, Port& port);
+  void share_gives(const EngineNode& node);
   Fifo& add_fifo(Gives& gives, int64_t depth, int64_t latency);
   void add_sides(EngineNode& node, int64_t start);
   void add_feeds(EngineNode& node);
   void add_row_fifo(const EngineNode& load, NodeReplay& replay);
   void connect_outputs(const EngineNode& node, NodeReplay& replay);
   Fifo* add_memory_fifo(bool write, bool in_batches = false);
+  void hold_tokens(Member& member);
   void find_neighbours();
-  void find_free();
+  void settle_gives();
+  static void take_tokens(EngineNode& node);
+  static void give_rows(Member& member);
+  void give_held();
+  void count_bytes();
+  void advance();
   void fetch(size_t s);
   void note(size_t s);
   bool sweep();
@@ -128,21 +146,24 @@ class Bounded {
   }
   /// Times that are known are final, so a side may go on beyond the horizon with them; not too far,
   /// so that what waits stays in the host's caches.
-  int64_t horizon_of(const Side& side) const {
+  int64_t farthest() const {
     if (!memory_) return INT64_MAX;
-    return horizon_ + (side.free ? kMostFreeAhead : kMostAhead);
+    return horizon_ + kMostAhead;
   }
 
   const Graph& graph_;
   const Machine& machine_;
   const std::vector<UnitTiming>& timings_;
-  const std::vector<Output>& outputs_;
   std::deque<Gives> gives_;
   std::deque<Fifo> fifos_;
-  std::vector<std::vector<Fifo*>>
-      inputs_;                      // by node and input; null: immediate, or like another one
-  std::vector<Gives*> outputs_of_;  // by stream; null: not connected
-  std::vector<std::vector<Fifo*>> consumers_;  // by stream
+  std::deque<ArrivalFeed> feeds_;
+  // By input of each node; null: immediate, or like another one.
+  std::map<NodeId, std::vector<Fifo*>> inputs_;
+  std::map<StreamId, Gives*> outputs_of_;             // of connected streams that members give
+  std::map<StreamId, std::vector<Fifo*>> consumers_;  // of all that members take
+  std::vector<Member> members_;                       // of this phase
+  std::vector<size_t> givers_;                        // those that hold tokens
+  std::vector<const EngineNode*> gave_;
   std::vector<Side> sides_;
   StepSolver solver_;
   // By side: whether something has come that it may go on with, and the time from which on it has
@@ -159,6 +180,8 @@ class Bounded {
   int64_t horizon_ = INT64_MAX;
   int64_t settled_ = 0;  // the horizon up to which all steps are done
   int64_t last_answer_ = -1;
+  uint64_t solved_ = 0;  // batches
+  std::atomic<int64_t> bytes_ = 0;
 };
 
 }  // namespace fuseflow::engine

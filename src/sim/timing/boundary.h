@@ -1,0 +1,54 @@
+// Where times pass between a component (component.h) and the nodes around it: as lines inside, as
+// pieces of segments outside.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "sim/functional/node.h"
+#include "sim/timing/fifo.h"
+
+namespace fuseflow::engine {
+
+/// A port of a member whose tokens come from outside: when they were given.
+class ArrivalFeed : public PortObserver {
+ public:
+  ArrivalFeed(Gives& into, FedPeak& peak, int64_t latency)
+      : into_(into), peak_(peak), latency_(latency) {}
+  void arrive(Segment& segment) override;
+  void take(const TimeRef&, const TimeRef&, uint32_t) override {}
+
+ private:
+  Gives& into_;
+  FedPeak& peak_;
+  const int64_t latency_;
+};
+
+/// What a member has made and gives to nodes outside once its times are known.
+class HeldTokens {
+ public:
+  /// `gives` by output of the node.
+  HeldTokens(EngineNode& node, std::vector<Gives*> gives);
+  /// The batch that the node has just made.
+  void hold(std::span<EngineNode::Given> given);
+  /// Gives the batches whose times are known; whether there were any.
+  bool give();
+  /// Gives also those tokens of other batches whose times are known. When no others will be: in
+  /// short pieces their consumers would be slow.
+  bool give_parts();
+
+ private:
+  bool known(const std::vector<EngineNode::Given>& batch) const;
+  void give_batch(std::vector<EngineNode::Given>& batch);
+  void give_part(EngineNode::Given& given, uint32_t n);
+
+  EngineNode& node_;
+  std::vector<Gives*> gives_;
+  std::vector<bool> wanted_;        // by output: somebody waits for the times
+  std::vector<TimesReader> given_;  // by output
+  std::deque<std::vector<EngineNode::Given>> batches_;
+};
+
+}  // namespace fuseflow::engine

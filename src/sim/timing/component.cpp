@@ -1,0 +1,269 @@
+#include "sim/timing/component.h"
+
+#include <algorithm>
+
+#include "support/ceil_div.h"
+
+namespace fuseflow::engine {
+
+namespace {
+// A token that waits is worth so many bytes of steps that do.
+constexpr size_t kBytesOfToken = 2;
+constexpr uint64_t kBatchesBetweenCounts = 64;  // of the host's memory
+}  // namespace
+
+Component::Component(const Graph& graph, const Machine& machine,
+                     const std::vector<UnitTiming>& timings, std::unique_ptr<Memory> memory)
+    : graph_(graph), machine_(machine), timings_(timings), memory_(std::move(memory)) {
+  if (memory_) horizon_ = memory_->least_latency();
+}
+
+void Component::start_phase(const std::vector<EngineNode*>& members,
+                            const std::vector<Ports>& ports, int64_t start) {
+  sides_.clear();
+  writers_.clear();
+  members_.clear();
+  givers_.clear();
+  connect_streams(members, ports);
+  for (EngineNode* node : members) {
+    node->clock = this;
+    node->clock_slot = members_.size();
+    members_.push_back({node, sides_.size(), 0, nullptr, nullptr, 0, nullptr});
+    add_sides(*node, start);
+    members_.back().end_side = sides_.size();
+    hold_tokens(members_.back());
+  }
+  told_.clear(sides_.size());
+  due_.assign(sides_.size(), kNever);
+  gives_from_.assign(sides_.size(), 0);
+  settled_ = 0;
+  find_neighbours();
+  settle_gives();
+  for (size_t s = 0; s < sides_.size(); ++s) {
+    if (sides_[s].replay) note(s);
+  }
+  if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
+}
+
+void Component::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
+  for (Side& side : sides_) {
+    if (side.replay && side.counted) {
+      const auto node = static_cast<size_t>(side.node->id());
+      side.replay->activity = &activity[node];
+      side.replay->stalls = &stalls[node];
+    }
+  }
+}
+
+int64_t Component::load(const std::vector<int64_t>& bytes) {
+  const int64_t size = machine_.dram.burst_bytes;
+  uint64_t address = uint64_t{1} << 62;  // beside all other tensors
+  int64_t ready = 0;
+  for (const int64_t total : bytes) {
+    Fifo* fifo = add_memory_fifo(false);
+    NodeReplay request(0);
+    NodeReplay store(0);
+    request.outputs = {fifo->source};
+    store.inputs = {fifo};
+    StepSource requests;
+    StepSource stores;
+    requests.one_lane(0, 1);
+    stores.one_lane(1, 0);
+    const auto count = static_cast<uint32_t>(ceil_div(total, size));
+    for (uint32_t k = 0; k < count; ++k, address += static_cast<uint64_t>(size)) {
+      fifo->source->memory->addresses.push_back(address);
+    }
+    for (StepSource* source : {&requests, &stores}) {
+      source->now.add(count, 1);
+      source->keep();
+    }
+    request.fetch(requests);
+    store.fetch(stores);
+    while (!store.idle()) {
+      bool any = true;
+      while (any) {
+        any = request.advance(solver_, horizon_);
+        any = store.advance(solver_, horizon_) || any;
+      }
+      if (!store.idle()) next_window(0);
+    }
+    ready = std::max(ready, store.last_step() + 1);
+  }
+  return ready;
+}
+
+// --- the run ---
+
+/// Function goes on whatever the times are.
+void Component::take_tokens(EngineNode& node) {
+  const StepSource& first = node.sides.front();
+  for (size_t i = 0; i < node.ports.size(); ++i) {
+    if (node.ports[i] == nullptr || first.in_lane[i] < 0) continue;
+    const Lane& lane = first.now.in[static_cast<size_t>(first.in_lane[i])];
+    const uint32_t n = lane.tokens(first.now.count);
+    if (n > 0) node.ports[i]->take(n, long_ago());
+  }
+}
+
+/// When the rows come that the batch's loads wait for.
+void Component::give_rows(Member& member) {
+  const EngineNode& node = *member.node;
+  const Lane& lane = node.sides.back().now.in[static_cast<size_t>(node.rows_lane)];
+  for (size_t j = 0; j < lane.at.size(); ++j) {
+    member.rows->give(node.gate.arrival_of(member.rows_given++));
+  }
+}
+
+void Component::solve(EngineNode& node) {
+  Member& member = members_[node.clock_slot];
+  take_tokens(node);
+  for (const EngineNode::Given& given : node.given()) {
+    node.outputs[given.output]->give_untimed(given.segment);
+  }
+  if (member.held) member.held->hold(node.given());
+  if (member.rows != nullptr) give_rows(member);
+  for (StepSource& side : node.sides) side.keep();
+  for (size_t s = member.first_side; s < member.end_side; ++s) fetch(s);
+  advance();
+  for (size_t s = member.first_side; s < member.end_side; ++s) {
+    if (sides_[s].replay) node.reach(sides_[s].replay->last_step());
+  }
+  give_held();
+  if (solved_++ % kBatchesBetweenCounts == 0) count_bytes();
+}
+
+/// What members gave, as far as its times are known by now.
+void Component::give_held() {
+  gave_.clear();
+  for (const size_t m : givers_) {
+    Member& member = members_[m];
+    if (member.held && member.held->give()) gave_.push_back(member.node);
+    if (member.events == nullptr) continue;
+    auto& arrives = member.node->events.arrives;
+    while (static_cast<int64_t>(arrives.size()) < member.events->given) {
+      const auto event = static_cast<int64_t>(arrives.size());
+      arrives.push_back(member.events->times.at(event, {}) + member.node->latency());
+    }
+    member.events->kept_from = member.events->given;
+  }
+}
+
+bool Component::give_parts() {
+  bool any = false;
+  for (const size_t m : givers_) {
+    if (members_[m].held) any = members_[m].held->give_parts() || any;
+  }
+  return any;
+}
+
+int64_t Component::untimed(const EngineNode& node) const {
+  const Member& member = members_[node.clock_slot];
+  size_t bytes = 0;
+  for (size_t s = member.first_side; s < member.end_side; ++s) {
+    if (sides_[s].replay) bytes += sides_[s].replay->backlog();
+  }
+  return static_cast<int64_t>(bytes / kBytesOfToken);
+}
+
+/// What has been logged since the last time.
+void Component::fetch(size_t s) {
+  Side& side = sides_[s];
+  if (side.bursts != nullptr && !side.bursts->empty()) {
+    auto& to = side.port->addresses;
+    to.insert(to.end(), side.bursts->begin(), side.bursts->end());
+    side.bursts->clear();
+  }
+  if (!side.replay) return;
+  side.replay->fetch(*side.steps);
+  if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_.add(s);
+  if (side.replay->idle()) note(s);
+}
+
+void Component::note(size_t s) {
+  const NodeReplay& replay = *sides_[s].replay;
+  switch (replay.state()) {
+    case NodeReplay::State::beyond:
+      due_[s] = replay.wake();
+      break;
+    case NodeReplay::State::waits:
+      due_[s] = kNever;
+      break;
+    case NodeReplay::State::idle:
+      due_[s] = sides_[s].node->ended() ? kNever : replay.free_at();
+      break;
+  }
+}
+
+/// Every side that may be able to go on does; whether any has.
+bool Component::sweep() {
+  bool any = false;
+  for (size_t s = told_.take(0); s != SideSet::kEnd; s = told_.take(s + 1)) {
+    Side& side = sides_[s];
+    const bool advanced = side.replay->advance(solver_, farthest());
+    note(s);
+    if (!advanced) continue;
+    any = true;
+    for (const size_t other : side.tells) tell(other);
+  }
+  return any;
+}
+
+/// As far as the known steps allow.
+void Component::advance() {
+  for (;;) {
+    while (sweep()) {
+    }
+    const int64_t due = first_due();
+    if (due < horizon_) return;
+    // Every step before the horizon is done: the window can end, if anything waits for that.
+    bool waits = false;
+    for (size_t s = 0; s < due_.size(); ++s) {
+      waits = waits || (due_[s] != kNever && !sides_[s].replay->idle());
+    }
+    if (!waits && !unanswered()) return;
+    if (!next_window(due)) return;
+  }
+}
+
+bool Component::finished() const {
+  return std::all_of(sides_.begin(), sides_.end(), [](const Side& side) {
+    return !side.replay || (side.replay->idle() && side.node->ended());
+  });
+}
+
+void Component::count_bytes() {
+  int64_t sum = 0;
+  for (const Gives& gives : gives_) sum += gives.times.bytes();
+  for (const Fifo& fifo : fifos_) sum += fifo.takes.bytes();
+  bytes_.store(sum, std::memory_order_relaxed);
+}
+
+int64_t Component::reached() const {
+  int64_t last = last_answer_;
+  for (const Side& side : sides_) {
+    if (side.replay) last = std::max(last, side.replay->last_step());
+  }
+  return last + 1;
+}
+
+void Component::fill(const EngineNode& node, NodeStats& stats) const {
+  const Member& member = members_[node.clock_slot];
+  int64_t last = -1;
+  for (size_t s = member.first_side; s < member.end_side; ++s) {
+    const Side& side = sides_[s];
+    if (!side.replay) continue;
+    if (side.counted) side.replay->fill(stats);
+    if (node.batched) stats.steps = node.batched->own();
+    last = std::max(last, side.replay->last_step());
+  }
+  stats.last_step = std::max(stats.last_step, last);
+}
+
+void Component::fill_peaks(std::vector<StreamStats>& streams) {
+  for (const auto& [stream, fifos] : consumers_) {
+    int64_t& peak = streams[static_cast<size_t>(stream)].peak;
+    for (Fifo* fifo : fifos) peak = std::max(peak, fifo->peak());
+  }
+}
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,27 @@
+// Which nodes can hold each other up: through tokens, the room that takes leave in bounded FIFOs,
+// and a memory that they share. What holds of a graph on a machine; no times.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/functional/node.h"
+
+namespace fuseflow::engine {
+
+/// Tokens that a stream may hold; 0: any number.
+int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream);
+
+/// A node that nobody can hold up but those before it, which it cannot hold up.
+constexpr int kAlone = -1;
+
+/// The nodes of memory's component, if memory takes time.
+constexpr int kMemory = 0;
+
+/// Of nodes that run together, in graph order: the number of each one's component, from kMemory + 1
+/// on but for memory's; kAlone where it has none but itself.
+std::vector<int> find_components(const Graph& graph, const Machine& machine,
+                                 const std::vector<std::unique_ptr<EngineNode>>& nodes);
+
+}  // namespace fuseflow::engine

@@ -1,0 +1,72 @@
+// Times of a graph's steps. A node that nobody can hold up has a clock of its own, which gives
+// times to a batch as soon as it is there and keeps nothing (batch_clock.h). Nodes that can hold
+// each other up are a component, whose steps are kept and replayed (component.h); holding.h says
+// which. Beside it: what FIFOs hold at most.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/functional/node.h"
+#include "sim/timing/batch_clock.h"
+#include "sim/timing/component.h"
+
+namespace fuseflow::engine {
+
+/// The ports of all nodes, by node and input; null for immediates.
+using NodePorts = std::vector<std::vector<std::unique_ptr<Port>>>;
+
+class Solver {
+ public:
+  /// All outlive it. `timings` are by NodeId.
+  Solver(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
+         NodePorts& ports);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// Gives a phase's nodes, which start at `start`, their clocks. They live until the next phase.
+  void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
+  /// The same for nodes whose times and peaks nobody asks for: nothing is bounded.
+  void start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes);
+  /// Of the phase's nodes, by NodeId; before its first step.
+  void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
+
+  /// Memory's component; null if memory takes no time.
+  Component* memory() { return memory_.get(); }
+  /// When no node can go on: gives what components still hold back but know the times of, if there
+  /// is any.
+  bool give_parts();
+  /// Whether the phase's components have done all their steps.
+  bool finished() const;
+  /// Latest step so far, + 1.
+  int64_t reached() const;
+  /// Of the host's memory: times that are kept, about. May be asked by any thread.
+  int64_t bytes() const;
+
+  /// The counts of a node of the phase, if it is a component's; else it has them. Whether it is.
+  bool fill(const EngineNode& node, NodeStats& stats) const;
+  /// The most tokens that the phase's streams held.
+  void fill_peaks(std::vector<StreamStats>& streams);
+  /// How often a time of the phase's nodes was worked out by clocks.
+  int64_t operations() const;
+
+ private:
+  class PortWatch;
+  void add_clock(EngineNode& node, int64_t start);
+  void watch_inputs(const EngineNode& node);
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const std::vector<UnitTiming>& timings_;
+  NodePorts& ports_;
+  std::vector<std::unique_ptr<PortWatch>> watches_;
+  std::vector<std::unique_ptr<BatchClock>> clocks_;  // by node; null: a member, or another phase's
+  std::unique_ptr<Component> memory_;
+  std::vector<std::unique_ptr<Component>> components_;               // the others of this phase
+  std::vector<Component*> running_;                                  // all of this phase
+  const std::vector<std::unique_ptr<EngineNode>>* nodes_ = nullptr;  // of this phase
+};
+
+}  // namespace fuseflow::engine

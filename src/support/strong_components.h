@@ -1,0 +1,18 @@
+// Strongly connected components of a directed graph. Knows nothing of what the graph stands for.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace fuseflow {
+
+struct StrongComponents {
+  std::vector<size_t> part;  ///< by node: the number of its component
+  size_t count = 0;
+};
+
+/// `next[v]`: where an edge goes from v. Numbered so that every edge goes to the same component or
+/// to one with a smaller number. (Tarjan's algorithm, without recursion.)
+StrongComponents strong_components(const std::vector<std::vector<size_t>>& next);
+
+}  // namespace fuseflow
