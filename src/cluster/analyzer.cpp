@@ -285,6 +285,17 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
   return out;
 }
 
+void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
+  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
+                l = plan.tile[Dim::l];
+  const int64_t first = result.visits.first_multiplies, second = result.visits.second_multiplies;
+  result.core_flops = 2 * m * n * (first * k + second * l);
+  result.first_work =
+      static_cast<double>(first) * machine.matrix_work(m, n, k, result.element_bytes);
+  result.second_work =
+      static_cast<double>(second) * machine.matrix_work(m, l, n, result.element_bytes);
+}
+
 }  // namespace
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
@@ -309,10 +320,7 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   second += result.epilogue;
   result.total = trips.clusters * plan.shape.cores() * common;
   result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
-  const int64_t mn = plan.tile[Dim::m] * plan.tile[Dim::n];
-  result.first_flops = 2 * mn * result.visits.first_multiplies * plan.tile[Dim::k];
-  result.second_flops = 2 * mn * result.visits.second_multiplies * plan.tile[Dim::l];
-  result.core_flops = result.first_flops + result.second_flops;
+  count_work(plan, machine, result);
   result.least_memory_bytes =
       static_cast<double>(machine.has_l2() ? least_bytes(chain, true) : result.total.global());
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
@@ -379,9 +387,9 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
   const auto d = static_cast<double>(a.element_bytes * t[Dim::n] * t[Dim::l]);
   const double matrix = machine.matrix_rate(a.element_bytes);
   const auto stages = static_cast<double>(a.capacity.stages);
-  const Cost first = level_cycles(a.first, static_cast<double>(a.first_flops) / matrix, cores,
+  const Cost first = level_cycles(a.first, a.first_work / matrix, cores,
                                   latency_rate(stages * ab, ab, memory), machine);
-  Cost second = level_cycles(a.second, static_cast<double>(a.second_flops) / matrix, cores,
+  Cost second = level_cycles(a.second, a.second_work / matrix, cores,
                              latency_rate(stages * d, d, memory), machine);
   const auto latency = static_cast<double>(machine.link_latency(cores));
   const auto c_tiles = static_cast<double>(a.visits.c_tiles);
@@ -409,8 +417,8 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const double matrix = machine.matrix_rate(analysis.element_bytes);
   const SharedMemory memory = shared_memory(static_cast<double>(analysis.total.global()),
                                             analysis.memory_bytes, cores_at_work, machine);
-  Cost cost = level_cycles(analysis.core, static_cast<double>(analysis.core_flops) / matrix, cores,
-                           memory.rate, machine);
+  Cost cost = level_cycles(analysis.core, (analysis.first_work + analysis.second_work) / matrix,
+                           cores, memory.rate, machine);
   cost.waves = waves;
   for (double* level :
        {&cost.registers, &cost.scratchpad, &cost.link, &cost.global, &cost.compute}) {

@@ -90,7 +90,8 @@ struct Analysis {
   LevelBytes second;    ///< the part of `core` that uses C
   LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
   LevelBytes total;     ///< the whole machine
-  int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
+  int64_t core_flops = 0;                  ///< one core
+  double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
   int64_t element_bytes = 0;
   /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
   double least_memory_bytes = 0, memory_bytes = 0;

@@ -95,6 +95,9 @@ class ProductBuilder {
       const int32_t w = tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n);
       TileOp product;
       product.kind = TileOpKind::multiply;
+      product.rows = static_cast<int32_t>(plan_.m);
+      product.cols = static_cast<int32_t>(plan_.n);
+      product.depth = static_cast<int32_t>(plan_.k);
       product.flops = 2 * plan_.m * plan_.n * plan_.k;
       product.bytes.scratchpad_read = (plan_.m * plan_.k + plan_.k * plan_.n) * size_.element_bytes;
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
@@ -297,9 +300,10 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
       waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
   const double operands = static_cast<double>(
       tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
-  const double flops = static_cast<double>(2 * tiles * steps_k * p.m * p.n * p.k);
+  const double work =
+      static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.element_bytes);
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                          waves * flops / machine.matrix_rate(size.element_bytes)});
+                          waves * work / machine.matrix_rate(size.element_bytes)});
   ranked.tiles = blocks * tiles * steps_k;
   ranked.least = least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages,
                                size.element_bytes, p.m * p.n * size.element_bytes, loaded + stored,

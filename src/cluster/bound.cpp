@@ -1,6 +1,7 @@
 #include "cluster/bound.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "support/ceil_div.h"
@@ -26,6 +27,7 @@ class Times {
         far_(static_cast<double>(machine.global.latency_cycles)),
         near_(machine.has_l2() ? static_cast<double>(machine.l2.latency_cycles) : far_),
         stored_(adds ? near_ : far_),
+        element_bytes_(element_bytes),
         matrix_(machine.matrix_rate(element_bytes)),
         link_rate_(machine.link_bytes_per_cycle(cores)),
         link_latency_(static_cast<double>(machine.link_latency(cores))) {}
@@ -35,7 +37,6 @@ class Times {
     return over(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }
   double link(double bytes) const { return over(bytes, link_rate_); }
-  double matrix(double flops) const { return over(flops, matrix_); }
   /// What all cores together load and store: an L2 may hold all of it.
   double all_cores(double bytes) const {
     return over(
@@ -61,14 +62,17 @@ class Times {
   }
   /// After the link has taken the last byte.
   double hop() const { return link_latency_ + scratchpad_latency(); }
-  double product(double flops, double operand_bytes, double register_bytes) const {
-    return std::max({1.0, matrix(flops), scratchpad(operand_bytes),
+  /// Of m x k by k x n elements.
+  double product(std::array<int64_t, 3> mnk, double operand_bytes, double register_bytes) const {
+    const double work = machine_.matrix_work(mnk[0], mnk[1], mnk[2], element_bytes_);
+    return std::max({1.0, over(work, matrix_), scratchpad(operand_bytes),
                      over(register_bytes, machine_.core.register_bytes_per_cycle)});
   }
 
  private:
   const Machine& machine_;
   double far_, near_, stored_;
+  int64_t element_bytes_;
   double matrix_, link_rate_, link_latency_;
 };
 
@@ -97,9 +101,11 @@ class Path {
     branches_ = plan.way == GatedWay::sequential ? 2 : 1;
     k_steps_ = static_cast<double>(a.trips.temporal[Dim::k]);
     const double in_registers = std::min(c_tile_, static_cast<double>(a.capacity.c.registers));
-    first_ = time_.product(2 * m * n * k, a_tile_ + b_tile_, 2 * kAccumulatorBytes * m * n);
-    second_ = time_.product(2 * m * n * l, c_tile_ - in_registers + d_tile_,
-                            2 * kAccumulatorBytes * m * l);
+    const Extents& tile = plan.tile;
+    first_ = time_.product({tile[Dim::m], tile[Dim::n], tile[Dim::k]}, a_tile_ + b_tile_,
+                           2 * kAccumulatorBytes * m * n);
+    second_ = time_.product({tile[Dim::m], tile[Dim::l], tile[Dim::n]},
+                            c_tile_ - in_registers + d_tile_, 2 * kAccumulatorBytes * m * l);
     sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
                         plan.tile[Dim::m] * plan.tile[Dim::l]);
     const auto e_tiles = static_cast<double>(a.visits.e_tiles);
@@ -242,7 +248,8 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
                k = static_cast<double>(block.k), element = static_cast<double>(block.element_bytes);
   const double x = m * k * element, w = k * n * element;
-  const double product = time.product(2 * m * n * k, x + w, 2 * kAccumulatorBytes * m * n);
+  const double product =
+      time.product({block.m, block.n, block.k}, x + w, 2 * kAccumulatorBytes * m * n);
   const auto stored = static_cast<double>(block.least_stored_bytes);
   const double tail = time.drain() + time.store(stored);
   const auto turns = [&](int64_t loads, double tile) {

@@ -171,6 +171,29 @@ std::vector<MachineKey> core_keys(Machine& m) {
   };
 }
 
+/// Extents of instructions are small; larger ones would only make sums of products overflow.
+constexpr int64_t kMostOfAShape = 4096;
+
+std::vector<MachineKey> matrix_keys(Machine& m) {
+  std::vector<MachineKey> keys;
+  for (size_t i = 0; i < kMatrixShapes; ++i) {
+    const std::string section = "core.matrix_shapes." + std::to_string(i + 1) + ".";
+    MatrixShape& shape = m.core.matrix_shapes[i];
+    keys.push_back({section + "rows", &shape.rows,
+                    "of the least product of a family of instructions, or its columns; 0: none"});
+    keys.push_back({section + "columns", &shape.columns, "... or its rows"});
+    keys.push_back({section + "depth", &shape.depth, "on elements of 2 bytes; of 4 bytes half"});
+    for (size_t k = keys.size() - 3; k < keys.size(); ++k) keys[k].most = kMostOfAShape;
+    keys.push_back({section + "rate_share",
+                    &shape.rate_share,
+                    "of `core.matrix_flops_per_cycle`",
+                    1e-3,
+                    {},
+                    1});
+  }
+  return keys;
+}
+
 std::vector<MachineKey> link_keys(Machine& m) {
   std::vector<MachineKey> keys;
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
@@ -263,8 +286,9 @@ MachinePart part_of(std::string_view section) {
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
-  for (const auto& section : {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys,
-                              dram_keys, core_keys, link_keys, l2_keys, energy_keys, area_keys}) {
+  for (const auto& section :
+       {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys, dram_keys, core_keys,
+        matrix_keys, link_keys, l2_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

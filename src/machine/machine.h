@@ -90,11 +90,22 @@ struct OperatorTiming {
   int64_t interval_cycles = 0;
 };
 
+/// A family of instructions of the matrix unit: the smallest product that it does, in either
+/// orientation. Of elements of 4 bytes the depth is half.
+struct MatrixShape {
+  int64_t rows = 0;  ///< 0: there is no such family
+  int64_t columns = 0;
+  int64_t depth = 0;
+  double rate_share = 1;  ///< of matrix_flops_per_cycle
+};
+inline constexpr size_t kMatrixShapes = 2;  ///< families that a machine may have
+
 /// Cores with linked scratchpads, which run tile graphs (ir-spec/cluster.md). 0 means unlimited or
 /// free everywhere: a machine without cores runs them all at a time, an operation a cycle.
 struct CoreModel {
   int64_t count = 0;
   double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes; of 4 half as many
+  std::array<MatrixShape, kMatrixShapes> matrix_shapes{};  ///< none: any product at the full rate
   int64_t register_bytes = 0;
   double register_bytes_per_cycle = 0;
   int64_t scratchpad_bytes = 0;
@@ -174,6 +185,9 @@ struct Machine {
   double matrix_rate(int64_t element_bytes) const {
     return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
   }
+  /// What a product of m x k by k x n elements costs its matrix unit, in FLOPs at matrix_rate():
+  /// with the padding and at the rate of the best family of instructions.
+  double matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const;
   bool has_l2() const { return l2.capacity_bytes > 0; }
   /// Clusters of `cores` (one of kClusterSizes) that run at a time.
   int64_t concurrent_clusters(int cores) const;

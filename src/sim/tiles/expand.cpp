@@ -257,6 +257,7 @@ class Builder {
       const TileOp b_load = load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
       const int32_t b = buffered(s.b, b_load);
       TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
+      product.depth = static_cast<int32_t>(k_);
       product.flops = 2 * m_ * n_ * k_;
       product.bytes.scratchpad_read = (m_ * k_ + k_ * n_) * element_;
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
@@ -436,6 +437,7 @@ class Builder {
                                               offset(Dim::l, l_of(core)), n_, l_));
     TileOp product = node(TileOpKind::multiply, roles_.second, core, m_, l_);
     const int64_t in_registers = round == 0 ? c_part().registers : 0;
+    product.depth = static_cast<int32_t>(n_);
     product.flops = 2 * m_ * n_ * l_;
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
     product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * element_ - in_registers;

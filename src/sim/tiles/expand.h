@@ -57,6 +57,7 @@ struct TileOp {
   int32_t node = -1;  ///< of the graph
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
+  int32_t depth = 0;  ///< of a product: what it sums over
   LevelBytes bytes;
   int64_t flops = 0;  ///< of the matrix unit
   /// Of the vector lanes: sums, products and comparisons; divisions, roots, exponentials.

@@ -225,13 +225,21 @@ class CoreBuilder {
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     op.bytes.registers += elements * kAccumulatorBytes;
     if (product) {
-      op.flops = kernel_flops(g_, at);
+      count_product(at, op);
     } else {
       count_parts(at.op, elements, op);
     }
     const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
+  }
+
+  void count_product(const Node& at, TileOp& op) const {
+    const ProductExtents extents = product_extents(g_, at);
+    op.rows = static_cast<int32_t>(extents.rows);
+    op.cols = static_cast<int32_t>(extents.columns);
+    op.depth = static_cast<int32_t>(extents.depth);
+    op.flops = kernel_flops(g_, at);
   }
 
   static void count_parts(Op kind, int64_t elements, TileOp& op) {
@@ -273,7 +281,11 @@ class CoreBuilder {
     TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
     std::vector<int32_t> taken = operands(at, op, product || !rescales ? rescale_of(at) : nullptr);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, at.outputs[0]);
-    (product ? op.flops : op.vector_ops) = kernel_flops(g_, at);
+    if (product) {
+      count_product(at, op);
+    } else {
+      op.vector_ops = kernel_flops(g_, at);
+    }
     if (!product && rescales) op.vector_ops += tile_elements(g_, at.outputs[0]);
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);

@@ -318,8 +318,9 @@ class Launch {
                                            machine_.core.register_bytes_per_cycle));
     }
     if (node.flops > 0) {
-      end = std::max(
-          {end, time + kTicks, time + ticks_for(static_cast<double>(node.flops), matrix_rate_)});
+      const double work =
+          machine_.matrix_work(node.rows, node.cols, node.depth, options_.element_bytes);
+      end = std::max({end, time + kTicks, time + ticks_for(work, matrix_rate_)});
       core.matrix = end;
       matrix_busy_ += end - time;
       return end;
