@@ -296,6 +296,18 @@ void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
       static_cast<double>(second) * machine.matrix_work(m, l, n, result.element_bytes);
 }
 
+/// Partial sums of C and E are added by the core that finishes them, C is mapped there.
+void count_lanes(const Chain& chain, const Plan& plan, const Machine& machine, Analysis& result) {
+  const ClusterShape& shape = plan.shape;
+  const bool split = plan.way == GatedWay::split;
+  LaneWork of_c = work_of_c(chain);
+  of_c.vector += split ? 0 : (shape.k - 1) * branches_per_core(plan);
+  const int64_t c_share = plan.tile[Dim::m] / shape.k * plan.tile[Dim::n];
+  const int64_t e_share = plan.tile[Dim::m] / shape.reduce() * plan.tile[Dim::l];
+  result.c_lanes = lane_cycles(c_share * of_c, machine);
+  result.e_lanes = lane_cycles({(shape.reduce() - 1) * e_share, 0}, machine);
+}
+
 }  // namespace
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
@@ -321,6 +333,7 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   result.total = trips.clusters * plan.shape.cores() * common;
   result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
+  count_lanes(chain, plan, machine, result);
   result.least_memory_bytes =
       static_cast<double>(machine.has_l2() ? least_bytes(chain, true) : result.total.global());
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
@@ -396,10 +409,11 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
   const auto e_tiles = static_cast<double>(a.visits.e_tiles);
   double cycles = 2 * static_cast<double>(machine.global.latency_cycles);
   cycles += plan.shape.k > 1 ? c_tiles * 2 * latency + first.link : 0;
+  cycles += c_tiles * a.c_lanes;
   const double first_rest =
       std::max({first.registers, first.scratchpad, first.global, first.compute});
   if (plan.shape.reduce() > 1 && a.capacity.e_accumulators == 1) {
-    cycles += second.link + e_tiles * latency;
+    cycles += second.link + e_tiles * (latency + a.e_lanes);
     second.link = 0;
   }
   return cycles + first_rest + second.bound();

@@ -92,6 +92,8 @@ struct Analysis {
   LevelBytes total;     ///< the whole machine
   int64_t core_flops = 0;                  ///< one core
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
+  /// Cycles of a core's lanes for one tile of C, and for the sums of one of E.
+  double c_lanes = 0, e_lanes = 0;
   int64_t element_bytes = 0;
   /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
   double least_memory_bytes = 0, memory_bytes = 0;

@@ -73,6 +73,12 @@ struct Copies {
 /// Tensors of a kernel, as numbers of the tiles that an L2 knows.
 enum Tensor : int64_t { kX, kW, kY, kBias, kGate, kTensors };
 
+LaneWork work_of_element(const ProductSize& size) {
+  LaneWork work = size.each;
+  work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
+  return work;
+}
+
 class ProductBuilder {
  public:
   ProductBuilder(const ProductSize& size, const ProductPlan& plan) : size_(size), plan_(plan) {}
@@ -110,6 +116,7 @@ class ProductBuilder {
     TileOp store = BlockBuilder::at(y);
     store.kind = TileOpKind::store;
     store.late = true;
+    store.lanes = plan_.m * plan_.n * work_of_element(size_);
     store.bytes.global_write =
         plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
@@ -287,6 +294,7 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
   ranked.plan = p;
+  const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
   ranked.global = static_cast<double>(blocks) * block_bytes;
   const double at_work = std::min<double>(static_cast<double>(blocks),
                                           static_cast<double>(machine.concurrent_clusters(1)));
@@ -303,11 +311,12 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const double work =
       static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.element_bytes);
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                          waves * work / machine.matrix_rate(size.element_bytes)});
+                          waves * (work / machine.matrix_rate(size.element_bytes) +
+                                   static_cast<double>(tiles) * lanes)});
   ranked.tiles = blocks * tiles * steps_k;
   ranked.least = least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages,
                                size.element_bytes, p.m * p.n * size.element_bytes, loaded + stored,
-                               static_cast<int64_t>(operands), p.split_k > 1, dram.least},
+                               static_cast<int64_t>(operands), p.split_k > 1, dram.least, lanes},
                               blocks, machine);
   return ranked;
 }
@@ -361,6 +370,7 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
     map.kind = TileOpKind::map;
     map.bytes.scratchpad_read = count * element_bytes * size.inputs;
     map.bytes.scratchpad_write = count * element_bytes;
+    map.lanes = count * size.each;
     const int32_t mapped = block.add(map, {x, y});
     TileOp store = BlockBuilder::at({size.inputs, 0, begin});
     store.kind = TileOpKind::store;
@@ -513,20 +523,26 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
                                      : best_product(size, machine, effort);
   };
   Launches all(machine);
+  const LaneWork activation = work_of_activation(chain);
+  const bool folded = kernels == Kernels::folded;
   ProductSize first{m, n, k, chain.bias0 > 0, false, bytes, false};
+  if (folded) first.each = activation;
   all.add(product(first));
   if (chain.gated()) {
-    first.gate = kernels == Kernels::folded;
+    first.gate = folded;
+    first.each = {};
     first.follows = true;  // A was read and the other branch written just before
     all.add(product(first));
   }
-  if (kernels != Kernels::folded) {
+  if (!folded) {
     const int64_t mn = m * n;
-    if (chain.activation != Activation::none) all.add(elementwise({mn, 1, 1, bytes}, machine));
-    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes}, machine));
+    if (chain.activation != Activation::none) {
+      all.add(elementwise({mn, 1, 1, bytes, activation}, machine));
+    }
+    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes, {1, 0}}, machine));
   }
   all.add(product({m, l, n, chain.bias1, false, bytes, true}));
-  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes}, machine));
+  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes, {1, 0}}, machine));
   return all.total();
 }
 

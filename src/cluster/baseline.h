@@ -25,6 +25,7 @@ struct ProductSize {
   int64_t element_bytes = 2;
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
+  LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate
 };
 
 struct MeasuredProduct {
@@ -48,6 +49,7 @@ struct MapSize {
   int inputs = 1;
   int held = 0;
   int64_t element_bytes = 2;
+  LaneWork each = {};  ///< of an element
 };
 Measured elementwise(const MapSize& size, const Machine& machine);
 

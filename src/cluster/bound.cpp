@@ -157,20 +157,20 @@ class Path {
 
   /// From the last product of a C tile until C can be used.
   double exchange() const {
-    if (shape_.k == 1) return time_.drain();
-    return partial_sums() +
-           time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
+    if (shape_.k == 1) return finished();
+    return finished() + time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
   }
-  double partial_sums() const {
-    return time_.drain() +
-           time_.send(static_cast<double>(sent_.exchange_partial * kAccumulatorBytes));
+  /// ... until it is mapped, its partial sums added before.
+  double finished() const {
+    const auto partial = static_cast<double>(sent_.exchange_partial * kAccumulatorBytes);
+    return time_.drain() + (shape_.k == 1 ? 0 : time_.send(partial)) + a_.c_lanes;
   }
 
   /// From the last product of an E tile until it is in memory.
   double tail() const {
     if (shape_.reduce() == 1) return time_.drain() + time_.store(e_bytes_);
     return time_.drain() +
-           time_.send(static_cast<double>(sent_.reduce_scatter * kAccumulatorBytes)) +
+           time_.send(static_cast<double>(sent_.reduce_scatter * kAccumulatorBytes)) + a_.e_lanes +
            time_.store(e_bytes_);
   }
 
@@ -196,8 +196,7 @@ class Path {
 
   /// The accumulator of C is free again when its partial sums are added.
   double by_exchanges() const {
-    const double each =
-        products_of_a_tile() * first_ + (shape_.k == 1 ? time_.drain() : partial_sums());
+    const double each = products_of_a_tile() * first_ + finished();
     return first_operands() + c_tiles_ * each + second_ + tail();
   }
 
@@ -251,7 +250,7 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double product =
       time.product({block.m, block.n, block.k}, x + w, 2 * kAccumulatorBytes * m * n);
   const auto stored = static_cast<double>(block.least_stored_bytes);
-  const double tail = time.drain() + time.store(stored);
+  const double tail = time.drain() + std::max(time.store(stored), block.lanes);
   const auto turns = [&](int64_t loads, double tile) {
     return static_cast<double>((loads - 1) / block.stages + 1) * (time.load(tile) + product) + tail;
   };

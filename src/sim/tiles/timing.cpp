@@ -198,12 +198,19 @@ class Launch {
 
   /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
   /// what they are asked in the order of time.
-  static int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) {
+  int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) const {
     const bool port =
         (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
     if (port) return core.port;
     if (stage == 2 && node.flops > 0) return core.matrix;
-    return stage == 2 && node.vector_ops + node.special_ops > 0 ? core.vector : 0;
+    return stage == 2 && takes_lanes(node) ? core.vector : 0;
+  }
+
+  /// A map is an operation of the lanes however fast they are; elementwise work within another
+  /// operation is nothing where it takes no time.
+  bool takes_lanes(const TileOp& node) const {
+    if (node.lanes == LaneWork{}) return false;
+    return node.kind == TileOpKind::map || on_lanes(node) > 0;
   }
 
   int64_t serve(const TileOp& node, CoreClock& core, int32_t stage, int64_t time,
@@ -325,18 +332,18 @@ class Launch {
       matrix_busy_ += end - time;
       return end;
     }
-    if (node.vector_ops + node.special_ops > 0) {
+    if (takes_lanes(node)) {
       core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
-      return end;
+      if (node.bytes.scratchpad_write == 0) return end;
     }
     return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
   }
 
   /// Both kinds of operations are issued one after the other.
   int64_t on_lanes(const TileOp& node) const {
-    return ticks_for(static_cast<double>(node.vector_ops),
+    return ticks_for(static_cast<double>(node.lanes.vector),
                      machine_.core.vector_operations_per_cycle) +
-           ticks_for(static_cast<double>(node.special_ops),
+           ticks_for(static_cast<double>(node.lanes.special),
                      machine_.core.special_operations_per_cycle);
   }
 
@@ -355,8 +362,8 @@ class Launch {
 
   static void add_work(WorkDone& work, const TileOp& op) {
     work.flops += op.flops;
-    work.vector_ops += op.vector_ops;
-    work.special_ops += op.special_ops;
+    work.vector_ops += op.lanes.vector;
+    work.special_ops += op.lanes.special;
     work.port_bytes += op.bytes.global();
     work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
     work.link_bytes += op.bytes.link;
