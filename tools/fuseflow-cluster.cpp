@@ -340,7 +340,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
 }
 
 /// Keys of cores and links that nothing divides by, by a part of their names.
-constexpr std::array<std::string_view, 4> kMayBeZero{"latency", "most_cores",
+constexpr std::array<std::string_view, 5> kMayBeZero{"latency", "barrier", "most_cores",
                                                      "operations_per_cycle", "matrix_shapes"};
 
 /// A machine that clusters can be planned for: the costs divide by these.

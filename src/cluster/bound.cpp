@@ -48,20 +48,24 @@ class Times {
   double scratchpad_latency() const {
     return static_cast<double>(machine_.core.scratchpad_latency_cycles);
   }
+  /// Of what comes from memory or another core: until those who wait for it see it.
+  double seen() const {
+    return scratchpad_latency() + static_cast<double>(machine_.core.barrier_cycles);
+  }
   double drain() const { return static_cast<double>(machine_.core.matrix_latency_cycles); }
 
   /// After the port has taken a tile's last byte: until the tile can be used.
-  double arrival(double bytes) const { return near_ + scratchpad(bytes) + scratchpad_latency(); }
+  double arrival(double bytes) const { return near_ + scratchpad(bytes) + seen(); }
   double load(double bytes) const { return port(bytes) + arrival(bytes); }
   /// A tile of E from the accumulator to global memory.
   double store(double bytes) const {
     return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + stored_;
   }
   double send(double bytes) const {
-    return link(bytes) + link_latency_ + scratchpad(2 * bytes) + scratchpad_latency();
+    return link(bytes) + link_latency_ + scratchpad(2 * bytes) + seen();
   }
   /// After the link has taken the last byte.
-  double hop() const { return link_latency_ + scratchpad_latency(); }
+  double hop() const { return link_latency_ + seen(); }
   /// Of m x k by k x n elements.
   double product(std::array<int64_t, 3> mnk, double operand_bytes, double register_bytes) const {
     const double work = machine_.matrix_work(mnk[0], mnk[1], mnk[2], element_bytes_);

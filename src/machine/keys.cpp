@@ -162,6 +162,8 @@ std::vector<MachineKey> core_keys(Machine& m) {
        "of a core; reads and writes together"},
       {"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles, "of an access"},
       {"core.matrix_latency_cycles", &m.core.matrix_latency_cycles, "of a product of tiles"},
+      {"core.barrier_cycles", &m.core.barrier_cycles,
+       "from when a tile is in the scratchpad until those that wait for it on the core go on"},
       {"core.port_bytes_per_cycle", &m.core.port_bytes_per_cycle,
        "what a core can read from memory and write; 0: no limit"},
       {"core.vector_operations_per_cycle", &m.core.vector_operations_per_cycle,
@@ -204,6 +206,11 @@ std::vector<MachineKey> link_keys(Machine& m) {
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
     keys.push_back({"links.latency_cycles." + std::to_string(kClusterSizes[i]),
                     &m.links.latency_cycles[i], "of a message between cores of such a cluster"});
+  }
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    keys.push_back({"links.barrier_cycles." + std::to_string(kClusterSizes[i]),
+                    &m.links.barrier_cycles[i],
+                    "from when a core has room until another core of such a cluster knows"});
   }
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
     keys.push_back({"links.most_cores." + std::to_string(kClusterSizes[i]), &m.links.most_cores[i],

@@ -61,6 +61,10 @@ int64_t Machine::link_latency(int cores) const {
   return links.latency_cycles[cluster_size_index(cores)];
 }
 
+int64_t Machine::link_barrier(int cores) const {
+  return links.barrier_cycles[cluster_size_index(cores)];
+}
+
 namespace {
 
 double padded(int64_t extent, int64_t to) {

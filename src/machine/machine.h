@@ -112,6 +112,7 @@ struct CoreModel {
   double scratchpad_bytes_per_cycle = 0;  ///< reads and writes together
   int64_t scratchpad_latency_cycles = 0;
   int64_t matrix_latency_cycles = 0;
+  int64_t barrier_cycles = 0;  ///< until those who wait for a tile on the core see that it is there
   double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
   double vector_operations_per_cycle = 0;   ///< elementwise: sums, products, comparisons; 0: free
   double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
@@ -123,7 +124,8 @@ inline constexpr std::array<int, 5> kClusterSizes{1, 2, 4, 8, 16};
 struct LinkModel {
   std::array<double, 5> bandwidth_gigabytes_per_second{};  ///< of all cores, by cluster size
   std::array<int64_t, 5> latency_cycles{};
-  std::array<int64_t, 5> most_cores{};  ///< that such clusters can fill; 0: all
+  std::array<int64_t, 5> barrier_cycles{};  ///< until another core sees that one has room
+  std::array<int64_t, 5> most_cores{};      ///< that such clusters can fill; 0: all
 };
 
 /// A cache between the cores and global memory. Without capacity the machine has none. Which tiles
@@ -181,6 +183,7 @@ struct Machine {
   /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
   double link_bytes_per_cycle(int cores) const;
   int64_t link_latency(int cores) const;
+  int64_t link_barrier(int cores) const;
   /// FLOPs a cycle of a core's matrix unit on elements of so many bytes.
   double matrix_rate(int64_t element_bytes) const {
     return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);

@@ -23,6 +23,8 @@ constexpr int32_t kStagesOfANode = 4;       ///< read from afar, links, own core
 /// Successors of every node, the transpose of the graph's edges.
 struct Successors {
   std::vector<int32_t> first, nodes, waits;
+  /// By edge: it says that there is room, and another core has to know.
+  std::vector<bool> signals;
 
   explicit Successors(const TileOps& graph) {
     const size_t count = graph.nodes.size();
@@ -39,13 +41,16 @@ struct Successors {
       first[i + 1] += first[i];
     }
     nodes.resize(static_cast<size_t>(first[count]));
+    signals.resize(nodes.size());
     std::vector<int32_t> next(first.begin(), first.end() - 1);
     for (size_t i = 0; i < count; ++i) {
       const TileOp& node = graph.nodes[i];
       for (int32_t e = 0; e < waits[i]; ++e) {
         const auto from =
             static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]);
-        nodes[static_cast<size_t>(next[from]++)] = static_cast<int32_t>(i);
+        const auto edge = static_cast<size_t>(next[from]++);
+        nodes[edge] = static_cast<int32_t>(i);
+        signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;
       }
     }
   }
@@ -96,6 +101,8 @@ class Launch {
     waits_.resize(static_cast<size_t>(slots_));
     begun_.resize(static_cast<size_t>(slots_));
     left_.resize(static_cast<size_t>(slots_));
+    told_.resize(static_cast<size_t>(slots_));
+    signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
     link_rate_ = machine.link_bytes_per_cycle(cores);
     link_latency_ = machine.link_latency(cores) * kTicks;
   }
@@ -136,6 +143,7 @@ class Launch {
     waits_[slot] = successors_of(cluster).waits;
     if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
+    if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
     for (size_t node = 0; node < waits_[slot].size(); ++node) {
       if (waits_[slot][node] == 0) {
         ready(cluster, static_cast<int32_t>(node), time);
@@ -336,7 +344,15 @@ class Launch {
       core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
       if (node.bytes.scratchpad_write == 0) return end;
     }
-    return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
+    if (bytes == 0) return end;
+    return end + (machine_.core.scratchpad_latency_cycles + barrier_after(node)) * kTicks;
+  }
+
+  /// What comes from elsewhere is waited for at a barrier.
+  int64_t barrier_after(const TileOp& node) const {
+    const bool comes = node.kind == TileOpKind::load || node.kind == TileOpKind::send ||
+                       node.kind == TileOpKind::fetch;
+    return comes ? machine_.core.barrier_cycles : 0;
   }
 
   /// Both kinds of operations are issued one after the other.
@@ -382,13 +398,22 @@ class Launch {
     for (int32_t e = next.first[static_cast<size_t>(node)];
          e < next.first[static_cast<size_t>(node) + 1]; ++e) {
       const int32_t to = next.nodes[static_cast<size_t>(e)];
+      const int64_t known = knows(slot, to, next.signals[static_cast<size_t>(e)], time);
       if (--waits_[slot][static_cast<size_t>(to)] == 0) {
-        ready(cluster, to, time);
+        ready(cluster, to, known);
       }
     }
     if (--left_[slot] == 0) {
       ended(cluster, time);
     }
+  }
+
+  /// When an operation knows of all that it waits for, of which the last one ended at `time`.
+  int64_t knows(size_t slot, int32_t node, bool signals, int64_t time) {
+    if (signal_ == 0) return time;
+    int64_t& told = told_[slot][static_cast<size_t>(node)];
+    if (signals) told = std::max(told, time + signal_);
+    return std::max(told, time);
   }
 
   void ended(int32_t cluster, int64_t time) {
@@ -409,11 +434,13 @@ class Launch {
   std::vector<std::vector<int32_t>> waits_;
   std::vector<std::vector<int64_t>> begun_;  ///< by slot and operation, for the nodes' times
   std::vector<int64_t> left_;
+  std::vector<std::vector<int64_t>> told_;  ///< by slot and operation: when the last signal arrives
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   int32_t slots_ = 0;
   int cores_per_cluster_ = 1;
   double link_rate_ = 1;
   int64_t link_latency_ = 0;
+  int64_t signal_ = 0;  ///< ticks from core to core of a cluster
   int64_t end_ = 0;
   int64_t matrix_busy_ = 0;
   Measured result_;
