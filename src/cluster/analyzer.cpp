@@ -308,7 +308,34 @@ void count_lanes(const Chain& chain, const Plan& plan, const Machine& machine, A
   result.e_lanes = lane_cycles({(shape.reduce() - 1) * e_share, 0}, machine);
 }
 
+/// Bytes that `cores` cores load of one tensor beyond those that memory gives.
+int64_t beyond_once(int64_t bytes_of_a_core, int64_t sharing, int64_t cores) {
+  return cores / sharing * (sharing - 1) * bytes_of_a_core;
+}
+
+int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, int64_t sharers,
+                     const Machine& machine) {
+  const Extents& t = plan.tile;
+  const Sharing sharing = sharing_of(plan, machine);
+  const int64_t element = chain.element_bytes, cores = a.trips.clusters * plan.shape.cores();
+  const Visits& v = a.visits;
+  const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n];
+  int64_t elements = beyond_once(v.a_loads * t[Dim::m] * t[Dim::k], sharing.a, cores) +
+                     beyond_once(v.b_loads * t[Dim::k] * t[Dim::n], sharing.b, cores) +
+                     beyond_once(v.d_loads * t[Dim::n] * t[Dim::l], sharing.d, cores) +
+                     beyond_once(biases, sharing.bias0, cores);
+  if (chain.bias1) elements += beyond_once(v.e_tiles * t[Dim::l], sharing.bias1, cores / sharers);
+  return elements * element;
+}
+
 }  // namespace
+
+Sharing sharing_of(const Plan& plan, const Machine& machine) {
+  if (!machine.links.multicast) return {};
+  const ClusterShape& shape = plan.shape;
+  const int64_t branches = plan.way == GatedWay::split ? shape.k : 1;  // both take all of K
+  return {shape.n * branches, shape.m, shape.m, shape.m * shape.k, shape.m * shape.reduce()};
+}
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
@@ -334,8 +361,9 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
-  result.least_memory_bytes =
-      static_cast<double>(machine.has_l2() ? least_bytes(chain, true) : result.total.global());
+  result.shared = shared_bytes(chain, plan, result, sharers, machine);
+  result.least_memory_bytes = static_cast<double>(
+      machine.has_l2() ? least_bytes(chain, true) : result.total.global() - result.shared);
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
   return result;
 }
@@ -429,8 +457,10 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
   const double matrix = machine.matrix_rate(analysis.element_bytes);
-  const SharedMemory memory = shared_memory(static_cast<double>(analysis.total.global()),
-                                            analysis.memory_bytes, cores_at_work, machine);
+  const auto asked = static_cast<double>(analysis.total.global());
+  const SharedMemory memory =
+      shared_memory({asked, asked - static_cast<double>(analysis.shared), analysis.memory_bytes},
+                    cores_at_work, machine);
   Cost cost = level_cycles(analysis.core, (analysis.first_work + analysis.second_work) / matrix,
                            cores, memory.rate, machine);
   cost.waves = waves;

@@ -92,6 +92,7 @@ class Path {
       : a_(a),
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
+        sharing_(sharing_of(plan, machine)),
         time_(a.element_bytes, plan.shape.cores(), shares_e(a.trips), machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),
@@ -128,10 +129,10 @@ class Path {
 
   /// ... when `cores` start together and the slowest gets its operands last.
   double together(double cores) const {
-    const double operands = k_steps_ * (a_tile_ + branches_ * b_tile_);
+    const double operands = k_steps_ * (a_tile_ / sharing_.a + branches_ * b_tile_ / sharing_.b);
     const double last = time_.all_cores(cores * operands) + time_.near() + first_;
     const double ready = first_tile(0) + exchange();
-    const double rest = time_.all_cores(cores * (d_late_ * d_tile_ + stored_));
+    const double rest = time_.all_cores(cores * (d_late_ * d_tile_ / sharing_.d + stored_));
     return std::max({first(), last + exchange() + after_c(), ready + rest + time_.near()});
   }
 
@@ -223,6 +224,7 @@ class Path {
   const Analysis& a_;
   const ClusterShape& shape_;
   const double stages_;
+  const Sharing sharing_;
   const Times time_;
   double a_tile_ = 0, b_tile_ = 0, c_tile_ = 0, d_tile_ = 0, e_bytes_ = 0;  // bytes
   double branches_ = 1, k_steps_ = 1, c_tiles_ = 1, second_products_ = 1, d_late_ = 0, stored_ = 0;
@@ -241,7 +243,8 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
                                 : path.together(static_cast<double>(clusters * cores));
   const Times time(analysis.element_bytes, cores, false, machine);
-  const double moved = time.all_cores(static_cast<double>(analysis.total.global())) + time.near();
+  const auto given = static_cast<double>(analysis.total.global() - analysis.shared);
+  const double moved = time.all_cores(given) + time.near();
   const double missed = time.all_channels(analysis.least_memory_bytes) + time.far();
   return whole(std::max({core, moved, missed}));
 }
@@ -266,9 +269,8 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
                                time.port(stored);
   const double alone = std::max(
       {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
-  const int64_t waves = ceil_div(blocks, machine.concurrent_clusters(1));
-  const double moved =
-      time.all_cores(static_cast<double>(blocks * block.global_bytes)) + time.near();
+  const int64_t waves = ceil_div(blocks / block.cores, machine.concurrent_clusters(block.cores));
+  const double moved = time.all_cores(static_cast<double>(block.given_bytes)) + time.near();
   const double missed =
       time.all_channels(static_cast<double>(block.least_memory_bytes)) + time.far();
   return whole(std::max({static_cast<double>(waves) * alone, moved, missed}));

@@ -216,6 +216,8 @@ std::vector<MachineKey> link_keys(Machine& m) {
     keys.push_back({"links.most_cores." + std::to_string(kClusterSizes[i]), &m.links.most_cores[i],
                     "that clusters of so many cores can fill; 0: all"});
   }
+  keys.push_back({"links.multicast", &m.links.multicast,
+                  "whether a tile that cores of a cluster load together is read once for them"});
   return keys;
 }
 

@@ -126,6 +126,7 @@ struct LinkModel {
   std::array<int64_t, 5> latency_cycles{};
   std::array<int64_t, 5> barrier_cycles{};  ///< until another core sees that one has room
   std::array<int64_t, 5> most_cores{};      ///< that such clusters can fill; 0: all
+  bool multicast = false;  ///< a tile that cores of a cluster load together is read once
 };
 
 /// A cache between the cores and global memory. Without capacity the machine has none. Which tiles

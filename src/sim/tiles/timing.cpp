@@ -10,6 +10,7 @@
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/multicast.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -73,6 +74,14 @@ struct CoreClock {
   WorkDone done;
 };
 
+/// Loads of several cores for which memory is asked once.
+struct Together {
+  int32_t missing = 0;  ///< cores that have no room yet
+  int64_t time = 0;     ///< when the last of them said that it has
+  bool asked = false;
+  TileAnswer answer;
+};
+
 class Launch {
  public:
   Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
@@ -86,6 +95,7 @@ class Launch {
     for (const auto& [tile, bytes] : options.held) memory_.hold(tile, bytes);
     for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
+      shared_.push_back(shared_loads(*graph, machine.links.multicast));
     }
     const int cores = graphs.front()->cores;
     const auto clusters = static_cast<int64_t>(which.size());
@@ -102,6 +112,7 @@ class Launch {
     begun_.resize(static_cast<size_t>(slots_));
     left_.resize(static_cast<size_t>(slots_));
     told_.resize(static_cast<size_t>(slots_));
+    together_.resize(static_cast<size_t>(slots_));
     signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
     link_rate_ = machine.link_bytes_per_cycle(cores);
     link_latency_ = machine.link_latency(cores) * kTicks;
@@ -125,6 +136,7 @@ class Launch {
     }
     result_.cycles = ceil_div(end_, kTicks);
     result_.matrix_busy_cycles = matrix_busy_ / kTicks;
+    if (result_.finished) check_done();
     if (result_.finished) check_rates();
     return result_;
   }
@@ -142,6 +154,7 @@ class Launch {
     const size_t slot = slot_of(cluster);
     waits_[slot] = successors_of(cluster).waits;
     if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
+    start_together(cluster);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
     if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
     for (size_t node = 0; node < waits_[slot].size(); ++node) {
@@ -154,7 +167,37 @@ class Launch {
     }
   }
 
+  const SharedLoads& shared_of(int32_t cluster) const {
+    return shared_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
+  }
+
+  /// Those that an operation shares its tile with; null: none.
+  Together* together_of(int32_t cluster, int32_t node) {
+    const std::vector<int32_t>& group = shared_of(cluster).group;
+    const int32_t at = group.empty() ? -1 : group[static_cast<size_t>(node)];
+    return at < 0 ? nullptr : &together_[slot_of(cluster)][static_cast<size_t>(at)];
+  }
+
+  void start_together(int32_t cluster) {
+    std::vector<Together>& groups = together_[slot_of(cluster)];
+    groups.clear();
+    for (const std::vector<int32_t>& members : shared_of(cluster).members) {
+      groups.push_back({static_cast<int32_t>(members.size()), 0, false, {}});
+    }
+  }
+
+  /// A shared load begins when all of its cores have room and know it of each other.
   void ready(int32_t cluster, int32_t node, int64_t time) {
+    Together* together = together_of(cluster, node);
+    if (together == nullptr) return begins(cluster, node, time);
+    together->time = std::max(together->time, time + signal_);
+    if (--together->missing > 0) return;
+    const SharedLoads& shared = shared_of(cluster);
+    const auto group = static_cast<size_t>(shared.group[static_cast<size_t>(node)]);
+    for (const int32_t member : shared.members[group]) begins(cluster, member, together->time);
+  }
+
+  void begins(int32_t cluster, int32_t node, int64_t time) {
     const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
     events_.push(
         {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
@@ -195,7 +238,7 @@ class Launch {
     if (options_.nodes == nullptr || done.node < 0) return;
     TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
     ++node.operations;
-    node.bytes += moved_by(done);
+    node.bytes += moved_by(cluster, op);
     int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
     while (!node.busy.empty() && node.busy.back().second >= first) {
       first = std::min(first, node.busy.back().first);
@@ -283,7 +326,14 @@ class Launch {
 
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
     if (node.pieces > 0) return gather(node, time, event);
-    const TileAnswer answer = memory_.load(ask(node, node.bytes.global_read, time, event));
+    const TileAccess access = ask(node, node.bytes.global_read, time, event);
+    Together* together = together_of(event.cluster, event.node);
+    if (together != nullptr && together->asked) {
+      return std::max(together->answer.given, access.port_free + together->answer.latency);
+    }
+    const TileAnswer answer = memory_.load(access);
+    if (together != nullptr) together->asked = true;
+    if (together != nullptr) together->answer = answer;
     count_memory(node, {.global_read = answer.memory_bytes});
     return answer.end;
   }
@@ -300,9 +350,18 @@ class Launch {
     (*options_.nodes)[static_cast<size_t>(op.node)].bytes += moved;
   }
 
+  /// Of loads that share a tile one stands for what memory gives.
+  bool stands_for_others(int32_t cluster, int32_t node) const {
+    const SharedLoads& shared = shared_of(cluster);
+    const int32_t group = shared.group.empty() ? -1 : shared.group[static_cast<size_t>(node)];
+    return group < 0 || shared.members[static_cast<size_t>(group)].front() == node;
+  }
+
   /// What an operation moved but for DRAM, which was counted when it was asked.
-  LevelBytes moved_by(const TileOp& op) const {
+  LevelBytes moved_by(int32_t cluster, int32_t node) const {
+    const TileOp& op = graph_of(cluster).nodes[static_cast<size_t>(node)];
     LevelBytes moved = op.bytes;
+    if (!stands_for_others(cluster, node)) moved.global_read = 0;
     if (memory_.has_l2()) {
       moved.l2_read = moved.global_read;
       moved.l2_write = moved.global_write;
@@ -363,6 +422,17 @@ class Launch {
                      machine_.core.special_operations_per_cycle);
   }
 
+  /// Nobody waits for what never comes.
+  void check_done() const {
+    int64_t all = 0;
+    for (const int32_t graph : which_) {
+      all += static_cast<int64_t>(graphs_[static_cast<size_t>(graph)]->nodes.size());
+    }
+    if (result_.nodes == all) return;
+    throw Error(ExitCode::internal, fmt::format("{} of {} operations of tiles were never done",
+                                                all - result_.nodes, all));
+  }
+
   /// No core did more than its rates allow.
   void check_rates() const {
     for (const CoreClock& core : cores_) {
@@ -389,7 +459,7 @@ class Launch {
     const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
     add_work(core_of(cluster, done).done, done);
     account(cluster, node, done, time);
-    result_.bytes += moved_by(done);
+    result_.bytes += moved_by(cluster, node);
     result_.flops += done.flops;
     ++result_.nodes;
     end_ = std::max(end_, time);
@@ -429,6 +499,8 @@ class Launch {
   const LaunchOptions& options_;
   const double matrix_rate_;
   std::vector<Successors> successors_;
+  std::vector<SharedLoads> shared_;              ///< by graph
+  std::vector<std::vector<Together>> together_;  ///< by slot, by group of its graph
   TileMemory memory_;
   std::vector<CoreClock> cores_;
   std::vector<std::vector<int32_t>> waits_;
