@@ -129,10 +129,11 @@ class Path {
 
   /// ... when `cores` start together and the slowest gets its operands last.
   double together(double cores) const {
-    const double operands = k_steps_ * (a_tile_ / sharing_.a + branches_ * b_tile_ / sharing_.b);
+    const double operands =
+        k_steps_ * (once(a_tile_, sharing_.a) + branches_ * once(b_tile_, sharing_.b));
     const double last = time_.all_cores(cores * operands) + time_.near() + first_;
     const double ready = first_tile(0) + exchange();
-    const double rest = time_.all_cores(cores * (d_late_ * d_tile_ / sharing_.d + stored_));
+    const double rest = time_.all_cores(cores * (d_late_ * once(d_tile_, sharing_.d) + stored_));
     return std::max({first(), last + exchange() + after_c(), ready + rest + time_.near()});
   }
 
@@ -142,6 +143,8 @@ class Path {
     return std::max({first_tile(wait) + exchange() + after_c(), by_matrix() + wait,
                      by_exchanges() + wait, by_port(), by_scratchpad() + wait});
   }
+  /// A core's part of a tile that so many cores load together.
+  static double once(double tile, int64_t sharing) { return tile / static_cast<double>(sharing); }
   double products_of_a_tile() const { return k_steps_ * branches_; }
   double first_operands() const {
     return time_.port(a_tile_ + b_tile_) + time_.arrival(std::min(a_tile_, b_tile_));

@@ -9,7 +9,7 @@ namespace fuseflow::cluster {
 namespace {
 
 Machine with_barriers(int64_t core, int64_t links) {
-  Machine machine = load_machine("h100", {});
+  Machine machine = load_machine("h100", {"links.multicast=false"});
   machine.core.barrier_cycles = core;
   machine.links.barrier_cycles = {0, links, links, links, links};
   return machine;
