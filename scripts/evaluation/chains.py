@@ -6,6 +6,7 @@ import os
 from harness import rows
 
 MACHINE = "h100"
+SETS = {"GEMM chains": "G", "gated FFN": "S", "convolution chains": "C"}
 PUBLISHED_RULES = {"none": 2.75e13, "1": 1.14e8, "2": 2.47e7, "3": 1.44e7, "4": 9.62e6, "5": 1.15e6}
 PUBLISHED_GLOBAL = 2.4  # unfused / fused bytes of global memory, on average
 PUBLISHED_SPEEDUP = {"analyzer": 1.52, "communication": 2.11, "search": 3.29}
@@ -66,11 +67,29 @@ def workloads(h):
                   means["links_gain"], means["chosen_speedup"], *[""] * 5, f"published: {PUBLISHED_GLOBAL} in bytes, "
                   f"{PUBLISHED_SPEEDUP['search']} in time over library kernels"])
     h.table("chains", columns, lines)
+    sets(h, measured)
     names = [row["workload"] for row in measured]
     h.plot("chains", f"Bytes of global memory, unfused / fused (published mean: {PUBLISHED_GLOBAL})", names,
            {"tuned kernels": kept["bytes_ratio"], "kernels of fixed tiles": kept["fixed_bytes_ratio"],
             "least": kept["least_ratio"]}, ("workload", "ratio"))
     ablation(h, measured)
+
+
+def sets(h, measured):
+    """Means over the published sets, and over all."""
+    columns = {"bytes_ratio": ("unfused_global_bytes", "fused_global_bytes"),
+               "speedup": ("unfused_cycles", "fused_cycles"), "fixed_speedup": ("fixed_cycles", "fused_cycles"),
+               "links_gain": ("one_core_cycles", "linked_cycles")}
+    lines = []
+    for name, letter in (*SETS.items(), ("all", "")):
+        chosen = [row for row in measured if row["workload"].startswith(letter)]
+        means = [mean([r for row in chosen if (r := ratio(row[of], row[to]))]) for of, to in columns.values()]
+        fits = sum(row["scratchpad_only"] == "yes" for row in chosen)
+        published = [PUBLISHED_GLOBAL, PUBLISHED_SPEEDUP["search"]] if name == "all" else ["", ""]
+        lines.append([name, len(chosen), *means, mean([float(row["chosen_speedup"]) for row in chosen]), fits,
+                      *published])
+    h.table("chains_sets", ["set", "chains", *columns, "chosen_speedup", "scratchpad_only_fits",
+                            "published_bytes_ratio", "published_speedup"], lines)
 
 
 def ablation(h, measured):

@@ -3,6 +3,7 @@ out/NAME.csv and out/NAME.svg."""
 import itertools
 import math
 
+import chain_sweeps
 import chains
 import programs
 import published
@@ -315,4 +316,7 @@ def count(h, name, mode):
 
 ALL = {"fig12": figure_12, "fig14": figure_14, "fig15": figure_15, "fig16": figure_16,
        "fig17": figure_17, "fig18": figure_18, "table3": table_3, "table4": table_4,
-       "search": search, "chains": chains.workloads, "chains_pruning": chains.pruning}
+       "search": search, "chains": chains.workloads, "chains_pruning": chains.pruning,
+       "chains_sweep": chain_sweeps.sweeps, "chains_top": chain_sweeps.top}
+# Of the tier `fast` only where they are named: they take half as long as all the others together.
+NOT_FAST = ("chains_sweep", "chains_top")

@@ -22,7 +22,7 @@ void plan_chain(Program& program, const FoundChain& found, const Machine& machin
   const Choice choice = choose(chain, machine, effort, graph_of, threads);
   const MeasuredPlan& best = choice.fused();
   if (best.rank == 0 || best.measure.measured.cycles >= choice.apart().cycles) return;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, true);
   if (sparse && best.measure.measured.cycles >= sparse->total.cycles) return;
   attach_plan(program, found, plan_notes(chain, machine, best),
               graph_of(best.plan.plan, best.plan.analysis));
@@ -55,7 +55,7 @@ PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredP
 }
 
 Program kernels_apart(Program program, const Machine& machine) {
-  make_kernels(program, machine);
+  make_kernels(program, machine, {.reorder_operands = true});
   return program;
 }
 
@@ -65,7 +65,7 @@ Program planned_program(Program program, const Machine& machine, const Effort& e
   for (const FoundChain& found : find_chains(program)) {
     plan_chain(program, found, machine, effort, threads);
   }
-  make_kernels(program, machine);
+  make_kernels(program, machine, {.reorder_operands = true});
   return program;
 }
 

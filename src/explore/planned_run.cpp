@@ -10,10 +10,10 @@
 namespace fuseflow {
 namespace {
 
-/// Tensors of the graph that it reads dense and `kernels` do not store so.
-std::vector<TensorId> read_dense(const Program& kernels, const Program& program,
-                                 const Region& region) {
-  std::vector<TensorId> found;
+/// Tensors of the graph that it reads dense and `kernels` store otherwise.
+std::vector<std::pair<TensorId, Format>> copies_of(const Program& kernels, const Program& program,
+                                                   const Region& region) {
+  std::vector<std::pair<TensorId, Format>> found;
   for (const Node& node : region.graph->nodes) {
     if (node.tensor < 0) continue;
     const auto t = static_cast<size_t>(node.tensor);
@@ -27,20 +27,16 @@ std::vector<TensorId> read_dense(const Program& kernels, const Program& program,
                               "that is searched stores otherwise or declares elsewhere",
                               region.name, planned.name, to_string(planned.format)));
     }
-    if (std::find(found.begin(), found.end(), node.tensor) == found.end()) {
-      found.push_back(node.tensor);
-    }
+    const std::pair copy(node.tensor, planned.format);
+    if (std::find(found.begin(), found.end(), copy) == found.end()) found.push_back(copy);
   }
   return found;
 }
 
-/// The copy of a tensor that stores all elements; it is made once for all regions.
-TensorId dense_copy(Program& program, TensorId of) {
+/// The copy of a tensor that stores all elements so; it is made once for all regions.
+TensorId dense_copy(Program& program, TensorId of, const Format& format) {
   Tensor copy = program.tensors[static_cast<size_t>(of)];
-  Format& format = copy.format;
-  std::fill(format.levels.begin(), format.levels.end(), LevelKind::dense);
-  std::sort(format.mode_order.begin(), format.mode_order.end());
-  format.block.clear();
+  copy.format = format;
   copy.model_shape.reset();
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& other = program.tensors[t];
@@ -78,14 +74,16 @@ Region put_part(Program& program, const Region& whole, const PlannedRegion& plan
         *std::find_if(whole.statements.begin(), whole.statements.end(),
                       [&](const Statement& s) { return s.result == result; }));
   }
-  for (const TensorId original : planned.read_dense) {
-    const TensorId copy = dense_copy(program, original);
+  for (const auto& [original, format] : planned.copies) {
+    const TensorId copy = dense_copy(program, original, format);
     for (Node& node : part.graph->nodes) {
       if (node.tensor == original) node.tensor = copy;
     }
     for (Statement& statement : part.statements) {
       for (Expr& access : statement.nodes) {
-        if (access.kind == Expr::Kind::access && access.tensor == original) access.tensor = copy;
+        if (access.kind == Expr::Kind::access && access.tensor == original) {
+          access.tensor = copy;
+        }
       }
     }
   }
@@ -104,7 +102,7 @@ std::shared_ptr<const PlannedRun> planned_run(const Program& kernels, const Prog
     if (!region.graph || !region.graph->tiles) throw part_of_kernel(region);
     lacking -= region.statements.size();
     planned->push_back({region.name, results_of(region), *region.graph, region.plan,
-                        read_dense(kernels, program, region)});
+                        copies_of(kernels, program, region)});
   }
   if (lacking != 0) throw part_of_kernel(program.regions[regions.front()]);
   return planned;

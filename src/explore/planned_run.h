@@ -18,9 +18,9 @@ struct PlannedRegion {
   std::vector<TensorId> results;  ///< of its statements
   Graph graph;
   std::vector<std::pair<std::string, std::string>> plan;
-  /// What the graph reads dense and the kernels read compressed: inputs and constants, which have a
-  /// source for a dense copy, too.
-  std::vector<TensorId> read_dense;
+  /// What the graph reads dense and the kernels store otherwise, and how: inputs and constants,
+  /// which have a source for a copy, too.
+  std::vector<std::pair<TensorId, Format>> copies;
 };
 
 /// At least one; in the order in which they run.
