@@ -285,7 +285,57 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
   return out;
 }
 
+void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
+  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
+                l = plan.tile[Dim::l];
+  const int64_t first = result.visits.first_multiplies, second = result.visits.second_multiplies;
+  result.core_flops = 2 * m * n * (first * k + second * l);
+  result.first_work =
+      static_cast<double>(first) * machine.matrix_work(m, n, k, result.element_bytes);
+  result.second_work =
+      static_cast<double>(second) * machine.matrix_work(m, l, n, result.element_bytes);
+}
+
+/// Partial sums of C and E are added by the core that finishes them, C is mapped there.
+void count_lanes(const Chain& chain, const Plan& plan, const Machine& machine, Analysis& result) {
+  const ClusterShape& shape = plan.shape;
+  const bool split = plan.way == GatedWay::split;
+  LaneWork of_c = work_of_c(chain);
+  of_c.vector += split ? 0 : (shape.k - 1) * branches_per_core(plan);
+  const int64_t c_share = plan.tile[Dim::m] / shape.k * plan.tile[Dim::n];
+  const int64_t e_share = plan.tile[Dim::m] / shape.reduce() * plan.tile[Dim::l];
+  result.c_lanes = lane_cycles(c_share * of_c, machine);
+  result.e_lanes = lane_cycles({(shape.reduce() - 1) * e_share, 0}, machine);
+}
+
+/// Bytes that `cores` cores load of one tensor beyond those that memory gives.
+int64_t beyond_once(int64_t bytes_of_a_core, int64_t sharing, int64_t cores) {
+  return cores / sharing * (sharing - 1) * bytes_of_a_core;
+}
+
+int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, int64_t sharers,
+                     const Machine& machine) {
+  const Extents& t = plan.tile;
+  const Sharing sharing = sharing_of(plan, machine);
+  const int64_t element = chain.element_bytes, cores = a.trips.clusters * plan.shape.cores();
+  const Visits& v = a.visits;
+  const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n];
+  int64_t elements = beyond_once(v.a_loads * t[Dim::m] * t[Dim::k], sharing.a, cores) +
+                     beyond_once(v.b_loads * t[Dim::k] * t[Dim::n], sharing.b, cores) +
+                     beyond_once(v.d_loads * t[Dim::n] * t[Dim::l], sharing.d, cores) +
+                     beyond_once(biases, sharing.bias0, cores);
+  if (chain.bias1) elements += beyond_once(v.e_tiles * t[Dim::l], sharing.bias1, cores / sharers);
+  return elements * element;
+}
+
 }  // namespace
+
+Sharing sharing_of(const Plan& plan, const Machine& machine) {
+  if (!machine.links.multicast) return {};
+  const ClusterShape& shape = plan.shape;
+  const int64_t branches = plan.way == GatedWay::split ? shape.k : 1;  // both take all of K
+  return {shape.n * branches, shape.m, shape.m, shape.m * shape.k, shape.m * shape.reduce()};
+}
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
@@ -309,12 +359,11 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   second += result.epilogue;
   result.total = trips.clusters * plan.shape.cores() * common;
   result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
-  const int64_t mn = plan.tile[Dim::m] * plan.tile[Dim::n];
-  result.first_flops = 2 * mn * result.visits.first_multiplies * plan.tile[Dim::k];
-  result.second_flops = 2 * mn * result.visits.second_multiplies * plan.tile[Dim::l];
-  result.core_flops = result.first_flops + result.second_flops;
-  result.least_memory_bytes =
-      static_cast<double>(machine.has_l2() ? least_bytes(chain, true) : result.total.global());
+  count_work(plan, machine, result);
+  count_lanes(chain, plan, machine, result);
+  result.shared = shared_bytes(chain, plan, result, sharers, machine);
+  result.least_memory_bytes = static_cast<double>(
+      machine.has_l2() ? least_bytes(chain, true) : result.total.global() - result.shared);
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
   return result;
 }
@@ -379,19 +428,20 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
   const auto d = static_cast<double>(a.element_bytes * t[Dim::n] * t[Dim::l]);
   const double matrix = machine.matrix_rate(a.element_bytes);
   const auto stages = static_cast<double>(a.capacity.stages);
-  const Cost first = level_cycles(a.first, static_cast<double>(a.first_flops) / matrix, cores,
+  const Cost first = level_cycles(a.first, a.first_work / matrix, cores,
                                   latency_rate(stages * ab, ab, memory), machine);
-  Cost second = level_cycles(a.second, static_cast<double>(a.second_flops) / matrix, cores,
+  Cost second = level_cycles(a.second, a.second_work / matrix, cores,
                              latency_rate(stages * d, d, memory), machine);
   const auto latency = static_cast<double>(machine.link_latency(cores));
   const auto c_tiles = static_cast<double>(a.visits.c_tiles);
   const auto e_tiles = static_cast<double>(a.visits.e_tiles);
   double cycles = 2 * static_cast<double>(machine.global.latency_cycles);
   cycles += plan.shape.k > 1 ? c_tiles * 2 * latency + first.link : 0;
+  cycles += c_tiles * a.c_lanes;
   const double first_rest =
       std::max({first.registers, first.scratchpad, first.global, first.compute});
   if (plan.shape.reduce() > 1 && a.capacity.e_accumulators == 1) {
-    cycles += second.link + e_tiles * latency;
+    cycles += second.link + e_tiles * (latency + a.e_lanes);
     second.link = 0;
   }
   return cycles + first_rest + second.bound();
@@ -407,10 +457,12 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
   const double matrix = machine.matrix_rate(analysis.element_bytes);
-  const SharedMemory memory = shared_memory(static_cast<double>(analysis.total.global()),
-                                            analysis.memory_bytes, cores_at_work, machine);
-  Cost cost = level_cycles(analysis.core, static_cast<double>(analysis.core_flops) / matrix, cores,
-                           memory.rate, machine);
+  const auto asked = static_cast<double>(analysis.total.global());
+  const SharedMemory memory =
+      shared_memory({asked, asked - static_cast<double>(analysis.shared), analysis.memory_bytes},
+                    cores_at_work, machine);
+  Cost cost = level_cycles(analysis.core, (analysis.first_work + analysis.second_work) / matrix,
+                           cores, memory.rate, machine);
   cost.waves = waves;
   for (double* level :
        {&cost.registers, &cost.scratchpad, &cost.link, &cost.global, &cost.compute}) {

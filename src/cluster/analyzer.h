@@ -90,13 +90,24 @@ struct Analysis {
   LevelBytes second;    ///< the part of `core` that uses C
   LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
   LevelBytes total;     ///< the whole machine
-  int64_t core_flops = 0, first_flops = 0, second_flops = 0;  ///< one core
+  int64_t shared = 0;   ///< of what it loads: what multicast delivers, but memory gives once
+  int64_t core_flops = 0;                  ///< one core
+  double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
+  /// Cycles of a core's lanes for one tile of C, and for the sums of one of E.
+  double c_lanes = 0, e_lanes = 0;
   int64_t element_bytes = 0;
   /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
   double least_memory_bytes = 0, memory_bytes = 0;
 };
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
                  Holding holding = Holding::linked);
+
+/// Cores of a cluster that load the same tile together, where the machine has multicast; else 1.
+struct Sharing {
+  int64_t a = 1, b = 1, d = 1;
+  int64_t bias0 = 1, bias1 = 1;  ///< vectors that C and E take
+};
+Sharing sharing_of(const Plan& plan, const Machine& machine);
 
 /// Why a plan cannot run although it is a candidate; empty when it can. Tiles must divide, the two
 /// products must use the same blocks, and an activation needs all of K in one cluster.

@@ -22,7 +22,10 @@ constexpr int64_t kMapTilesInFlight = 16;
 /// Adds nodes to a graph of a one-core block.
 class BlockBuilder {
  public:
+  uint8_t core = 0;  ///< of what is added
+
   int32_t add(TileOp node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
+    node.core = core;
     node.first_operand = static_cast<int32_t>(graph_.edges.size());
     for (const int32_t operand : operands) {
       if (operand != kNone) {
@@ -56,7 +59,10 @@ class BlockBuilder {
     return node;
   }
 
-  TileOps take() { return std::move(graph_); }
+  TileOps take(int cores = 1) {
+    graph_.cores = cores;
+    return std::move(graph_);
+  }
 
  private:
   TileOps graph_;
@@ -73,20 +79,36 @@ struct Copies {
 /// Tensors of a kernel, as numbers of the tiles that an L2 knows.
 enum Tensor : int64_t { kX, kW, kY, kBias, kGate, kTensors };
 
+LaneWork work_of_element(const ProductSize& size) {
+  LaneWork work = size.each;
+  work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
+  return work;
+}
+
 class ProductBuilder {
  public:
   ProductBuilder(const ProductSize& size, const ProductPlan& plan) : size_(size), plan_(plan) {}
 
   TileOps build() {
-    for (int64_t im = 0; im < plan_.steps_m; ++im) {
-      for (int64_t in = 0; in < plan_.steps_n; ++in) {
-        output(im, in);
-      }
-    }
-    return block_.take();
+    for (int core = 0; core < plan_.cores(); ++core) build(core);
+    return block_.take(plan_.cores());
   }
 
  private:
+  /// The steps of one core of the cluster.
+  void build(int core) {
+    block_.core = static_cast<uint8_t>(core);
+    x_ = w_ = {};
+    stored_ = kNone;
+    const int64_t first_m = core / plan_.cores_n * plan_.steps_m;
+    const int64_t first_n = core % plan_.cores_n * plan_.steps_n;
+    for (int64_t im = first_m; im < first_m + plan_.steps_m; ++im) {
+      for (int64_t in = first_n; in < first_n + plan_.steps_n; ++in) {
+        output(im, in);
+      }
+    }
+  }
+
   void output(int64_t im, int64_t in) {
     int32_t accumulator = kNone;
     const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
@@ -95,6 +117,9 @@ class ProductBuilder {
       const int32_t w = tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n);
       TileOp product;
       product.kind = TileOpKind::multiply;
+      product.rows = static_cast<int32_t>(plan_.m);
+      product.cols = static_cast<int32_t>(plan_.n);
+      product.depth = static_cast<int32_t>(plan_.k);
       product.flops = 2 * plan_.m * plan_.n * plan_.k;
       product.bytes.scratchpad_read = (plan_.m * plan_.k + plan_.k * plan_.n) * size_.element_bytes;
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
@@ -107,6 +132,7 @@ class ProductBuilder {
     TileOp store = BlockBuilder::at(y);
     store.kind = TileOpKind::store;
     store.late = true;
+    store.lanes = plan_.m * plan_.n * work_of_element(size_);
     store.bytes.global_write =
         plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
@@ -135,27 +161,39 @@ class ProductBuilder {
   int32_t stored_ = kNone;
 };
 
-/// Blocks of a kernel along M, N and K.
-Extents blocks_along(const ProductSize& size, const ProductPlan& plan) {
-  return {{size.m / (plan.m * plan.steps_m), size.n / (plan.n * plan.steps_n), plan.split_k, 1}};
+/// Rows and columns of Y that a cluster computes.
+int64_t cluster_rows(const ProductPlan& plan) {
+  return plan.m * plan.steps_m * plan.cores_m;
+}
+int64_t cluster_cols(const ProductPlan& plan) {
+  return plan.n * plan.steps_n * plan.cores_n;
 }
 
-int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
-  const Extents along = blocks_along(size, plan);
+/// Clusters of a kernel along M, N and K.
+Extents clusters_along(const ProductSize& size, const ProductPlan& plan) {
+  return {{size.m / cluster_rows(plan), size.n / cluster_cols(plan), plan.split_k, 1}};
+}
+
+int64_t clusters_of(const ProductSize& size, const ProductPlan& plan) {
+  const Extents along = clusters_along(size, plan);
   return along[Dim::m] * along[Dim::n] * along[Dim::k];
 }
 
-/// Rows of blocks that are walked together, column by column: of the powers of two the one with
+int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
+  return clusters_of(size, plan) * plan.cores();
+}
+
+/// Rows of clusters that are walked together, column by column: of the powers of two the one with
 /// which those that run at a time load the fewest different bytes.
 int64_t rows_together(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
-  const Extents along = blocks_along(size, plan);
-  const int64_t wave = machine.concurrent_clusters(1);
+  const Extents along = clusters_along(size, plan);
+  const int64_t wave = machine.concurrent_clusters(plan.cores());
   int64_t best = 1, least = 0;
   for (int64_t rows = 1; rows <= std::min(along[Dim::m], wave); rows *= 2) {
     const int64_t cols = std::min(ceil_div(wave, rows), along[Dim::n]);
-    const int64_t loaded = rows * plan.m * plan.steps_m + cols * plan.n * plan.steps_n;
+    const int64_t loaded = rows * cluster_rows(plan) + cols * cluster_cols(plan);
     const int64_t missing = wave - rows * cols;  // further rows, each loaded for its few columns
-    const int64_t cost = loaded + std::max<int64_t>(missing, 0) * plan.m * plan.steps_m;
+    const int64_t cost = loaded + std::max<int64_t>(missing, 0) * cluster_rows(plan);
     if (least == 0 || cost < least) {
       least = cost;
       best = rows;
@@ -164,10 +202,10 @@ int64_t rows_together(const ProductSize& size, const ProductPlan& plan, const Ma
   return best;
 }
 
-/// Where each block's tiles are, in the order in which blocks are started.
+/// Where each cluster's tiles are, in the order in which they are started.
 TilePlaces places_of(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
   TilePlaces places;
-  const Extents along = blocks_along(size, plan);
+  const Extents along = clusters_along(size, plan);
   const int64_t group = rows_together(size, plan, machine);
   for (int64_t k = 0; k < along[Dim::k]; ++k) {
     for (int64_t first = 0; first < along[Dim::m]; first += group) {
@@ -178,7 +216,7 @@ TilePlaces places_of(const ProductSize& size, const ProductPlan& plan, const Mac
       }
     }
   }
-  const int64_t m = plan.m * plan.steps_m, n = plan.n * plan.steps_n, k = size.k / plan.split_k;
+  const int64_t m = cluster_rows(plan), n = cluster_cols(plan), k = size.k / plan.split_k;
   places.nodes.resize(kTensors);
   places.nodes[kX] = {{{m, 0, 0, 0}}, {{0, 0, k, 0}}};
   places.nodes[kW] = {{{0, 0, k, 0}}, {{0, n, 0, 0}}};
@@ -212,7 +250,7 @@ HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Ma
 Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
                          int64_t most_cycles = 0) {
   const TileOps graph = ProductBuilder(size, plan).build();
-  const std::vector<int32_t> which(static_cast<size_t>(blocks_of(size, plan)), 0);
+  const std::vector<int32_t> which(static_cast<size_t>(clusters_of(size, plan)), 0);
   const TilePlaces places = places_of(size, plan, machine);
   LaunchOptions options;
   options.element_bytes = size.element_bytes;
@@ -252,20 +290,22 @@ ProductBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
     const int64_t summed = plan.split_k > 1 ? kAccumulatorBytes : element;
     const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
     const int64_t gates = size.gate ? tiles * plan.m * plan.n * element : 0;
-    const int64_t all =
-        (loaded[0] + loaded[1]) * element + gates + tiles * plan.m * plan.n * summed;
+    const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
+    const int64_t all = once * element + gates + tiles * plan.m * plan.n * summed;
     return {static_cast<double>(all), all};
   }
   const int64_t least = x + w + y;
   if (least <= machine.l2.capacity_bytes) return {static_cast<double>(least), least};
   const int64_t rows = rows_together(size, plan, machine);
-  const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(1) / rows, 1,
-                                           blocks_along(size, plan)[Dim::n]);
+  const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(plan.cores()) / rows, 1,
+                                           clusters_along(size, plan)[Dim::n]);
   const auto once = [&](int64_t elements, int64_t distinct, int64_t together) {
     return read_once_together(static_cast<double>(elements * element),
                               static_cast<double>(distinct), static_cast<double>(together));
   };
-  return {once(loaded[0], x, cols) + once(loaded[1], w, rows) + static_cast<double>(y), least};
+  return {once(loaded[0], x, cols * plan.cores_n) + once(loaded[1], w, rows * plan.cores_m) +
+              static_cast<double>(y),
+          least};
 }
 
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
@@ -280,16 +320,22 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t stored =
       tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
   const int64_t blocks = blocks_of(size, p);
-  const auto waves = static_cast<double>(ceil_div(blocks, machine.concurrent_clusters(1)));
+  const int64_t at_a_time = machine.concurrent_clusters(p.cores());
+  const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
   ranked.plan = p;
+  const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
   ranked.global = static_cast<double>(blocks) * block_bytes;
-  const double at_work = std::min<double>(static_cast<double>(blocks),
-                                          static_cast<double>(machine.concurrent_clusters(1)));
-  const ProductBytes dram =
-      memory_bytes(size, p, {blocks * x_loads * p.m * p.k, blocks * w_loads * p.k * p.n}, machine);
-  const SharedMemory memory = shared_memory(ranked.global, dram.about, at_work, machine);
+  const double at_work = static_cast<double>(std::min(blocks, at_a_time * p.cores()));
+  const int64_t x_elements = blocks * x_loads * p.m * p.k;
+  const int64_t w_elements = blocks * w_loads * p.k * p.n;
+  const ProductBytes dram = memory_bytes(size, p, {x_elements, w_elements}, machine);
+  const int64_t once = x_elements / p.cores_n * (p.cores_n - 1) +
+                       w_elements / p.cores_m * (p.cores_m - 1);  // multicast to the others
+  const int64_t given = blocks * (loaded + stored) - once * size.element_bytes;
+  const SharedMemory memory =
+      shared_memory({ranked.global, static_cast<double>(given), dram.about}, at_work, machine);
   const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
   const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
                                                 (memory.latency + step_bytes / memory.rate));
@@ -297,20 +343,36 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
       waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
   const double operands = static_cast<double>(
       tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
-  const double flops = static_cast<double>(2 * tiles * steps_k * p.m * p.n * p.k);
+  const double work =
+      static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.element_bytes);
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                          waves * flops / machine.matrix_rate(size.element_bytes)});
+                          waves * (work / machine.matrix_rate(size.element_bytes) +
+                                   static_cast<double>(tiles) * lanes)});
   ranked.tiles = blocks * tiles * steps_k;
-  ranked.least = least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages,
-                               size.element_bytes, p.m * p.n * size.element_bytes, loaded + stored,
-                               static_cast<int64_t>(operands), p.split_k > 1, dram.least},
-                              blocks, machine);
+  ranked.least =
+      least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.element_bytes,
+                    p.m * p.n * size.element_bytes, loaded + stored, static_cast<int64_t>(operands),
+                    p.split_k > 1, dram.least, lanes, p.cores(), given},
+                   blocks, machine);
   return ranked;
 }
 
-/// Every tile, walk and split that fits a core.
+/// Clusters of the blocks of a product, along M and N.
+using ProductClusters = std::vector<std::array<int64_t, 2>>;
+
+/// Those that are searched together, each search with the whole effort: what pairs of cores add is
+/// not paid for by what single ones find.
+std::vector<ProductClusters> product_searches(const Machine& machine) {
+  std::vector<ProductClusters> searches = {{{1, 1}}};
+  const bool pairs = machine.links.multicast && machine.concurrent_clusters(2) > 0;
+  if (pairs) searches.push_back({{2, 1}, {1, 2}});
+  return searches;
+}
+
+/// Every tile, walk and split that fits a core, in each of these clusters.
 template <typename Visit>
-void for_each_product(const ProductSize& size, const Machine& machine, const Visit& visit) {
+void for_each_product(const ProductSize& size, const Machine& machine,
+                      const ProductClusters& clusters, const Visit& visit) {
   constexpr std::array<int64_t, 5> kFactors{1, 2, 4, 8, 16};
   ProductPlan p;
   for (const int64_t m : tile_sizes(size.m)) {
@@ -329,9 +391,10 @@ void for_each_product(const ProductSize& size, const Machine& machine, const Vis
             p.steps_n = along_n ? steps : 1;
             for (const int64_t split : kFactors) {
               p.split_k = split;
-              if (size.m % (m * p.steps_m) == 0 && size.n % (n * p.steps_n) == 0 &&
-                  size.k % (k * split) == 0 && !(along_n && steps == 1)) {
-                visit(p);
+              if (size.k % (k * split) != 0 || (along_n && steps == 1)) continue;
+              for (const auto& [cores_m, cores_n] : clusters) {
+                p.cores_m = cores_m, p.cores_n = cores_n;
+                if (size.m % cluster_rows(p) == 0 && size.n % cluster_cols(p) == 0) visit(p);
               }
             }
           }
@@ -357,6 +420,7 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
     map.kind = TileOpKind::map;
     map.bytes.scratchpad_read = count * element_bytes * size.inputs;
     map.bytes.scratchpad_write = count * element_bytes;
+    map.lanes = count * size.each;
     const int32_t mapped = block.add(map, {x, y});
     TileOp store = BlockBuilder::at({size.inputs, 0, begin});
     store.kind = TileOpKind::store;
@@ -370,9 +434,10 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
 
 namespace {
 
-std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machine& machine) {
+std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machine& machine,
+                                           const ProductClusters& clusters) {
   std::vector<RankedProduct> all;
-  for_each_product(size, machine, [&](const ProductPlan& plan) {
+  for_each_product(size, machine, clusters, [&](const ProductPlan& plan) {
     all.push_back(cost_product(size, plan, machine));
     all.back().number = static_cast<int64_t>(all.size());
   });
@@ -380,21 +445,21 @@ std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machin
   return all;
 }
 
-}  // namespace
-
-Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
-  Measured best;
-  for (const RankedProduct& product : ranked_products(size, machine)) {
-    const Measured measured = measure_product(size, product.plan, machine);
-    if (best.cycles == 0 || measured.cycles < best.cycles) best = measured;
+void add_log(const SearchLog& more, SearchLog& log) {
+  if (more.left > 0) {
+    log.least_left = log.left > 0 ? std::min(log.least_left, more.least_left) : more.least_left;
   }
-  return best;
+  log.candidates += more.candidates;
+  log.simulated += more.simulated;
+  log.bounded += more.bounded;
+  log.left += more.left;
+  log.operations += more.operations;
 }
 
-MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
-                             const Effort& effort) {
-  const std::vector<RankedProduct> all = ranked_products(size, machine);
-  MeasuredProduct best;
+/// The fastest of these clusters, where it is faster than what `best` has.
+void search_products(const ProductSize& size, const Machine& machine, const Effort& effort,
+                     const ProductClusters& clusters, MeasuredProduct& best) {
+  const std::vector<RankedProduct> all = ranked_products(size, machine, clusters);
   const auto simulate = [&](size_t i, int64_t most) {
     const Measured measured = measure_product(size, all[i].plan, machine, most);
     if (measured.finished &&
@@ -405,12 +470,32 @@ MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
     return Trial{measured.cycles, measured.nodes, measured.finished};
   };
   const auto least = [&](size_t i) { return all[i].least; };
-  const Fastest fastest = find_fastest(all.size(), least, simulate, effort);
-  if (!fastest.found) {
+  add_log(find_fastest(all.size(), least, simulate, effort, best.measured.cycles).log, best.log);
+}
+
+}  // namespace
+
+Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
+  Measured best;
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    for (const RankedProduct& product : ranked_products(size, machine, clusters)) {
+      const Measured measured = measure_product(size, product.plan, machine);
+      if (best.cycles == 0 || measured.cycles < best.cycles) best = measured;
+    }
+  }
+  return best;
+}
+
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
+                             const Effort& effort) {
+  MeasuredProduct best;
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    search_products(size, machine, effort, clusters, best);
+  }
+  if (best.measured.cycles == 0) {
     throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
                                                 size.m, size.n, size.k, machine.name));
   }
-  best.log = fastest.log;
   return best;
 }
 
@@ -509,20 +594,26 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
                                      : best_product(size, machine, effort);
   };
   Launches all(machine);
+  const LaneWork activation = work_of_activation(chain);
+  const bool folded = kernels == Kernels::folded;
   ProductSize first{m, n, k, chain.bias0 > 0, false, bytes, false};
+  if (folded) first.each = activation;
   all.add(product(first));
   if (chain.gated()) {
-    first.gate = kernels == Kernels::folded;
+    first.gate = folded;
+    first.each = {};
     first.follows = true;  // A was read and the other branch written just before
     all.add(product(first));
   }
-  if (kernels != Kernels::folded) {
+  if (!folded) {
     const int64_t mn = m * n;
-    if (chain.activation != Activation::none) all.add(elementwise({mn, 1, 1, bytes}, machine));
-    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes}, machine));
+    if (chain.activation != Activation::none) {
+      all.add(elementwise({mn, 1, 1, bytes, activation}, machine));
+    }
+    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes, {1, 0}}, machine));
   }
   all.add(product({m, l, n, chain.bias1, false, bytes, true}));
-  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes}, machine));
+  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes, {1, 0}}, machine));
   return all.total();
 }
 

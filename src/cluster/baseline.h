@@ -9,13 +9,16 @@
 
 namespace fuseflow::cluster {
 
-/// Y[M,N] = X[M,K] W[K,N] on one-core blocks. A block computes `steps_m` x `steps_n` tiles one
-/// after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to Y in
-/// memory in f32.
+/// Y[M,N] = X[M,K] W[K,N] on blocks of one core each. A block computes `steps_m` x `steps_n` tiles
+/// one after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to Y
+/// in memory in f32. Where the machine has multicast, the blocks of two cores may be a cluster
+/// whose blocks are neighbours along M, which load the same W, or along N, the same X.
 struct ProductPlan {
   int64_t m = 16, n = 16, k = 16;  ///< tile
   int64_t steps_m = 1, steps_n = 1, split_k = 1;
   int64_t stages = 2;
+  int64_t cores_m = 1, cores_n = 1;  ///< of a cluster
+  int cores() const { return static_cast<int>(cores_m * cores_n); }
 };
 
 struct ProductSize {
@@ -25,6 +28,7 @@ struct ProductSize {
   int64_t element_bytes = 2;
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
+  LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate
 };
 
 struct MeasuredProduct {
@@ -48,6 +52,7 @@ struct MapSize {
   int inputs = 1;
   int held = 0;
   int64_t element_bytes = 2;
+  LaneWork each = {};  ///< of an element
 };
 Measured elementwise(const MapSize& size, const Machine& machine);
 

@@ -1,6 +1,7 @@
 #include "cluster/bound.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "support/ceil_div.h"
@@ -26,6 +27,7 @@ class Times {
         far_(static_cast<double>(machine.global.latency_cycles)),
         near_(machine.has_l2() ? static_cast<double>(machine.l2.latency_cycles) : far_),
         stored_(adds ? near_ : far_),
+        element_bytes_(element_bytes),
         matrix_(machine.matrix_rate(element_bytes)),
         link_rate_(machine.link_bytes_per_cycle(cores)),
         link_latency_(static_cast<double>(machine.link_latency(cores))) {}
@@ -35,7 +37,6 @@ class Times {
     return over(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }
   double link(double bytes) const { return over(bytes, link_rate_); }
-  double matrix(double flops) const { return over(flops, matrix_); }
   /// What all cores together load and store: an L2 may hold all of it.
   double all_cores(double bytes) const {
     return over(
@@ -47,28 +48,35 @@ class Times {
   double scratchpad_latency() const {
     return static_cast<double>(machine_.core.scratchpad_latency_cycles);
   }
+  /// Of what comes from memory or another core: until those who wait for it see it.
+  double seen() const {
+    return scratchpad_latency() + static_cast<double>(machine_.core.barrier_cycles);
+  }
   double drain() const { return static_cast<double>(machine_.core.matrix_latency_cycles); }
 
   /// After the port has taken a tile's last byte: until the tile can be used.
-  double arrival(double bytes) const { return near_ + scratchpad(bytes) + scratchpad_latency(); }
+  double arrival(double bytes) const { return near_ + scratchpad(bytes) + seen(); }
   double load(double bytes) const { return port(bytes) + arrival(bytes); }
   /// A tile of E from the accumulator to global memory.
   double store(double bytes) const {
     return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + stored_;
   }
   double send(double bytes) const {
-    return link(bytes) + link_latency_ + scratchpad(2 * bytes) + scratchpad_latency();
+    return link(bytes) + link_latency_ + scratchpad(2 * bytes) + seen();
   }
   /// After the link has taken the last byte.
-  double hop() const { return link_latency_ + scratchpad_latency(); }
-  double product(double flops, double operand_bytes, double register_bytes) const {
-    return std::max({1.0, matrix(flops), scratchpad(operand_bytes),
+  double hop() const { return link_latency_ + seen(); }
+  /// Of m x k by k x n elements.
+  double product(std::array<int64_t, 3> mnk, double operand_bytes, double register_bytes) const {
+    const double work = machine_.matrix_work(mnk[0], mnk[1], mnk[2], element_bytes_);
+    return std::max({1.0, over(work, matrix_), scratchpad(operand_bytes),
                      over(register_bytes, machine_.core.register_bytes_per_cycle)});
   }
 
  private:
   const Machine& machine_;
   double far_, near_, stored_;
+  int64_t element_bytes_;
   double matrix_, link_rate_, link_latency_;
 };
 
@@ -84,6 +92,7 @@ class Path {
       : a_(a),
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
+        sharing_(sharing_of(plan, machine)),
         time_(a.element_bytes, plan.shape.cores(), shares_e(a.trips), machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),
@@ -97,9 +106,11 @@ class Path {
     branches_ = plan.way == GatedWay::sequential ? 2 : 1;
     k_steps_ = static_cast<double>(a.trips.temporal[Dim::k]);
     const double in_registers = std::min(c_tile_, static_cast<double>(a.capacity.c.registers));
-    first_ = time_.product(2 * m * n * k, a_tile_ + b_tile_, 2 * kAccumulatorBytes * m * n);
-    second_ = time_.product(2 * m * n * l, c_tile_ - in_registers + d_tile_,
-                            2 * kAccumulatorBytes * m * l);
+    const Extents& tile = plan.tile;
+    first_ = time_.product({tile[Dim::m], tile[Dim::n], tile[Dim::k]}, a_tile_ + b_tile_,
+                           2 * kAccumulatorBytes * m * n);
+    second_ = time_.product({tile[Dim::m], tile[Dim::l], tile[Dim::n]},
+                            c_tile_ - in_registers + d_tile_, 2 * kAccumulatorBytes * m * l);
     sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
                         plan.tile[Dim::m] * plan.tile[Dim::l]);
     const auto e_tiles = static_cast<double>(a.visits.e_tiles);
@@ -118,10 +129,11 @@ class Path {
 
   /// ... when `cores` start together and the slowest gets its operands last.
   double together(double cores) const {
-    const double operands = k_steps_ * (a_tile_ + branches_ * b_tile_);
+    const double operands =
+        k_steps_ * (once(a_tile_, sharing_.a) + branches_ * once(b_tile_, sharing_.b));
     const double last = time_.all_cores(cores * operands) + time_.near() + first_;
     const double ready = first_tile(0) + exchange();
-    const double rest = time_.all_cores(cores * (d_late_ * d_tile_ + stored_));
+    const double rest = time_.all_cores(cores * (d_late_ * once(d_tile_, sharing_.d) + stored_));
     return std::max({first(), last + exchange() + after_c(), ready + rest + time_.near()});
   }
 
@@ -131,6 +143,8 @@ class Path {
     return std::max({first_tile(wait) + exchange() + after_c(), by_matrix() + wait,
                      by_exchanges() + wait, by_port(), by_scratchpad() + wait});
   }
+  /// A core's part of a tile that so many cores load together.
+  static double once(double tile, int64_t sharing) { return tile / static_cast<double>(sharing); }
   double products_of_a_tile() const { return k_steps_ * branches_; }
   double first_operands() const {
     return time_.port(a_tile_ + b_tile_) + time_.arrival(std::min(a_tile_, b_tile_));
@@ -151,20 +165,20 @@ class Path {
 
   /// From the last product of a C tile until C can be used.
   double exchange() const {
-    if (shape_.k == 1) return time_.drain();
-    return partial_sums() +
-           time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
+    if (shape_.k == 1) return finished();
+    return finished() + time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
   }
-  double partial_sums() const {
-    return time_.drain() +
-           time_.send(static_cast<double>(sent_.exchange_partial * kAccumulatorBytes));
+  /// ... until it is mapped, its partial sums added before.
+  double finished() const {
+    const auto partial = static_cast<double>(sent_.exchange_partial * kAccumulatorBytes);
+    return time_.drain() + (shape_.k == 1 ? 0 : time_.send(partial)) + a_.c_lanes;
   }
 
   /// From the last product of an E tile until it is in memory.
   double tail() const {
     if (shape_.reduce() == 1) return time_.drain() + time_.store(e_bytes_);
     return time_.drain() +
-           time_.send(static_cast<double>(sent_.reduce_scatter * kAccumulatorBytes)) +
+           time_.send(static_cast<double>(sent_.reduce_scatter * kAccumulatorBytes)) + a_.e_lanes +
            time_.store(e_bytes_);
   }
 
@@ -190,8 +204,7 @@ class Path {
 
   /// The accumulator of C is free again when its partial sums are added.
   double by_exchanges() const {
-    const double each =
-        products_of_a_tile() * first_ + (shape_.k == 1 ? time_.drain() : partial_sums());
+    const double each = products_of_a_tile() * first_ + finished();
     return first_operands() + c_tiles_ * each + second_ + tail();
   }
 
@@ -214,6 +227,7 @@ class Path {
   const Analysis& a_;
   const ClusterShape& shape_;
   const double stages_;
+  const Sharing sharing_;
   const Times time_;
   double a_tile_ = 0, b_tile_ = 0, c_tile_ = 0, d_tile_ = 0, e_bytes_ = 0;  // bytes
   double branches_ = 1, k_steps_ = 1, c_tiles_ = 1, second_products_ = 1, d_late_ = 0, stored_ = 0;
@@ -232,7 +246,8 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
                                 : path.together(static_cast<double>(clusters * cores));
   const Times time(analysis.element_bytes, cores, false, machine);
-  const double moved = time.all_cores(static_cast<double>(analysis.total.global())) + time.near();
+  const auto given = static_cast<double>(analysis.total.global() - analysis.shared);
+  const double moved = time.all_cores(given) + time.near();
   const double missed = time.all_channels(analysis.least_memory_bytes) + time.far();
   return whole(std::max({core, moved, missed}));
 }
@@ -242,9 +257,10 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
                k = static_cast<double>(block.k), element = static_cast<double>(block.element_bytes);
   const double x = m * k * element, w = k * n * element;
-  const double product = time.product(2 * m * n * k, x + w, 2 * kAccumulatorBytes * m * n);
+  const double product =
+      time.product({block.m, block.n, block.k}, x + w, 2 * kAccumulatorBytes * m * n);
   const auto stored = static_cast<double>(block.least_stored_bytes);
-  const double tail = time.drain() + time.store(stored);
+  const double tail = time.drain() + std::max(time.store(stored), block.lanes);
   const auto turns = [&](int64_t loads, double tile) {
     return static_cast<double>((loads - 1) / block.stages + 1) * (time.load(tile) + product) + tail;
   };
@@ -256,9 +272,8 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
                                time.port(stored);
   const double alone = std::max(
       {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
-  const int64_t waves = ceil_div(blocks, machine.concurrent_clusters(1));
-  const double moved =
-      time.all_cores(static_cast<double>(blocks * block.global_bytes)) + time.near();
+  const int64_t waves = ceil_div(blocks / block.cores, machine.concurrent_clusters(block.cores));
+  const double moved = time.all_cores(static_cast<double>(block.given_bytes)) + time.near();
   const double missed =
       time.all_channels(static_cast<double>(block.least_memory_bytes)) + time.far();
   return whole(std::max({static_cast<double>(waves) * alone, moved, missed}));

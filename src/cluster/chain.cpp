@@ -93,6 +93,53 @@ double apply(Activation activation, double x) {
   return x;
 }
 
+namespace {
+
+/// As its own program writes it (lower_plan.cpp).
+LaneWork work_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return {};
+    case Activation::relu:
+      return lane_work(Op::relu);
+    case Activation::gelu:
+      return lane_work(Op::gelu);
+    case Activation::silu:
+      return lane_work(Op::silu);
+    case Activation::sigmoid:
+      return lane_work(Op::sigmoid);
+    case Activation::tanh:
+      return lane_work(Op::tanh);
+    case Activation::other:
+      return lane_work(Op::hardswish);
+  }
+  return {};
+}
+
+/// Biases and the gate: an operation each.
+int64_t around_activation(const Chain& chain) {
+  return chain.bias0 + (chain.gated() ? 1 : 0);
+}
+
+}  // namespace
+
+LaneWork work_of_c(const Chain& chain) {
+  if (chain.found_work) return *chain.found_work;
+  LaneWork work = work_of(chain.activation);
+  work.vector += around_activation(chain);
+  return work;
+}
+
+LaneWork work_of_activation(const Chain& chain) {
+  LaneWork work = work_of_c(chain);
+  work.vector = std::max<int64_t>(work.vector - around_activation(chain), 0);
+  return work;
+}
+
+LaneWork work_of_e(const Chain& chain) {
+  return {(chain.bias1 ? 1 : 0) + (chain.residual ? 1 : 0), 0};
+}
+
 void check_chain(const Chain& chain) {
   for (int d = 0; d < kDims; ++d) {
     const int64_t size = chain.size.value[static_cast<size_t>(d)];

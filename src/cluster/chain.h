@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/cluster_shape.h"
+#include "sim/tiles/lanes.h"
 
 namespace fuseflow::cluster {
 
@@ -32,6 +34,8 @@ struct Chain {
   bool bias1 = false;     ///< a vector of L added to E
   bool residual = false;  ///< an MxL tensor added to E
   int64_t element_bytes = 2;
+  /// Elementwise work for an element of C in the program where the chain was found.
+  std::optional<LaneWork> found_work = {};
   /// Of a convolution chain, when known: channels in, height = width, kernel of the first.
   int64_t channels = 0, side = 0, kernel = 1;
 
@@ -39,6 +43,12 @@ struct Chain {
   /// C is linear in A and B, so that K may be split where the partial sums meet only in E.
   bool linear() const { return activation == Activation::none && !gated() && bias0 == 0; }
 };
+
+/// Elementwise work for an element of C: all of it, the part that follows biases and precedes the
+/// gate, and for an element of E.
+LaneWork work_of_c(const Chain& chain);
+LaneWork work_of_activation(const Chain& chain);
+LaneWork work_of_e(const Chain& chain);
 
 /// Throws Error(usage) unless every extent is in 1 ... 2^24.
 void check_chain(const Chain& chain);

@@ -42,9 +42,10 @@ struct Fastest {
 
 /// Candidates in the order in which they are looked at, so best guesses first. `least` is a lower
 /// bound of a candidate's cycles; `simulate` may stop unfinished once it has taken more than `most`
-/// cycles (0: any number). Of two equally fast ones the first is kept.
+/// cycles (0: any number). Of two equally fast ones the first is kept. `to_beat`: cycles of what
+/// another search found, which a candidate has to be below; 0: there is none.
 Fastest find_fastest(size_t candidates, const std::function<int64_t(size_t)>& least,
                      const std::function<Trial(size_t candidate, int64_t most)>& simulate,
-                     const Effort& effort);
+                     const Effort& effort, int64_t to_beat = 0);
 
 }  // namespace fuseflow::cluster

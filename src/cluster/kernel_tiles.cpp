@@ -44,11 +44,11 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t elemen
   const auto cores = static_cast<double>(std::max<int64_t>(machine.concurrent_clusters(1), 1));
   const auto tiles = static_cast<double>(tiles_of(size, b));
   const double loaded = static_cast<double>((b[kKernelM] + b[kKernelN]) * b[kKernelK] * element);
-  const double flops = 2.0 * static_cast<double>(b[kKernelM] * b[kKernelN] * b[kKernelK]);
+  const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], element);
   const double at_work = std::min(cores, tiles);
   double rate = machine.core.port_bytes_per_cycle;
   if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
-  const double step = std::max(loaded / rate, flops / machine.matrix_rate(element));
+  const double step = std::max(loaded / rate, work / machine.matrix_rate(element));
   return {step, static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate};
 }
 

@@ -41,7 +41,10 @@ bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) 
 
 /// Bytes of a whole launch of which a part was measured: the closed forms, which the simulator's
 /// counts equal in full, but for what an L2 saves.
-LevelBytes scaled_bytes(const LevelBytes& part, const LevelBytes& all, int64_t scale, bool has_l2) {
+LevelBytes scaled_bytes(const LevelBytes& part, const Analysis& analysis, int64_t scale,
+                        bool has_l2) {
+  LevelBytes all = analysis.total;
+  all.global_read -= analysis.shared;
   if (!has_l2) return all;
   LevelBytes bytes = all;
   bytes.l2_read = all.global_read;
@@ -73,7 +76,7 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
     result.measured.cycles *= result.scale;
     result.measured.flops *= result.scale;
     result.measured.bytes =
-        scaled_bytes(result.measured.bytes, analysis.total, result.scale, machine.has_l2());
+        scaled_bytes(result.measured.bytes, analysis, result.scale, machine.has_l2());
   }
   return result;
 }

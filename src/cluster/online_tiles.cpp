@@ -50,12 +50,13 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   const KernelRoles roles = kernel_roles(graph);
   const int64_t element = graph.tiles->element_bytes;
   const auto at = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
-  double flops = 0, lanes = 0, loaded = 0;
+  double products = 0, lanes = 0, loaded = 0;
   for (const NodeId n : roles.steps) {
     const Node& node = at(n);
     const auto work = static_cast<double>(kernel_flops(graph, node));
     if (node.kind == NodeKind::tile_multiply) {
-      flops += work;
+      const ProductExtents extents = product_extents(graph, node);
+      products += machine.matrix_work(extents.rows, extents.columns, extents.depth, element);
     } else if (node.kind == NodeKind::map && node.op == Op::exp) {
       lanes += time_at(work, machine.core.special_operations_per_cycle);
     } else {
@@ -72,7 +73,7 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   if (machine.has_l2()) {
     rate = std::min(rate, machine.l2.bytes_per_cycle / static_cast<double>(std::min(cores, all)));
   }
-  const double matrix = flops / machine.matrix_rate(element);
+  const double matrix = products / machine.matrix_rate(element);
   const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
   const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
   return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loaded / rate);

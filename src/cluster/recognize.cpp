@@ -172,6 +172,10 @@ class Finder {
     chain.bias1 = built.last_vectors > 0;
     chain.residual = built.last_tensors > 0;
     chain.element_bytes = built.form.element_bytes;
+    chain.found_work = LaneWork{};
+    for (const FormNode& node : built.form.first) {
+      if (node.kind == FormNode::Kind::map) *chain.found_work += lane_work(node.op);
+    }
     for (const Region& region : program_.regions) {
       for (const Statement& statement : region.statements) {
         if (built.members.count(statement.result) != 0) {

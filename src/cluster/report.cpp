@@ -170,12 +170,13 @@ std::string product_csv(const ProductSize& size, const Machine& machine,
   return fmt::format(
       "schema,machine,m,n,k,blk_m,blk_n,blk_k,steps_m,steps_n,split_k,stages,cycles,seconds,"
       "tflops_per_second,global_bytes,core_bytes,global_gigabytes_per_second,plans_simulated,"
-      "proven\n{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.3f},{},{},{:.1f},{},{}\n",
+      "proven,cluster_m,cluster_n\n"
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.3f},{},{},{:.1f},{},{},{},{}\n",
       kCsvSchema, machine.name, size.m, size.n, size.k, p.m, p.n, p.k, p.steps_m, p.steps_n,
       p.split_k, p.stages, measured.cycles, seconds,
       static_cast<double>(measured.flops) / seconds / 1e12, bytes.global(), asked,
       static_cast<double>(bytes.global()) / seconds / 1e9, product.log.simulated,
-      product.log.left == 0 ? "yes" : "no");
+      product.log.left == 0 ? "yes" : "no", p.cores_m, p.cores_n);
 }
 
 }  // namespace fuseflow::cluster

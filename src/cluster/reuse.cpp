@@ -22,15 +22,15 @@ Extents wave_of(const Trips& trips, int64_t at_a_time) {
 
 }  // namespace
 
-SharedMemory shared_memory(double asked, double moved, double cores_at_work,
-                           const Machine& machine) {
-  const double missed = asked > 0 ? moved / asked : 1;
+SharedMemory shared_memory(const SharedBytes& bytes, double cores_at_work, const Machine& machine) {
+  const double missed = bytes.asked > 0 ? bytes.moved / bytes.asked : 1;
+  const double given = bytes.asked > 0 ? bytes.given / bytes.asked : 1;
   const double dram = machine.global_bytes_per_cycle() / cores_at_work;
   SharedMemory memory;
   memory.rate = std::min(machine.core.port_bytes_per_cycle, dram / missed);
   memory.latency = static_cast<double>(machine.global.latency_cycles);
   if (!machine.has_l2()) return memory;
-  const double cache = machine.l2.bytes_per_cycle / cores_at_work;
+  const double cache = machine.l2.bytes_per_cycle / cores_at_work / given;
   if (cache > 0) memory.rate = std::min(memory.rate, cache);
   memory.latency =
       missed * memory.latency + (1 - missed) * static_cast<double>(machine.l2.latency_cycles);
@@ -44,7 +44,7 @@ double read_once_together(double loaded, double distinct, double together) {
 double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analysis,
                     const Machine& machine) {
   const LevelBytes& total = analysis.total;
-  if (!machine.has_l2()) return static_cast<double>(total.global());
+  if (!machine.has_l2()) return static_cast<double>(total.global() - analysis.shared);
   const auto least = static_cast<double>(least_bytes(chain, true));
   if (least <= static_cast<double>(machine.l2.capacity_bytes)) return least;
   const Extents wave = wave_of(

@@ -19,8 +19,11 @@ struct SharedMemory {
   double rate = 0;     ///< bytes a cycle
   double latency = 0;  ///< cycles, of an access on average
 };
-/// ... when all cores together load and store `asked` bytes and DRAM moves `moved` of them.
-SharedMemory shared_memory(double asked, double moved, double cores_at_work,
-                           const Machine& machine);
+/// What all cores together load and store; what memory or an L2 gives for that, less by multicast;
+/// what DRAM moves of it.
+struct SharedBytes {
+  double asked = 0, given = 0, moved = 0;
+};
+SharedMemory shared_memory(const SharedBytes& bytes, double cores_at_work, const Machine& machine);
 
 }  // namespace fuseflow::cluster

@@ -50,12 +50,25 @@ void check_l2(const Machine& machine) {
          fmt::format("at most `dram.latency_cycles` ({})", machine.global.latency_cycles));
 }
 
+/// A family of instructions has all of its extents.
+void check_matrix_shapes(const Machine& machine) {
+  for (size_t i = 0; i < kMatrixShapes; ++i) {
+    const MatrixShape& shape = machine.core.matrix_shapes[i];
+    if (shape.rows == 0) continue;
+    const std::string section = fmt::format("core.matrix_shapes.{}.", i + 1);
+    const char* expected = "at least 1 where the family has rows";
+    if (shape.columns == 0) refuse(machine, (section + "columns").c_str(), 0, expected);
+    if (shape.depth == 0) refuse(machine, (section + "depth").c_str(), 0, expected);
+  }
+}
+
 }  // namespace
 
 void check_machine(const Machine& machine) {
   if (machine.dram.model == "comal") check_batched(machine);
   if (machine.dram.model == "banked") check_banked(machine);
   if (machine.has_l2()) check_l2(machine);
+  check_matrix_shapes(machine);
 }
 
 }  // namespace fuseflow

@@ -162,6 +162,8 @@ std::vector<MachineKey> core_keys(Machine& m) {
        "of a core; reads and writes together"},
       {"core.scratchpad_latency_cycles", &m.core.scratchpad_latency_cycles, "of an access"},
       {"core.matrix_latency_cycles", &m.core.matrix_latency_cycles, "of a product of tiles"},
+      {"core.barrier_cycles", &m.core.barrier_cycles,
+       "from when a tile is in the scratchpad until those that wait for it on the core go on"},
       {"core.port_bytes_per_cycle", &m.core.port_bytes_per_cycle,
        "what a core can read from memory and write; 0: no limit"},
       {"core.vector_operations_per_cycle", &m.core.vector_operations_per_cycle,
@@ -169,6 +171,29 @@ std::vector<MachineKey> core_keys(Machine& m) {
       {"core.special_operations_per_cycle", &m.core.special_operations_per_cycle,
        "divisions, roots, exponentials and the like on a core; 0: free"},
   };
+}
+
+/// Extents of instructions are small; larger ones would only make sums of products overflow.
+constexpr int64_t kMostOfAShape = 4096;
+
+std::vector<MachineKey> matrix_keys(Machine& m) {
+  std::vector<MachineKey> keys;
+  for (size_t i = 0; i < kMatrixShapes; ++i) {
+    const std::string section = "core.matrix_shapes." + std::to_string(i + 1) + ".";
+    MatrixShape& shape = m.core.matrix_shapes[i];
+    keys.push_back({section + "rows", &shape.rows,
+                    "of the least product of a family of instructions, or its columns; 0: none"});
+    keys.push_back({section + "columns", &shape.columns, "... or its rows"});
+    keys.push_back({section + "depth", &shape.depth, "on elements of 2 bytes; of 4 bytes half"});
+    for (size_t k = keys.size() - 3; k < keys.size(); ++k) keys[k].most = kMostOfAShape;
+    keys.push_back({section + "rate_share",
+                    &shape.rate_share,
+                    "of `core.matrix_flops_per_cycle`",
+                    1e-3,
+                    {},
+                    1});
+  }
+  return keys;
 }
 
 std::vector<MachineKey> link_keys(Machine& m) {
@@ -183,9 +208,16 @@ std::vector<MachineKey> link_keys(Machine& m) {
                     &m.links.latency_cycles[i], "of a message between cores of such a cluster"});
   }
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    keys.push_back({"links.barrier_cycles." + std::to_string(kClusterSizes[i]),
+                    &m.links.barrier_cycles[i],
+                    "from when a core has room until another core of such a cluster knows"});
+  }
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
     keys.push_back({"links.most_cores." + std::to_string(kClusterSizes[i]), &m.links.most_cores[i],
                     "that clusters of so many cores can fill; 0: all"});
   }
+  keys.push_back({"links.multicast", &m.links.multicast,
+                  "whether a tile that cores of a cluster load together is read once for them"});
   return keys;
 }
 
@@ -263,8 +295,9 @@ MachinePart part_of(std::string_view section) {
 
 std::vector<MachineKey> machine_keys(Machine& m) {
   std::vector<MachineKey> keys;
-  for (const auto& section : {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys,
-                              dram_keys, core_keys, link_keys, l2_keys, energy_keys, area_keys}) {
+  for (const auto& section :
+       {common_keys, unit_keys, operator_keys, block_keys, scratchpad_keys, dram_keys, core_keys,
+        matrix_keys, link_keys, l2_keys, energy_keys, area_keys}) {
     std::vector<MachineKey> some = section(m);
     std::move(some.begin(), some.end(), std::back_inserter(keys));
   }

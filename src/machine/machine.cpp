@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -58,6 +59,32 @@ double Machine::link_bytes_per_cycle(int cores) const {
 
 int64_t Machine::link_latency(int cores) const {
   return links.latency_cycles[cluster_size_index(cores)];
+}
+
+int64_t Machine::link_barrier(int cores) const {
+  return links.barrier_cycles[cluster_size_index(cores)];
+}
+
+namespace {
+
+double padded(int64_t extent, int64_t to) {
+  return static_cast<double>(ceil_div(extent, to) * to);
+}
+
+}  // namespace
+
+double Machine::matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const {
+  double least = 0;
+  for (const MatrixShape& shape : core.matrix_shapes) {
+    if (shape.rows == 0) continue;
+    const int64_t depth = std::max<int64_t>(shape.depth * 2 / element_bytes, 1);
+    const double tiles = std::min(padded(m, shape.rows) * padded(n, shape.columns),
+                                  padded(n, shape.rows) * padded(m, shape.columns));
+    const double work = 2 * tiles * padded(k, depth) / shape.rate_share;
+    if (least == 0 || work < least) least = work;
+  }
+  return least > 0 ? least
+                   : 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
 int64_t Machine::concurrent_clusters(int cores) const {

@@ -90,17 +90,29 @@ struct OperatorTiming {
   int64_t interval_cycles = 0;
 };
 
+/// A family of instructions of the matrix unit: the smallest product that it does, in either
+/// orientation. Of elements of 4 bytes the depth is half.
+struct MatrixShape {
+  int64_t rows = 0;  ///< 0: there is no such family
+  int64_t columns = 0;
+  int64_t depth = 0;
+  double rate_share = 1;  ///< of matrix_flops_per_cycle
+};
+inline constexpr size_t kMatrixShapes = 2;  ///< families that a machine may have
+
 /// Cores with linked scratchpads, which run tile graphs (ir-spec/cluster.md). 0 means unlimited or
 /// free everywhere: a machine without cores runs them all at a time, an operation a cycle.
 struct CoreModel {
   int64_t count = 0;
   double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes; of 4 half as many
+  std::array<MatrixShape, kMatrixShapes> matrix_shapes{};  ///< none: any product at the full rate
   int64_t register_bytes = 0;
   double register_bytes_per_cycle = 0;
   int64_t scratchpad_bytes = 0;
   double scratchpad_bytes_per_cycle = 0;  ///< reads and writes together
   int64_t scratchpad_latency_cycles = 0;
   int64_t matrix_latency_cycles = 0;
+  int64_t barrier_cycles = 0;  ///< until those who wait for a tile on the core see that it is there
   double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
   double vector_operations_per_cycle = 0;   ///< elementwise: sums, products, comparisons; 0: free
   double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
@@ -112,7 +124,9 @@ inline constexpr std::array<int, 5> kClusterSizes{1, 2, 4, 8, 16};
 struct LinkModel {
   std::array<double, 5> bandwidth_gigabytes_per_second{};  ///< of all cores, by cluster size
   std::array<int64_t, 5> latency_cycles{};
-  std::array<int64_t, 5> most_cores{};  ///< that such clusters can fill; 0: all
+  std::array<int64_t, 5> barrier_cycles{};  ///< until another core sees that one has room
+  std::array<int64_t, 5> most_cores{};      ///< that such clusters can fill; 0: all
+  bool multicast = false;  ///< a tile that cores of a cluster load together is read once
 };
 
 /// A cache between the cores and global memory. Without capacity the machine has none. Which tiles
@@ -170,10 +184,14 @@ struct Machine {
   /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
   double link_bytes_per_cycle(int cores) const;
   int64_t link_latency(int cores) const;
+  int64_t link_barrier(int cores) const;
   /// FLOPs a cycle of a core's matrix unit on elements of so many bytes.
   double matrix_rate(int64_t element_bytes) const {
     return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
   }
+  /// What a product of m x k by k x n elements costs its matrix unit, in FLOPs at matrix_rate():
+  /// with the padding and at the rate of the best family of instructions.
+  double matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const;
   bool has_l2() const { return l2.capacity_bytes > 0; }
   /// Clusters of `cores` (one of kClusterSizes) that run at a time.
   int64_t concurrent_clusters(int cores) const;

@@ -54,7 +54,8 @@ STREAM_MACHINES = {
         "model=banked", "channels=1", "bank_groups=4", "banks_per_group=4", "row_bytes=24", "interleave_bytes=24")
         for word in ("--machine-set", f"dram.{setting}")],
 }
-CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machines/odd_cores.toml"]}
+CORE_MACHINES = {"h100": ["--machine", "h100"], "odd": ["--machine", "../machines/odd_cores.toml"],
+                 "odd_gpu": ["--machine", "../machines/odd_gpu.toml"]}
 # Machines whose memory takes no time; the naive executor has no model of memory.
 FREE_MEMORY = {"ideal", "comal", "shallow", "odd_free", "rules", "odd_rules"}
 ESTIMATED = {"ideal", "banked", "odd", "rules"}

@@ -136,6 +136,20 @@ TEST(FindFastest, SaysWhatItLeft) {
   EXPECT_FALSE(find_fastest(0, {}, {}, {}).found);
 }
 
+TEST(FindFastest, HasToBeatWhatAnotherSearchFound) {
+  std::vector<int64_t> mosts;
+  const auto least = [](size_t i) { return i == 0 ? 12 : 5; };
+  const auto simulate = [&](size_t i, int64_t most) {
+    mosts.push_back(most);
+    return Trial{i == 1 ? 10 : 8, 1, i != 1};
+  };
+  const Fastest fastest = find_fastest(3, least, simulate, {}, 10);
+  EXPECT_EQ(mosts, (std::vector<int64_t>{9, 9}));  // the first one's bound is not below 10
+  EXPECT_EQ(fastest.at, 2U);
+  EXPECT_EQ(fastest.cycles, 8);
+  EXPECT_FALSE(find_fastest(3, least, simulate, {}, 5).found);
+}
+
 TEST(Choice, APlanHasToBeatFoldedKernels) {
   Choice choice;
   choice.separate.cycles = 100;

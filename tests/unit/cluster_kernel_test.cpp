@@ -20,7 +20,8 @@ Machine small_machine() {
       "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "dram.channels=1",
                "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
                "core.scratchpad_latency_cycles=10", "core.register_bytes_per_cycle=0",
-               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2"});
+               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
+               "core.barrier_cycles=0"});
   return machine;
 }
 

@@ -107,7 +107,7 @@ Machine with_l2(const Machine& machine, int64_t bytes) {
 }
 
 Machine bare() {
-  return with_l2(load_machine("h100", {}), 0);
+  return with_l2(load_machine("h100", {"links.multicast=false"}), 0);
 }
 
 /// Four clusters along N, each with all of A, which all cores of a column load.

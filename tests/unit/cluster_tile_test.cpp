@@ -14,7 +14,7 @@ namespace fuseflow::cluster {
 namespace {
 
 Machine machine() {
-  return load_machine("h100", {"l2.capacity_bytes=0"});
+  return load_machine("h100", {"l2.capacity_bytes=0", "links.multicast=false"});
 }
 
 /// An L2 changes nothing but when loads and stores end and which of them reach memory.

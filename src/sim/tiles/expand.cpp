@@ -66,6 +66,8 @@ class Builder {
     sent_ = communicate(shape_, way_, m_ * n_, m_ * l_);
     c_placed_ = placement_of(source(roles_.hold).held);
     e_placed_ = placement_of(source(roles_.second).held);
+    for (const NodeId map : roles_.first_maps) c_lanes_ += lane_work(source(map).op);
+    for (const NodeId map : roles_.last_maps) e_lanes_ += lane_work(source(map).op);
     stages_ = source(roles_.a).capacity;
     graph_.cores = shape_.cores();
     cores_.resize(static_cast<size_t>(graph_.cores));
@@ -257,6 +259,7 @@ class Builder {
       const TileOp b_load = load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
       const int32_t b = buffered(s.b, b_load);
       TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
+      product.depth = static_cast<int32_t>(k_);
       product.flops = 2 * m_ * n_ * k_;
       product.bytes.scratchpad_read = (m_ * k_ + k_ * n_) * element_;
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
@@ -295,6 +298,9 @@ class Builder {
       sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
       sum.part = static_cast<uint8_t>(k_of(core));
       sum.parts = static_cast<uint8_t>(shape_.k);
+      const int64_t branches = static_cast<int64_t>(partial[static_cast<size_t>(core)].size());
+      const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
+      sum.lanes = m_ / shape_.k * n_ * (LaneWork{sums_of_one, 0} += c_lanes_);
       std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
       sums.push_back(add(sum, {}, operands));
@@ -355,6 +361,7 @@ class Builder {
     put.row = static_cast<int32_t>(row_m(core));
     put.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
     put.late = activates;
+    if (activates) put.lanes = m_ * n_ * c_lanes_;
     put.parts = static_cast<uint8_t>(shape_.k);
     const Placed part = c_part();
     put.bytes.registers = part.registers;
@@ -436,6 +443,7 @@ class Builder {
                                               offset(Dim::l, l_of(core)), n_, l_));
     TileOp product = node(TileOpKind::multiply, roles_.second, core, m_, l_);
     const int64_t in_registers = round == 0 ? c_part().registers : 0;
+    product.depth = static_cast<int32_t>(n_);
     product.flops = 2 * m_ * n_ * l_;
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
     product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * element_ - in_registers;
@@ -528,6 +536,7 @@ class Builder {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
       sum.part = static_cast<uint8_t>(group(core));
       sum.parts = static_cast<uint8_t>(shape_.reduce());
+      sum.lanes.vector = (shape_.reduce() - 1) * (m_ / shape_.reduce()) * l_;
       std::vector<int32_t> operands;
       for (const int peer : reduce_group(core)) {
         operands.push_back(sends[static_cast<size_t>(peer)]);
@@ -562,6 +571,7 @@ class Builder {
     store.row = static_cast<int32_t>(row);
     store.col = static_cast<int32_t>(col);
     store.late = shape_.reduce() == 1;
+    if (epilogue_) store.lanes = rows * l_ * e_lanes_;
     const bool shared = geometry_.sharers() > 1;
     store.bytes.global_write = rows * l_ * (shared ? kAccumulatorBytes : element_);
     store.bytes.scratchpad_write = store.bytes.global_write;
@@ -583,6 +593,7 @@ class Builder {
   const int64_t element_;
   const bool epilogue_;
   Placed c_placed_, e_placed_;
+  LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them
   int64_t stages_ = 1;
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/tiles.h"
+#include "sim/tiles/lanes.h"
 
 namespace fuseflow {
 
@@ -57,10 +58,10 @@ struct TileOp {
   int32_t node = -1;  ///< of the graph
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
+  int32_t depth = 0;  ///< of a product: what it sums over
   LevelBytes bytes;
-  int64_t flops = 0;  ///< of the matrix unit
-  /// Of the vector lanes: sums, products and comparisons; divisions, roots, exponentials.
-  int64_t vector_ops = 0, special_ops = 0;
+  int64_t flops = 0;                        ///< of the matrix unit
+  LaneWork lanes;                           ///< elementwise work
   int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
   int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
   int32_t first_piece = 0, pieces = 0;      ///< range in TileOps::pieces: a gathered load

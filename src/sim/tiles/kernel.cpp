@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/tile_kernel.h"
-#include "resources/operators.h"
 #include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -225,21 +224,21 @@ class CoreBuilder {
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     op.bytes.registers += elements * kAccumulatorBytes;
     if (product) {
-      op.flops = kernel_flops(g_, at);
+      count_product(at, op);
     } else {
-      count_parts(at.op, elements, op);
+      op.lanes = elements * lane_work(at.op);
     }
     const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
   }
 
-  static void count_parts(Op kind, int64_t elements, TileOp& op) {
-    const Parts parts = parts_of(kind);
-    for (size_t a = 0; a < parts.size(); ++a) {
-      (a < static_cast<size_t>(Arithmetic::div) ? op.vector_ops : op.special_ops) +=
-          elements * parts[a];
-    }
+  void count_product(const Node& at, TileOp& op) const {
+    const ProductExtents extents = product_extents(g_, at);
+    op.rows = static_cast<int32_t>(extents.rows);
+    op.cols = static_cast<int32_t>(extents.columns);
+    op.depth = static_cast<int32_t>(extents.depth);
+    op.flops = kernel_flops(g_, at);
   }
 
   /// What a node that starts a step waits for: the step whose tiles it overwrites. Only kernels of
@@ -273,8 +272,12 @@ class CoreBuilder {
     TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
     std::vector<int32_t> taken = operands(at, op, product || !rescales ? rescale_of(at) : nullptr);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, at.outputs[0]);
-    (product ? op.flops : op.vector_ops) = kernel_flops(g_, at);
-    if (!product && rescales) op.vector_ops += tile_elements(g_, at.outputs[0]);
+    if (product) {
+      count_product(at, op);
+    } else {
+      op.lanes.vector = kernel_flops(g_, at);
+    }
+    if (!product && rescales) op.lanes.vector += tile_elements(g_, at.outputs[0]);
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
     running.readers.clear();
@@ -290,7 +293,7 @@ class CoreBuilder {
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     TileOp op = op_of(TileOpKind::map, n);
     op.late = true;  // the product that it rescales is in the pipeline
-    op.vector_ops = elements;
+    op.lanes.vector = elements;
     op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
     running.op = add(op, {running.op, made(factor)}, {});
   }

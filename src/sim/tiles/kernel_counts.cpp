@@ -181,12 +181,22 @@ KernelNeed kernel_need(const Graph& graph) {
   return need;
 }
 
+ProductExtents product_extents(const Graph& graph, const Node& product) {
+  const auto summed = static_cast<size_t>(is_held_reduction(graph, product) ? kKernelK : kKernelL);
+  const int64_t packed = std::max<int64_t>(gathered_step(graph), 1);
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(product.outputs[0])].block;
+  ProductExtents extents;
+  extents.rows = graph.indices[static_cast<size_t>(dims.front())].block;
+  extents.columns = tile_elements(graph, product.outputs[0]) / extents.rows;
+  extents.depth = graph.indices[summed].block * packed;
+  return extents;
+}
+
 int64_t kernel_flops(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case NodeKind::tile_multiply: {
-      const auto summed = static_cast<size_t>(is_held_reduction(graph, node) ? kKernelK : kKernelL);
-      const int64_t packed = std::max<int64_t>(gathered_step(graph), 1);
-      return 2 * tile_elements(graph, node.outputs[0]) * graph.indices[summed].block * packed;
+      const ProductExtents extents = product_extents(graph, node);
+      return 2 * extents.rows * extents.columns * extents.depth;
     }
     case NodeKind::reduce:
       return tile_elements(graph, node.inputs[0].stream);

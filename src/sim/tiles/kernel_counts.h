@@ -34,6 +34,12 @@ KernelNeed kernel_need(const Graph& graph);
 /// Steps of k whose tiles there is room for.
 int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles);
 
+/// Elements of one operation of a product: its result's rows and columns, and what it sums over.
+struct ProductExtents {
+  int64_t rows = 1, columns = 1, depth = 1;
+};
+ProductExtents product_extents(const Graph& graph, const Node& product);
+
 /// FLOPs of one operation of a node, but for rescaling.
 int64_t kernel_flops(const Graph& graph, const Node& node);
 

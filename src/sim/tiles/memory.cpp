@@ -54,15 +54,18 @@ int64_t TileMemory::through_l2(const TileAccess& access) {
 }
 
 TileAnswer TileMemory::load(const TileAccess& access) {
-  const int64_t passed = std::max(access.port_free, through_l2(access));
+  const int64_t passed = through_l2(access);
   const int64_t near = machine_.l2.latency_cycles * kTicks;
   const int64_t far = machine_.global.latency_cycles * kTicks;
+  const auto answer = [&](int64_t given, int64_t latency, int64_t bytes) {
+    return TileAnswer{std::max(given, access.port_free + latency), bytes, given, latency};
+  };
   if (const HeldTile* held = has_l2_ ? held_.find(access.tile) : nullptr) {
-    return {std::max(passed, held->there) + near, 0};  // it may be under way for another core
+    return answer(std::max(passed, held->there) + near, near, 0);  // may be under way for another
   }
   const int64_t read = through_channels(access);
   if (has_l2_) held_.put({access.tile, access.bytes, read + far - near, false});
-  return {std::max(passed, read) + far, access.bytes};
+  return answer(std::max(passed, read) + far, far, access.bytes);
 }
 
 TileAnswer TileMemory::store(const TileAccess& access) {

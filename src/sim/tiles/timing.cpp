@@ -10,6 +10,7 @@
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/multicast.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -23,6 +24,8 @@ constexpr int32_t kStagesOfANode = 4;       ///< read from afar, links, own core
 /// Successors of every node, the transpose of the graph's edges.
 struct Successors {
   std::vector<int32_t> first, nodes, waits;
+  /// By edge: it says that there is room, and another core has to know.
+  std::vector<bool> signals;
 
   explicit Successors(const TileOps& graph) {
     const size_t count = graph.nodes.size();
@@ -39,13 +42,16 @@ struct Successors {
       first[i + 1] += first[i];
     }
     nodes.resize(static_cast<size_t>(first[count]));
+    signals.resize(nodes.size());
     std::vector<int32_t> next(first.begin(), first.end() - 1);
     for (size_t i = 0; i < count; ++i) {
       const TileOp& node = graph.nodes[i];
       for (int32_t e = 0; e < waits[i]; ++e) {
         const auto from =
             static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]);
-        nodes[static_cast<size_t>(next[from]++)] = static_cast<int32_t>(i);
+        const auto edge = static_cast<size_t>(next[from]++);
+        nodes[edge] = static_cast<int32_t>(i);
+        signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;
       }
     }
   }
@@ -68,6 +74,14 @@ struct CoreClock {
   WorkDone done;
 };
 
+/// Loads of several cores for which memory is asked once.
+struct Together {
+  int32_t missing = 0;  ///< cores that have no room yet
+  int64_t time = 0;     ///< when the last of them said that it has
+  bool asked = false;
+  TileAnswer answer;
+};
+
 class Launch {
  public:
   Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
@@ -81,6 +95,7 @@ class Launch {
     for (const auto& [tile, bytes] : options.held) memory_.hold(tile, bytes);
     for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
+      shared_.push_back(shared_loads(*graph, machine.links.multicast));
     }
     const int cores = graphs.front()->cores;
     const auto clusters = static_cast<int64_t>(which.size());
@@ -96,6 +111,9 @@ class Launch {
     waits_.resize(static_cast<size_t>(slots_));
     begun_.resize(static_cast<size_t>(slots_));
     left_.resize(static_cast<size_t>(slots_));
+    told_.resize(static_cast<size_t>(slots_));
+    together_.resize(static_cast<size_t>(slots_));
+    signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
     link_rate_ = machine.link_bytes_per_cycle(cores);
     link_latency_ = machine.link_latency(cores) * kTicks;
   }
@@ -118,6 +136,7 @@ class Launch {
     }
     result_.cycles = ceil_div(end_, kTicks);
     result_.matrix_busy_cycles = matrix_busy_ / kTicks;
+    if (result_.finished) check_done();
     if (result_.finished) check_rates();
     return result_;
   }
@@ -135,7 +154,9 @@ class Launch {
     const size_t slot = slot_of(cluster);
     waits_[slot] = successors_of(cluster).waits;
     if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
+    start_together(cluster);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
+    if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
     for (size_t node = 0; node < waits_[slot].size(); ++node) {
       if (waits_[slot][node] == 0) {
         ready(cluster, static_cast<int32_t>(node), time);
@@ -146,7 +167,37 @@ class Launch {
     }
   }
 
+  const SharedLoads& shared_of(int32_t cluster) const {
+    return shared_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
+  }
+
+  /// Those that an operation shares its tile with; null: none.
+  Together* together_of(int32_t cluster, int32_t node) {
+    const std::vector<int32_t>& group = shared_of(cluster).group;
+    const int32_t at = group.empty() ? -1 : group[static_cast<size_t>(node)];
+    return at < 0 ? nullptr : &together_[slot_of(cluster)][static_cast<size_t>(at)];
+  }
+
+  void start_together(int32_t cluster) {
+    std::vector<Together>& groups = together_[slot_of(cluster)];
+    groups.clear();
+    for (const std::vector<int32_t>& members : shared_of(cluster).members) {
+      groups.push_back({static_cast<int32_t>(members.size()), 0, false, {}});
+    }
+  }
+
+  /// A shared load begins when all of its cores have room and know it of each other.
   void ready(int32_t cluster, int32_t node, int64_t time) {
+    Together* together = together_of(cluster, node);
+    if (together == nullptr) return begins(cluster, node, time);
+    together->time = std::max(together->time, time + signal_);
+    if (--together->missing > 0) return;
+    const SharedLoads& shared = shared_of(cluster);
+    const auto group = static_cast<size_t>(shared.group[static_cast<size_t>(node)]);
+    for (const int32_t member : shared.members[group]) begins(cluster, member, together->time);
+  }
+
+  void begins(int32_t cluster, int32_t node, int64_t time) {
     const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
     events_.push(
         {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
@@ -187,7 +238,7 @@ class Launch {
     if (options_.nodes == nullptr || done.node < 0) return;
     TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
     ++node.operations;
-    node.bytes += moved_by(done);
+    node.bytes += moved_by(cluster, op);
     int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
     while (!node.busy.empty() && node.busy.back().second >= first) {
       first = std::min(first, node.busy.back().first);
@@ -198,12 +249,19 @@ class Launch {
 
   /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
   /// what they are asked in the order of time.
-  static int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) {
+  int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) const {
     const bool port =
         (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
     if (port) return core.port;
     if (stage == 2 && node.flops > 0) return core.matrix;
-    return stage == 2 && node.vector_ops + node.special_ops > 0 ? core.vector : 0;
+    return stage == 2 && takes_lanes(node) ? core.vector : 0;
+  }
+
+  /// A map is an operation of the lanes however fast they are; elementwise work within another
+  /// operation is nothing where it takes no time.
+  bool takes_lanes(const TileOp& node) const {
+    if (node.lanes == LaneWork{}) return false;
+    return node.kind == TileOpKind::map || on_lanes(node) > 0;
   }
 
   int64_t serve(const TileOp& node, CoreClock& core, int32_t stage, int64_t time,
@@ -268,7 +326,14 @@ class Launch {
 
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
     if (node.pieces > 0) return gather(node, time, event);
-    const TileAnswer answer = memory_.load(ask(node, node.bytes.global_read, time, event));
+    const TileAccess access = ask(node, node.bytes.global_read, time, event);
+    Together* together = together_of(event.cluster, event.node);
+    if (together != nullptr && together->asked) {
+      return std::max(together->answer.given, access.port_free + together->answer.latency);
+    }
+    const TileAnswer answer = memory_.load(access);
+    if (together != nullptr) together->asked = true;
+    if (together != nullptr) together->answer = answer;
     count_memory(node, {.global_read = answer.memory_bytes});
     return answer.end;
   }
@@ -285,9 +350,18 @@ class Launch {
     (*options_.nodes)[static_cast<size_t>(op.node)].bytes += moved;
   }
 
+  /// Of loads that share a tile one stands for what memory gives.
+  bool stands_for_others(int32_t cluster, int32_t node) const {
+    const SharedLoads& shared = shared_of(cluster);
+    const int32_t group = shared.group.empty() ? -1 : shared.group[static_cast<size_t>(node)];
+    return group < 0 || shared.members[static_cast<size_t>(group)].front() == node;
+  }
+
   /// What an operation moved but for DRAM, which was counted when it was asked.
-  LevelBytes moved_by(const TileOp& op) const {
+  LevelBytes moved_by(int32_t cluster, int32_t node) const {
+    const TileOp& op = graph_of(cluster).nodes[static_cast<size_t>(node)];
     LevelBytes moved = op.bytes;
+    if (!stands_for_others(cluster, node)) moved.global_read = 0;
     if (memory_.has_l2()) {
       moved.l2_read = moved.global_read;
       moved.l2_write = moved.global_write;
@@ -318,25 +392,45 @@ class Launch {
                                            machine_.core.register_bytes_per_cycle));
     }
     if (node.flops > 0) {
-      end = std::max(
-          {end, time + kTicks, time + ticks_for(static_cast<double>(node.flops), matrix_rate_)});
+      const double work =
+          machine_.matrix_work(node.rows, node.cols, node.depth, options_.element_bytes);
+      end = std::max({end, time + kTicks, time + ticks_for(work, matrix_rate_)});
       core.matrix = end;
       matrix_busy_ += end - time;
       return end;
     }
-    if (node.vector_ops + node.special_ops > 0) {
+    if (takes_lanes(node)) {
       core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
-      return end;
+      if (node.bytes.scratchpad_write == 0) return end;
     }
-    return bytes > 0 ? end + machine_.core.scratchpad_latency_cycles * kTicks : end;
+    if (bytes == 0) return end;
+    return end + (machine_.core.scratchpad_latency_cycles + barrier_after(node)) * kTicks;
+  }
+
+  /// What comes from elsewhere is waited for at a barrier.
+  int64_t barrier_after(const TileOp& node) const {
+    const bool comes = node.kind == TileOpKind::load || node.kind == TileOpKind::send ||
+                       node.kind == TileOpKind::fetch;
+    return comes ? machine_.core.barrier_cycles : 0;
   }
 
   /// Both kinds of operations are issued one after the other.
   int64_t on_lanes(const TileOp& node) const {
-    return ticks_for(static_cast<double>(node.vector_ops),
+    return ticks_for(static_cast<double>(node.lanes.vector),
                      machine_.core.vector_operations_per_cycle) +
-           ticks_for(static_cast<double>(node.special_ops),
+           ticks_for(static_cast<double>(node.lanes.special),
                      machine_.core.special_operations_per_cycle);
+  }
+
+  /// Nobody waits for what never comes.
+  void check_done() const {
+    int64_t all = 0;
+    for (const int32_t graph : which_) {
+      all += static_cast<int64_t>(graphs_[static_cast<size_t>(graph)]->nodes.size());
+    }
+    if (result_.nodes == all) return;
+    throw Error(ExitCode::internal, fmt::format("{} of {} operations of tiles were never done",
+                                                all - result_.nodes, all));
   }
 
   /// No core did more than its rates allow.
@@ -354,8 +448,8 @@ class Launch {
 
   static void add_work(WorkDone& work, const TileOp& op) {
     work.flops += op.flops;
-    work.vector_ops += op.vector_ops;
-    work.special_ops += op.special_ops;
+    work.vector_ops += op.lanes.vector;
+    work.special_ops += op.lanes.special;
     work.port_bytes += op.bytes.global();
     work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
     work.link_bytes += op.bytes.link;
@@ -365,7 +459,7 @@ class Launch {
     const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
     add_work(core_of(cluster, done).done, done);
     account(cluster, node, done, time);
-    result_.bytes += moved_by(done);
+    result_.bytes += moved_by(cluster, node);
     result_.flops += done.flops;
     ++result_.nodes;
     end_ = std::max(end_, time);
@@ -374,13 +468,22 @@ class Launch {
     for (int32_t e = next.first[static_cast<size_t>(node)];
          e < next.first[static_cast<size_t>(node) + 1]; ++e) {
       const int32_t to = next.nodes[static_cast<size_t>(e)];
+      const int64_t known = knows(slot, to, next.signals[static_cast<size_t>(e)], time);
       if (--waits_[slot][static_cast<size_t>(to)] == 0) {
-        ready(cluster, to, time);
+        ready(cluster, to, known);
       }
     }
     if (--left_[slot] == 0) {
       ended(cluster, time);
     }
+  }
+
+  /// When an operation knows of all that it waits for, of which the last one ended at `time`.
+  int64_t knows(size_t slot, int32_t node, bool signals, int64_t time) {
+    if (signal_ == 0) return time;
+    int64_t& told = told_[slot][static_cast<size_t>(node)];
+    if (signals) told = std::max(told, time + signal_);
+    return std::max(told, time);
   }
 
   void ended(int32_t cluster, int64_t time) {
@@ -396,16 +499,20 @@ class Launch {
   const LaunchOptions& options_;
   const double matrix_rate_;
   std::vector<Successors> successors_;
+  std::vector<SharedLoads> shared_;              ///< by graph
+  std::vector<std::vector<Together>> together_;  ///< by slot, by group of its graph
   TileMemory memory_;
   std::vector<CoreClock> cores_;
   std::vector<std::vector<int32_t>> waits_;
   std::vector<std::vector<int64_t>> begun_;  ///< by slot and operation, for the nodes' times
   std::vector<int64_t> left_;
+  std::vector<std::vector<int64_t>> told_;  ///< by slot and operation: when the last signal arrives
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   int32_t slots_ = 0;
   int cores_per_cluster_ = 1;
   double link_rate_ = 1;
   int64_t link_latency_ = 0;
+  int64_t signal_ = 0;  ///< ticks from core to core of a cluster
   int64_t end_ = 0;
   int64_t matrix_busy_ = 0;
   Measured result_;
