@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/copies.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -36,22 +37,11 @@ std::vector<TensorId> read_dense(const Program& kernels, const Program& program,
 
 /// The copy of a tensor that stores all elements; it is made once for all regions.
 TensorId dense_copy(Program& program, TensorId of) {
-  Tensor copy = program.tensors[static_cast<size_t>(of)];
-  Format& format = copy.format;
+  Format format = program.tensors[static_cast<size_t>(of)].format;
   std::fill(format.levels.begin(), format.levels.end(), LevelKind::dense);
   std::sort(format.mode_order.begin(), format.mode_order.end());
   format.block.clear();
-  copy.model_shape.reset();
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& other = program.tensors[t];
-    const bool same = other.source == copy.source && other.format == copy.format &&
-                      other.name.starts_with(copy.name + ".dense");
-    if (same) return static_cast<TensorId>(t);
-  }
-  copy.name = unused_name(copy.name, ".dense", 1,
-                          [&](const std::string& name) { return find_tensor(program, name) >= 0; });
-  program.tensors.push_back(std::move(copy));
-  return static_cast<TensorId>(program.tensors.size()) - 1;
+  return copy_as(program, of, format, ".dense");
 }
 
 std::vector<TensorId> results_of(const Region& region) {
