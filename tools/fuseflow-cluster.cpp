@@ -17,6 +17,7 @@
 #include "cluster/report.h"
 #include "cluster/search.h"
 #include "import/import.h"
+#include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "machine/keys.h"
@@ -271,7 +272,7 @@ void add_kernels(Program& program, const Machine& machine) {
 }
 
 Program given_program(const Options& o) {
-  Program program = read_program(o.filter);
+  Program program = without_copy_regions(read_program(o.filter));
   if (std::string note = drop_residents(program); !note.empty()) {
     report(Severity::note, std::move(note));
   }

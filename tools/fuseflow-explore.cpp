@@ -13,6 +13,7 @@
 #include "explore/seeds.h"
 #include "explore/summary.h"
 #include "import/import.h"
+#include "ir/copies.h"
 #include "ir/data_facts.h"
 #include "ir/residency.h"
 #include "lower/density_notes.h"
@@ -229,7 +230,7 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
-  Program kernels = read_program(o.filter);
+  Program kernels = without_copy_regions(read_program(o.filter));
   if (std::string note = drop_residents(kernels); !note.empty()) {
     report(Severity::note, std::move(note));
   }
@@ -239,7 +240,7 @@ ExitCode explore_main(ExploreOptions& o) {
   if (!tiles) warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    Program seed = read_program(path);
+    Program seed = without_copy_regions(read_program(path));
     drop_residents(seed);
     o.search.seeds.push_back(given_seed(kernels, std::move(seed), name));
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "estimate/estimate.h"
 #include "import/import.h"
@@ -299,9 +300,11 @@ void check_option_names(const Program& program, const SimOptions& options) {
 }
 
 /// Which regions come with a graph.
-std::vector<bool> with_graph(const Program& program) {
-  std::vector<bool> written;
-  for (const Region& region : program.regions) written.push_back(region.graph.has_value());
+std::set<std::string> with_graph(const Program& program) {
+  std::set<std::string> written;
+  for (const Region& region : program.regions) {
+    if (region.graph) written.insert(region.name);
+  }
   return written;
 }
 
@@ -316,7 +319,7 @@ std::vector<bool> with_graph(const Program& program) {
 }
 
 /// `written`: the regions whose graphs were not made by lowering.
-ProgramRun simulate(const Program& program, const std::vector<bool>& written,
+ProgramRun simulate(const Program& program, const std::set<std::string>& written,
                     const Machine& machine, SimOptions& options) {
   register_onnx_sources();
   TensorData data = load_tensors(program, {}, options.run.threads);
@@ -342,7 +345,7 @@ ProgramRun simulate(const Program& program, const std::vector<bool>& written,
   try {
     return run_program(program, std::move(data), machine, options.run, before);
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal && written[current]) {
+    if (error.code() == ExitCode::internal && written.contains(program.regions[current].name)) {
       refuse_graph(program.regions[current], error);
     }
     throw;
@@ -397,7 +400,7 @@ ExitCode run_sim(SimOptions& options) {
   check_options(options);
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
   Program program = read_program(options.filter);
-  const std::vector<bool> written = with_graph(program);
+  const std::set<std::string> written = with_graph(program);
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
   program = lower_program(std::move(program));
   if (options.verbose) {

@@ -71,11 +71,14 @@ Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& n
   actions[step_of(unit_class(node.kind))] = work.steps;
   actions[kFifoWord] = work.words_in;
   actions[kBufferByte] = buffered_bytes(node, work);
-  if (!on_chip) return actions;
+  const bool converts = node.kind == NodeKind::convert;  // its counters are on chip
+  if (!on_chip && !converts) return actions;
+  const double read = converts ? work.tile_scratchpad_read : work.read_bytes;
+  const double written = converts ? work.tile_scratchpad_write : work.write_bytes;
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);
-  actions[kScratchpadReadByte] = work.read_bytes;
-  actions[kScratchpadWriteByte] = work.write_bytes;
-  actions[kLinkByte] = (work.read_bytes + work.write_bytes) * (tiles - 1) / tiles;
+  actions[kScratchpadReadByte] = read;
+  actions[kScratchpadWriteByte] = written;
+  actions[kLinkByte] = (read + written) * (tiles - 1) / tiles;
   return actions;
 }
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "energy/price.h"
 #include "estimate/energy_work.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
+#include "sim/common/conversion.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
@@ -32,8 +34,8 @@ std::string limit_name(const Program& program, const Graph& graph, NodeId id) {
     if (node.level >= 0) text += fmt::format(".{}", node.level);
   }
   if (node.other_tensor >= 0) {
-    text += fmt::format(" %{}.{}", program.tensors[static_cast<size_t>(node.other_tensor)].name,
-                        node.other_level);
+    text += " %" + program.tensors[static_cast<size_t>(node.other_tensor)].name;
+    if (node.other_level >= 0) text += fmt::format(".{}", node.other_level);
   }
   return text;
 }
@@ -70,12 +72,10 @@ void add_energy(RegionEstimate& e, const Program& program, const estimate::Struc
   e.area_mm2 = region_area_mm2(program, graph, machine);
 }
 
-/// Graphs of tiles: operations and their times do not depend on data.
-RegionEstimate tiles_estimate(const Program& program, const Region& region,
-                              const Machine& machine) {
-  check_fits(program, region, machine);
+/// Of counts that are the simulator's own.
+RegionEstimate counted_estimate(const Program& program, const Region& region, const RunResult& run,
+                                const Machine& machine) {
   const Graph& graph = *region.graph;
-  const RunResult run = time_tiles_region(graph, machine);
   RegionEstimate e;
   e.region = region.name;
   e.cycles = e.bound = static_cast<double>(run.cycles);
@@ -89,6 +89,28 @@ RegionEstimate tiles_estimate(const Program& program, const Region& region,
   e.area_mm2 = region_area_mm2(program, graph, machine);
   e.certain = true;
   return e;
+}
+
+/// Graphs of tiles: operations and their times do not depend on data.
+RegionEstimate tiles_estimate(const Program& program, const Region& region,
+                              const Machine& machine) {
+  check_fits(program, region, machine);
+  return counted_estimate(program, region, time_tiles_region(*region.graph, machine), machine);
+}
+
+/// Conversions: `arrays` is how much of a tensor is stored.
+RegionEstimate conversion_estimate(const Program& program, const Region& region,
+                                   const Machine& machine,
+                                   const std::function<estimate::StoredArrays(TensorId)>& arrays) {
+  const Node& node = region.graph->nodes[0];
+  const estimate::StoredArrays from = arrays(node.other_tensor);
+  const estimate::StoredArrays to = arrays(node.tensor);
+  const auto tensor = [&](TensorId t) -> const Tensor& {
+    return program.tensors[static_cast<size_t>(t)];
+  };
+  const RunResult run =
+      conversion_counts({tensor(node.other_tensor), from}, {tensor(node.tensor), to}, machine);
+  return counted_estimate(program, region, run, machine);
 }
 
 void add_energy_to(RegionEstimate& total, const RegionEstimate& e) {
@@ -142,6 +164,12 @@ struct Counted {
 Counted count_region(const Program& program, const Region& region, const TensorData& data,
                      const Machine& machine, const std::vector<bool>& uncertain) {
   if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
+  if (is_conversion(graph_of(region))) {
+    const auto arrays = [&](TensorId t) {
+      return estimate::stored_arrays(program.tensors[static_cast<size_t>(t)], data.find(t));
+    };
+    return {conversion_estimate(program, region, machine, arrays), {}};
+  }
   estimate::ExactCounts exact = estimate::count_exact(program, graph_of(region), data, uncertain);
   TensorData known = data;
   known.storage.resize(program.tensors.size());
@@ -225,6 +253,16 @@ RegionEstimate estimate_region_from_statistics(const Program& program, const Reg
                                                std::vector<estimate::TensorStatistics>& known,
                                                const Machine& machine) {
   if (graph_of(region).tiles) return tiles_estimate(program, region, machine);
+  if (is_conversion(graph_of(region))) {
+    const auto arrays = [&](TensorId tensor) {
+      const auto t = static_cast<size_t>(tensor);
+      return estimate::stored_arrays(program.tensors[t], known[t]);
+    };
+    RegionEstimate result = conversion_estimate(program, region, machine, arrays);
+    result.bound = result.energy_bound_pj = result.dram_bytes_bound = 0;
+    result.certain = false;
+    return result;
+  }
   const estimate::StatisticalCounts counted =
       estimate::count_statistics(program, graph_of(region), known);
   std::vector<estimate::StoredArrays> arrays;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "estimate/guessed.h"
+#include "ir/copies.h"
 #include "lower/lower.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
@@ -21,6 +23,13 @@ constexpr double kEntriesPerNode = 64;
 
 bool is_given(const Tensor& tensor) {
   return tensor.role == Role::input || tensor.role == Role::constant;
+}
+
+void add(Cost& sum, Cost more) {
+  sum.cycles += more.cycles;
+  sum.dram_bytes += more.dram_bytes;
+  sum.flops += more.flops;
+  if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
 
 std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
@@ -126,12 +135,29 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   add_inputs(program, region, known);
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
+    if (is_given(program.tensors[t])) continue;  // a copy has the data of its source
     known.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
   Cost cost = counted(program, region, known);
   if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
   return cost;
+}
+
+/// What it takes to make the copies that a region reads and no region before it. Of regions that
+/// are not lowered yet, lowering may find more.
+Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known& known) {
+  std::set<TensorId> made;
+  for (size_t r = 0; r < region; ++r) {
+    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
+  }
+  Cost sum;
+  for (const TensorId copy : copies_read(program, program.regions[region])) {
+    if (made.contains(copy)) continue;
+    add(sum, estimate_into(program, copy_region(program, copy), known));
+    sum.cycles += pause();
+  }
+  return sum;
 }
 
 std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
@@ -141,11 +167,9 @@ std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
   try {
     for (size_t r = 0; r < program.regions.size(); ++r) {
       if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
-      Cost cost = estimate_into(program, program.regions[r], known);
-      total.cycles += cost.cycles + (r > 0 ? pause() : 0);
-      total.dram_bytes += cost.dram_bytes;
-      total.flops += cost.flops;
-      if (total.doubt.empty()) total.doubt = std::move(cost.doubt);
+      add(total, copies_before(program, r, known));
+      add(total, estimate_into(program, program.regions[r], known));
+      if (r > 0) total.cycles += pause();
     }
   } catch (const Error& problem) {
     if (without_data_.empty()) {
@@ -161,9 +185,12 @@ std::optional<Cost> EstimatedCosts::learn(const Program& given) {
   learned_ = {};
   without_data_.clear();
   std::optional<Cost> cost = run(given, learned_);
-  if (cost) return cost;
-  learned_ = {};
-  return run(given, learned_);
+  if (!cost) {
+    learned_ = {};
+    cost = run(given, learned_);
+  }
+  resize(learned_, given.tensors.size());  // other programs have other copies behind these
+  return cost;
 }
 
 std::optional<Cost> EstimatedCosts::of_region(const Program& given, size_t region) {
@@ -172,7 +199,9 @@ std::optional<Cost> EstimatedCosts::of_region(const Program& given, size_t regio
   if (!lower_in(program, region)) return Cost{kNever, kNever, ""};
   Known known = learned_;
   try {
-    return estimate_into(program, program.regions[region], known);
+    Cost cost = copies_before(program, region, known);
+    add(cost, estimate_into(program, program.regions[region], known));
+    return cost;
   } catch (const Error&) {
     return std::nullopt;  // too large to be counted, or not followed
   }

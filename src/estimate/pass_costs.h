@@ -46,6 +46,7 @@ class EstimatedCosts final : public CostModel {
   std::optional<Cost> run(const Program& program, Known& known);
   bool lower_in(Program& program, size_t region);
   Cost estimate_into(const Program& program, const Region& region, Known& known);
+  Cost copies_before(const Program& program, size_t region, Known& known);
   Cost counted(const Program& program, const Region& region, Known& known);
 
   Machine machine_;

@@ -1,28 +1,15 @@
-// How many bytes the arrays of a tensor take.
+// How many bytes the arrays of a tensor take, from statistics of it.
 #pragma once
-
-#include <vector>
 
 #include "estimate/statistics.h"
 #include "ir/program.h"
-#include "tensor/storage.h"
+#include "sim/common/stored_arrays.h"
 
 namespace fuseflow::estimate {
 
-struct StoredArrays {
-  struct Level {
-    double positions = 0;    ///< bytes
-    double coordinates = 0;  ///< bytes; of a bitvector its bits
-  };
-  std::vector<Level> levels;  ///< by level; 0 for dense levels
-  double values = 0;          ///< bytes
+using fuseflow::stored_arrays;
+using fuseflow::StoredArrays;
 
-  double total() const;
-};
-
-/// From the data. `storage`: none for a tensor whose levels are all dense.
-StoredArrays stored_arrays(const Tensor& tensor, const Storage* storage);
-/// From statistics of the tensor.
 StoredArrays stored_arrays(const Tensor& tensor, const TensorStatistics& statistics);
 
 }  // namespace fuseflow::estimate

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/copies.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -33,23 +34,6 @@ std::vector<std::pair<TensorId, Format>> copies_of(const Program& kernels, const
   return found;
 }
 
-/// The copy of a tensor that stores all elements so; it is made once for all regions.
-TensorId dense_copy(Program& program, TensorId of, const Format& format) {
-  Tensor copy = program.tensors[static_cast<size_t>(of)];
-  copy.format = format;
-  copy.model_shape.reset();
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& other = program.tensors[t];
-    const bool same = other.source == copy.source && other.format == copy.format &&
-                      other.name.starts_with(copy.name + ".dense");
-    if (same) return static_cast<TensorId>(t);
-  }
-  copy.name = unused_name(copy.name, ".dense", 1,
-                          [&](const std::string& name) { return find_tensor(program, name) >= 0; });
-  program.tensors.push_back(std::move(copy));
-  return static_cast<TensorId>(program.tensors.size()) - 1;
-}
-
 std::vector<TensorId> results_of(const Region& region) {
   std::vector<TensorId> results;
   for (const Statement& s : region.statements) results.push_back(s.result);
@@ -75,7 +59,7 @@ Region put_part(Program& program, const Region& whole, const PlannedRegion& plan
                       [&](const Statement& s) { return s.result == result; }));
   }
   for (const auto& [original, format] : planned.copies) {
-    const TensorId copy = dense_copy(program, original, format);
+    const TensorId copy = copy_as(program, original, format, ".dense");
     for (Node& node : part.graph->nodes) {
       if (node.tensor == original) node.tensor = copy;
     }

@@ -8,9 +8,11 @@
 
 #include "explore/orders.h"
 #include "graph/fingerprint.h"
+#include "ir/copies.h"
 #include "ir/names.h"
 #include "lower/region_indices.h"
 #include "passes/regroup.h"
+#include "passes/storage_forms.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -173,6 +175,22 @@ Program Runs::partition(const std::vector<size_t>& starts) const {
   return regroup(kernels_, std::move(groups), log);
 }
 
+namespace {
+
+/// Lets accesses read copies in other formats.
+void read_stored(Program& program, size_t region, const std::vector<StoredAccess>& stored) {
+  for (const StoredAccess& access : stored) {
+    const std::vector<Statement>& statements = program.regions[region].statements;
+    const auto at = std::find_if(statements.begin(), statements.end(),
+                                 [&](const Statement& s) { return s.result == access.result; });
+    const auto s = static_cast<size_t>(at - statements.begin());
+    const TensorId original = original_of(program, at->nodes[access.node].tensor);
+    store_as(program, original, access.format, {{region, s, access.node}});
+  }
+}
+
+}  // namespace
+
 Program apply_point(Program program, size_t region, const Point& point) {
   if (point.as_given) return program;
   if (point.planned) return put_planned(std::move(program), region, *point.planned);
@@ -182,10 +200,12 @@ Program apply_point(Program program, size_t region, const Point& point) {
   for (const UsePlacement& placement : point.recipe.placements) {
     schedule.placements.push_back(placement);
   }
+  read_stored(program, region, point.stored);
   Program placed = choose_placements(std::move(program), region, point.recipe.options).program;
   if (!point.order.empty()) placed.regions[region].schedule.order = point.order;
   if (!point.parallel.empty()) placed.regions[region].schedule.parallel = point.parallel;
   if (!point.joins.empty()) placed.regions[region].schedule.joins = point.joins;
+  if (!point.stored.empty()) follow_copies(placed, region);
   return placed;
 }
 
@@ -255,6 +275,7 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
       point.order = part.schedule.order;
       point.parallel = part.schedule.parallel;
       point.joins = part.schedule.joins;
+      point.stored = part.stored;
       point.seed = seed.name;
       point.refused.clear();
       points.push_back(std::move(point));

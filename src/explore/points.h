@@ -24,6 +24,13 @@ struct SearchSpace {
   size_t max_climbs = 64;      ///< runs of kernels for which copies are tried
 };
 
+/// An access that reads a tensor in another format than the kernels do.
+struct StoredAccess {
+  TensorId result = -1;  ///< of the statement
+  size_t node = 0;       ///< of its expression
+  Format format;
+};
+
 /// A grouping of kernels that the search must not be worse than: its regions as runs of kernels.
 struct Seed {
   struct Part {
@@ -32,6 +39,7 @@ struct Seed {
     Schedule schedule;       ///< given by hand: taken as it is
     bool scheduled = false;  ///< else: the default placements, and the recomputing ones
     std::shared_ptr<const PlannedRun> planned = nullptr;  ///< for cores; no schedule then
+    std::vector<StoredAccess> stored = {};                ///< beside the schedule
     Interval kernels() const { return {first, last}; }
   };
   std::string name;
@@ -60,6 +68,7 @@ struct Point {
   std::vector<std::string> order;  ///< empty: the default
   std::vector<Parallel> parallel;
   std::vector<Join> joins;
+  std::vector<StoredAccess> stored;
   std::string seed;     ///< the seeds that it is part of, ';' between; empty: none
   std::string refused;  ///< why it is not possible; empty if it is
   Interval kernels() const { return {first, last}; }

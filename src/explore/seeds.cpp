@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "estimate/pass_costs.h"
+#include "ir/copies.h"
 #include "ir/residency.h"
 #include "passes/fuse.h"
 #include "passes/layers.h"
@@ -29,7 +30,8 @@ size_t kernel_of(const Program& kernels, const std::string& value) {
 bool translate(const Program& kernels, const Program& program, Schedule& schedule) {
   const auto translated = [&](TensorId& tensor) {
     if (tensor < 0) return true;
-    tensor = find_tensor(kernels, program.tensors[static_cast<size_t>(tensor)].name);
+    const Tensor& named = program.tensors[static_cast<size_t>(original_of(program, tensor))];
+    tensor = find_tensor(kernels, named.name);
     return tensor >= 0;
   };
   const auto all_translated = [&](std::vector<TensorId>& tensors) {
@@ -41,6 +43,35 @@ bool translate(const Program& kernels, const Program& program, Schedule& schedul
                      }) &&
          std::all_of(schedule.joins.begin(), schedule.joins.end(),
                      [&](Join& join) { return all_translated(join.located); });
+}
+
+const Statement* find_statement(const Program& kernels, const std::string& result) {
+  for (const Region& region : kernels.regions) {
+    for (const Statement& s : region.statements) {
+      if (kernels.tensors[static_cast<size_t>(s.result)].name == result) return &s;
+    }
+  }
+  return nullptr;
+}
+
+/// The accesses of a region to copies that the kernels do not read there.
+std::vector<StoredAccess> stored_accesses(const Program& kernels, const Program& program,
+                                          const Region& region) {
+  std::vector<StoredAccess> found;
+  for (const Statement& s : region.statements) {
+    const Statement* kernel =
+        find_statement(kernels, program.tensors[static_cast<size_t>(s.result)].name);
+    if (kernel == nullptr || kernel->nodes.size() != s.nodes.size()) continue;
+    for (size_t n = 0; n < s.nodes.size(); ++n) {
+      if (s.nodes[n].kind != Expr::Kind::access || kernel->nodes[n].kind != s.nodes[n].kind)
+        continue;
+      const Tensor& read = program.tensors[static_cast<size_t>(s.nodes[n].tensor)];
+      const Tensor& given = kernels.tensors[static_cast<size_t>(kernel->nodes[n].tensor)];
+      if (read.source.kind == Source::Kind::none || read.format == given.format) continue;
+      if (read.source == given.source) found.push_back({kernel->result, n, read.format});
+    }
+  }
+  return found;
 }
 
 /// Regions of a program that make up whole kernels together: one, or several parts of a kernel and
@@ -117,6 +148,7 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Whole& 
     return part;
   }
   part.scheduled = translate(kernels, program, part.schedule);
+  if (part.scheduled) part.stored = stored_accesses(kernels, program, region);
   return part;
 }
 
@@ -129,8 +161,10 @@ std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
     EstimatedCosts costs(machine);
     Program fused = fuse_by_cost(kernels, machine, costs);
     drop_residents(fused);  // a point is a region that runs alone: what it reads is in memory
-    const bool joined = std::any_of(fused.regions.begin(), fused.regions.end(),
-                                    [](const Region& r) { return !r.schedule.joins.empty(); });
+    const bool joined =
+        std::any_of(fused.regions.begin(), fused.regions.end(), [&](const Region& r) {
+          return !r.schedule.joins.empty() || !stored_accesses(kernels, fused, r).empty();
+        });
     if (kernels.regions.size() < 2 && !joined) return std::nullopt;  // it is a point anyway
     return given_seed(kernels, fused, "auto");
   } catch (const Error& error) {

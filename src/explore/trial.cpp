@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "graph/fingerprint.h"
+#include "ir/copies.h"
 #include "lower/lower.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
@@ -107,7 +109,7 @@ Evaluator::Lowered Evaluator::lower(const Point& point) const {
 
 RegionEstimate Evaluator::estimate(Trial& trial, const Lowered& lowered) const {
   trial.region = lowered.name();
-  trial.expected = trial.least = {};
+  trial.expected = trial.least = amounts_of(copies(lowered));
   RegionEstimate first;
   for (size_t part = 0; part < lowered.regions; ++part) {
     RegionEstimate found =
@@ -149,20 +151,39 @@ PointResult Evaluator::simulate(Lowered& lowered, size_t part, int64_t goal, int
   return counted(lowered.program, graph, machine_, run);
 }
 
+PointResult Evaluator::copies(const Lowered& lowered) const {
+  PointResult sum;
+  sum.status = PointStatus::simulated;
+  std::set<TensorId> made;
+  for (size_t part = 0; part < lowered.regions; ++part) {
+    for (const TensorId copy : copies_read(lowered.program, lowered.at(part))) {
+      if (!made.insert(copy).second) continue;
+      const RegionEstimate e = estimate_region(lowered.program, copy_region(lowered.program, copy),
+                                               lowered.data, machine_);
+      add(sum,
+          {PointStatus::simulated, std::llround(e.cycles), 0,
+           std::llround(e.dram_read_bytes + e.dram_write_bytes),
+           std::llround(e.scratchpad_read_bytes + e.scratchpad_write_bytes), "",
+           std::llround(e.energy_pj)},
+          pause_of(machine_));
+    }
+  }
+  return sum;
+}
+
 PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
                                 int threads) const {
   Lowered lowered = lower(trial.point);
-  const Amounts pause = pause_of(machine_);
   const PointResult cut{PointStatus::cut, goal, 0, 0, 0, ""};
-  PointResult sum = simulate(lowered, 0, goal, 0, threads);
-  for (size_t part = 1; part < lowered.regions && sum.status == PointStatus::simulated; ++part) {
+  PointResult sum = copies(lowered);
+  for (size_t part = 0; part < lowered.regions; ++part) {
+    const Amounts pause = part > 0 ? pause_of(machine_) : Amounts{};
     const int64_t taken = sum.cycles + std::llround(pause.cycles);
     if (goal > 0 && taken >= goal) return cut;
     const PointResult region = simulate(lowered, part, goal, taken, threads);
     if (region.status != PointStatus::simulated) return region;
     add(sum, region, pause);
   }
-  if (sum.status != PointStatus::simulated) return sum;
   assert_bounds(trial, amounts_of(sum));
   for (size_t part = 0; results != nullptr && part < lowered.regions; ++part) {
     for (const Statement& s : lowered.at(part).statements) {

@@ -71,6 +71,11 @@ class Evaluator {
                        int threads = 1) const;
 
  private:
+  /// What it takes to make the copies that the point reads, with the pauses behind them. Where
+  /// another region of a program reads the same copy, the program pays once: it takes less than its
+  /// regions do alone.
+  PointResult copies(const Lowered& lowered) const;
+
   /// One region of the point, `taken` cycles after the first of them began; its results become
   /// data of the next ones.
   PointResult simulate(Lowered& lowered, size_t part, int64_t goal, int64_t taken,

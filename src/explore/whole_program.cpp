@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "estimate/pass_costs.h"
+#include "ir/copies.h"
 #include "lower/lower.h"
 #include "passes/pass_on_chip.h"
 #include "sim/common/energy_of_run.h"
@@ -52,11 +54,16 @@ std::optional<Amounts> simulate(const Program& program, const Machine& machine, 
 void confirm(SearchResult& result, const Machine& machine, int threads) {
   const std::optional<Amounts> whole = simulate(*result.program, machine, threads);
   if (!whole || whole->cycles == result.best.cycles) return;
+  const bool copies = std::any_of(
+      result.program->regions.begin(), result.program->regions.end(),
+      [&](const Region& region) { return !copies_read(*result.program, region).empty(); });
   result.notes.push_back(
-      fmt::format("the best program takes {:.0f} cycles as a whole, its regions alone {:.0f}: what "
-                  "they read differs in rounding",
-                  whole->cycles, result.best.cycles));
+      fmt::format("the best program takes {:.0f} cycles as a whole, its regions alone {:.0f}: {}",
+                  whole->cycles, result.best.cycles,
+                  copies ? "a copy that several regions read is made once"
+                         : "what they read differs in rounding"));
   result.best.cycles = whole->cycles;
+  if (copies) result.best = *whole;
 }
 
 /// A point is a region by itself, so no point leaves anything on chip for another.

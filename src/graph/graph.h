@@ -63,6 +63,7 @@ enum class NodeKind : uint8_t {
               ///< with their fibers, back in the order in which they were dealt out
   pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
               ///< elements beyond the size of the loops whose coordinates are given are `init`
+  convert,    ///< T, U: stores U as T is stored. It stands alone in its graph and has no streams
   // Tile nodes: a dense chain on the cores of linked clusters. They stand in graphs with
   // Graph::tiles only (graph/tiles.h, ir-spec/cluster.md), one node for what every core does.
   tile_load,      ///< T[subscripts] -> val: each core's tiles from global memory
@@ -209,6 +210,12 @@ struct Graph {
   /// The last of the phases that start together with `phase`.
   int last_started_with(int phase) const;
 };
+
+/// Whether this is the graph of a conversion: one node `convert`, and nothing else.
+inline bool is_conversion(const Graph& graph) {
+  return graph.nodes.size() == 1 && graph.nodes[0].kind == NodeKind::convert &&
+         graph.indices.empty() && graph.streams.empty() && graph.scratchpad.empty();
+}
 
 /// The phase in which each tensor is written, by tensor; -1 where it is not.
 std::vector<int> phases_written(const Graph& graph, size_t tensors);

@@ -57,6 +57,8 @@ DotStyle style_of(NodeKind kind) {
       return {"#d9ead3", "writes a tensor"};
     case NodeFamily::split:
       return {"#d9d2e9", "splits and merges"};
+    case NodeFamily::convert:
+      return {"#d0e0e3", "stores in another format"};
     case NodeFamily::tile_transfer:
       return {"#d9ead3", "moves tiles"};
     case NodeFamily::tile_product:

@@ -388,6 +388,10 @@ class GraphParser {
       c_.expect(",", "gallop %a.1, %b.1 ($a.r, $b.r)");
       node.other_tensor = parse_tensor(&node.other_level);
     }
+    if (fields.other_tensor) {
+      c_.expect(",", "convert %a.order1, %a");
+      node.other_tensor = parse_tensor(nullptr);
+    }
     if (fields.subscripts) parse_subscripts(node);
   }
 

@@ -208,7 +208,7 @@ class ProgramParser {
   }
 
   void parse_attributes(Tensor& tensor) {
-    const std::vector<std::string> known = {"fill", "facts", "assume", "place", "shape"};
+    const std::vector<std::string> known = {"fill", "facts", "assume", "place", "shape", "copy"};
     while (c_.peek().kind == TokenKind::identifier &&
            !(c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords))) {
       const Token token = c_.next();
@@ -219,6 +219,9 @@ class ProgramParser {
       if (token.is("assume")) tensor.assumed = parse_facts();
       if (token.is("place")) tensor.placement = parse_placement(c_);
       if (token.is("shape")) tensor.model_shape = parse_model_shape();
+      if (token.is("copy")) {
+        tensor.copy_of = c_.expect_sigil(TokenKind::tensor, "an input's name", "copy(%a)");
+      }
       c_.expect(")", "fill(0) facts(finite)");
     }
   }

@@ -46,6 +46,7 @@ std::string print_tensor(const Tensor& tensor) {
   if (tensor.placement != Placement::memory) {
     text += fmt::format(" place({})", placement_name(tensor.placement));
   }
+  if (!tensor.copy_of.empty()) text += fmt::format(" copy(%{})", quote_if_needed(tensor.copy_of));
   if (tensor.model_shape) text += fmt::format(" shape({})", fmt::join(*tensor.model_shape, ", "));
   if (tensor.source.kind != Source::Kind::none) text += " = " + to_string(tensor.source);
   return text + "\n";
@@ -323,6 +324,7 @@ class GraphPrinter {
     if (fields.other_level) {
       text += fmt::format(", {}.{}", tensor_text(program_, node.other_tensor), node.other_level);
     }
+    if (fields.other_tensor) text += ", " + tensor_text(program_, node.other_tensor);
     if (fields.subscripts) text += subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
     if (fields.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);

@@ -45,6 +45,9 @@ struct Tensor {
   /// A result's shape in its model, where `shape` has dimensions cut apart: the same elements in
   /// row-major order. Files of results have this shape.
   std::optional<std::vector<int64_t>> model_shape = std::nullopt;
+  /// The name of the input or constant whose elements it has in another format (ir/copies.h).
+  /// Empty: it is no copy.
+  std::string copy_of = {};
   /// Coordinates of a storage level: those of its dimension; negative where that is symbolic.
   int64_t level_extent(size_t level) const {
     const auto dimension = static_cast<size_t>(format.mode_order[level]);

@@ -47,6 +47,7 @@ Tensor without_values(const Tensor& tensor) {
   result.source.nnz = tensor.source.nnz;
   result.placement = tensor.placement;
   result.where = tensor.where;
+  result.copy_of = tensor.copy_of;
   return result;
 }
 

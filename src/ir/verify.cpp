@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/reference_order.h"
 #include "ir/residency.h"
@@ -110,6 +111,9 @@ class Verifier {
                                                         : "memory or scratchpad"));
     }
     check_model_shape(t);
+    if (!t.copy_of.empty()) {
+      if (const auto wrong = wrong_copy(p_, t)) error(t.where, *wrong);
+    }
     // A tensor without absent entries has its fill only outside its extents: readers add it there,
     // and nothing takes in the padding of blocks.
     const bool absent = std::any_of(t.format.levels.begin(), t.format.levels.end(),
@@ -169,6 +173,8 @@ class Verifier {
       for (const Statement& s : region.statements) check_statement_in(s);
       if (errors_.size() == before) check_schedule(region, static_cast<int>(r));
       if (region.graph) check_graph(region);
+      if (errors_.size() > before) continue;
+      if (const auto wrong = wrong_copy_region(p_, region)) error(region.where, *wrong);
     }
   }
 
@@ -189,7 +195,8 @@ class Verifier {
 
   void check_use(const Statement& s, TensorId tensor) {
     const Role role = p_.tensors[tensor].role;
-    if (role == Role::input || role == Role::constant || defined_[tensor]) return;
+    const bool given = role == Role::input || role == Role::constant;
+    if (defined_[tensor] || (given && definer_[tensor] < 0)) return;
     if (definer_[tensor] < 0) {
       error(s.where,
             fmt::format("{} uses {}, which no statement {}defines; expected a statement above, "

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "ir/copies.h"
 #include "ir/print.h"
 #include "ir/residency.h"
 #include "ir/slice.h"
@@ -157,6 +158,10 @@ RegionIndices indices_of(const Program& program, const LowerOptions& options) {
 LoweredRegion lower_slice(const Program& program, size_t region,
                           const std::function<bool(TensorId)>& read_later,
                           const std::vector<Resident>& kept, const LowerOptions& options) {
+  if (makes_copy(program, program.regions[region])) {
+    const TensorId copy = program.regions[region].statements[0].result;
+    return {*copy_region(program, copy).graph, {0}, {}};
+  }
   const RegionSlice slice = slice_region(program, region, read_later);
   try {
     const RegionIndices indices = indices_of(slice.program, options);
@@ -279,7 +284,10 @@ void note_joins(const Program& program, size_t region, const std::vector<JoinPla
 Program lower_program(Program program, const LowerOptions& options) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
-  if (!lowers) return program;
+  if (!lowers) {
+    add_copy_regions(program);
+    return program;
+  }
   std::vector<std::string> notes = nest_tuples(program);
   std::vector<int> last = last_readers(program);
   const std::vector<Resident> kept = residents(program);
@@ -295,6 +303,7 @@ Program lower_program(Program program, const LowerOptions& options) {
       last = last_readers(program);  // it may have added statements
     }
   }
+  add_copy_regions(program);
   for (std::string& note : notes) report(Severity::note, std::move(note));
   return program;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "ir/copies.h"
 #include "lower/flops.h"
 #include "support/text.h"
 
@@ -159,7 +160,8 @@ class PlacementSearch {
   /// computed one, which could not be written in that order either) dense.
   TensorId make_copy(TensorId id, const std::vector<Affine>& subscripts,
                      const std::vector<int>& rank) {
-    Tensor copy = tensor(id);
+    const bool has_source = tensor(id).source.kind != Source::Kind::none;
+    Format format = tensor(id).format;
     const auto last = [&](int dimension) {
       int latest = -1;
       for (const auto& term : subscripts[dimension].terms) {
@@ -167,27 +169,22 @@ class PlacementSearch {
       }
       return latest;
     };
-    std::stable_sort(copy.format.mode_order.begin(), copy.format.mode_order.end(),
+    std::stable_sort(format.mode_order.begin(), format.mode_order.end(),
                      [&](int a, int b) { return last(a) < last(b); });
-    const bool has_source = copy.source.kind != Source::Kind::none;
-    if (!has_source || copy.format.mode_order == tensor(id).format.mode_order) {
-      copy.format = all_dense(copy.format);
+    if (!has_source || format.mode_order == tensor(id).format.mode_order) {
+      format = all_dense(format);
     }
-    if (!has_source) copy.role = Role::temporary;
+    if (has_source) return copy_as(choice_.program, id, format, ".order");
+    Tensor copy = tensor(id);
+    copy.format = std::move(format);
+    copy.role = Role::temporary;
     copy.model_shape.reset();
-    auto& tensors = choice_.program.tensors;
-    for (size_t t = 0; t < tensors.size() && has_source; ++t) {
-      const bool same = tensors[t].source == copy.source && tensors[t].format == copy.format &&
-                        tensors[t].shape.size() == copy.shape.size() &&
-                        tensors[t].name.starts_with(copy.name + ".");
-      if (same) return static_cast<TensorId>(t);
-    }
     const auto taken = [&](const std::string& name) {
       return find_tensor(choice_.program, name) >= 0;
     };
     copy.name = unused_name(copy.name, ".order", 1, taken);
-    tensors.push_back(copy);
-    return static_cast<TensorId>(tensors.size()) - 1;
+    choice_.program.tensors.push_back(std::move(copy));
+    return static_cast<TensorId>(choice_.program.tensors.size()) - 1;
   }
 
   /// The model's node that a tensor comes from; none for inputs and constants.

@@ -50,6 +50,7 @@ enum class NodeFamily : uint8_t {
   drop,     ///< leaves elements out
   write,    ///< stores a tensor
   split,    ///< deals out to parallel copies, or collects from them
+  convert,  ///< stores a tensor in another format
   // The others are for graphs of tiles (graph/tiles.h).
   tile_transfer,
   tile_product,
@@ -61,7 +62,8 @@ struct NodeFields {
   bool tensor = false;
   bool tensor_optional = false;  ///< without one the node counts
   bool level = false;
-  bool other_level = false;  ///< of another tensor, or the same
+  bool other_level = false;   ///< of another tensor, or the same
+  bool other_tensor = false;  ///< another tensor as a whole
   bool op = false;
   bool reduction = false;
   bool order = false;

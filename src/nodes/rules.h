@@ -29,6 +29,7 @@ extern const NodeRule write_values_rule;
 extern const NodeRule parallelize_rule;  // split.cpp
 extern const NodeRule serialize_rule;
 extern const NodeRule pad_rule;        // pad.cpp
+extern const NodeRule convert_rule;    // convert.cpp
 extern const NodeRule tile_load_rule;  // tile.cpp
 extern const NodeRule tile_multiply_rule;
 extern const NodeRule exchange_rule;

@@ -17,6 +17,10 @@ std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, 
   if (fields.tensor && node.tensor >= 0 && static_cast<size_t>(node.tensor) < tensors.size()) {
     text += " %" + tensors[node.tensor].name;
     if (fields.level) text += fmt::format(".{}", node.level);
+    if (fields.other_tensor && node.other_tensor >= 0 &&
+        static_cast<size_t>(node.other_tensor) < tensors.size()) {
+      text += ", %" + tensors[node.other_tensor].name;
+    }
     if (fields.other_level && node.other_tensor >= 0 &&
         static_cast<size_t>(node.other_tensor) < tensors.size()) {
       text += fmt::format(", %{}.{}", tensors[node.other_tensor].name, node.other_level);

@@ -39,6 +39,7 @@ constexpr Row kRows[] = {
     {NodeKind::parallelize, &parallelize_rule},
     {NodeKind::serialize, &serialize_rule},
     {NodeKind::pad, &pad_rule},
+    {NodeKind::convert, &convert_rule},
     {NodeKind::tile_load, &tile_load_rule},
     {NodeKind::tile_multiply, &tile_multiply_rule},
     {NodeKind::exchange, &exchange_rule},

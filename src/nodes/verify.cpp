@@ -172,10 +172,22 @@ class Verifier {
                                   tensors_[node.tensor].name, rank - 1, node.level));
       }
       if (fields.other_level && !check_other_level(n)) return;
+      if (fields.other_tensor) check_conversion(n);
     }
     if (fields.groups) check_groups(n, node);
     if (!node.strides.empty() && !fields.stride) fail(n, "has strides, which only locate has");
     if (node.capacity < 0) fail(n, "has a negative capacity");
+  }
+
+  void check_conversion(NodeId n) {
+    const Node& node = g_.nodes[n];
+    if (node.other_tensor < 0 || static_cast<size_t>(node.other_tensor) >= tensors_.size()) {
+      return fail(n, "names no second tensor");
+    }
+    if (!is_conversion(g_)) {
+      fail(n, "stands beside other nodes, expected it alone in its graph, without loops");
+    }
+    if (node.tensor == node.other_tensor) fail(n, "names one tensor twice, expected a copy of it");
   }
 
   /// The second level that a node reads.

@@ -19,6 +19,7 @@
 #include "passes/mixture.h"
 #include "passes/pass_on_chip.h"
 #include "passes/regroup.h"
+#include "passes/storage.h"
 #include "resources/resources.h"
 
 namespace fuseflow {
@@ -342,6 +343,47 @@ void note_all(const PassLog& from, PassLog& log) {
   for (const std::string& line : from.lines()) log.note(line);
 }
 
+/// Whether `a` is surely expected to take less than `b`.
+bool surely_better(const Program& a, const Program& b, CostModel& costs) {
+  const std::optional<Cost> first = costs.of_program(a);
+  const std::optional<Cost> second = costs.of_program(b);
+  return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
+}
+
+/// Takes a second candidate that is surely expected to take less than the best so far.
+void replace(Candidate& best, Candidate other, CostModel& costs) {
+  if (surely_better(other.program, best.program, costs)) best = std::move(other);
+}
+
+/// The best regions for a program's formats; then other formats for them, where that pays once
+/// joins are chosen.
+Candidate fused_by_cost(Candidate given, const Request& request, CostModel& costs, bool verbose) {
+  PassLog& log = given.log;
+  const Program fused = best_regions(given.program, request, costs, log);
+  PassLog stored_log = log;
+  std::optional<Program> stored = choose_storage(fused, costs, verbose, stored_log);
+  Program joined = choose_joins(fused, costs, verbose, log);
+  Candidate best{std::move(joined), std::move(log)};
+  if (stored) {
+    Program other = choose_joins(std::move(*stored), costs, verbose, stored_log);
+    replace(best, {std::move(other), std::move(stored_log)}, costs);
+  }
+  return best;
+}
+
+/// Of `auto`: for the formats as given and, if others pay for the kernels alone, for these.
+Program best_by_cost(const Program& program, const Request& request, CostModel& costs, bool verbose,
+                     PassLog& log) {
+  Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
+  PassLog stored_log;
+  if (std::optional<Program> stored = choose_storage(program, costs, false, stored_log)) {
+    Candidate given{std::move(*stored), std::move(stored_log)};
+    replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
+  }
+  note_all(best.log, log);
+  return std::move(best.program);
+}
+
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
   Program program = without_graphs(given);
@@ -351,8 +393,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   Program result;
   if (request.strategy == "auto" && arguments.costs) {
     const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
-    result = best_regions(program, request, *costs, notes);
-    result = choose_joins(std::move(result), *costs, arguments.has("verbose"), notes);
+    result = best_by_cost(program, request, *costs, arguments.has("verbose"), notes);
   } else {
     if (arguments.has("region")) {
       groups = requested_groups(program, arguments.all("region"));
@@ -394,8 +435,7 @@ Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& 
   Request request{"auto", machine, {}};
   complete(request);
   PassLog unused;
-  return choose_joins(best_regions(without_graphs(program), request, costs, unused), costs, false,
-                      unused);
+  return best_by_cost(without_graphs(program), request, costs, false, unused);
 }
 
 Pass fuse_pass() {

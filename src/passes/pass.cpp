@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/copies.h"
 #include "passes/block.h"
 #include "passes/fuse.h"
 #include "passes/joins.h"
@@ -13,6 +14,7 @@
 #include "passes/parallelize.h"
 #include "passes/place.h"
 #include "passes/rewrite.h"
+#include "passes/storage.h"
 
 namespace fuseflow {
 
@@ -30,12 +32,12 @@ const std::vector<std::string>& PassArguments::all(std::string_view name) const 
 namespace {
 
 /// Options of passes that ask for a change of what they name.
-constexpr std::array<std::string_view, 7> kRequests = {"region", "order", "place", "block",
-                                                       "index",  "apply", "join"};
+constexpr std::array<std::string_view, 8> kRequests = {"region", "order", "place", "block",
+                                                       "index",  "apply", "join",  "store"};
 
 std::vector<Pass> all_passes() {
-  std::vector<Pass> all = {rewrite_pass(), fuse_pass(),  order_pass(),      place_pass(),
-                           join_pass(),    block_pass(), parallelize_pass()};
+  std::vector<Pass> all = {rewrite_pass(), fuse_pass(), order_pass(), place_pass(),
+                           store_pass(),   join_pass(), block_pass(), parallelize_pass()};
   for (Pass& pass : all) {
     pass.options.push_back({"drop-graphs", "",
                             "Let graphs of changed regions go, also those that lowering does not "
@@ -55,8 +57,10 @@ Program run_pass(const Pass& pass, const Program& program, const PassArguments& 
                  PassLog& log) {
   const bool requested = std::any_of(kRequests.begin(), kRequests.end(),
                                      [&](std::string_view name) { return arguments.has(name); });
-  // A pass that compares with what it was given has to be given what is left.
-  const Program given = arguments.has("drop-graphs") ? without_graphs_given(program, log) : program;
+  // A pass that compares with what it was given has to be given what is left. Regions that make
+  // copies are no kernels.
+  const Program kernels = without_copy_regions(program);
+  const Program given = arguments.has("drop-graphs") ? without_graphs_given(kernels, log) : kernels;
   return with_kept_graphs(given, pass.run(given, arguments, log), {pass.name, requested}, log);
 }
 

@@ -83,6 +83,7 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
 
 std::string_view lacking_part(const Graph& graph, const Machine& machine) {
   if (graph.tiles) return machine.has_cores ? "" : "cores";
+  if (is_conversion(graph)) return "";  // units or cores do it (sim/common/conversion.h)
   return machine.has_streams ? "" : "streams";
 }
 
@@ -102,7 +103,7 @@ std::string lacking_streams(const Program& program, const Machine& machine) {
   std::vector<std::string> names;
   size_t lacking = 0;
   for (const Region& region : program.regions) {
-    const bool streams = !region.graph || !region.graph->tiles;
+    const bool streams = !region.graph || !(region.graph->tiles || is_conversion(*region.graph));
     if (!streams || machine.has_streams) continue;
     if (++lacking <= kNamed) names.push_back("@" + quote_if_needed(region.name));
   }

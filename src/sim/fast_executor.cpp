@@ -6,6 +6,7 @@
 
 #include "graph/blocks.h"
 #include "nodes/rule.h"
+#include "sim/common/run_conversion.h"
 #include "sim/common/written_tensors.h"
 #include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
@@ -404,6 +405,7 @@ Deadlock explain_without_memory(const Program& program, const Graph& graph, cons
 
 RunResult run_fast(const Program& program, const Graph& graph, const TensorData& data,
                    const Machine& machine, const RunOptions& options, const EngineTuning& tuning) {
+  if (is_conversion(graph)) return run_conversion(program, graph, data, machine, options);
   RunResult result = engine::Run(program, graph, data, machine, options, tuning).run();
   if (result.finish != Finish::deadlock) return result;
   if (machine.dram.model == "none") {

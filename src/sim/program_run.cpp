@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "ir/copies.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
@@ -32,10 +33,14 @@ std::vector<bool> tensors_read(const Program& program) {
     mark_read(region.statements, read);
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
-      const bool reads = reads_tensor(node.kind) || node.kind == NodeKind::tile_load;
+      const bool whole = node.kind == NodeKind::tile_load || node.kind == NodeKind::convert;
+      const bool reads = reads_tensor(node.kind) || whole;
       if (!reads) continue;
       for_tensors(node, [&](TensorId tensor) { read[static_cast<size_t>(tensor)] = true; });
     }
+  }
+  for (size_t t = 0; t < read.size(); ++t) {  // what copies are made of
+    if (read[t]) read[static_cast<size_t>(original_of(program, static_cast<TensorId>(t)))] = true;
   }
   return read;
 }

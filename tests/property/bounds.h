@@ -25,11 +25,11 @@ inline Machine bounded_machine(uint64_t seed) {
 /// The resource that a graph has too little of; empty if it has enough of all.
 inline std::string exceeded(const Program& program, const Graph& graph, const Machine& machine) {
   static const std::map<std::string, std::string> kUnits = {
-      {"intersect", "join"},    {"intersect_words", "join"}, {"unite", "join"},
-      {"leftjoin", "join"},     {"align", "join"},           {"gallop", "locate"},
-      {"map", "alu"},           {"coordinate", "alu"},       {"pad", "alu"},
-      {"drop", "filter"},       {"write_level", "write"},    {"write_values", "write"},
-      {"parallelize", "split"}, {"serialize", "split"}};
+      {"intersect", "join"}, {"intersect_words", "join"}, {"unite", "join"},
+      {"leftjoin", "join"},  {"align", "join"},           {"gallop", "locate"},
+      {"map", "alu"},        {"coordinate", "alu"},       {"pad", "alu"},
+      {"drop", "filter"},    {"write_level", "write"},    {"write_values", "write"},
+      {"convert", "write"},  {"parallelize", "split"},    {"serialize", "split"}};
   std::map<std::string, int64_t> limit;
   for (int u = 0; u < kUnitClasses; ++u) {
     const auto unit = static_cast<UnitClass>(u);

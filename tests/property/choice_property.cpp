@@ -35,6 +35,7 @@ struct Trial {
 constexpr Trial kTrials[] = {{"fuse", "strategy", "auto"},
                              {"place", "auto", "true"},
                              {"order", "auto", "true"},
+                             {"store", "auto", "true"},
                              {"join", "auto", "true"}};
 
 std::optional<double> cycles(const Program& program, const Machine& machine) {

@@ -31,7 +31,7 @@ NodeWork work_of_node(const Node& node, const NodeStats& stats, const RunResult&
 
 /// Into the scratchpad, by no node.
 int64_t loaded_bytes(const Graph& graph, const RunResult& run) {
-  if (graph.tiles) return 0;
+  if (graph.tiles || is_conversion(graph)) return 0;
   int64_t loaded = run.scratchpad_write_bytes;
   const std::vector<TensorId>& chip = graph.scratchpad;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

@@ -28,7 +28,7 @@ struct NodeStats {
   int64_t flops = 0;
   int64_t read_bytes = 0;  ///< from memory or scratchpad, whichever the tensor is in
   int64_t write_bytes = 0;
-  /// Graphs of tiles alone: what the node moves on chip.
+  /// Graphs of tiles, and conversions: what the node moves on chip.
   int64_t tile_scratchpad_read_bytes = 0;
   int64_t tile_scratchpad_write_bytes = 0;
   int64_t tile_link_bytes = 0;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "nodes/rule.h"
+#include "sim/common/run_conversion.h"
 #include "sim/common/wait_cycle.h"
 #include "sim/common/written_tensors.h"
 #include "sim/naive/node.h"
@@ -242,6 +243,7 @@ void Run::summarize() {
 
 RunResult interpret_graph(const Program& program, const Graph& graph, const TensorData& data,
                           const Machine& machine, const RunOptions& options) {
+  if (is_conversion(graph)) return run_conversion(program, graph, data, machine, options);
   return naive::Run(program, graph, data, machine, options).run();
 }
 

@@ -179,6 +179,9 @@ std::string outputs_of(const Graph& graph, const Node& node) {
 std::string tensor_of(const Program& program, const Node& node) {
   if (node.tensor < 0) return "";
   const std::string& name = program.tensors[static_cast<size_t>(node.tensor)].name;
+  if (node.level < 0 && node.other_tensor >= 0) {
+    return fmt::format("{} {}", name, program.tensors[static_cast<size_t>(node.other_tensor)].name);
+  }
   if (node.level < 0) return name;
   if (node.other_tensor < 0) return fmt::format("{}.{}", name, node.level);
   return fmt::format("{}.{} {}.{}", name, node.level,

@@ -1,0 +1,41 @@
+// convert: stores a tensor in another format. It has no streams; sim/common/run_conversion.h runs
+// it.
+#include "nodes/rules.h"
+#include "nodes/typing.h"
+
+namespace fuseflow {
+
+namespace {
+
+void type_convert(Typing& t) {
+  static_cast<void>(t.counts(0, 0));
+}
+
+/// Its passes over the data are counted as a whole (sim/common/conversion.h).
+StepCounts steps_of_convert(const NodeNumbers& /*n*/) {
+  return {};
+}
+
+}  // namespace
+
+constinit const NodeRule convert_rule = {
+    .name = "convert",
+    .fields = NodeFields{.tensor = true, .other_tensor = true},
+    .family = NodeFamily::convert,
+    .unit = UnitClass::write,
+    .typing = type_convert,
+    .carried = carried::none,
+    .block = blocks::none,
+    .check_block = blocks::no_check,
+    .join = nullptr,
+    .ended = ended::none,
+    .origins = origins::new_payloads,
+    .shaping = shaping::none,
+    .fiber = fiber::not_made,
+    .elements = elements::of_first,
+    .steps = steps_of_convert,
+    .flops = flops::none,
+    .bytes = bytes::none,
+};
+
+}  // namespace fuseflow

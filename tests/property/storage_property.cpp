@@ -1,0 +1,131 @@
+// Whatever format an access reads an input in, the program computes the same: random programs whose
+// accesses read copies in random formats, against the reference, on both executors and on a random
+// machine with its memory; the estimate counts conversions as they are simulated.
+// `storage_property --count N --seed S`.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "estimate/estimate.h"
+#include "ir/copies.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "lower/lower.h"
+#include "machine/load.h"
+#include "machine_case.h"
+#include "passes/storage_forms.h"
+#include "recipe.h"
+#include "sim/program_run.h"
+#include "support/error.h"
+#include "tensor/random.h"
+
+namespace fuseflow::testing {
+namespace {
+
+struct Tally {
+  int programs = 0;
+  int copies = 0;
+  int conversions = 0;
+  int refused = 0;  ///< no order is legal with the placements of the schedule
+  int failures = 0;
+};
+
+bool may_have_absent(const Tensor& tensor) {
+  return satisfies(tensor.fill, joined(tensor.facts, tensor.assumed)) &&
+         holds(tensor.type, tensor.fill);
+}
+
+/// Every second access to an input or constant reads it in a random format; the number of copies.
+int store_at_random(Program& program, uint64_t seed) {
+  Random random(seed);
+  int stored = 0;
+  for (const TensorId tensor : stored_tensors_read(program)) {
+    const Tensor given = program.tensors[static_cast<size_t>(tensor)];
+    constexpr double kSomeEntries = 0.3;
+    std::vector<Format> forms = storage_forms(given, kSomeEntries);
+    if (!may_have_absent(given)) {
+      std::erase_if(forms, [](const Format& form) { return !form.all_dense(); });
+    }
+    if (forms.empty()) continue;
+    for (const StoredUse& use : uses_of(program, tensor)) {
+      if (random.below(2) == 0) continue;
+      store_as(program, tensor, forms[random.below(forms.size())], {use});
+      ++stored;
+    }
+  }
+  return stored;
+}
+
+/// Conversions are estimated as they are simulated; how many there are.
+std::string check_conversions(const Program& given, const Machine& machine, int& conversions) {
+  const Program program = lower_program(given);
+  verify(program);
+  const TensorData data = load_tensors(program);
+  const TensorData patterns = load_patterns(program);
+  for (const Region& region : program.regions) {
+    if (!makes_copy(program, region)) continue;
+    ++conversions;
+    const RunResult run = run_graph(program, *region.graph, data, machine, {});
+    const RegionEstimate e = estimate_region(program, region, patterns, machine);
+    const auto cycles = static_cast<double>(run.cycles);
+    if (e.cycles == cycles && e.bound == cycles) continue;
+    return fmt::format("@{}: {} cycles estimated, at least {}, simulated {}", region.name, e.cycles,
+                       e.bound, run.cycles);
+  }
+  return "";
+}
+
+bool has_order(const Program& program) {
+  try {
+    static_cast<void>(lower_program(program));
+    return true;
+  } catch (const LoweringConflict&) {
+    return false;
+  }
+}
+
+void try_program(uint64_t seed, const Machine& machine, Tally& tally) {
+  Program program = generate_recipe(seed).program;
+  ++tally.programs;
+  tally.copies += store_at_random(program, seed);
+  if (!has_order(program)) {
+    ++tally.refused;
+    return;
+  }
+  std::string wrong = check_on_machine(program, seed);
+  if (wrong.empty()) wrong = check_conversions(program, machine, tally.conversions);
+  if (wrong.empty()) return;
+  ++tally.failures;
+  fmt::print("seed {}: {}\n{}\n", seed, wrong, print_program(program));
+}
+
+int run(uint64_t seed, uint64_t count) {
+  const Machine machine = load_machine("rda", {});
+  Tally tally;
+  for (uint64_t s = seed; s < seed + count && tally.failures < 3; ++s) {
+    try {
+      try_program(s, machine, tally);
+    } catch (const Error& error) {
+      fmt::print("seed {}: {}\n", s, error.what());
+      ++tally.failures;
+    }
+  }
+  fmt::print("{} programs, {} accesses in other formats, {} conversions; {} refused, {} failures\n",
+             tally.programs, tally.copies, tally.conversions, tally.refused, tally.failures);
+  const bool idle = tally.copies == 0 || tally.conversions == 0;  // nothing was tested
+  return tally.failures == 0 && !idle ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fuseflow::testing
+
+int main(int argc, char** argv) {
+  CLI::App app("Accesses in random formats against the reference evaluation.", "storage_property");
+  uint64_t seed = 1;
+  uint64_t count = 150;
+  app.add_option("--seed", seed, "The first program (default: 1)");
+  app.add_option("--count", count, "How many programs (default: 150)");
+  CLI11_PARSE(app, argc, argv);
+  return fuseflow::testing::run(seed, count);
+}
