@@ -138,6 +138,11 @@ def check_refusals(document):
     assert broken(lambda c: c.update(plan=3))
 
 
+FREE = [word for setting in ("links.multicast=false", "core.barrier_cycles=0", "links.barrier_cycles.2=0",
+                             "core.vector_operations_per_cycle=0", "core.special_operations_per_cycle=0")
+        for word in ("--machine-set", setting)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build" / "bin")
@@ -145,6 +150,10 @@ def main():
     seen = set()
     for words in (["--workload", "G1", "--bias", "--residual"], ["--workload", "C7"], ["--workload", "S8", "--effort", "1"],
                   ["--workload", "S8", "--effort", "1", "--machine-set", "l2.capacity_bytes=0"],
+                  # What plans are without multicast and barriers: other shapes of clusters.
+                  *([*words, *FREE] for words in (["--workload", "G1"], ["--workload", "S8", "--effort", "1"],
+                                                  ["--workload", "S8", "--effort", "1", "--machine-set",
+                                                   "l2.capacity_bytes=0"])),
                   ["--gemm-chain", "64,512,64,512,none", "--machine-set", "core.register_bytes=24576",
                    "--machine-set", "core.scratchpad_bytes=40000"]):
         document, _ = run(tools, words)
