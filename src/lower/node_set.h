@@ -23,6 +23,9 @@ class NodeSet {
     words_.resize(std::min(words_.size(), other.words_.size()));
     for (size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
   }
+  bool has(size_t bit) const {
+    return bit / 64 < words_.size() && (words_[bit / 64] >> (bit % 64) & 1) != 0;
+  }
   bool meets(const NodeSet& other) const {
     const size_t n = std::min(words_.size(), other.words_.size());
     for (size_t w = 0; w < n; ++w) {
