@@ -31,6 +31,7 @@ ExitCode estimate_main(const EstimateOptions& o) {
   const Program program = lower_program(std::move(given));
   for (const std::string& line : density_notes(program)) report(Severity::note, line);
   warn_of_streams(program, machine);
+  note_shallower_buffers(program, machine);
   ProgramEstimate result;
   if (o.statistics) {
     result = estimate_from_statistics(

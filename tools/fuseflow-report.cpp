@@ -58,6 +58,7 @@ PageInput read_input(const ReportOptions& o) {
   if (!o.streams.empty()) input.streams = parse_stream_table(read_source(o.streams));
   if (!o.search.empty()) input.search = parse_search_table(read_source(o.search));
   input.machine = machine_of(o, input.runs.back().machine);
+  if (input.program && input.machine) fit_buffers(*input.program, *input.machine);
   input.version = FUSEFLOW_VERSION;
   return input;
 }

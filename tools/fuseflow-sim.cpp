@@ -408,6 +408,7 @@ ExitCode run_sim(SimOptions& options) {
   }
   check_option_names(program, options);
   warn_of_streams(program, machine);
+  note_shallower_buffers(program, machine);
   const InterruptScope scope;
   const ProgramRun run = simulate(program, written, machine, options);
   return report_run(program, machine, options, run);

@@ -8,6 +8,7 @@
 
 #include "machine/load.h"
 #include "resources/resources.h"
+#include "resources/shallower_buffers.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -35,6 +36,14 @@ inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::str
 inline void warn_of_streams(const Program& program, const Machine& machine) {
   const std::string warning = lacking_streams(program, machine);
   if (!warning.empty()) report(Severity::warning, warning);
+}
+
+/// Which regions that are lowered run with buffers less deep than they were lowered with.
+inline void note_shallower_buffers(const Program& program, const Machine& machine) {
+  for (const Region& region : program.regions) {
+    const std::string note = shallower_buffers_note(program, region, machine);
+    if (!note.empty()) report(Severity::note, note);
+  }
 }
 
 }  // namespace fuseflow

@@ -12,6 +12,7 @@
 #include "nodes/rule.h"
 #include "resources/resources.h"
 #include "sim/common/conversion.h"
+#include "resources/shallower_buffers.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
@@ -161,8 +162,21 @@ struct Counted {
   std::vector<estimate::Written> written;
 };
 
+/// The region as it runs on the machine, if that has no room for its buffers as they were lowered.
+std::optional<Region> with_fitted_graph(const Program& program, const Region& region,
+                                        const Machine& machine) {
+  std::optional<Graph> graph = with_shallower_buffers(program, graph_of(region), machine);
+  if (!graph) return std::nullopt;
+  Region fitted = region;
+  fitted.graph = std::move(graph);
+  return fitted;
+}
+
 Counted count_region(const Program& program, const Region& region, const TensorData& data,
                      const Machine& machine, const std::vector<bool>& uncertain) {
+  if (const auto fitted = with_fitted_graph(program, region, machine)) {
+    return count_region(program, *fitted, data, machine, uncertain);
+  }
   if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
   if (is_conversion(graph_of(region))) {
     const auto arrays = [&](TensorId t) {
@@ -252,6 +266,9 @@ TensorData load_patterns(const Program& program) {
 RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
                                                std::vector<estimate::TensorStatistics>& known,
                                                const Machine& machine) {
+  if (const auto fitted = with_fitted_graph(program, region, machine)) {
+    return estimate_region_from_statistics(program, *fitted, known, machine);
+  }
   if (graph_of(region).tiles) return tiles_estimate(program, region, machine);
   if (is_conversion(graph_of(region))) {
     const auto arrays = [&](TensorId tensor) {

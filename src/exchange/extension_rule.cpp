@@ -51,6 +51,7 @@ Node node_of(NodeReader& r, const Extension& extension, NodeKind kind) {
   if (extension.has_stride()) node.stride = extension.stride();
   node.strides.assign(extension.strides().begin(), extension.strides().end());
   node.capacity = extension.capacity();
+  node.least = extension.least();
   return node;
 }
 

@@ -61,9 +61,10 @@ void repeat(NodeReader& r, const comal::Repeat& op) {
   }
 }
 
-NodeId add_buffer(NodeReader& r, Input input, int64_t capacity) {
+NodeId add_buffer(NodeReader& r, Input input, int64_t capacity, int64_t least) {
   Node node = make_node(NodeKind::buffer, {input});
   node.capacity = std::max<int64_t>(0, capacity);
+  node.least = std::clamp<int64_t>(least, 0, node.capacity);
   return r.graph().add(std::move(node));
 }
 
@@ -71,7 +72,7 @@ NodeId add_buffer(NodeReader& r, Input input, int64_t capacity) {
 void repeat_signal(NodeReader& r, const comal::RepeatSig& op) {
   const Input input = r.input(op.input_crd(), "input_crd");
   if (r.extension().kind() == "wire") return r.bind(key_of(op.output_rep_sig()), input.stream);
-  const NodeId node = add_buffer(r, input, 0);
+  const NodeId node = add_buffer(r, input, 0, 0);
   r.give(node, StreamKind::crd, r.graph().space_of(input.stream), op.output_rep_sig());
 }
 
@@ -79,7 +80,7 @@ template <typename Bundle>
 void spread(NodeReader& r, const Bundle& bundle) {
   Input input = r.input(bundle.input(), "the input");
   if (r.extension().kind() != "wire") {
-    const NodeId node = add_buffer(r, input, r.extension().capacity());
+    const NodeId node = add_buffer(r, input, r.extension().capacity(), r.extension().least());
     const auto& first = bundle.outputs_size() > 0 ? bundle.outputs(0) : bundle.input();
     input.stream = r.graph().give(node, r.graph().kind_of(input.stream),
                                   r.graph().space_of(input.stream), first.name());
@@ -274,7 +275,7 @@ void hold(NodeReader& r, const comal::CoordHold& op) {
   const int space = r.graph().space_of(inner.stream);
   const NodeId repeated = r.graph().add(make_node(NodeKind::repeat, {outer, inner}));
   r.give(repeated, StreamKind::crd, space, op.output_outer_crd());
-  r.give(add_buffer(r, inner, 0), StreamKind::crd, space, op.output_inner_crd());
+  r.give(add_buffer(r, inner, 0, 0), StreamKind::crd, space, op.output_inner_crd());
 }
 
 /// Values of the coordinates' own loop: those that are 0 go, and their coordinates.

@@ -62,6 +62,7 @@ void write_extension(const Graph& graph, StreamIds& ids, const Node& node,
   if (node.stride != 1) extension.set_stride(node.stride);
   extension.mutable_strides()->Assign(node.strides.begin(), node.strides.end());
   extension.set_capacity(node.capacity);
+  extension.set_least(node.least);
 }
 
 }  // namespace fuseflow

@@ -280,6 +280,7 @@ class GraphWriter {
     Operation& operation = add("broadcast");
     operation.mutable_extension()->set_kind("buffer");
     operation.mutable_extension()->set_capacity(node.capacity);
+    operation.mutable_extension()->set_least(node.least);
     comal::Broadcast& op = *operation.mutable_broadcast();
     const StreamId s = node.outputs[0];
     const auto bundle = [&](auto& of_kind) {

@@ -47,7 +47,8 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
   for (const int64_t field :
        {int64_t{node.tensor}, int64_t{node.level}, static_cast<int64_t>(node.op),
         static_cast<int64_t>(node.reduction), int64_t{node.order}, node.offset, node.stride,
-        node.capacity, int64_t{node.phase}, int64_t{node.contiguous}, int64_t{node.branch}}) {
+        node.capacity, node.least, int64_t{node.phase}, int64_t{node.contiguous},
+        int64_t{node.branch}}) {
     h.add(field);
   }
   if (node.other_tensor >= 0) {

@@ -172,6 +172,9 @@ struct Node {
   /// buffer: tokens; accumulate: entries (worst case); 0 = unbounded. tile_load: tiles that the
   /// buffer has room for; tile_multiply: accumulators
   int64_t capacity = 0;
+  /// buffer: tokens that it has to hold; a machine without room for `capacity` gives it fewer, but
+  /// not less than these. 0: all of `capacity`.
+  int64_t least = 0;
   int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
   std::vector<TileSubscript> subscripts = {};  ///< tile_load, tile_store: one a tensor dimension
   int branch = -1;  ///< tile_load, tile_multiply: only on the cores of this branch of a split chain

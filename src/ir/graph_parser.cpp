@@ -495,6 +495,8 @@ class GraphParser {
         parse_strides(node);
       } else if (fields.capacity && token.is("capacity")) {
         node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
+      } else if (fields.least && token.is("least")) {
+        node.least = c_.expect_integer_in(0, INT64_MAX, "tokens", "least=16");
       } else if (fields.contract && token.is("contract")) {
         node.contract = parse_index_list("contract=[k]");
       } else if (fields.branch && token.is("branch")) {
@@ -550,6 +552,7 @@ class GraphParser {
     if (fields.offset) known.emplace_back("offset");
     if (fields.stride) known.insert(known.end(), {"stride", "strides"});
     if (fields.capacity) known.emplace_back("capacity");
+    if (fields.least) known.emplace_back("least");
     if (fields.contract) known.emplace_back("contract");
     if (fields.split) known.emplace_back("split");
     if (fields.inner) known.emplace_back("inner");

@@ -332,6 +332,7 @@ class GraphPrinter {
     if (fields.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
     if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
     if (fields.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
+    if (fields.least && node.least != 0) text += fmt::format(" least={}", node.least);
     if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
     if (fields.inner && node.order != 0) text += fmt::format(" inner={}", node.order);
     if (fields.split && node.contiguous) text += " split=contiguous";

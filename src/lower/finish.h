@@ -13,8 +13,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags);
 
 /// Inserts a buffer in front of each input that has to wait for a reduction over loops that it runs
 /// through itself (softmax, layernorm, residuals): without it a bounded FIFO would fill up and the
-/// reduction never end. Capacity: the tokens of two iterations of the deepest loop both share, so
-/// that the next one comes in while one is still being read.
+/// reduction never end. Where they are and how deep: buffer_plan.h.
 void insert_buffers(Graph& graph, std::vector<size_t>& tags);
 
 /// Tokens of a stream in one iteration of its outer `loops` loops: elements and stops, by the

@@ -121,7 +121,7 @@ class Splitter {
     if (outer_[s] >= 0) return outer_[s];
     const Node& maker = old_.nodes[old_.streams[s].producer];
     if (maker.kind == NodeKind::buffer) {
-      return outer_[s] = buffer(outer(maker.inputs[0].stream), maker.capacity);
+      return outer_[s] = buffer(outer(maker.inputs[0].stream), room_of(maker));
     }
     Node node;
     node.kind = NodeKind::serialize;
@@ -131,18 +131,36 @@ class Splitter {
     return outer_[s] = add(std::move(node), {old_.streams[s]})[0];
   }
 
-  /// A new stream with room for `capacity` tokens of another.
-  StreamId buffer(StreamId from, int64_t capacity) {
+  /// Tokens that a buffer holds, and those that it has to.
+  struct Room {
+    int64_t capacity = 0;
+    int64_t least = 0;
+    Room operator+(const Room& more) const {
+      return {capacity + more.capacity, least + more.least};
+    }
+    Room operator*(int64_t times) const { return {capacity * times, least * times}; }
+    auto operator<=>(const Room&) const = default;
+  };
+
+  static Room room_of(const Node& buffer) {
+    return {buffer.capacity, buffer.least > 0 ? buffer.least : buffer.capacity};
+  }
+
+  /// A new stream with room for tokens of another.
+  StreamId buffer(StreamId from, const Room& room) {
     Node node;
     node.kind = NodeKind::buffer;
     node.inputs = {{from, 0}};
-    node.capacity = capacity;
+    node.capacity = room.capacity;
+    if (room.least < room.capacity) node.least = room.least;
     return add(std::move(node), {new_.streams[from]})[0];
   }
+  StreamId buffer(StreamId from, int64_t tokens) { return buffer(from, Room{tokens, tokens}); }
 
-  /// The stream outside, given room for `tokens` tokens of the split loop to wait.
-  StreamId delayed(StreamId s, int64_t tokens) {
-    if (!buffers_ || tokens <= 0) return outer(s);
+  /// The stream outside, given room for tokens of the split loop to wait.
+  StreamId delayed(StreamId s, int64_t tokens) { return delayed(s, Room{tokens, tokens}); }
+  StreamId delayed(StreamId s, const Room& tokens) {
+    if (!buffers_ || tokens.capacity <= 0) return outer(s);
     const auto [place, fresh] = delayed_.emplace(std::pair(s, tokens), -1);
     if (fresh) {
       const bool nested = spaces_.of_stream[s] != plan_.space;
@@ -152,7 +170,7 @@ class Splitter {
       // Consumers of one buffer may need its room for themselves: one of them waits for what
       // another one takes.
       const bool buffered = maker.kind == NodeKind::buffer;
-      place->second = buffered ? buffer(maker.inputs[0].stream, maker.capacity + tokens * inside)
+      place->second = buffered ? buffer(maker.inputs[0].stream, room_of(maker) + tokens * inside)
                                : buffer(from, tokens * inside);
     }
     return place->second;
@@ -167,9 +185,9 @@ class Splitter {
       node.contiguous = contiguous_;
       node.inputs = {{delayed(s, delays_.dealt() - delays_.outside(s)), 0}};
       if (contiguous_) {
-        const int64_t behind =
-            delays_.dealt() - delays_.outside(coordinates_) + delays_.reduction();
-        node.inputs.push_back({delayed(coordinates_, behind), 0});
+        const int64_t behind = delays_.dealt() - delays_.outside(coordinates_);
+        const Room room{behind + delays_.reduction(), behind + delays_.least_reduction()};
+        node.inputs.push_back({delayed(coordinates_, room), 0});
       }
       copied_[s] = add(std::move(node), std::vector<Stream>(copies_, old_.streams[s]));
       if (buffers_ && delays_.share() > 0) {
@@ -297,9 +315,9 @@ class Splitter {
   StreamId coordinates_ = -1;
   Graph new_;
   std::vector<size_t> new_tags_;
-  std::vector<StreamId> outer_;                               ///< by old stream
-  std::vector<std::vector<StreamId>> copied_;                 ///< by old stream, then copy
-  std::map<std::pair<StreamId, int64_t>, StreamId> delayed_;  ///< by old stream and tokens
+  std::vector<StreamId> outer_;                            ///< by old stream
+  std::vector<std::vector<StreamId>> copied_;              ///< by old stream, then copy
+  std::map<std::pair<StreamId, Room>, StreamId> delayed_;  ///< by old stream and tokens
   size_t tag_ = 0;
   int phase_ = 0;
 };

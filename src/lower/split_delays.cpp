@@ -21,6 +21,7 @@ SplitDelays::SplitDelays(const Graph& graph, const Spaces& spaces, const SplitPl
     const bool buffer = node.kind == NodeKind::buffer;
     if (buffer && spaces.of_stream[node.outputs[0]] == plan.space) {
       reduction_ = std::max(reduction_, node.capacity);
+      least_reduction_ = std::max(least_reduction_, node.least > 0 ? node.least : node.capacity);
     }
     const bool copied = plan.mode[n] != CopyMode::keep;
     int64_t most = copied ? 0 : latest(node);

@@ -25,6 +25,8 @@ class SplitDelays {
   /// Tokens that may pass before a stream that waited for a reduction is there: coordinates that
   /// say where its elements go wait as long.
   int64_t reduction() const { return reduction_; }
+  /// The same where the machine has no room for buffers as deep as lowered.
+  int64_t least_reduction() const { return least_reduction_; }
   /// Tokens that a copy must be able to leave waiting while others are dealt theirs; 0: a few.
   int64_t share() const { return share_; }
 
@@ -36,6 +38,7 @@ class SplitDelays {
   int64_t dealt_ = 0;
   int64_t share_ = 0;
   int64_t reduction_ = 0;
+  int64_t least_reduction_ = 0;
   std::vector<int64_t> behind_;  ///< by stream; of what copies give, before it is put back in order
 };
 

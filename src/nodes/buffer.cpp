@@ -14,7 +14,7 @@ void type_buffer(Typing& t) {
 
 constinit const NodeRule buffer_rule = {
     .name = "buffer",
-    .fields = NodeFields{.capacity = true},
+    .fields = NodeFields{.capacity = true, .least = true},
     .family = NodeFamily::move,
     .unit = UnitClass::buffer,
     .typing = type_buffer,

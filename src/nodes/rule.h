@@ -72,6 +72,7 @@ struct NodeFields {
   bool offset = false;
   bool stride = false;  ///< and strides
   bool capacity = false;
+  bool least = false;
   bool contract = false;
   bool split = false;       ///< contiguous
   bool inner = false;       ///< order, as an attribute

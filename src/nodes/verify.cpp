@@ -177,6 +177,10 @@ class Verifier {
     if (fields.groups) check_groups(n, node);
     if (!node.strides.empty() && !fields.stride) fail(n, "has strides, which only locate has");
     if (node.capacity < 0) fail(n, "has a negative capacity");
+    if (node.least < 0 || node.least > node.capacity) {
+      fail(n, fmt::format("holds at least {} tokens, expected 0 to its capacity of {}", node.least,
+                          node.capacity));
+    }
   }
 
   void check_conversion(NodeId n) {

@@ -7,6 +7,7 @@
 
 #include "ir/names.h"
 #include "nodes/rule.h"
+#include "resources/shallower_buffers.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -22,11 +23,6 @@ namespace {
 
 int64_t saturating(uint64_t bytes) {
   return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX));
-}
-
-int64_t sum(int64_t a, int64_t b) {
-  int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
 /// The most that a tensor can need: values, and the coordinates and positions of stored levels.
@@ -51,33 +47,43 @@ int64_t most_bytes(const Tensor& tensor) {
   return saturating(bytes);
 }
 
-/// Tokens of a buffer; entries of an accumulator, each a value and its coordinates, in each of its
-/// stores.
-int64_t buffer_bytes(const Node& node, const Machine& machine) {
-  const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, node.capacity));
-  if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, capacity));
+}  // namespace
+
+int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine) {
+  const auto count = static_cast<uint64_t>(std::max<int64_t>(0, tokens));
+  if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, count));
   if (node.kind != NodeKind::accumulate) return 0;
   const uint64_t stores = machine.accumulate_double_buffered ? 2 : 1;
   const auto entry = 4 * (1 + static_cast<uint64_t>(node.order));
-  return saturating(saturating_product(stores * entry, capacity));
+  return saturating(saturating_product(stores * entry, count));
 }
 
-}  // namespace
+int taken_with(const Graph& graph, const Node& node, const Machine& machine) {
+  return machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase);
+}
+
+int64_t scratchpad_bytes(const Program& program, const Graph& graph) {
+  int64_t bytes = 0;
+  for (const TensorId t : graph.scratchpad) {
+    bytes = saturating_sum(bytes, most_bytes(program.tensors[static_cast<size_t>(t)]));
+  }
+  return bytes;
+}
 
 Resources region_resources(const Program& program, const Graph& graph, const Machine& machine) {
+  if (const auto fitted = with_shallower_buffers(program, graph, machine)) {
+    return region_resources(program, *fitted, machine);
+  }
   Resources result;
   const int phases = graph.phases();
   result.phases.resize(static_cast<size_t>(machine.phases_hold_units_together ? 1 : phases));
   for (const Node& node : graph.nodes) {
-    const int last = machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase);
-    PhaseResources& phase = result.phases[static_cast<size_t>(last)];
+    PhaseResources& phase = result.phases[static_cast<size_t>(taken_with(graph, node, machine))];
     ++phase.units[static_cast<size_t>(unit_class(node.kind))];
-    phase.buffer_bytes = sum(phase.buffer_bytes, buffer_bytes(node, machine));
+    phase.buffer_bytes =
+        saturating_sum(phase.buffer_bytes, held_bytes(node, node.capacity, machine));
   }
-  for (const TensorId t : graph.scratchpad) {
-    result.tensor_bytes =
-        sum(result.tensor_bytes, most_bytes(program.tensors[static_cast<size_t>(t)]));
-  }
+  result.tensor_bytes = scratchpad_bytes(program, graph);
   return result;
 }
 
@@ -140,7 +146,7 @@ std::string why_too_large(const Program& program, const Region& region, const Gr
           unit_class_name(unit));
     }
   }
-  const int64_t bytes = sum(needed.tensor_bytes, buffers);
+  const int64_t bytes = saturating_sum(needed.tensor_bytes, buffers);
   if (machine.scratchpad.bytes == 0 || bytes <= machine.scratchpad.bytes) return "";
   return fmt::format(
       "region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in buffers and "

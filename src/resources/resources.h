@@ -31,7 +31,18 @@ struct Resources {
   int64_t tensor_bytes = 0;  ///< of tensors in the scratchpad, the most that they can need
 };
 
+/// With buffers as deep as the machine has room for (shallower_buffers.h).
 Resources region_resources(const Program& program, const Graph& graph, const Machine& machine);
+
+/// Bytes of the tensors that a graph holds in the scratchpad, the most that they can need.
+int64_t scratchpad_bytes(const Program& program, const Graph& graph);
+
+/// Tokens of a buffer of this many, or entries of an accumulator (each a value and its coordinates,
+/// in each of its stores), in bytes; 0 of any other node.
+int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine);
+
+/// The phase with which a node's units and buffers are taken.
+int taken_with(const Graph& graph, const Node& node, const Machine& machine);
 
 /// What of a machine's description a graph needs and the machine lacks: "cores" (graphs of tiles)
 /// or "streams" (all others); empty if it has it.

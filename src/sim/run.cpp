@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "resources/shallower_buffers.h"
 #include "sim/advice.h"
 #include "sim/fast_executor.h"
 #include "sim/naive/interpret.h"
@@ -12,6 +13,9 @@ namespace fuseflow {
 RunResult run_graph(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
   if (graph.tiles) return run_tiles(program, graph, data, machine, options);
+  if (const auto fitted = with_shallower_buffers(program, graph, machine)) {
+    return run_graph(program, *fitted, data, machine, options);
+  }
   RunResult result = options.executor == Executor::fast
                          ? run_fast(program, graph, data, machine, options)
                          : interpret_graph(program, graph, data, machine, options);

@@ -23,4 +23,10 @@ constexpr uint64_t saturating_product(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/// a + b of numbers that are not negative, saturated.
+constexpr int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 }  // namespace fuseflow

@@ -46,7 +46,7 @@ inline std::string exceeded(const Program& program, const Graph& graph, const Ma
     const auto unit = kUnits.find(kind);
     const std::string name = unit == kUnits.end() ? kind : unit->second;
     if (++used[start][name] > limit.at(name) && limit.at(name) > 0) return name + " units";
-    if (kind == "buffer") buffers[start] += 4 * node.capacity;
+    if (kind == "buffer") buffers[start] += 4 * (node.least > 0 ? node.least : node.capacity);
     if (kind == "accumulate") buffers[start] += 4 * (node.order + 1) * node.capacity;
   }
   int64_t bytes = 0;

@@ -18,6 +18,7 @@
 #include "nodes/rule.h"
 #include "reference/reference.h"
 #include "resources/resources.h"
+#include "resources/shallower_buffers.h"
 #include "same_run.h"
 #include "sim/naive/interpret.h"
 #include "sim/program_run.h"
@@ -98,6 +99,7 @@ class Check {
   void all() {
     for (const Tensor& t : program_.tensors) narrow_ = narrow_ || !holds_f32(t.type);
     if (!lowers() || !fits()) return;
+    fit_buffers(program_, options_.machine);  // what both executors are given
     expected_ = evaluate(program_, run_.data.storage);
     for (const Region& region : program_.regions) {
       if (!runs(region) || !stores()) return;

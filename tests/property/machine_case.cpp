@@ -80,7 +80,8 @@ class MachineCheck {
       if (!why_too_large(program_, region, *region.graph, machine_).empty()) return "";
       std::string wrong;
       try {
-        wrong = check(*region.graph, expected);
+        const auto fitted = with_shallower_buffers(program_, *region.graph, machine_);
+        wrong = check(fitted ? *fitted : *region.graph, expected);
       } catch (const Error& error) {
         wrong = error.what();
       }

@@ -209,6 +209,8 @@ TEST(GraphError, EachTypingRuleNamesItsViolation) {
                  "takes $i of phase 0 in phase 1");
   expect_message(graph_error(open + "$q: ref<i> = buffer ($ai) capasity=3"),
                  "did you mean 'capacity'?");
+  expect_message(graph_error(open + "$q: ref<i> = buffer ($ai) capacity=3 least=4"),
+                 "holds at least 4 tokens, expected 0 to its capacity of 3");
   expect_message(graph_error(open + "$q: ref<i,j> = buffer ($ai)"),
                  "declared ref<i,j>, expected ref<i>");
 }
