@@ -51,9 +51,6 @@ class NodeSet {
     if (bit / kBits >= chunks_.size() || chunks_[bit / kBits].empty()) return false;
     return (chunks_[bit / kBits].words()[bit % kBits / 64] >> (bit % 64) & 1) != 0;
   }
-  bool has(size_t bit) const {
-    return bit / 64 < words_.size() && (words_[bit / 64] >> (bit % 64) & 1) != 0;
-  }
   bool meets(const NodeSet& other) const {
     const size_t n = std::min(chunks_.size(), other.chunks_.size());
     for (size_t c = 0; c < n; ++c) {
