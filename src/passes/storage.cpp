@@ -31,6 +31,17 @@ double elements_of(const Tensor& tensor) {
   return elements;
 }
 
+/// Values that a program reads, as they are stored.
+double entries_read(const Program& program) {
+  double entries = 0;
+  for (const TensorId id : stored_tensors_read(program)) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+    const bool listed = !tensor.format.all_dense() && tensor.source.nnz;
+    entries += listed ? static_cast<double>(*tensor.source.nnz) : elements_of(tensor);
+  }
+  return entries;
+}
+
 /// The share of elements that differ from the fill; nothing where the data is not read.
 std::optional<double> density_of(const Program& program, TensorId id) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
@@ -80,11 +91,17 @@ void learn_facts(Program& program, const std::vector<TensorId>& sparse) {
 class StorageSearch {
  public:
   StorageSearch(Program& program, CostModel& costs, bool verbose, PassLog& log)
-      : program_(program), costs_(costs), verbose_(verbose), log_(log) {}
+      : program_(program), costs_(costs), verbose_(verbose), log_(log) {
+    // An estimate counts what it reads: of large data the first formats are tried, once.
+    const double entries = std::max(1.0, entries_read(program));
+    most_tried_ =
+        static_cast<int>(std::clamp<double>(kMostCounted / entries, kLeastTried, kMostTried));
+    if (most_tried_ < kMostTried) sweeps_ = 1;
+  }
 
   /// Whether anything is chosen.
   bool run(const std::map<TensorId, std::vector<Format>>& forms) {
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (int sweep = 0; sweep < sweeps_; ++sweep) {
       bool changed = false;
       for (const auto& [tensor, all] : forms) changed = choose_form(tensor, all) || changed;
       if (!changed) break;
@@ -99,6 +116,9 @@ class StorageSearch {
   static constexpr double kLeastGain = 0.2;
   static constexpr int kSweeps = 2;
   static constexpr int kMostTried = 96;  // of a tensor in a sweep
+  static constexpr int kLeastTried =
+      3;  // the most promising formats (storage_forms.h), for all uses
+  static constexpr double kMostCounted = 1 << 25;  // entries, of a tensor in a sweep
 
   bool choose_form(TensorId tensor, const std::vector<Format>& forms) {
     tried_ = 0;
@@ -139,7 +159,7 @@ class StorageSearch {
     all.push_back(program_.tensors[static_cast<size_t>(tensor)].format);
     for (const Format& form : all) {
       std::optional<Program> candidate = with_form(tensor, form, uses);
-      if (!candidate || ++tried_ > kMostTried) continue;
+      if (!candidate || ++tried_ > most_tried_) continue;
       const std::optional<Cost> cost = cost_of(*candidate, readers);
       others.push_back(fmt::format("{}: {}", to_string(form), cycles_text(cost)));
       if (!better(cost, least) || !pays(*cost, *given)) continue;
@@ -241,6 +261,8 @@ class StorageSearch {
   CostModel& costs_;
   const bool verbose_;
   PassLog& log_;
+  int most_tried_ = kMostTried;
+  int sweeps_ = kSweeps;
   bool changed_ = false;
   int tried_ = 0;
 };
