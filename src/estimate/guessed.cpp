@@ -1,4 +1,5 @@
 #include "estimate/guessed.h"
+#include "ir/elements.h"
 
 #include <fmt/format.h>
 
@@ -15,12 +16,6 @@ namespace {
 /// More than these are not read to choose a schedule: about a second.
 constexpr double kMostEntries = 2e7;
 constexpr uintmax_t kMostFileBytes = uintmax_t{1} << 28;
-
-double elements_of(const Tensor& tensor) {
-  double count = 1;
-  for (const Extent& extent : tensor.shape) count *= static_cast<double>(extent.value);
-  return count;
-}
 
 /// Entries as the source states them.
 std::optional<double> stated_entries(const Tensor& tensor) {

@@ -65,9 +65,7 @@ Region put_part(Program& program, const Region& whole, const PlannedRegion& plan
     }
     for (Statement& statement : part.statements) {
       for (Expr& access : statement.nodes) {
-        if (access.kind == Expr::Kind::access && access.tensor == original) {
-          access.tensor = copy;
-        }
+        if (access.kind == Expr::Kind::access && access.tensor == original) access.tensor = copy;
       }
     }
   }

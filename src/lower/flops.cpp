@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/elements.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
 
 namespace {
-
-double elements_of(const Tensor& tensor) {
-  double count = 1;
-  for (const Extent& extent : tensor.shape)
-    count *= static_cast<double>(std::max<int64_t>(extent.value, 0));
-  return count;
-}
 
 /// Expected length of a fiber of `level`.
 double fiber_length(const Tensor& tensor, int level, double entries) {

@@ -10,6 +10,7 @@
 
 #include "ir/copies.h"
 #include "ir/data_facts.h"
+#include "ir/elements.h"
 #include "ir/names.h"
 #include "ir/print.h"
 #include "lower/lower.h"
@@ -25,10 +26,10 @@ namespace {
 /// Entries of a tensor whose values are looked at.
 constexpr double kMostRead = 1 << 24;
 
-double elements_of(const Tensor& tensor) {
-  double elements = 1;
-  for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
-  return elements;
+/// Entries that a source says it has, of a tensor with absent ones.
+std::optional<double> listed_entries(const Tensor& tensor) {
+  if (tensor.format.all_dense() || !tensor.source.nnz) return std::nullopt;
+  return static_cast<double>(*tensor.source.nnz);
 }
 
 /// Values that a program reads, as they are stored.
@@ -36,8 +37,7 @@ double entries_read(const Program& program) {
   double entries = 0;
   for (const TensorId id : stored_tensors_read(program)) {
     const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
-    const bool listed = !tensor.format.all_dense() && tensor.source.nnz;
-    entries += listed ? static_cast<double>(*tensor.source.nnz) : elements_of(tensor);
+    entries += listed_entries(tensor).value_or(elements_of(tensor));
   }
   return entries;
 }
@@ -47,9 +47,9 @@ std::optional<double> density_of(const Program& program, TensorId id) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
   const double elements = elements_of(tensor);
   if (elements <= 0) return std::nullopt;
-  const bool listed = !tensor.format.all_dense() && tensor.source.nnz;
-  const double entries = listed ? static_cast<double>(*tensor.source.nnz) : elements;
-  if ((tensor.format.all_dense() || listed) && entries > kMostRead) return std::nullopt;
+  const std::optional<double> listed = listed_entries(tensor);
+  const bool known = tensor.format.all_dense() || listed;
+  if (known && listed.value_or(elements) > kMostRead) return std::nullopt;
   const std::shared_ptr<const Storage> storage = source_reader(program)(id);
   if (storage == nullptr) return std::nullopt;
   int64_t present = 0;
