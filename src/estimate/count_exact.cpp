@@ -155,13 +155,12 @@ class ExactCounter {
       return std::max(0.0, counts_.space[static_cast<size_t>(home)].elements - 1);
     }
     if (home != space || s_.info(space).opening == Opening::root) return 0;
-    const Table& parent =
-        relations_.relation(s_.info(space).parent, relations_.needs(space, {column}));
+    const Source source = relations_.source(space, {column});
     double sum = 0;
     constexpr size_t kRows = 4096;
-    for (size_t first = 0; first < parent.rows(); first += kRows) {
-      const size_t last = std::min(parent.rows(), first + kRows);
-      const Expansion part = relations_.expand(space, parent, {column}, first, last);
+    for (size_t first = 0; first < source.fibers.size(); first += kRows) {
+      const size_t last = std::min(source.fibers.size(), first + kRows);
+      const Expansion part = relations_.expand(space, source, {column}, first, last);
       const std::vector<uint32_t>& refs = part.table.values[0];
       for (size_t r = 0; r + 1 < part.offsets.size(); ++r) {
         for (size_t e = part.offsets[r] + 1; e < part.offsets[r + 1]; ++e) {
@@ -321,14 +320,15 @@ class ExactCounter {
     const Table& rows = relations_.relation(s_.space_of(crds.back()), united({}, columns));
     // Position of the fiber: walk the levels above; tuples are then sorted by (fiber, coordinate).
     std::vector<std::pair<uint32_t, uint32_t>> entries(rows.rows());
+    std::vector<const uint32_t*> coordinates;
+    for (const Column c : columns) coordinates.push_back(rows.at(c).data());
     for (size_t r = 0; r < rows.rows(); ++r) {
       int64_t at = 0;
       for (int k = 0; k < l && at >= 0; ++k) {
-        at = find(above.levels[static_cast<size_t>(k)], at,
-                  rows.at(columns[static_cast<size_t>(k)])[r]);
+        at = find(above.levels[static_cast<size_t>(k)], at, coordinates[static_cast<size_t>(k)][r]);
       }
       if (at < 0) throw Error(ExitCode::internal, "estimate: levels of %" + t.name + " disagree");
-      entries[r] = {static_cast<uint32_t>(at), rows.at(columns[static_cast<size_t>(l)])[r]};
+      entries[r] = {static_cast<uint32_t>(at), coordinates[static_cast<size_t>(l)][r]};
     }
     if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
     entries.erase(std::unique(entries.begin(), entries.end()), entries.end());

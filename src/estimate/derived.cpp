@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "estimate/filter_rule.h"
 #include "nodes/rule.h"
@@ -306,28 +307,42 @@ void Deriver::accumulate_one() {
   const Columns below = r_.needs(loop, {});
   const Table& keys = r_.relation(info_.parent, r_.needs(ending, below));
   start(keys);
-  const std::vector<Range> outer = r_.ranges(ending, keys);
   if (s_.info(loop).opening == Opening::counted) {
     out_.whole = true;
     const auto n = static_cast<uint32_t>(s_.info(loop).counted);
-    for (const Range& fiber : outer) {
+    for (const Range& fiber : r_.ranges(ending, keys)) {
       out_.pos.push_back(out_.pos.back() + (fiber.count > 0 ? n : 0));
     }
     return;
   }
   out_.counts_only = false;
+  unite(ending, loop, below);
+}
+
+/// The union for every row; for those that have the same fibers once.
+void Deriver::unite(int ending, int loop, const Columns& below) {
   const int64_t extent = s_.info(loop).extent;
   marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
+  const Source source = r_.source(ending, below);
   std::vector<size_t> sizes;
-  sizes.reserve(outer.size());
-  for (const Range& fiber : outer) sizes.push_back(fiber.count);
+  sizes.reserve(source.fibers.size());
+  for (const Range& fiber : source.fibers) sizes.push_back(fiber.count);
   for_chunks(sizes, [&](size_t first, size_t last) {
-    const Expansion ended = r_.expand(ending, keys, below, first, last);
+    const Expansion ended = r_.expand(ending, source, below, first, last);
     const std::vector<Range> fibers = r_.ranges(loop, ended.table);
     for (size_t row = 0; row < last - first; ++row) {
       unite_row(fibers, ended.offsets[row], ended.offsets[row + 1], extent);
     }
   });
+  if (source.row_of.empty()) return;
+  const std::vector<uint32_t> pos = std::exchange(out_.pos, {0});
+  const std::vector<uint32_t> crd = std::exchange(out_.crd, {});
+  for (const uint32_t row : source.row_of) {
+    if (row != RowIndex::kNoRow) {
+      out_.crd.insert(out_.crd.end(), crd.begin() + pos[row], crd.begin() + pos[row + 1]);
+    }
+    close_row();
+  }
 }
 
 void Deriver::unite_row(const std::vector<Range>& fibers, size_t first, size_t last,
@@ -490,14 +505,18 @@ void Deriver::keep_some(int from, const Columns& columns,
   for_chunks(sizes, [&](size_t first, size_t last) {
     const Expansion elements = r_.expand(from, keys, wanted, first, last);
     const Keep keep = rule(elements);
+    std::vector<const uint32_t*> payloads;  // what each is filled from, by element
+    for (const Payload& payload : payloads_) {
+      payloads.push_back(elements.table.at(payload.source[0]).data());
+    }
     for (size_t row = first; row < last; ++row) {
       for (uint32_t k = 0; k < fibers[row].count; ++k) {
         const size_t e = elements.offsets[row - first] + k;
         const uint32_t c = fibers[row].coordinate(k);
         if (!keep(c, e)) continue;
         out_.crd.push_back(c);
-        for (const Payload& payload : payloads_) {
-          out_.payload[payload.column].push_back(elements.table.at(payload.source[0])[e]);
+        for (size_t i = 0; i < payloads.size(); ++i) {
+          out_.payload[payloads_[i].column].push_back(payloads[i][e]);
         }
       }
       close_row();

@@ -47,6 +47,7 @@ class Deriver {
 
   void accumulate();
   void accumulate_one();
+  void unite(int ending, int loop, const Columns& below);
   void unite_row(const std::vector<Range>& fibers, size_t first, size_t last, int64_t extent);
   void accumulate_tuples();
   int ended_loop(int i) const;

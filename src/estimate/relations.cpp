@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "estimate/derived.h"
 #include "support/error.h"
@@ -10,25 +11,71 @@ namespace fuseflow::estimate {
 
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 21;  ///< elements expanded at a time
-
 std::vector<size_t> offsets_of(const std::vector<Range>& ranges) {
   std::vector<size_t> offsets(ranges.size() + 1, 0);
   for (size_t r = 0; r < ranges.size(); ++r) offsets[r + 1] = offsets[r] + ranges[r].count;
   return offsets;
 }
 
+/// References `refs` to the coordinates `at` below them in a dense level; kAbsent outside of it.
+void locate_dense(int64_t extent, const std::vector<int64_t>& at, std::vector<uint32_t>& refs) {
+  const auto width = static_cast<uint64_t>(extent);
+  for (size_t e = 0; e < refs.size(); ++e) {
+    const auto c = static_cast<uint64_t>(at[e]);  // a negative one is beyond any extent
+    const auto found = static_cast<uint32_t>(refs[e] * width + c);
+    refs[e] = refs[e] == kAbsent || c >= width ? kAbsent : found;
+  }
+}
+
+/// Of a level that lists coordinates.
 uint32_t look_up(const LevelLists& level, uint32_t ref, int64_t c) {
   if (ref == kAbsent || c < 0 || c >= level.extent) return kAbsent;
-  if (level.kind == LevelKind::dense) {
-    return static_cast<uint32_t>(static_cast<int64_t>(ref) * level.extent + c);
-  }
   const std::vector<uint32_t>& crd = *level.crd;
   if (level.kind == LevelKind::singleton) return crd[ref] == c ? ref : kAbsent;
   const auto first = crd.begin() + (*level.pos)[ref];
   const auto last = crd.begin() + (*level.pos)[ref + 1];
   const auto at = std::lower_bound(first, last, static_cast<uint32_t>(c));
   return at != last && *at == c ? static_cast<uint32_t>(at - crd.begin()) : kAbsent;
+}
+
+/// Of every element of the fibers: its position.
+std::vector<uint32_t> positions(const std::vector<Range>& fibers,
+                                const std::vector<size_t>& offsets) {
+  std::vector<uint32_t> out(offsets.back());
+  auto to = out.begin();
+  for (const Range& fiber : fibers) {
+    std::iota(to, to + fiber.count, fiber.first);
+    to += fiber.count;
+  }
+  return out;
+}
+
+/// Its coordinate.
+std::vector<uint32_t> coordinates(const std::vector<Range>& fibers,
+                                  const std::vector<size_t>& offsets) {
+  std::vector<uint32_t> out(offsets.back());
+  auto to = out.begin();
+  for (const Range& fiber : fibers) {
+    if (fiber.crd == nullptr) {
+      std::iota(to, to + fiber.count, fiber.base);
+    } else {
+      std::transform(fiber.crd, fiber.crd + fiber.count, to,
+                     [&](uint32_t c) { return fiber.base + c; });
+    }
+    to += fiber.count;
+  }
+  return out;
+}
+
+/// What `payload` has at its position.
+std::vector<uint32_t> chosen(const std::vector<uint32_t>& payload, const std::vector<Range>& fibers,
+                             const std::vector<size_t>& offsets) {
+  std::vector<uint32_t> out(offsets.back());
+  auto to = out.begin();
+  for (const Range& fiber : fibers) {
+    to = std::copy_n(payload.begin() + fiber.first, fiber.count, to);
+  }
+  return out;
 }
 
 /// The elements of a dense or listed fiber whose coordinate + offset is in 0 .. loop - 1.
@@ -196,34 +243,28 @@ Columns Relations::support(int space, Column column) {
 
 // --- relations and expansions
 
-const Table& Relations::relation(int space, const Columns& columns) {
-  const std::pair<int, Columns> key(space, columns);
-  const auto found = relations_.find(key);
-  if (found != relations_.end()) return *found->second;
-  auto table = std::make_unique<Table>();
-  if (s_.info(space).opening == Opening::root) {
-    table->columns = columns;
-    table->weight = {1};
-    for (const Column c : columns) {  // one element, with nothing around it
-      table->values.push_back(evaluate(space, c, {}, {Range{nullptr, 0, 1, 0}}, {0, 1}));
-    }
-  } else {
-    const Table& parent = relation(s_.info(space).parent, needs(space, columns));
-    const std::vector<size_t> offsets = offsets_of(ranges(space, parent));
-    Grouping grouping(columns);
-    for (size_t first = 0; first < parent.rows();) {
-      size_t last = first + 1;
-      while (last < parent.rows() && offsets[last + 1] - offsets[first] <= kChunk) ++last;
-      grouping.add(expand(space, parent, columns, first, last).table);
-      first = last;
-    }
-    *table = grouping.take();
-  }
-  return *relations_.emplace(key, std::move(table)).first->second;
+Expansion Relations::expand(int space, const Table& parent, const Columns& columns) {
+  return expand(space, parent, ranges(space, parent), columns);
 }
 
-Expansion Relations::expand(int space, const Table& parent, const Columns& columns) {
-  const std::vector<Range> fibers = ranges(space, parent);
+Expansion Relations::expand(int space, const Table& parent, const Columns& columns, size_t first,
+                            size_t last) {
+  if (first == 0 && last == parent.rows()) return expand(space, parent, columns);
+  return expand(space, slice(parent, first, last), columns);
+}
+
+Expansion Relations::expand(int space, const Source& source, const Columns& columns, size_t first,
+                            size_t last) {
+  if (first == 0 && last == source.fibers.size()) {
+    return expand(space, source.parent, source.fibers, columns);
+  }
+  const std::vector<Range> fibers(source.fibers.begin() + static_cast<ptrdiff_t>(first),
+                                  source.fibers.begin() + static_cast<ptrdiff_t>(last));
+  return expand(space, slice(source.parent, first, last), fibers, columns);
+}
+
+Expansion Relations::expand(int space, const Table& parent, const std::vector<Range>& fibers,
+                            const Columns& columns) {
   Expansion result;
   result.offsets = offsets_of(fibers);
   if (result.offsets.back() > limits_.rows) {
@@ -234,17 +275,11 @@ Expansion Relations::expand(int space, const Table& parent, const Columns& colum
   for (const Column c : columns) {
     result.table.values.push_back(evaluate(space, c, parent, fibers, result.offsets));
   }
-  result.table.weight.reserve(result.offsets.back());
-  for (size_t r = 0; r < fibers.size(); ++r) {
-    result.table.weight.insert(result.table.weight.end(), fibers[r].count, parent.weight[r]);
-  }
+  result.table.weight.resize(result.offsets.back());
+  auto to = result.table.weight.begin();
+  for (size_t r = 0; r < fibers.size(); ++r)
+    to = std::fill_n(to, fibers[r].count, parent.weight[r]);
   return result;
-}
-
-Expansion Relations::expand(int space, const Table& parent, const Columns& columns, size_t first,
-                            size_t last) {
-  if (first == 0 && last == parent.rows()) return expand(space, parent, columns);
-  return expand(space, slice(parent, first, last), columns);
 }
 
 // --- fibers
@@ -308,7 +343,7 @@ std::vector<Range> Relations::scan_ranges(const Node& node, int64_t loop, const 
 }
 
 std::vector<Range> Relations::derived_ranges(int space, const Table& parent) {
-  const DerivedFibers& fibers = derived(space);
+  DerivedFibers& fibers = derived(space);
   const SpaceInfo& info = s_.info(space);
   const bool by_position = info.order > 0 && s_.node(info.opener).kind == NodeKind::accumulate;
   const std::vector<uint32_t> rows =
@@ -335,7 +370,7 @@ Table Relations::before_move(int space, const Table& parent, const Columns& orig
   return before;
 }
 
-const DerivedFibers& Relations::derived(int space) {
+DerivedFibers& Relations::derived(int space) {
   auto found = derived_.find(space);
   if (found == derived_.end()) {
     auto fibers = std::make_unique<DerivedFibers>(Deriver(*this, space).run());
@@ -352,20 +387,15 @@ std::vector<uint32_t> Relations::evaluate(int space, Column column, const Table&
   const ColumnInfo info = s_.column(column);
   std::vector<uint32_t> out;
   if (info.home != space) {
-    out.reserve(offsets.back());
+    out.resize(offsets.back());
     const std::vector<uint32_t>& values = parent.at(column);
-    for (size_t r = 0; r < fibers.size(); ++r) {
-      out.insert(out.end(), fibers[r].count, values[r]);
-    }
+    auto to = out.begin();
+    for (size_t r = 0; r < fibers.size(); ++r) to = std::fill_n(to, fibers[r].count, values[r]);
     return out;
   }
   switch (info.kind) {
     case ColumnInfo::Kind::position:
-      out.reserve(offsets.back());
-      for (const Range& fiber : fibers) {
-        for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.first + k);
-      }
-      return out;
+      return positions(fibers, offsets);
     case ColumnInfo::Kind::presence:
     case ColumnInfo::Kind::transport:
       return evaluate_moved(space, column, parent, fibers, offsets);
@@ -384,39 +414,25 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   if (node.kind == NodeKind::leftjoin) {
     return evaluate_left(space, column, node, parent, fibers, offsets);
   }
-  std::vector<uint32_t> out;
-  out.reserve(offsets.back());
   const bool computed =
       s_.info(space).opening == Opening::computed || s_.info(space).opening == Opening::merged;
   if (computed) {
     const DerivedFibers& derived_fibers = derived(space);
     const auto payload = derived_fibers.payload.find(column);
-    if (payload != derived_fibers.payload.end()) {
-      for (const Range& fiber : fibers) {
-        const auto first = payload->second.begin() + fiber.first;
-        out.insert(out.end(), first, first + fiber.count);
-      }
-      return out;
-    }
+    if (payload != derived_fibers.payload.end()) return chosen(payload->second, fibers, offsets);
     if (derived_fibers.counts_only) {
       throw Error(ExitCode::internal, "estimate: elements of a space that only counts");
     }
   }
-  if (computed || column == node.outputs[0] || node.tensor < 0) {
-    for (const Range& fiber : fibers) {
-      for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.coordinate(k));
-    }
-  } else if (s_.info(space).opening == Opening::counted) {
-    const std::vector<uint32_t>& refs =
-        parent.at(s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
-    const auto extent = static_cast<uint32_t>(level(node.tensor, node.level).extent);
-    for (size_t r = 0; r < fibers.size(); ++r) {
-      for (uint32_t k = 0; k < fibers[r].count; ++k) out.push_back(refs[r] * extent + k);
-    }
-  } else {
-    for (const Range& fiber : fibers) {
-      for (uint32_t k = 0; k < fiber.count; ++k) out.push_back(fiber.first + k);
-    }
+  if (computed || column == node.outputs[0] || node.tensor < 0) return coordinates(fibers, offsets);
+  if (s_.info(space).opening != Opening::counted) return positions(fibers, offsets);
+  const std::vector<uint32_t>& refs =
+      parent.at(s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
+  const auto extent = static_cast<uint32_t>(level(node.tensor, node.level).extent);
+  std::vector<uint32_t> out(offsets.back());
+  for (size_t r = 0; r < fibers.size(); ++r) {
+    const auto first = out.begin() + static_cast<ptrdiff_t>(offsets[r]);
+    std::iota(first, first + fibers[r].count, refs[r] * extent);
   }
   return out;
 }
@@ -436,7 +452,11 @@ std::vector<uint32_t> Relations::evaluate_locate(int space, const Node& node, co
     for (size_t e = 0; e < at.size(); ++e) at[e] += stride * static_cast<int64_t>(coordinates[e]);
   }
   const LevelLists& lists = level(node.tensor, node.level);
-  for (size_t e = 0; e < refs.size(); ++e) refs[e] = look_up(lists, refs[e], at[e]);
+  if (lists.kind == LevelKind::dense) {
+    locate_dense(lists.extent, at, refs);
+  } else {
+    for (size_t e = 0; e < refs.size(); ++e) refs[e] = look_up(lists, refs[e], at[e]);
+  }
   return refs;
 }
 
@@ -450,15 +470,7 @@ std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const 
     return evaluate(origin, info.base, before, fibers, offsets);
   }
   const Node* node = aligner(info.move);
-  std::vector<uint32_t> out;
-  if (node == nullptr) {
-    const std::vector<uint32_t>& payload = derived(space).payload.at(column);
-    for (const Range& fiber : fibers) {
-      const auto first = payload.begin() + fiber.first;
-      out.insert(out.end(), first, first + fiber.count);
-    }
-    return out;
-  }
+  if (node == nullptr) return chosen(derived(space).payload.at(column), fibers, offsets);
   const Column to_crd = s_.canonical[static_cast<size_t>(node->inputs[0].stream)];
   const std::vector<uint32_t> to = evaluate(space, to_crd, parent, fibers, offsets);
   return look_across(to, offsets, node->inputs[1].stream, info.base, parent);

@@ -72,6 +72,14 @@ struct Expansion {
   Table table;
 };
 
+/// What a space is expanded from: rows of its parent and the fiber below each.
+struct Source {
+  Table parent;
+  std::vector<Range> fibers;
+  /// By row of the parent's relation, where rows became one: its row here, kNoRow without elements.
+  std::vector<uint32_t> row_of;
+};
+
 /// Bounds of the counter, beyond which it throws Error(unfinished): the caller falls back on
 /// statistics.
 struct Limits {
@@ -98,14 +106,24 @@ class Relations {
   /// Only those of the rows [first, last) of parent.
   Expansion expand(int space, const Table& parent, const Columns& columns, size_t first,
                    size_t last);
+  /// The rows of the parent with what `columns` are made of, and the fibers below them; rows from
+  /// which the same elements come may be one, with the sum of their weights.
+  Source source(int space, const Columns& columns);
+  Expansion expand(int space, const Source& source, const Columns& columns, size_t first,
+                   size_t last);
   /// Computed fibers of a space (Opening::computed).
-  const DerivedFibers& derived(int space);
+  DerivedFibers& derived(int space);
   const LevelLists& level(TensorId tensor, int level);
   /// Coordinates of a storage level: of blocks, where the tensor has them.
   static int64_t extent(const Tensor& tensor, int level);
   static Table slice(const Table& table, size_t first, size_t last);
 
  private:
+  Table grouped(int space, const Columns& columns);
+  /// True if a column depends on coordinates and on rows of the parent, but not on positions.
+  bool made_of_coordinates(int space, Column column);
+  Expansion expand(int space, const Table& parent, const std::vector<Range>& fibers,
+                   const Columns& columns);
   Columns support(int space, Column column);
   Columns fiber_key(int space);
   std::vector<uint32_t> evaluate(int space, Column column, const Table& parent,

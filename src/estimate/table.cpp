@@ -1,6 +1,8 @@
 #include "estimate/table.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "support/error.h"
 
@@ -61,14 +63,17 @@ void RowHash::place(Slot slot) {
   slots_[s] = slot;
 }
 
-void RowHash::add(uint64_t hash, uint32_t row) {
-  if (2 * (used_ + 1) > slots_.size()) {
-    std::vector<Slot> old(std::max<size_t>(64, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.row != kNone) place(slot);
-    }
+void RowHash::reserve(size_t rows) {
+  if (2 * rows <= slots_.size()) return;
+  std::vector<Slot> old(std::bit_ceil(std::max<size_t>(64, 2 * rows)));
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.row != kNone) place(slot);
   }
+}
+
+void RowHash::add(uint64_t hash, uint32_t row) {
+  reserve(used_ + 1);
   place({row, tag(hash)});
   ++used_;
 }
@@ -106,7 +111,24 @@ void Grouping::add_single(const Table& table) {
   }
 }
 
+void Grouping::append(const Table& table) {
+  if (out_.columns.size() < 2) return add(table);
+  for (size_t c = 0; c < out_.columns.size(); ++c) {
+    const std::vector<uint32_t>& values = table.at(out_.columns[c]);
+    out_.values[c].insert(out_.values[c].end(), values.begin(), values.end());
+  }
+  out_.weight.insert(out_.weight.end(), table.weight.begin(), table.weight.end());
+}
+
+void Grouping::hash_appended() {
+  const std::vector<const uint32_t*> columns = pointers(out_, out_.columns);
+  for (; hashed_ < out_.rows(); ++hashed_) {
+    rows_.add(hash_row(columns, hashed_), static_cast<uint32_t>(hashed_));
+  }
+}
+
 void Grouping::add_many(const Table& table) {
+  hash_appended();
   const std::vector<const uint32_t*> columns = pointers(table, out_.columns);
   for (size_t r = 0; r < table.rows(); ++r) {
     const uint64_t h = hash_row(columns, r);
@@ -120,7 +142,7 @@ void Grouping::add_many(const Table& table) {
       out_.weight[found] += table.weight[r];
       continue;
     }
-    rows_.add(h, static_cast<uint32_t>(out_.weight.size()));
+    rows_.add(h, static_cast<uint32_t>(hashed_++));
     for (size_t c = 0; c < columns.size(); ++c) out_.values[c].push_back(columns[c][r]);
     out_.weight.push_back(table.weight[r]);
   }
@@ -134,6 +156,19 @@ void RowIndex::build(const Table& table) {
   columns_ = table.columns;
   rows_ = table.rows();
   keys_ = table.values;
+}
+
+bool RowIndex::is_same(const std::vector<const uint32_t*>& columns, size_t rows) const {
+  if (rows != rows_) return false;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (!std::equal(keys_[c].begin(), keys_[c].end(), columns[c])) return false;
+  }
+  return true;
+}
+
+void RowIndex::index() {
+  if (indexed_) return;
+  indexed_ = true;
   if (columns_.size() == 1) {
     for (size_t r = 0; r < rows_; ++r) {
       const size_t s = slot(keys_[0][r]);
@@ -142,16 +177,21 @@ void RowIndex::build(const Table& table) {
     }
     return;
   }
-  const std::vector<const uint32_t*> columns = pointers(table, columns_);
-  for (size_t r = 0; r < rows_ && !columns.empty(); ++r) {
-    hashed_.add(hash_row(columns, r), static_cast<uint32_t>(r));
-  }
+  std::vector<const uint32_t*> columns;
+  for (const auto& key : keys_) columns.push_back(key.data());
+  hashed_.reserve(rows_);
+  for (size_t r = 0; r < rows_; ++r) hashed_.add(hash_row(columns, r), static_cast<uint32_t>(r));
 }
 
-std::vector<uint32_t> RowIndex::find(const Table& table) const {
+std::vector<uint32_t> RowIndex::find(const Table& table) {
   std::vector<uint32_t> result(table.rows(), rows_ == 0 ? kNoRow : 0);
   if (columns_.empty()) return result;
   const std::vector<const uint32_t*> columns = pointers(table, columns_);
+  if (is_same(columns, table.rows())) {
+    std::iota(result.begin(), result.end(), 0U);
+    return result;
+  }
+  index();
   for (size_t r = 0; r < result.size(); ++r) {
     result[r] = kNoRow;
     if (columns_.size() == 1) {

@@ -39,6 +39,8 @@ class RowHash {
     }
   }
   void add(uint64_t hash, uint32_t row);
+  /// Room for so many rows in all.
+  void reserve(size_t rows);
 
  private:
   struct Slot {
@@ -60,28 +62,37 @@ class Grouping {
  public:
   explicit Grouping(Columns columns);
   void add(const Table& table);
+  /// Adds rows of which each differs from the others and from all there are.
+  void append(const Table& table);
   Table take();
 
  private:
   void add_single(const Table& table);
   void add_many(const Table& table);
+  void hash_appended();
 
   Table out_;
   std::vector<uint32_t> row_of_;  ///< one column: value to row + 1 (the last slot: kAbsent)
   RowHash rows_;
+  size_t hashed_ = 0;  ///< rows in rows_: those that were appended are hashed when others are added
 };
 
-/// Finds the row of a table with given keys (all rows differ).
+/// Finds the row of a table with given keys (all rows differ). Hashes them when another table is
+/// looked up than the same one.
 class RowIndex {
  public:
   void build(const Table& table);
   /// The row for each row of `table` (which has at least these columns); kNoRow if there is none.
-  std::vector<uint32_t> find(const Table& table) const;
+  std::vector<uint32_t> find(const Table& table);
   static constexpr uint32_t kNoRow = RowHash::kNone;
 
  private:
+  bool is_same(const std::vector<const uint32_t*>& columns, size_t rows) const;
+  void index();
+
   Columns columns_;
   size_t rows_ = 0;
+  bool indexed_ = false;
   std::vector<uint32_t> direct_;
   RowHash hashed_;
   std::vector<std::vector<uint32_t>> keys_;
