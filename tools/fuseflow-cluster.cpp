@@ -15,6 +15,7 @@
 #include "cluster/planned_program.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
+#include "cluster/rows_report.h"
 #include "cluster/search.h"
 #include "import/import.h"
 #include "ir/copies.h"
@@ -336,6 +337,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   if (o.strategy == "tiles") add_kernels(program, machine);
+  report_rows(program, plan_rows(program, machine));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }
