@@ -120,6 +120,27 @@ class Places {
   std::vector<int> taken_until_;  ///< by place: the last loop that reads what it has
 };
 
+void give_buffers(const Graph& graph, RowsShape& shape) {
+  shape.buffer_of.assign(graph.nodes.size(), -1);
+  for (const NodeId n : shape.loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const std::vector<int>& dims = dims_of(graph, load.outputs[0]);
+    RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1, false};
+    for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
+    wanted.shared = dims.size() == 2 && dims[0] >= kRowsWidths &&
+                    wanted.copies < rows_load_tiles(graph, load);
+    size_t buffer = 0;
+    while (buffer < shape.buffers.size() &&
+           !(wanted.shared && shape.buffers[buffer].shared &&
+             shape.buffers[buffer].elements == wanted.elements)) {
+      ++buffer;
+    }
+    if (buffer == shape.buffers.size()) shape.buffers.push_back(wanted);
+    shape.buffers[buffer].copies = std::max(shape.buffers[buffer].copies, wanted.copies);
+    shape.buffer_of[static_cast<size_t>(n)] = static_cast<int>(buffer);
+  }
+}
+
 }  // namespace
 
 bool is_tile_rows(const Graph& graph) {
@@ -130,6 +151,7 @@ RowsShape rows_shape(const Graph& graph) {
   RowsShape shape;
   Loops(graph).fill(shape);
   Places(graph, shape).fill();
+  give_buffers(graph, shape);
   return shape;
 }
 

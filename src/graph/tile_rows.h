@@ -31,12 +31,22 @@ struct RowsPlace {
   int64_t elements = 0;  ///< of a tile
 };
 
+/// Room for the tiles of a load. Weights (two widths) with tiles of one size share it, as they
+/// take turns, unless there is room for all of their tiles.
+struct RowsBufferSize {
+  int64_t copies = 0;
+  int64_t elements = 0;  ///< of a tile
+  bool shared = false;
+};
+
 struct RowsShape {
   std::vector<RowsLoop> loops;
   std::vector<int> loop_of;  ///< by node; -1: a load
   std::vector<NodeId> loads, stores;
   std::vector<RowsPlace> places;
   std::vector<int> place_of;  ///< by stream; -1: it is in registers alone
+  std::vector<RowsBufferSize> buffers;
+  std::vector<int> buffer_of;  ///< by node; -1: no load
 };
 /// Needs a graph that verify_rows (nodes/rows_rules.h) accepts.
 RowsShape rows_shape(const Graph& graph);

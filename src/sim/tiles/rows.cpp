@@ -169,11 +169,12 @@ class ClusterBuilder {
   };
 
   int32_t load(int c, NodeId n, Taken& taken) {
-    RowsBuffer& buffer = core(c).buffers[static_cast<size_t>(n)];
+    const int number_of_buffer = shape_.buffer_of[static_cast<size_t>(n)];
+    RowsBuffer& buffer = core(c).buffers[static_cast<size_t>(number_of_buffer)];
     const int64_t tile = number(c, varies_[static_cast<size_t>(n)]);
-    RowsBuffer::Copy* copy = buffer.find(tile);
+    RowsBuffer::Copy* copy = buffer.find({n, tile});
     if (copy == nullptr) {
-      copy = &buffer.replace(tile);
+      copy = &buffer.replace({n, tile});
       TileOp op = op_of(TileOpKind::load, c, n);
       op.row = static_cast<int32_t>(tile);
       op.bytes.global_read = op.bytes.scratchpad_write =

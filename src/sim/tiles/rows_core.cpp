@@ -1,17 +1,15 @@
 #include "sim/tiles/rows_core.h"
 
-#include <algorithm>
-
 namespace fuseflow {
 
-RowsBuffer::Copy* RowsBuffer::find(int64_t tile) {
+RowsBuffer::Copy* RowsBuffer::find(const Tile& tile) {
   const auto found = copy_of.find(tile);
   return found == copy_of.end() ? nullptr : &copies[found->second];
 }
 
-RowsBuffer::Copy& RowsBuffer::replace(int64_t tile) {
+RowsBuffer::Copy& RowsBuffer::replace(const Tile& tile) {
   Copy& copy = copies[next];
-  if (copy.tile >= 0) copy_of.erase(copy.tile);
+  if (copy.tile.first >= 0) copy_of.erase(copy.tile);
   copy.tile = tile;
   copy_of[tile] = next;
   next = (next + 1) % copies.size();
@@ -19,16 +17,13 @@ RowsBuffer::Copy& RowsBuffer::replace(int64_t tile) {
 }
 
 RowsCore::RowsCore(const Graph& graph, const RowsShape& shape)
-    : buffers(graph.nodes.size()),
+    : buffers(shape.buffers.size()),
       registers(graph.streams.size()),
       room(shape.places.size()),
       made(graph.streams.size()),
       at(graph.indices.size(), 0) {
-  for (const NodeId n : shape.loads) {
-    const auto node = static_cast<size_t>(n);
-    const int64_t tiles = rows_load_tiles(graph, graph.nodes[node]);
-    buffers[node].copies.resize(
-        static_cast<size_t>(std::min(graph.nodes[node].capacity, tiles)));
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    buffers[b].copies.resize(static_cast<size_t>(shape.buffers[b].copies));
   }
   for (size_t s = 0; s < graph.streams.size(); ++s) {
     const Node& producer = graph.nodes[static_cast<size_t>(graph.streams[s].producer)];

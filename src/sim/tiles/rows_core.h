@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "graph/tile_rows.h"
@@ -12,21 +13,22 @@ namespace fuseflow {
 
 using OpIds = std::vector<int32_t>;
 
-/// A load's buffer: the tiles that its copies have, overwritten in the order of loading.
+/// The buffer of a load, or of several: the tiles that its copies have, overwritten in the order of loading.
 struct RowsBuffer {
+  using Tile = std::pair<NodeId, int64_t>;  ///< the load, and which of its tiles
   struct Copy {
-    int64_t tile = -1;
+    Tile tile{-1, -1};
     int32_t op = -1;
     OpIds readers;
   };
   std::vector<Copy> copies;
-  std::map<int64_t, size_t> copy_of;  ///< by tile
+  std::map<Tile, size_t> copy_of;  ///< by tile
   size_t next = 0;
 
   /// The copy that has the tile; null: it has to be loaded.
-  Copy* find(int64_t tile);
+  Copy* find(const Tile& tile);
   /// The copy that a new tile is loaded to; what its readers have to end before.
-  Copy& replace(int64_t tile);
+  Copy& replace(const Tile& tile);
 };
 
 /// A stream's tile in registers, perhaps in several copies in turn.
@@ -46,7 +48,7 @@ struct RowsRegister {
 struct RowsCore {
   RowsCore(const Graph& graph, const RowsShape& shape);
 
-  std::vector<RowsBuffer> buffers;       ///< by node
+  std::vector<RowsBuffer> buffers;
   std::vector<RowsRegister> registers;   ///< by stream
   std::vector<std::vector<OpIds>> room;  ///< by place and tile: readers of what is there
   std::vector<OpIds> made;               ///< by stream and tile of its width: what put it there

@@ -77,10 +77,8 @@ KernelNeed rows_need(const Graph& graph) {
   const int64_t element = graph.tiles->element_bytes;
   KernelNeed need;
   need.registers = need_registers(graph, shape);
-  for (const NodeId n : shape.loads) {
-    const Node& load = node_of(graph, n);
-    const int64_t copies = std::min(load.capacity, rows_load_tiles(graph, load));
-    need.scratchpad += copies * tile_elements(graph, load.outputs[0]) * element;
+  for (const RowsBufferSize& buffer : shape.buffers) {
+    need.scratchpad += buffer.copies * buffer.elements * element;
   }
   for (const RowsPlace& place : shape.places) {
     need.scratchpad += place.tiles * place.elements * element;
