@@ -289,12 +289,16 @@ ExitCode run_kernels(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
+/// --explain alone only says what there is.
+bool measures_chains(const Options& o) {
+  return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
+}
+
 /// Plans every online softmax; with --explain alone they are only found.
 std::vector<OnlineOutcome> plan_softmaxes(const Options& o, const Machine& machine,
                                           Program& program) {
-  const bool measure = o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
-  std::vector<OnlineOutcome> outcomes =
-      plan_online(program, machine, {.measure = measure, .accept_slower = o.accept_slower});
+  std::vector<OnlineOutcome> outcomes = plan_online(
+      program, machine, {.measure = measures_chains(o), .accept_slower = o.accept_slower});
   report_online(program, outcomes);
   return outcomes;
 }
@@ -305,6 +309,8 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "none") return run_kernels(o, machine);
   Program program = given_program(o);
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
+  const bool measures = measures_chains(o);
+  if (!measures) report_rows(program, plan_rows(program, machine, {.measure = false}));
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -337,7 +343,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   if (o.strategy == "tiles") add_kernels(program, machine);
-  report_rows(program, plan_rows(program, machine));
+  if (measures) report_rows(program, plan_rows(program, machine));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }

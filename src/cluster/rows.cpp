@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kMostUnits = 64;   ///< regions of one kernel
 constexpr size_t kMostResults = 8;  ///< stored by one kernel
-/// A run is simulated where its estimate is below so many times what it takes otherwise.
-constexpr double kFarFrom = 2;
 
 bool reduces(const Region& region) {
   return std::any_of(region.statements.begin(), region.statements.end(), [](const Statement& s) {
@@ -30,6 +28,7 @@ struct Run {
   RowsForm form;
   KernelsApart given;
   std::optional<RowsPlan> plan;
+  std::optional<KernelsApart> folded;  ///< asked of those that are chosen
   int64_t saves() const { return plan ? given.total.cycles - plan->measured.cycles : 0; }
 };
 
@@ -51,7 +50,7 @@ class Runs {
         if (!form) break;
         const bool last = end == units || cuts[end];
         if (!last) continue;
-        Run run{first, end, std::move(*form), {}, std::nullopt};
+        Run run{first, end, std::move(*form), {}, std::nullopt, std::nullopt};
         const bool before_next = end < units && reduces(program_.regions[end]);
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
@@ -122,9 +121,9 @@ std::vector<size_t> best_of(const std::vector<Run>& runs, size_t units) {
 }
 
 /// The statements of a run as kernels with what follows their products in them, and reductions of
-/// rows together where that is faster; nothing where one of them has no form.
-std::optional<KernelsApart> folded_apart(const Program& program, const RowsForm& form,
-                                         const Machine& machine) {
+/// rows together where that is faster. Where one of them has no form, as the program has them.
+KernelsApart folded_apart(const Program& program, const Run& run, const Machine& machine) {
+  const RowsForm& form = run.form;
   Program part = program;
   Region all;
   for (const Region& region : program.regions) {
@@ -139,7 +138,7 @@ std::optional<KernelsApart> folded_apart(const Program& program, const RowsForm&
     part.tensors[static_cast<size_t>(result.tensor)].role = Role::result;
   }
   if (!make_kernels(part, machine, {.fold_products = true, .whole = &program}).empty()) {
-    return std::nullopt;
+    return run.given;
   }
   plan_rows(part, machine, {.most_products = 0, .compare_folded = false});
   KernelSequence sequence(machine);
@@ -173,7 +172,7 @@ RowsOutcome outcome_of(const Run& run, const Program& program) {
   outcome.products = run.form.products;
   outcome.reductions = run.form.reductions;
   outcome.given = run.given;
-  outcome.folded = run.given;
+  outcome.folded = run.folded.value_or(run.given);
   if (run.plan) {
     outcome.tiles = run.plan->tiles;
     outcome.graph = run.plan->graph;
@@ -231,30 +230,23 @@ std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
   if (!options.measure) return only_found(runs, tiles);
   for (Run& run : runs) finder.measure(run);
   std::vector<RowsOutcome> outcomes;
-  for (bool again = true; again;) {
-    again = false;
-    for (const size_t r : best_of(runs, tiles.regions.size())) {
-      RowsOutcome outcome = outcome_of(runs[r], tiles);
-      if (options.compare_folded) {
-        const auto folded = folded_apart(tiles, runs[r].form, machine);
-        if (folded) outcome.folded = *folded;
-      }
-      if (outcome.fused.cycles < outcome.folded.total.cycles) continue;
-      outcome.kind = RowsOutcome::Kind::slower;
-      outcomes.push_back(std::move(outcome));
-      runs[r].plan.reset();  // the others are chosen without it
-      again = true;
-      break;
+  std::vector<size_t> best = best_of(runs, tiles.regions.size());
+  for (size_t i = 0; i < best.size();) {
+    Run& run = runs[best[i]];
+    if (options.compare_folded && !run.folded) run.folded = folded_apart(tiles, run, machine);
+    if (!run.folded || run.plan->measured.cycles <= run.folded->total.cycles) {
+      ++i;
+      continue;
     }
+    outcomes.push_back(outcome_of(run, tiles));
+    outcomes.back().kind = RowsOutcome::Kind::slower;
+    run.plan.reset();  // the others are chosen without it
+    best = best_of(runs, tiles.regions.size());
+    i = 0;
   }
-  for (const size_t r : best_of(runs, tiles.regions.size())) {
-    RowsOutcome outcome = outcome_of(runs[r], tiles);
-    if (options.compare_folded) {
-      const auto folded = folded_apart(tiles, runs[r].form, machine);
-      if (folded) outcome.folded = *folded;
-    }
-    put_in(program, machine, outcome);
-    outcomes.push_back(std::move(outcome));
+  for (const size_t r : best) {
+    outcomes.push_back(outcome_of(runs[r], tiles));
+    put_in(program, machine, outcomes.back());
   }
   return outcomes;
 }
