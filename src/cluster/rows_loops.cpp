@@ -31,7 +31,8 @@ RowsLoops::RowsLoops(const Program& program, const std::vector<const Statement*>
   for (const Statement* s : statements) check(*s);
 }
 
-/// Loops that read a result are those that computed it.
+/// Loops that read a result are those that computed it, and those that read one dimension of a
+/// given tensor are one. Constants (a weight, a bias) may be read by many.
 void RowsLoops::join_reads(const Statement& s) {
   for (size_t i = 0; i < s.indices.size(); ++i) {
     const Key own{s.result, static_cast<IndexId>(i)};
@@ -39,17 +40,23 @@ void RowsLoops::join_reads(const Statement& s) {
   }
   for (const Expr& node : s.nodes) {
     if (node.kind != Expr::Kind::access) continue;
+    const Tensor& read = program_.tensors[static_cast<size_t>(node.tensor)];
     const auto from = results_.find(node.tensor);
-    if (from == results_.end()) continue;
+    const bool result = from != results_.end();
+    if (!result && read.role == Role::constant) continue;
     for (size_t d = 0; d < node.subscripts.size(); ++d) {
       const Subscript& at = node.subscripts[d];
-      const int64_t extent = program_.tensors[static_cast<size_t>(node.tensor)].shape[d].value;
-      if (at.terms.empty() && at.offset == 0 && extent == 1) continue;
-      if (!at.is_plain()) {
-        refuse_kernel(fmt::format("%{} is not read at plain loops",
-                                  quote_if_needed(program_.tensors[static_cast<size_t>(node.tensor)].name)));
+      if (at.terms.empty() && at.offset == 0 && read.shape[d].value == 1) continue;
+      const bool whole = at.is_plain() && extent_of(s, at.plain()) == read.shape[d].value;
+      if (whole) {
+        const Key given{node.tensor, -1 - static_cast<IndexId>(d)};
+        parents_.emplace(given, given);
+        join({s.result, at.plain()},
+             result ? Key{node.tensor, from->second->result_indices[d]} : given);
+      } else if (result) {
+        refuse_kernel(fmt::format("a part of %{} is read, or not at plain loops",
+                                  quote_if_needed(read.name)));
       }
-      join({s.result, at.plain()}, {node.tensor, from->second->result_indices[d]});
     }
   }
 }

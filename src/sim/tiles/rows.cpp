@@ -408,9 +408,7 @@ class ClusterBuilder {
     op.bytes.global_write = tile_elements(g_, from) * element_;
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
-    const int32_t id = add(op, taken.operands, {});
-    read_by(taken, id);
-    ends_[static_cast<size_t>(c)].push_back(id);
+    read_by(taken, add(op, taken.operands, {}));
   }
 
   const Graph& g_;
