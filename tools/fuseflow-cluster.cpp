@@ -15,6 +15,7 @@
 #include "cluster/planned_program.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
+#include "cluster/rows_json.h"
 #include "cluster/rows_report.h"
 #include "cluster/search.h"
 #include "import/import.h"
@@ -272,6 +273,15 @@ void add_kernels(Program& program, const Machine& machine) {
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+/// Runs of statements that work on rows as one kernel each, where that is faster; as JSON.
+std::vector<Json> add_rows(Program& program, const Machine& machine) {
+  const std::vector<RowsOutcome> outcomes = plan_rows(program, machine);
+  report_rows(program, outcomes);
+  std::vector<Json> rows;
+  for (const RowsOutcome& outcome : outcomes) rows.push_back(rows_json(program, outcome));
+  return rows;
+}
+
 Program given_program(const Options& o) {
   Program program = without_copy_regions(read_program(o.filter));
   if (std::string note = drop_residents(program); !note.empty()) {
@@ -341,9 +351,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   if (o.strategy == "tiles") add_kernels(program, machine);
-  if (measures) report_rows(program, plan_rows(program, machine));
+  std::vector<Json> rows;
+  if (measures) rows = add_rows(program, machine);
+  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned, std::move(rows)));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 #include "cluster/candidates.h"
@@ -15,9 +16,10 @@ namespace {
 
 constexpr int64_t kMostRows = 128;                  ///< of a tile
 constexpr int64_t kMostColumns = 256;               ///< ... along a width
-constexpr size_t kMostSimulated = 8;
+constexpr int kMostTall = 2;  ///< cores that load weights together
+constexpr size_t kMostSimulated = 16;
 constexpr double kMostOperations = 1 << 20;         ///< products of tiles, of all cores
-constexpr std::array<int64_t, 3> kCopies{4, 2, 1};  ///< of loads, as many as fit
+constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
 
 struct Candidate {
   RowsTiles tiles;
@@ -43,9 +45,10 @@ class Costs {
     const int64_t groups = rows_tiles(g_) / cluster.rows;
     const double cores =
         static_cast<double>(std::min(groups, at_a_time)) * static_cast<double>(cluster.cores());
+    const int64_t turns = ceil_div(groups, at_a_time);
     double once = 0, each = 0;
-    for (const RowsLoop& loop : shape_.loops) each += of_loop(loop, cores, once);
-    return static_cast<double>(ceil_div(groups, at_a_time)) * each + once;
+    for (const RowsLoop& loop : shape_.loops) each += of_loop(loop, cores, turns, once);
+    return static_cast<double>(turns) * each + once;
   }
 
   double operations() const {
@@ -69,7 +72,7 @@ class Costs {
     return static_cast<double>(index.extent / index.cluster);
   }
 
-  double of_loop(const RowsLoop& loop, double cores, double& once) const {
+  double of_loop(const RowsLoop& loop, double cores, int64_t turns, double& once) const {
     double matrix = 0, lanes = 0, loaded = 0;
     const double tiles = loop.width < 0 ? 1 : tiles_along(loop.width);
     for (const NodeId n : loop.nodes) {
@@ -82,7 +85,7 @@ class Costs {
         lanes += tiles * time_at(static_cast<double>(tile_elements(g_, at.inputs[0].stream)),
                                  machine_.core.vector_operations_per_cycle);
       }
-      loaded += loads_of(at, tiles, cores, once);
+      loaded += loads_of(at, tiles, cores, turns, once);
     }
     const double latency = loop.width < 0 ? 0
                                           : static_cast<double>(machine_.core.matrix_latency_cycles) +
@@ -109,7 +112,8 @@ class Costs {
   }
 
   /// Cycles of a node's loads, of the port or of the core's share of the L2.
-  double loads_of(const Node& at, double tiles, double cores, double& once) const {
+  double loads_of(const Node& at, double tiles, double cores, int64_t turns,
+                  double& once) const {
     double time = 0;
     for (size_t i = 0; i < at.inputs.size(); ++i) {
       if (at.inputs[i].is_immediate()) continue;
@@ -123,10 +127,24 @@ class Costs {
         count *= static_cast<double>(g_.indices[summed].extent);
       }
       const bool of_rows = rows_varies_along(g_, load)[kRowsM];
-      const double taken = count * bytes(s) / rate(cores, of_rows);
+      const double copies = static_cast<double>(std::min<int64_t>(
+          shape_.buffers[static_cast<size_t>(shape_.buffer_of[static_cast<size_t>(
+                             g_.streams[static_cast<size_t>(s)].producer)])]
+              .copies,
+          static_cast<int64_t>(count)));
+      const double taken =
+          count * std::max(bytes(s) / rate(cores, of_rows), latency(turns) / copies);
       (tiles_.keep && !of_rows ? once : time) += taken;
     }
     return time;
+  }
+
+  /// Of a load: tiles that several turns take come from the L2.
+  double latency(int64_t turns) const {
+    const bool held = machine_.has_l2() && turns > 1;
+    return static_cast<double>((held ? machine_.l2.latency_cycles : machine_.dram.latency_cycles) +
+                               machine_.core.scratchpad_latency_cycles +
+                               machine_.core.barrier_cycles);
   }
 
   /// Cores of a column of a cluster have the same weights, those of a row the same rows.
@@ -174,9 +192,9 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   for (const int64_t rows : even_blocks(form.rows(), kMostRows)) {
     for (const int64_t column : power_blocks(widest, kMostColumns)) {
       for (int wide = 1; wide <= kLargestCluster && wide <= widest; wide *= 2) {
-        for (int tall = 1; tall * wide <= kLargestCluster; tall *= 2) {
-          const bool whole = ceil_div(form.rows(), rows * tall) * tall <= form.rows();
-          const bool useful = tall == 1 || (machine.links.multicast && whole);
+        for (int tall = 1; tall <= std::min(kMostTall, kLargestCluster / wide); ++tall) {
+          const bool useful =
+              tall == 1 || (machine.links.multicast && tall <= ceil_div(form.rows(), rows));
           if (!useful || machine.concurrent_clusters(tall * wide) < 1) continue;
           for (const bool keep : {false, true}) {
             all.push_back({rows, column, tall, wide, 1, keep, 1});
@@ -188,9 +206,20 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   return all;
 }
 
+/// What tells the graphs of candidates apart: tiles along every width.
+std::vector<int64_t> blocks_of(const RowsForm& form, const RowsTiles& tiles) {
+  std::vector<int64_t> blocks{tiles.rows, tiles.tall, tiles.wide, tiles.keep ? 1 : 0};
+  for (size_t w = 0; w < form.widths.size(); ++w) {
+    blocks.push_back(rows_column(form.width(static_cast<int>(w)), tiles));
+  }
+  return blocks;
+}
+
 std::vector<Candidate> candidates_of(const RowsForm& form, const Machine& machine) {
   std::vector<Candidate> all;
+  std::set<std::vector<int64_t>> seen;
   for (const RowsTiles& tiles : shapes_of(form, machine)) {
+    if (!seen.insert(blocks_of(form, tiles)).second) continue;
     if (auto candidate = fitting(form, tiles, machine)) {
       candidate->number = all.size();
       all.push_back(std::move(*candidate));
