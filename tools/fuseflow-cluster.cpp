@@ -273,9 +273,20 @@ void add_kernels(Program& program, const Machine& machine) {
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+/// --explain alone only says what there is.
+bool measures_chains(const Options& o) {
+  return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
+}
+
+/// Products and reductions of rows in one kernel: one product is no chain.
+int least_work(const Options& o) {
+  return o.strategy == "tiles" ? 1 : 2;
+}
+
 /// Runs of statements that work on rows as one kernel each, where that is faster; as JSON.
-std::vector<Json> add_rows(Program& program, const Machine& machine) {
-  const std::vector<RowsOutcome> outcomes = plan_rows(program, machine);
+std::vector<Json> add_rows(const Options& o, const Machine& machine, Program& program) {
+  const std::vector<RowsOutcome> outcomes =
+      plan_rows(program, machine, {.measure = measures_chains(o), .least_work = least_work(o)});
   report_rows(program, outcomes);
   std::vector<Json> rows;
   for (const RowsOutcome& outcome : outcomes) rows.push_back(rows_json(program, outcome));
@@ -299,11 +310,6 @@ ExitCode run_kernels(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
-/// --explain alone only says what there is.
-bool measures_chains(const Options& o) {
-  return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
-}
-
 /// Plans every online softmax; with --explain alone they are only found.
 std::vector<OnlineOutcome> plan_softmaxes(const Options& o, const Machine& machine,
                                           Program& program) {
@@ -320,7 +326,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Program program = given_program(o);
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
   const bool measures = measures_chains(o);
-  if (!measures) report_rows(program, plan_rows(program, machine, {.measure = false}));
+  if (!measures) add_rows(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -353,7 +359,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   if (o.strategy == "tiles") add_kernels(program, machine);
   std::vector<Json> rows;
-  if (measures) rows = add_rows(program, machine);
+  if (measures) rows = add_rows(o, machine, program);
   if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned, std::move(rows)));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;

@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 
+#include "cluster/baseline.h"
 #include "cluster/kernels.h"
 #include "cluster/recognize.h"
+#include "graph/tile_kernel.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -83,7 +85,8 @@ class Runs {
   bool begins(size_t unit) const { return unit == 0 || !form_of(unit - 1, unit + 1); }
 
   bool worth(const Run& run) const {
-    return run.end - run.first > 1 && run.form.products + run.form.reductions > 0 &&
+    return run.end - run.first > 1 &&
+           run.form.products + run.form.reductions >= options_.least_work &&
            run.form.products <= options_.most_products &&
            run.form.results.size() <= kMostResults;
   }
@@ -120,8 +123,29 @@ std::vector<size_t> best_of(const std::vector<Run>& runs, size_t units) {
   return best;
 }
 
+/// Cycles of the product of a kernel by itself over clusters and splits of K, which kernels do not
+/// have; 0 where it is none.
+int64_t tuned_product(const Graph& graph, const Machine& machine) {
+  constexpr int64_t kEffort = int64_t{1} << 20;
+  const bool products = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.kind == NodeKind::tile_multiply;
+  });
+  if (!products || !is_tile_kernel(graph) || kernel_roles(graph).held()) return 0;
+  if (!graph.tiles->open.empty() || graph.indices[kKernelG].size > 1) return 0;
+  const KernelSizes elements = kernel_elements(graph);
+  const Chain chain = padded(gemm_chain(elements[kKernelM], elements[kKernelN],
+                                        elements[kKernelK], 16, Activation::none));
+  ProductSize size;
+  size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
+  size.element_bytes = graph.tiles->element_bytes;
+  size.follows = true;
+  Effort effort;
+  effort.operations = kEffort;
+  return best_product(size, machine, effort).cycles;
+}
+
 /// The statements of a run as kernels with what follows their products in them, and reductions of
-/// rows together where that is faster. Where one of them has no form, as the program has them.
+/// rows together where that is faster; products as fast as any kernel of theirs. Where one of them has no form, as the program has them.
 KernelsApart folded_apart(const Program& program, const Run& run, const Machine& machine) {
   const RowsForm& form = run.form;
   Program part = program;
@@ -142,7 +166,9 @@ KernelsApart folded_apart(const Program& program, const Run& run, const Machine&
   }
   plan_rows(part, machine, {.most_products = 0, .compare_folded = false});
   KernelSequence sequence(machine);
-  for (const Region& region : part.regions) sequence.run(*region.graph);
+  for (const Region& region : part.regions) {
+    sequence.run(*region.graph, tuned_product(*region.graph, machine));
+  }
   return sequence.apart();
 }
 
