@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "cluster/baseline.h"
+#include "cluster/product_kernel.h"
 #include "cluster/kernels.h"
 #include "cluster/recognize.h"
 #include "graph/tile_kernel.h"

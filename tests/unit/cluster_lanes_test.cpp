@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cluster/baseline.h"
+#include "cluster/elementwise_kernel.h"
+#include "cluster/product_kernel.h"
 #include "cluster/bound.h"
 #include "cluster/measure.h"
 #include "machine/load.h"
