@@ -174,7 +174,6 @@ TilePlaces places_of(const ProductSize& size, const ProductPlan& plan, const Mac
   return places;
 }
 
-
 /// The tiles of a tensor of `rows` x `cols` elements, row after row.
 void hold_all(Tensor tensor, std::array<int64_t, 2> extent, std::array<int64_t, 2> tile,
               int64_t element_bytes, HeldTiles& held) {

@@ -221,8 +221,8 @@ bool attach_plan(Program& program, const std::vector<TensorId>& wanted_statement
     if (std::any_of(statements.begin(), statements.end(), in_chain)) {
       regions.push_back(r);
       pure = pure && std::all_of(statements.begin(), statements.end(), in_chain) &&
-             (!scheduled(program.regions[r]) || (replace && program.regions[r].graph &&
-                                                 program.regions[r].graph->tiles));
+             (!scheduled(program.regions[r]) ||
+              (replace && program.regions[r].graph && program.regions[r].graph->tiles));
     }
   }
   if (!pure) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "cluster/product_kernel.h"
 #include "cluster/kernels.h"
+#include "cluster/product_kernel.h"
 #include "cluster/recognize.h"
 #include "graph/tile_kernel.h"
 
@@ -87,8 +87,7 @@ class Runs {
   bool worth(const Run& run) const {
     return run.end - run.first > 1 &&
            run.form.products + run.form.reductions >= options_.least_work &&
-           run.form.products <= options_.most_products &&
-           run.form.results.size() <= kMostResults;
+           run.form.products <= options_.most_products && run.form.results.size() <= kMostResults;
   }
 
   const Program& program_;
@@ -133,8 +132,8 @@ int64_t tuned_product(const Graph& graph, const Machine& machine) {
   if (!products || !is_tile_kernel(graph) || kernel_roles(graph).held()) return 0;
   if (!graph.tiles->open.empty() || graph.indices[kKernelG].size > 1) return 0;
   const KernelSizes elements = kernel_elements(graph);
-  const Chain chain = padded(gemm_chain(elements[kKernelM], elements[kKernelN],
-                                        elements[kKernelK], 16, Activation::none));
+  const Chain chain = padded(
+      gemm_chain(elements[kKernelM], elements[kKernelN], elements[kKernelK], 16, Activation::none));
   ProductSize size;
   size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
   size.element_bytes = graph.tiles->element_bytes;
@@ -145,7 +144,8 @@ int64_t tuned_product(const Graph& graph, const Machine& machine) {
 }
 
 /// The statements of a run as kernels with what follows their products in them, and reductions of
-/// rows together where that is faster; products as fast as any kernel of theirs. Where one of them has no form, as the program has them.
+/// rows together where that is faster; products as fast as any kernel of theirs. Where one of them
+/// has no form, as the program has them.
 KernelsApart folded_apart(const Program& program, const Run& run, const Machine& machine) {
   const RowsForm& form = run.form;
   Program part = program;

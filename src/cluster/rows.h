@@ -32,9 +32,9 @@ struct RowsOutcome {
 };
 
 struct RowsOptions {
-  bool measure = true;      ///< else they are only found
-  int most_products = 64;   ///< in one kernel
-  int least_work = 1;       ///< products and reductions in one kernel: 2 for chains alone
+  bool measure = true;     ///< else they are only found
+  int most_products = 64;  ///< in one kernel
+  int least_work = 1;      ///< products and reductions in one kernel: 2 for chains alone
   bool compare_folded = true;
 };
 

@@ -121,8 +121,10 @@ class RowsGraph {
     }
     const bool reduces = at.kind == RowsTerm::Kind::reduce;
     const Dims dims = reduces ? Dims{kRowsM} : dims_of(at);
-    made_[static_cast<size_t>(t)] =
-        add(std::move(node), dims, at.kind == RowsTerm::Kind::product ? "c" : reduces ? "r" : "v");
+    made_[static_cast<size_t>(t)] = add(std::move(node), dims,
+                                        at.kind == RowsTerm::Kind::product ? "c"
+                                        : reduces                          ? "r"
+                                                                           : "v");
   }
 
   static Dims dims_of(const RowsTerm& at) {
@@ -189,8 +191,8 @@ class RowsGraph {
   /// A load of rows that is taken again (by a product for each of its columns, by two loops) has
   /// room for all of its tiles; so have weights that are kept.
   void settle_copies(const Input& of) {
-    Node& load = graph_.nodes[static_cast<size_t>(
-        graph_.streams[static_cast<size_t>(of.stream)].producer)];
+    Node& load =
+        graph_.nodes[static_cast<size_t>(graph_.streams[static_cast<size_t>(of.stream)].producer)];
     const std::vector<bool> varies = rows_varies_along(graph_, load);
     int64_t tiles = 1;
     for (size_t d = 0; d < varies.size(); ++d) {
@@ -218,10 +220,10 @@ class RowsGraph {
   const RowsTiles& tiles_;
   Graph graph_;
   int digits_ = 0;
-  std::vector<Input> made_;             ///< by term
-  std::map<int32_t, Input> loads_;      ///< by term
-  std::map<int32_t, Input> gathered_;   ///< by term
-  std::vector<int> number_;             ///< by loop: its digit
+  std::vector<Input> made_;            ///< by term
+  std::map<int32_t, Input> loads_;     ///< by term
+  std::map<int32_t, Input> gathered_;  ///< by term
+  std::vector<int> number_;            ///< by loop: its digit
 };
 
 }  // namespace

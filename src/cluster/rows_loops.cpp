@@ -88,8 +88,7 @@ void RowsLoops::find_products(const Statement& s) {
       return program_.tensors[static_cast<size_t>(access.tensor)].role == Role::constant;
     };
     const bool first_weighs =
-        computed(right.tensor) ||
-        (!computed(left.tensor) && constant(left) && !constant(right));
+        computed(right.tensor) || (!computed(left.tensor) && constant(left) && !constant(right));
     RowsProduct product{body.children[0], body.children[1]};
     if (first_weighs) std::swap(product.rows, product.weights);
     products_[{s.result, static_cast<int32_t>(n)}] = product;
@@ -135,9 +134,8 @@ void RowsLoops::name_loops() {
       loops_.push_back(std::move(loop));
     }
   }
-  const bool rows = std::any_of(loops_.begin(), loops_.end(), [](const SharedLoop& loop) {
-    return loop.role == LoopRole::rows;
-  });
+  const bool rows = std::any_of(loops_.begin(), loops_.end(),
+                                [](const SharedLoop& loop) { return loop.role == LoopRole::rows; });
   if (!rows) refuse_kernel("it has no rows: no loop that all of its statements have");
 }
 
@@ -151,8 +149,9 @@ void RowsLoops::check(const Statement& s) const {
   }
   for (size_t l = 0; l < loops_.size(); ++l) {
     if (loops_[l].role == LoopRole::width || seen.count(static_cast<int>(l)) != 0) continue;
-    refuse_kernel(fmt::format("%{} has not all of its rows",
-                              quote_if_needed(program_.tensors[static_cast<size_t>(s.result)].name)));
+    refuse_kernel(
+        fmt::format("%{} has not all of its rows",
+                    quote_if_needed(program_.tensors[static_cast<size_t>(s.result)].name)));
   }
 }
 

@@ -13,11 +13,11 @@ std::string counted(size_t number, const char* what) {
 }
 
 std::string measured_text(const RowsOutcome& o) {
-  return fmt::format("{} cycles, apart {} in {} ({} with what follows products in them); {} bytes "
-                     "of global memory, apart {}",
-                     o.fused.cycles, o.given.total.cycles,
-                     counted(static_cast<size_t>(o.given.kernels), "kernel"), o.folded.total.cycles,
-                     o.fused.bytes.global(), o.given.total.bytes.global());
+  return fmt::format(
+      "{} cycles, apart {} in {} ({} with what follows products in them); {} bytes "
+      "of global memory, apart {}",
+      o.fused.cycles, o.given.total.cycles, counted(static_cast<size_t>(o.given.kernels), "kernel"),
+      o.folded.total.cycles, o.fused.bytes.global(), o.given.total.bytes.global());
 }
 
 }  // namespace
@@ -25,10 +25,10 @@ std::string measured_text(const RowsOutcome& o) {
 void report_rows(const Program& program, const std::vector<RowsOutcome>& outcomes) {
   for (const RowsOutcome& o : outcomes) {
     const std::string& last = program.tensors[static_cast<size_t>(o.results.back())].name;
-    const std::string label = fmt::format(
-        "rows up to %{} ({}, {}, {})", quote_if_needed(last), counted(o.members.size(), "statement"),
-        counted(static_cast<size_t>(o.products), "product"),
-        counted(static_cast<size_t>(o.reductions), "reduction"));
+    const std::string label = fmt::format("rows up to %{} ({}, {}, {})", quote_if_needed(last),
+                                          counted(o.members.size(), "statement"),
+                                          counted(static_cast<size_t>(o.products), "product"),
+                                          counted(static_cast<size_t>(o.reductions), "reduction"));
     switch (o.kind) {
       case RowsOutcome::Kind::refused:
         report(Severity::note, fmt::format("{}: {}; left as they are", label, o.why));

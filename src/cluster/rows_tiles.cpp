@@ -14,11 +14,11 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int64_t kMostRows = 128;                  ///< of a tile
-constexpr int64_t kMostColumns = 256;               ///< ... along a width
-constexpr int kMostTall = 2;  ///< cores that load weights together
+constexpr int64_t kMostRows = 128;     ///< of a tile
+constexpr int64_t kMostColumns = 256;  ///< ... along a width
+constexpr int kMostTall = 2;           ///< cores that load weights together
 constexpr size_t kMostSimulated = 16;
-constexpr double kMostOperations = 1 << 20;         ///< products of tiles, of all cores
+constexpr double kMostOperations = 1 << 20;            ///< products of tiles, of all cores
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
 
 struct Candidate {
@@ -87,10 +87,10 @@ class Costs {
       }
       loaded += loads_of(at, tiles, cores, turns, once);
     }
-    const double latency = loop.width < 0 ? 0
-                                          : static_cast<double>(machine_.core.matrix_latency_cycles) +
-                                                static_cast<double>(
-                                                    machine_.core.scratchpad_latency_cycles);
+    const double latency = loop.width < 0
+                               ? 0
+                               : static_cast<double>(machine_.core.matrix_latency_cycles) +
+                                     static_cast<double>(machine_.core.scratchpad_latency_cycles);
     return std::max({matrix, lanes, loaded}) + latency + link_latency();
   }
 
@@ -112,8 +112,7 @@ class Costs {
   }
 
   /// Cycles of a node's loads, of the port or of the core's share of the L2.
-  double loads_of(const Node& at, double tiles, double cores, int64_t turns,
-                  double& once) const {
+  double loads_of(const Node& at, double tiles, double cores, int64_t turns, double& once) const {
     double time = 0;
     for (size_t i = 0; i < at.inputs.size(); ++i) {
       if (at.inputs[i].is_immediate()) continue;
@@ -127,11 +126,12 @@ class Costs {
         count *= static_cast<double>(g_.indices[summed].extent);
       }
       const bool of_rows = rows_varies_along(g_, load)[kRowsM];
-      const double copies = static_cast<double>(std::min<int64_t>(
-          shape_.buffers[static_cast<size_t>(shape_.buffer_of[static_cast<size_t>(
-                             g_.streams[static_cast<size_t>(s)].producer)])]
-              .copies,
-          static_cast<int64_t>(count)));
+      const double copies = static_cast<double>(
+          std::min<int64_t>(shape_
+                                .buffers[static_cast<size_t>(shape_.buffer_of[static_cast<size_t>(
+                                    g_.streams[static_cast<size_t>(s)].producer)])]
+                                .copies,
+                            static_cast<int64_t>(count)));
       const double taken =
           count * std::max(bytes(s) / rate(cores, of_rows), latency(turns) / copies);
       (tiles_.keep && !of_rows ? once : time) += taken;

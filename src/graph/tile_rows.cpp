@@ -46,8 +46,8 @@ class Loops {
       const NodeId from = g_.streams[static_cast<size_t>(node.inputs[i].stream)].producer;
       const Node& producer = g_.nodes[static_cast<size_t>(from)];
       if (producer.kind == NodeKind::tile_load) continue;
-      const bool whole = producer.kind == NodeKind::reduce ||
-                         (node.kind == NodeKind::tile_multiply && i == 0);
+      const bool whole =
+          producer.kind == NodeKind::reduce || (node.kind == NodeKind::tile_multiply && i == 0);
       stage = std::max(stage, stage_[static_cast<size_t>(from)] + (whole ? 1 : 0));
     }
     return stage;
@@ -127,12 +127,11 @@ void give_buffers(const Graph& graph, RowsShape& shape) {
     const std::vector<int>& dims = dims_of(graph, load.outputs[0]);
     RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1, false};
     for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
-    wanted.shared = dims.size() == 2 && dims[0] >= kRowsWidths &&
-                    wanted.copies < rows_load_tiles(graph, load);
+    wanted.shared =
+        dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < rows_load_tiles(graph, load);
     size_t buffer = 0;
-    while (buffer < shape.buffers.size() &&
-           !(wanted.shared && shape.buffers[buffer].shared &&
-             shape.buffers[buffer].elements == wanted.elements)) {
+    while (buffer < shape.buffers.size() && !(wanted.shared && shape.buffers[buffer].shared &&
+                                              shape.buffers[buffer].elements == wanted.elements)) {
       ++buffer;
     }
     if (buffer == shape.buffers.size()) shape.buffers.push_back(wanted);

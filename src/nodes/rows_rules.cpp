@@ -60,8 +60,9 @@ class RowsVerifier {
     }
     const TileMapping& tiles = *g_.tiles;
     if (!tiles.loops.empty() || tiles.way != GatedWay::none || tiles.band || !tiles.open.empty()) {
-      fail(-1, "a kernel of rows walks its widths in the order of its nodes, expected only "
-               "`tiles [] bytes=4`");
+      fail(-1,
+           "a kernel of rows walks its widths in the order of its nodes, expected only "
+           "`tiles [] bytes=4`");
     }
     if (sound_) check_cluster();
   }

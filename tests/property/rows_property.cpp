@@ -2,8 +2,8 @@
 // biases, activations, gates, residuals, normalisations, a softmax, several results), as one kernel
 // of random tiles and clusters, give what the statements give, print as they parse, and keep the
 // laws of conservation. By hand: rows_property --count 5000 --seed 7
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <string>
@@ -66,7 +66,8 @@ class RandomRows {
     return fmt::format("%{}[{}{}]", v.name, rows(), v.width > 0 ? ", " + column : "");
   }
   std::string shape_of(int64_t width) const {
-    std::string sizes = heads_ > 0 ? fmt::format("{}, {}", heads_, rows_) : fmt::format("{}", rows_);
+    std::string sizes =
+        heads_ > 0 ? fmt::format("{}, {}", heads_, rows_) : fmt::format("{}", rows_);
     std::string dense = heads_ > 0 ? "dense,dense" : "dense";
     if (width > 0) sizes += fmt::format(", {}", width), dense += ",dense";
     return fmt::format("f32[{}] {}", sizes, dense);
@@ -110,9 +111,9 @@ class RandomRows {
   Value product(const Value& x, int64_t width) {
     const std::string name = fmt::format("w{}", ++names_);
     const bool turned = below(3) == 0;
-    tensors_ += fmt::format("const %{}: f32[{}, {}] dense,dense = uniform(density=1,seed={})\n",
-                            name, turned ? width : x.width, turned ? x.width : width,
-                            1 + below(1000));
+    tensors_ +=
+        fmt::format("const %{}: f32[{}, {}] dense,dense = uniform(density=1,seed={})\n", name,
+                    turned ? width : x.width, turned ? x.width : width, 1 + below(1000));
     const std::string weights = fmt::format("%{}[{}]", name, turned ? "j, k" : "k, j");
     return statement(width, fmt::format("sum(k) {} * {}", at(x, "k"), weights));
   }
@@ -240,8 +241,7 @@ int main(int argc, char** argv) {
     try {
       wrong = fuseflow::testing::check(seed + i, seen);
     } catch (const std::exception& error) {
-      wrong = std::string(error.what()) + "\n" +
-              fuseflow::testing::RandomRows(seed + i).text();
+      wrong = std::string(error.what()) + "\n" + fuseflow::testing::RandomRows(seed + i).text();
     }
     if (wrong.empty()) continue;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed + i), wrong.c_str());

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "cluster/baseline.h"
+#include "cluster/choice.h"
 #include "cluster/elementwise_kernel.h"
 #include "cluster/product_kernel.h"
-#include "cluster/choice.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/memory.h"

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "cluster/baseline.h"
-#include "cluster/elementwise_kernel.h"
-#include "cluster/product_kernel.h"
 #include "cluster/bound.h"
+#include "cluster/elementwise_kernel.h"
 #include "cluster/measure.h"
+#include "cluster/product_kernel.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

@@ -109,9 +109,9 @@ class KernelValues {
     TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
     for (int64_t k = absent.begin; k < absent.end; ++k) {
       access.for_each(KernelSizes{m, 0, k, g}, [&](int64_t position) {
-        const float held = position >= 0          ? storage.values[static_cast<size_t>(position)]
+        const float held = position >= 0 ? storage.values[static_cast<size_t>(position)]
                            : position == kOutsidePosition ? storage.fill
-                                                  : 0.0F;
+                                                          : 0.0F;
         if (held != 0) refuse_absent(from, {m, 0, k, g}, position, held);
       });
     }
@@ -158,9 +158,9 @@ class KernelValues {
     out.clear();
     TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
     access.for_each(at_, [&](int64_t position) {
-      out.push_back(position >= 0          ? storage.values[static_cast<size_t>(position)]
+      out.push_back(position >= 0                  ? storage.values[static_cast<size_t>(position)]
                     : position == kOutsidePosition ? storage.fill
-                                           : 0.0F);
+                                                   : 0.0F);
     });
   }
 

@@ -117,9 +117,7 @@ class ClusterBuilder {
   int32_t& made(int c, StreamId s, int64_t tile) {
     return core(c).made[static_cast<size_t>(s)][static_cast<size_t>(tile)];
   }
-  int64_t tile_of(int c, StreamId s) {
-    return core(c).at[static_cast<size_t>(rows_width(g_, s))];
-  }
+  int64_t tile_of(int c, StreamId s) { return core(c).at[static_cast<size_t>(rows_width(g_, s))]; }
 
   /// Number of the tile that a load has here.
   int64_t number(int c, const std::vector<bool>& varies) {
@@ -416,9 +414,9 @@ class ClusterBuilder {
   const RowsCluster cluster_;
   const int64_t element_;
   std::vector<RowsCore> cores_;
-  std::vector<std::vector<bool>> varies_;            ///< by node, of loads
-  std::map<std::pair<int, NodeId>, OpIds> sums_;     ///< by core and reduction: its last sum
-  std::vector<OpIds> ends_;                          ///< by core, of the last tile so far
+  std::vector<std::vector<bool>> varies_;         ///< by node, of loads
+  std::map<std::pair<int, NodeId>, OpIds> sums_;  ///< by core and reduction: its last sum
+  std::vector<OpIds> ends_;                       ///< by core, of the last tile so far
   bool first_tile_ = true;
   TileOps ops_;
 };

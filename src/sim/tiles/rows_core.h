@@ -13,7 +13,8 @@ namespace fuseflow {
 
 using OpIds = std::vector<int32_t>;
 
-/// The buffer of a load, or of several: the tiles that its copies have, overwritten in the order of loading.
+/// The buffer of a load, or of several: the tiles that its copies have, overwritten in the order of
+/// loading.
 struct RowsBuffer {
   using Tile = std::pair<NodeId, int64_t>;  ///< the load, and which of its tiles
   struct Copy {

@@ -59,8 +59,7 @@ CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
   CompulsoryBytes bytes;
   for (const NodeId n : shape.loads) {
     const Node& load = node_of(graph, n);
-    bytes.loaded +=
-        rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) * element;
+    bytes.loaded += rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) * element;
   }
   for (const NodeId n : shape.stores) {
     const StreamId s = node_of(graph, n).inputs[0].stream;

@@ -91,7 +91,7 @@ class RowsValues {
     const Storage& storage = *data_.find(from.tensor);
     TileAccess access(g_, from, dims_of(from.outputs[0]), kRowsG, storage.format, storage.shape);
     access.for_each(at_, [&](int64_t position) {
-      out.push_back(position >= 0 ? storage.values[static_cast<size_t>(position)]
+      out.push_back(position >= 0                  ? storage.values[static_cast<size_t>(position)]
                     : position == kOutsidePosition ? storage.fill
                                                    : 0.0F);
     });
@@ -187,8 +187,7 @@ class RowsValues {
 
   void finish(const Node& at) {
     if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
-    const auto elements =
-        static_cast<float>(index(rows_width(g_, at.inputs[0].stream)).elements());
+    const auto elements = static_cast<float>(index(rows_width(g_, at.inputs[0].stream)).elements());
     for (float& sum : value(at.outputs[0])) sum /= elements;
   }
 
@@ -212,8 +211,7 @@ class Result {
             tensor_.format, known_shape(tensor_)) {
     const std::vector<int64_t> shape = known_shape(tensor_);
     int64_t elements = graph.indices[kRowsM].elements() * graph.indices[kRowsG].elements();
-    const int64_t wide =
-        width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].elements();
+    const int64_t wide = width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].elements();
     const bool large = __builtin_mul_overflow(elements, wide, &elements);
     if (large || elements > kMaxStored || elements != element_count(shape)) {
       throw Error(ExitCode::rejected, tensor_.where,

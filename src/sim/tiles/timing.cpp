@@ -550,8 +550,7 @@ void check_links(const LinkBytes& links) {
 
 /// What was sent was received, everything was loaded and stored, and an L2 gave what memory gave.
 void check_bytes(const Graph& graph, const Machine& machine,
-                 const std::vector<const TileOps*>& clusters, const Measured& measured,
-                 bool held) {
+                 const std::vector<const TileOps*>& clusters, const Measured& measured, bool held) {
   for (const TileOps* ops : clusters) check_links(link_bytes_of(*ops, graph));
   if (!measured.finished || held) return;  // what an L2 holds from the start, DRAM does not give
   const auto broken = broken_memory_law(measured.bytes, compulsory_bytes(graph), machine.has_l2());
