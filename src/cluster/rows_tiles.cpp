@@ -126,17 +126,19 @@ class Costs {
         count *= static_cast<double>(g_.indices[summed].extent);
       }
       const bool of_rows = rows_varies_along(g_, load)[kRowsM];
-      const double copies = static_cast<double>(
-          std::min<int64_t>(shape_
-                                .buffers[static_cast<size_t>(shape_.buffer_of[static_cast<size_t>(
-                                    g_.streams[static_cast<size_t>(s)].producer)])]
-                                .copies,
-                            static_cast<int64_t>(count)));
+      const double copies = std::min(copies_of(s), count);
       const double taken =
           count * std::max(bytes(s) / rate(cores, of_rows), latency(turns) / copies);
       (tiles_.keep && !of_rows ? once : time) += taken;
     }
     return time;
+  }
+
+  /// Copies of the buffer of a load.
+  double copies_of(StreamId s) const {
+    const NodeId load = g_.streams[static_cast<size_t>(s)].producer;
+    const auto buffer = static_cast<size_t>(shape_.buffer_of[static_cast<size_t>(load)]);
+    return static_cast<double>(shape_.buffers[buffer].copies);
   }
 
   /// Of a load: tiles that several turns take come from the L2.
