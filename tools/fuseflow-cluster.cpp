@@ -15,6 +15,8 @@
 #include "cluster/planned_program.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
+#include "cluster/rows_json.h"
+#include "cluster/rows_report.h"
 #include "cluster/search.h"
 #include "import/import.h"
 #include "ir/copies.h"
@@ -271,6 +273,26 @@ void add_kernels(Program& program, const Machine& machine) {
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+/// --explain alone only says what there is.
+bool measures_chains(const Options& o) {
+  return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
+}
+
+/// Products and reductions of rows in one kernel: one product is no chain.
+int least_work(const Options& o) {
+  return o.strategy == "tiles" ? 1 : 2;
+}
+
+/// Runs of statements that work on rows as one kernel each, where that is faster; as JSON.
+std::vector<Json> add_rows(const Options& o, const Machine& machine, Program& program) {
+  const std::vector<RowsOutcome> outcomes =
+      plan_rows(program, machine, {.measure = measures_chains(o), .least_work = least_work(o)});
+  report_rows(program, outcomes);
+  std::vector<Json> rows;
+  for (const RowsOutcome& outcome : outcomes) rows.push_back(rows_json(program, outcome));
+  return rows;
+}
+
 Program given_program(const Options& o) {
   Program program = without_copy_regions(read_program(o.filter));
   if (std::string note = drop_residents(program); !note.empty()) {
@@ -291,9 +313,8 @@ ExitCode run_kernels(const Options& o, const Machine& machine) {
 /// Plans every online softmax; with --explain alone they are only found.
 std::vector<OnlineOutcome> plan_softmaxes(const Options& o, const Machine& machine,
                                           Program& program) {
-  const bool measure = o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
-  std::vector<OnlineOutcome> outcomes =
-      plan_online(program, machine, {.measure = measure, .accept_slower = o.accept_slower});
+  std::vector<OnlineOutcome> outcomes = plan_online(
+      program, machine, {.measure = measures_chains(o), .accept_slower = o.accept_slower});
   report_online(program, outcomes);
   return outcomes;
 }
@@ -304,6 +325,8 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "none") return run_kernels(o, machine);
   Program program = given_program(o);
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
+  const bool measures = measures_chains(o);
+  if (!measures) add_rows(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -334,8 +357,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned));
   if (o.strategy == "tiles") add_kernels(program, machine);
+  std::vector<Json> rows;
+  if (measures) rows = add_rows(o, machine, program);
+  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned, std::move(rows)));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }

@@ -7,16 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "cluster/kernel_sequence.h"
 #include "ir/program.h"
-#include "machine/machine.h"
-#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
-
-struct KernelsApart {
-  Measured total;  ///< with the reconfiguration between them
-  int64_t kernels = 0;
-};
 
 /// The statements of these tensors as kernels, every tensor stored dense. An L2 holds what the
 /// kernels before loaded or stored, as far as it fits. Nothing, and the reason in `why`, where one

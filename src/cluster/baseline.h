@@ -9,53 +9,6 @@
 
 namespace fuseflow::cluster {
 
-/// Y[M,N] = X[M,K] W[K,N] on blocks of one core each. A block computes `steps_m` x `steps_n` tiles
-/// one after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to Y
-/// in memory in f32. Where the machine has multicast, the blocks of two cores may be a cluster
-/// whose blocks are neighbours along M, which load the same W, or along N, the same X.
-struct ProductPlan {
-  int64_t m = 16, n = 16, k = 16;  ///< tile
-  int64_t steps_m = 1, steps_n = 1, split_k = 1;
-  int64_t stages = 2;
-  int64_t cores_m = 1, cores_n = 1;  ///< of a cluster
-  int cores() const { return static_cast<int>(cores_m * cores_n); }
-};
-
-struct ProductSize {
-  int64_t m = 1, n = 1, k = 1;
-  bool bias = false;
-  bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
-  int64_t element_bytes = 2;
-  /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
-  bool follows = false;
-  LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate
-};
-
-struct MeasuredProduct {
-  ProductPlan plan;
-  Measured measured;
-  SearchLog log;
-};
-
-/// The fastest kernel that the effort finds, over tiles, walks and splits of K. Throws
-/// Error(rejected) where none fits the machine.
-MeasuredProduct find_product(const ProductSize& size, const Machine& machine, const Effort& effort);
-Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort);
-
-/// The fastest of all of them, each simulated to its end: what the bounds are checked against.
-Measured best_product_of_all(const ProductSize& size, const Machine& machine);
-
-/// An elementwise kernel over `elements`: reads `inputs` tensors, writes one. The kernels before
-/// wrote the first `held` of them: an L2 holds them as far as they fit.
-struct MapSize {
-  int64_t elements = 1;
-  int inputs = 1;
-  int held = 0;
-  int64_t element_bytes = 2;
-  LaneWork each = {};  ///< of an element
-};
-Measured elementwise(const MapSize& size, const Machine& machine);
-
 /// What the unfused program is made of.
 enum class Kernels : uint8_t {
   separate,  ///< one kernel an operator: activation, gate multiply and residual apart

@@ -8,6 +8,7 @@
 
 #include "cluster/gathered.h"
 #include "cluster/kernel_form.h"
+#include "cluster/kernel_groups.h"
 #include "cluster/kernel_tiles.h"
 #include "cluster/present_tiles.h"
 #include "ir/names.h"
@@ -17,83 +18,6 @@
 
 namespace fuseflow::cluster {
 namespace {
-
-/// Statements of a region that become one kernel: the last of them, and what is folded into it.
-struct Group {
-  const Statement* root = nullptr;
-  std::vector<const Statement*> members;  ///< in the region's order, the root last
-};
-
-bool elementwise(const Statement& s) {
-  return std::none_of(s.nodes.begin(), s.nodes.end(),
-                      [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
-}
-
-class Grouping {
- public:
-  Grouping(const Program& program, size_t region) : program_(program), region_(region) {
-    for (const Region& other : program.regions) {
-      for (const Statement& s : other.statements) {
-        for (const Expr& node : s.nodes) {
-          if (node.kind == Expr::Kind::access) users_[node.tensor].insert(s.result);
-        }
-      }
-    }
-  }
-
-  /// Groups in the order of their roots.
-  std::vector<Group> run() {
-    const std::vector<Statement>& all = program_.regions[region_].statements;
-    for (size_t i = all.size(); i-- > 0;) root_of_[all[i].result] = root_for(all[i]);
-    std::vector<Group> groups;
-    for (const Statement& root : all) {
-      if (root_of_.at(root.result) != root.result) continue;
-      Group group{&root, {}};
-      for (const Statement& s : all) {
-        if (root_of_.at(s.result) == root.result) group.members.push_back(&s);
-      }
-      groups.push_back(std::move(group));
-    }
-    return groups;
-  }
-
- private:
-  /// The statement's own, or that of the kernel that reads each of its elements once at most.
-  TensorId root_for(const Statement& s) const {
-    const auto users = users_.find(s.result);
-    if (!elementwise(s) || !is_internal(program_, region_, s.result) || users == users_.end()) {
-      return s.result;
-    }
-    std::set<TensorId> roots;
-    for (const TensorId user : users->second) {
-      if (!reads_plainly(user, s.result)) return s.result;
-      roots.insert(root_of_.at(user));
-    }
-    return roots.size() == 1 ? *roots.begin() : s.result;
-  }
-
-  /// The user is elementwise, and reads at its own loops, all of them.
-  bool reads_plainly(TensorId user, TensorId read) const {
-    for (const Statement& s : program_.regions[region_].statements) {
-      if (s.result != user) continue;
-      if (!elementwise(s)) return false;
-      for (const Expr& node : s.nodes) {
-        if (node.kind != Expr::Kind::access || node.tensor != read) continue;
-        if (node.subscripts.size() != s.result_indices.size()) return false;
-        for (const Subscript& at : node.subscripts) {
-          if (!at.is_plain()) return false;
-        }
-      }
-      return true;
-    }
-    return false;
-  }
-
-  const Program& program_;
-  const size_t region_;
-  std::map<TensorId, std::set<TensorId>> users_;
-  std::map<TensorId, TensorId> root_of_;
-};
 
 bool has_schedule(const Region& region) {
   const Schedule& s = region.schedule;
@@ -109,19 +33,16 @@ struct Making {
   std::set<TensorId> by_columns;  ///< given tensors whose levels may be stored in another order
   std::map<TensorId, Format> gathered;  ///< how operands that are gathered are stored
   std::vector<SparseKernel> sparse;
+  bool fold_products = false;
 };
 
 std::string name_of(const Program& program, TensorId tensor) {
   return program.tensors[static_cast<size_t>(tensor)].name;
 }
 
-std::optional<KernelForm> form_of(const Program& program, const Group& group,
+std::optional<KernelForm> form_of(const Program& program, const KernelGroup& group,
                                   const std::set<TensorId>& as_dense, std::string& why) {
-  std::map<TensorId, const Statement*> folded;
-  for (const Statement* s : group.members) {
-    if (s != group.root) folded[s->result] = s;
-  }
-  auto form = kernel_form(program, *group.root, folded, why, as_dense);
+  auto form = kernel_form(program, *group.root, folded_into(group), why, as_dense);
   if (!form) {
     const std::string name = quote_if_needed(name_of(program, group.root->result));
     why = fmt::format("%{}: {}", name, why);
@@ -174,7 +95,7 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
 std::optional<std::vector<Region>> kernels_of(Making& making, size_t region, std::string& why) {
   std::vector<Region> made;
   const size_t sparse_before = making.sparse.size();
-  for (const Group& group : Grouping(making.program, region).run()) {
+  for (const KernelGroup& group : kernel_groups(making.program, region, making.fold_products)) {
     const std::string name = name_of(making.program, group.root->result);
     const auto form = form_of(making.program, group, making.as_dense, why);
     std::optional<Region> kernel = form ? kernel_of(making, *form, name) : std::nullopt;
@@ -226,7 +147,7 @@ std::string why_left(const Region& region) {
 /// Has every statement of the region the form of a kernel, whatever its tiles?
 bool has_forms(const Making& making, size_t r) {
   if (!why_left(making.program.regions[r]).empty()) return false;
-  for (const Group& group : Grouping(making.program, r).run()) {
+  for (const KernelGroup& group : kernel_groups(making.program, r, making.fold_products)) {
     std::string why;
     if (!form_of(making.program, group, making.as_dense, why)) return false;
   }
@@ -332,7 +253,7 @@ bool may_leave_tiles_out(const Program& program, const Program& whole) {
   PresenceFinder presence(whole);
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph) continue;
-    for (const Group& group : Grouping(program, r).run()) {
+    for (const KernelGroup& group : kernel_groups(program, r, false)) {
       std::string why;
       const auto form = form_of(program, group, {}, why);
       if (form && presence.sparse_form(*form)) return true;
@@ -344,11 +265,11 @@ bool may_leave_tiles_out(const Program& program, const Program& whole) {
 std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
                                         const KernelOptions& options) {
   const Program& whole = options.whole != nullptr ? *options.whole : program;
-  Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}};
+  Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
   if (options.reorder_operands) {
     Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
-               {},    {}};
+               {},    {},      options.fold_products};
     settle_as_dense(all);
     making.by_columns = std::move(all.by_columns);
   }

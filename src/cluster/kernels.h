@@ -38,6 +38,9 @@ struct KernelOptions {
   /// statement that reads them becomes a kernel.
   bool reorder_operands = false;
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
+  /// Elementwise statements that alone read a product (or a reduction of rows) are one kernel with
+  /// it, not one of their own.
+  bool fold_products = false;
   /// The program that this is a part of, with the same tensors: its statements prove what values
   /// are. Null: this is all.
   const Program* whole = nullptr;

@@ -221,13 +221,15 @@ std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan) {
   return some;
 }
 
-std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains) {
+std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
+                       std::vector<Json> rows) {
   std::vector<Json> plans;
   for (const PlannedChain& chain : chains) plans.push_back(planned_json(chain));
   return Json::object({{"schema", kPlanSchema},
                        {"machine", machine.name},
                        {"clock_gigahertz", machine.clock_gigahertz},
-                       {"chains", Json::array(std::move(plans))}})
+                       {"chains", Json::array(std::move(plans))},
+                       {"rows", Json::array(std::move(rows))}})
              .text() +
          "\n";
 }

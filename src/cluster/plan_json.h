@@ -8,6 +8,7 @@
 #include "cluster/choice.h"
 #include "cluster/form.h"
 #include "ir/program.h"
+#include "support/json.h"
 
 namespace fuseflow::cluster {
 
@@ -38,7 +39,8 @@ struct LinkCopy {
 /// Their bytes times the cores of all clusters are the plan's bytes over links.
 std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan);
 
-/// Ends with a line end.
-std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains);
+/// Ends with a line end. `rows`: kernels of rows of the program, as JSON (rows_json.h).
+std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
+                       std::vector<Json> rows = {});
 
 }  // namespace fuseflow::cluster

@@ -8,6 +8,7 @@
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
+#include "cluster/rows.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -66,6 +67,7 @@ Program planned_program(Program program, const Machine& machine, const Effort& e
     plan_chain(program, found, machine, effort, threads);
   }
   make_kernels(program, machine, {.reorder_operands = true});
+  plan_rows(program, machine);
   return program;
 }
 

@@ -210,7 +210,8 @@ std::vector<FoundChain> find_chains(const Program& program, std::vector<RefusedC
 }
 
 bool attach_plan(Program& program, const std::vector<TensorId>& wanted_statements,
-                 const std::vector<std::pair<std::string, std::string>>& plan, Graph graph) {
+                 const std::vector<std::pair<std::string, std::string>>& plan, Graph graph,
+                 bool replace) {
   const std::set<TensorId> wanted(wanted_statements.begin(), wanted_statements.end());
   const auto in_chain = [&](const Statement& s) { return wanted.count(s.result) != 0; };
   std::vector<size_t> regions;
@@ -220,7 +221,8 @@ bool attach_plan(Program& program, const std::vector<TensorId>& wanted_statement
     if (std::any_of(statements.begin(), statements.end(), in_chain)) {
       regions.push_back(r);
       pure = pure && std::all_of(statements.begin(), statements.end(), in_chain) &&
-             !scheduled(program.regions[r]);
+             (!scheduled(program.regions[r]) ||
+              (replace && program.regions[r].graph && program.regions[r].graph->tiles));
     }
   }
   if (!pure) {

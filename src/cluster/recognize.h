@@ -34,9 +34,10 @@ std::vector<FoundChain> find_chains(const Program& program,
 
 /// Puts the statements of these tensors (a chain's) into one region, in the place of the last one's
 /// (E's), with `plan` and the plan's graph on it. False, and nothing changed, when one of its
-/// regions is lowered, has a schedule, or computes other things too.
+/// regions is lowered, has a schedule, or computes other things too. `replace`: graphs of tiles go.
 bool attach_plan(Program& program, const std::vector<TensorId>& statements,
-                 const std::vector<std::pair<std::string, std::string>>& plan, Graph graph);
+                 const std::vector<std::pair<std::string, std::string>>& plan, Graph graph,
+                 bool replace = false);
 inline bool attach_plan(Program& program, const FoundChain& found,
                         const std::vector<std::pair<std::string, std::string>>& plan, Graph graph) {
   return attach_plan(program, found.statements, plan, std::move(graph));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/choice.h"
+#include "cluster/product_kernel.h"
 #include "cluster/search.h"
 
 namespace fuseflow::cluster {

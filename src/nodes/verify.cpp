@@ -9,10 +9,12 @@
 #include <set>
 
 #include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
 #include "graph/tiles.h"
 #include "nodes/blocks.h"
 #include "nodes/kernel_rules.h"
 #include "nodes/parts.h"
+#include "nodes/rows_rules.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "nodes/tile_rules.h"
@@ -92,6 +94,7 @@ class Verifier {
       sound_ = false;
       error_(n, std::move(message));
     };
+    if (is_tile_rows(g_)) return verify_rows(g_, report);
     is_tile_kernel(g_) ? verify_kernel(g_, report) : verify_tiles(g_, report);
   }
 

@@ -115,6 +115,26 @@ def check_sums(planned):
     assert planned["cycles"][planned["chosen"]] == min(c for c in planned["cycles"].values() if c)
 
 
+def check_rows(planned, program):
+    """... of a kernel of rows."""
+    if planned["plan"] is None:
+        assert not planned["chosen"]
+        return
+    plan, cycles = planned["plan"], planned["cycles"]
+    for axis in [plan["rows"], *plan["widths"]]:
+        covered = axis["tile"] * axis["tiles"]
+        assert axis["size"] <= covered < axis["size"] + axis["tile"] * axis["cores"], axis
+    nodes = [node for loop in plan["loops"] for node in loop["nodes"]]
+    assert nodes.count("tile_multiply") == planned["products"]
+    assert nodes.count("reduce") == planned["reductions"]
+    assert nodes.count("tile_store") == len(planned["results"])
+    buffers = {load["buffer"]: load["bytes"] * load["copies"] for load in plan["loads"]}
+    places = sum(place["bytes"] * place["tiles"] for place in plan["held"]["places"])
+    assert plan["held"]["scratchpad"] > sum(buffers.values()) + places
+    assert not planned["chosen"] or cycles["rows"] <= min(cycles["apart"], cycles["folded"])
+    assert planned["chosen"] == (f'plan cycles = "{cycles["rows"]}"' in program)
+
+
 def run(tools, words, stdin=b""):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "plan.json")
@@ -169,7 +189,15 @@ def main():
     assert sorted(c["chain"]["name"] for c in document["chains"]) == ["e", "y"]
     for planned in document["chains"]:
         check_sums(planned)
-        assert f'plan cycles = "{planned["plan"]["cycles"]}"' in program
+    # Both chains are one kernel of rows.
+    assert [planned["products"] for planned in document["rows"] if planned["chosen"]] == [4], document["rows"]
+    for planned in document["rows"]:
+        check_rows(planned, program)
+    document, program = run(tools, ["--machine-set", "core.scratchpad_bytes=40000"],
+                            LAYER.replace("temp %e", "result %e").encode())
+    assert agrees(document), list(errors(document, SCHEMA))
+    for planned in document["rows"]:
+        check_rows(planned, program)
     document, _ = run(tools, [], b"fuseflow 1\ninput %x: f32[4] dense = uniform(density=1,seed=1)\n"
                                  b"result %y: f32[4] dense\nregion @y { %y[i] = relu(%x[i]) }\n")
     assert agrees(document) and document["chains"] == []

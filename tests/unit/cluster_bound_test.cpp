@@ -1,6 +1,7 @@
 // The bound that lets the search leave plans out, and the search that uses it: no simulation is
 // below its bound, and what a search finds is what simulating everything finds.
 #include "cluster/bound.h"
+#include "cluster/product_kernel.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,8 @@
 
 #include "cluster/baseline.h"
 #include "cluster/choice.h"
+#include "cluster/elementwise_kernel.h"
+#include "cluster/product_kernel.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/memory.h"

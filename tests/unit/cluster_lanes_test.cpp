@@ -4,7 +4,9 @@
 
 #include "cluster/baseline.h"
 #include "cluster/bound.h"
+#include "cluster/elementwise_kernel.h"
 #include "cluster/measure.h"
+#include "cluster/product_kernel.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

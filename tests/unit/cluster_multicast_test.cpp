@@ -4,8 +4,10 @@
 
 #include "cluster/baseline.h"
 #include "cluster/bound.h"
+#include "cluster/elementwise_kernel.h"
 #include "cluster/evaluate.h"
 #include "cluster/measure.h"
+#include "cluster/product_kernel.h"
 #include "machine/load.h"
 #include "sim/tiles/multicast.h"
 

@@ -9,113 +9,15 @@
 #include "graph/tile_kernel.h"
 #include "sim/common/written_tensors.h"
 #include "sim/tiles/kernel.h"
+#include "sim/tiles/tile_access.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
 
 constexpr int64_t kTilesBetweenChecks = 64;
-constexpr int64_t kPadding = -2, kOutside = -1;
 
 using Tile = std::vector<float>;  ///< row-major in the order of its stream's dimensions
-
-/// Where the elements of the tiles of one tensor are in its dense storage.
-class Access {
- public:
-  Access(const Graph& graph, const Node& node, std::vector<int> dims, const Format& format,
-         std::vector<int64_t> shape)
-      : g_(graph), node_(node), dims_(std::move(dims)), shape_(std::move(shape)) {
-    stride_.assign(shape_.size(), 1);
-    int64_t stride = 1;
-    for (size_t l = shape_.size(); l-- > 0;) {
-      const auto d = static_cast<size_t>(format.mode_order[l]);
-      stride_[d] = stride;
-      stride *= shape_[d];
-    }
-  }
-
-  /// Calls `visit` with the position of each element of a tile, row-major.
-  template <typename Visit>
-  void for_each(const KernelSizes& at, const Visit& visit) {
-    base_.clear();
-    for (const TileSubscript& subscript : node_.subscripts) base_.push_back(subscript.offset);
-    const Parts batch = parts_of(kKernelG, at[kKernelG], 1);
-    for (size_t r = 0; r < base_.size(); ++r) base_[r] += batch.coordinates[r];
-    std::array<Parts, 3> parts;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-      const auto dim = static_cast<size_t>(dims_[d]);
-      const int64_t tile = dim < at.size() ? at[dim] : 0;  // l is one tile
-      parts[d] = parts_of(dims_[d], tile, g_.indices[dim].block);
-    }
-    for (size_t d = dims_.size(); d < parts.size(); ++d) {
-      parts[d].elements = parts[d].present = 1;
-      parts[d].coordinates.assign(shape_.size(), 0);
-    }
-    for (int64_t i = 0; i < parts[0].elements; ++i) {
-      for (int64_t j = 0; j < parts[1].elements; ++j) {
-        for (int64_t k = 0; k < parts[2].elements; ++k) visit(position(parts, {i, j, k}));
-      }
-    }
-  }
-
- private:
-  /// What the elements of a tile add to each coordinate along one dimension.
-  struct Parts {
-    int64_t elements = 1, present = 1;
-    std::vector<int64_t> coordinates;
-  };
-
-  Parts parts_of(int dim, int64_t tile, int64_t block) const {
-    const GraphIndex& index = g_.indices[static_cast<size_t>(dim)];
-    int first = 0;
-    for (int d = 0; d < dim; ++d) {
-      first += static_cast<int>(g_.indices[static_cast<size_t>(d)].digits.size());
-    }
-    Parts parts;
-    parts.elements = block;
-    parts.present = std::clamp<int64_t>(index.size - tile * block, 0, block);
-    parts.coordinates.assign(static_cast<size_t>(block) * shape_.size(), 0);
-    const auto digits = static_cast<int>(index.digits.size());
-    for (int64_t e = 0; e < parts.present; ++e) {
-      int64_t rest = tile * block + e;
-      for (int at = digits - 1; at >= 0; --at) {
-        const int64_t extent = index.digits[static_cast<size_t>(at)].extent;
-        add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
-        rest /= extent;
-      }
-    }
-    return parts;
-  }
-
-  void add(int digit, int64_t value, int64_t* coordinates) const {
-    for (size_t r = 0; r < node_.subscripts.size(); ++r) {
-      for (const auto& [of, factor] : node_.subscripts[r].terms) {
-        if (of == digit) coordinates[r] += factor * value;
-      }
-    }
-  }
-
-  int64_t position(const std::array<Parts, 3>& parts, const std::array<int64_t, 3>& at) const {
-    for (size_t d = 0; d < parts.size(); ++d) {
-      if (at[d] >= parts[d].present) return kPadding;
-    }
-    int64_t position = 0;
-    for (size_t r = 0; r < shape_.size(); ++r) {
-      int64_t coordinate = base_[r];
-      for (size_t d = 0; d < parts.size(); ++d) {
-        coordinate += parts[d].coordinates[static_cast<size_t>(at[d]) * shape_.size() + r];
-      }
-      if (coordinate < 0 || coordinate >= shape_[r]) return kOutside;
-      position += coordinate * stride_[r];
-    }
-    return position;
-  }
-
-  const Graph& g_;
-  const Node& node_;
-  std::vector<int> dims_;
-  std::vector<int64_t> shape_, stride_, base_;
-};
 
 class KernelValues {
  public:
@@ -204,12 +106,12 @@ class KernelValues {
 
   void check_absent(const Node& from, int64_t m, int64_t g, const TileRange& absent) {
     const Storage& storage = *data_.find(from.tensor);
-    Access access(g_, from, dims_of(from.outputs[0]), storage.format, storage.shape);
+    TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
     for (int64_t k = absent.begin; k < absent.end; ++k) {
-      access.for_each({m, 0, k, g}, [&](int64_t position) {
-        const float held = position >= 0          ? storage.values[static_cast<size_t>(position)]
-                           : position == kOutside ? storage.fill
-                                                  : 0.0F;
+      access.for_each(KernelSizes{m, 0, k, g}, [&](int64_t position) {
+        const float held = position >= 0 ? storage.values[static_cast<size_t>(position)]
+                           : position == kOutsidePosition ? storage.fill
+                                                          : 0.0F;
         if (held != 0) refuse_absent(from, {m, 0, k, g}, position, held);
       });
     }
@@ -254,11 +156,11 @@ class KernelValues {
     const Storage& storage = *data_.find(from.tensor);
     Tile& out = value(from.outputs[0]);
     out.clear();
-    Access access(g_, from, dims_of(from.outputs[0]), storage.format, storage.shape);
+    TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
     access.for_each(at_, [&](int64_t position) {
-      out.push_back(position >= 0          ? storage.values[static_cast<size_t>(position)]
-                    : position == kOutside ? storage.fill
-                                           : 0.0F);
+      out.push_back(position >= 0                  ? storage.values[static_cast<size_t>(position)]
+                    : position == kOutsidePosition ? storage.fill
+                                                   : 0.0F);
     });
   }
 
@@ -404,14 +306,14 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
   written.values.assign(static_cast<size_t>(elements), 0.0F);
   KernelValues values(program, graph, data);
   values.check_absent();
-  Access to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
-            result.format, shape);
+  TileAccess to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
+                kKernelG, result.format, shape);
   for (int64_t t = 0; t < kernel_tile_count(graph); ++t) {
     if (t % kTilesBetweenChecks == 0 && !go_on()) return nullptr;
     const KernelTile at = kernel_tile(graph, t);
     const float* next = values.tile(at).data();
-    to.for_each({at.m, at.n, 0, at.g}, [&](int64_t position) {
-      if (position == kOutside) {
+    to.for_each(KernelSizes{at.m, at.n, 0, at.g}, [&](int64_t position) {
+      if (position == kOutsidePosition) {
         throw Error(ExitCode::rejected, result.where,
                     fmt::format("tile_store writes outside of %{}", result.name));
       }

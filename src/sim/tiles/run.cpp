@@ -6,9 +6,12 @@
 #include <chrono>
 
 #include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/kernel_values.h"
+#include "sim/tiles/rows_counts.h"
+#include "sim/tiles/rows_values.h"
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
 #include "support/ceil_div.h"
@@ -48,13 +51,14 @@ Need need_of(const Graph& graph) {
 }
 
 Need need_of_kernel(const Graph& graph) {
-  const KernelNeed need = kernel_need(graph);
+  const KernelNeed need = is_tile_rows(graph) ? rows_need(graph) : kernel_need(graph);
   return {need.registers, need.scratchpad};
 }
 
 void check_capacity(const Graph& graph, const Machine& machine) {
   if (machine.core.count == 0) return;
-  const Need need = is_tile_kernel(graph) ? need_of_kernel(graph) : need_of(graph);
+  const bool chain = !is_tile_kernel(graph) && !is_tile_rows(graph);
+  const Need need = chain ? need_of(graph) : need_of_kernel(graph);
   const auto refuse = [&](const char* what, int64_t needed, int64_t has) {
     if (has == 0 || needed <= has) return;
     throw Error(ExitCode::rejected,
@@ -141,6 +145,28 @@ void count_kernel(const Graph& graph, const std::vector<TileNodeTime>& times, Ru
     for (const StreamId s : node.outputs) {
       const bool ends = is_held_reduction(graph, node) && !read_in_step[static_cast<size_t>(s)];
       const int64_t tokens = ends ? kernel_tile_count(graph) : stats.steps;
+      result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
+      stats.tokens_out += tokens;
+      result.tokens += tokens;
+      result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, node.capacity);
+    }
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    take_streams(graph.nodes[n], result, result.nodes[n]);
+  }
+}
+
+/// Counts of a kernel of rows: a token is a tile that a node gives.
+void count_rows(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    NodeStats& stats = result.nodes[n];
+    count_times(times[n], result.cycles, stats);
+    stats.flops = rows_flops(graph, node);
+    result.flops += stats.flops;
+    const bool loads = node.kind == NodeKind::tile_load;
+    for (const StreamId s : node.outputs) {
+      const int64_t tokens = loads ? stats.steps : rows_tiles_computed(graph, node);
       result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
       stats.tokens_out += tokens;
       result.tokens += tokens;
@@ -297,6 +323,8 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   result.streams.resize(graph.streams.size());
   if (is_tile_kernel(graph)) {
     count_kernel(graph, times, result);
+  } else if (is_tile_rows(graph)) {
+    count_rows(graph, times, result);
   } else {
     Counts(graph, times, result).fill();
   }
@@ -318,8 +346,13 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   Limits limits(options);
   RunResult result = counted(graph, machine, options, limits);
   if (result.finish != Finish::done) return result;
-  const bool kernel = is_tile_kernel(graph);
   const auto go_on = [&] { return limits.go_on(0); };
+  if (is_tile_rows(graph)) {
+    result.results = rows_values(program, graph, data, go_on);
+    result.finish = limits.finish();
+    return result;
+  }
+  const bool kernel = is_tile_kernel(graph);
   const auto stored = kernel ? kernel_values(program, graph, data, go_on)
                              : tile_values(program, graph, data, go_on);
   result.finish = limits.finish();

@@ -7,10 +7,13 @@
 #include <tuple>
 
 #include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/multicast.h"
+#include "sim/tiles/rows.h"
+#include "sim/tiles/rows_counts.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -74,6 +77,11 @@ struct CoreClock {
   WorkDone done;
 };
 
+[[noreturn]] void refuse_cluster(int cores, const Machine& machine) {
+  throw Error(ExitCode::rejected,
+              fmt::format("a cluster of {} cores does not fit machine {}", cores, machine.name));
+}
+
 /// Loads of several cores for which memory is asked once.
 struct Together {
   int32_t missing = 0;  ///< cores that have no room yet
@@ -102,10 +110,7 @@ class Launch {
     slots_ = static_cast<int32_t>(machine.core.count == 0
                                       ? clusters
                                       : std::min(machine.concurrent_clusters(cores), clusters));
-    if (slots_ < 1) {
-      throw Error(ExitCode::rejected, fmt::format("a cluster of {} cores does not fit machine {}",
-                                                  cores, machine.name));
-    }
+    if (slots_ < 1) refuse_cluster(cores, machine);
     cores_per_cluster_ = cores;
     cores_.resize(static_cast<size_t>(slots_) * static_cast<size_t>(cores));
     waits_.resize(static_cast<size_t>(slots_));
@@ -536,17 +541,18 @@ Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& 
 
 namespace {
 
+void check_links(const LinkBytes& links) {
+  if (links.sent == links.received) return;
+  throw Error(ExitCode::internal, fmt::format("the cores of a cluster send {} bytes over links "
+                                              "and receive {}",
+                                              links.sent, links.received));
+}
+
 /// What was sent was received, everything was loaded and stored, and an L2 gave what memory gave.
 void check_bytes(const Graph& graph, const Machine& machine,
-                 const std::vector<const TileOps*>& clusters, const Measured& measured) {
-  for (const TileOps* ops : clusters) {
-    const LinkBytes links = link_bytes_of(*ops, graph);
-    if (links.sent == links.received) continue;
-    throw Error(ExitCode::internal, fmt::format("the cores of a cluster send {} bytes over links "
-                                                "and receive {}",
-                                                links.sent, links.received));
-  }
-  if (!measured.finished) return;
+                 const std::vector<const TileOps*>& clusters, const Measured& measured, bool held) {
+  for (const TileOps* ops : clusters) check_links(link_bytes_of(*ops, graph));
+  if (!measured.finished || held) return;  // what an L2 holds from the start, DRAM does not give
   const auto broken = broken_memory_law(measured.bytes, compulsory_bytes(graph), machine.has_l2());
   if (broken) throw Error(ExitCode::internal, *broken);
 }
@@ -566,18 +572,16 @@ void round_to_bursts(std::vector<TileOps>& cores, const Machine& machine) {
   }
 }
 
-/// A kernel: a cluster of one core for each core at work.
-Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
-  const int64_t cores = machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(1);
-  std::vector<TileOps> ops = expand_kernel(graph, cores);
-  round_to_bursts(ops, machine);
+/// Clusters whose operations know their tiles by number: all that their cores do.
+Measured time_numbered(const Graph& graph, const Machine& machine, const std::vector<TileOps>& ops,
+                       const CompulsoryBytes& least, LaunchOptions options) {
   std::vector<const TileOps*> graphs;
   std::vector<int32_t> which;
-  for (const TileOps& core : ops) {
+  for (const TileOps& cluster : ops) {
     which.push_back(static_cast<int32_t>(graphs.size()));
-    graphs.push_back(&core);
+    graphs.push_back(&cluster);
   }
-  TilePlaces places;  // operations know their tiles by number
+  TilePlaces places;
   places.clusters.resize(ops.size(), ClusterAt{{0, 0, 0, 0}});
   places.nodes.resize(graph.nodes.size());
   options.element_bytes = graph.tiles->element_bytes;
@@ -585,16 +589,35 @@ Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions o
   const Measured measured = time_launch(machine, graphs, which, options);
   // What an L2 holds from the start, DRAM does not give.
   if (!measured.finished || !options.held.empty()) return measured;
-  const auto broken =
-      broken_memory_law(measured.bytes, compulsory_kernel_bytes(graph), machine.has_l2());
+  const auto broken = broken_memory_law(measured.bytes, least, machine.has_l2());
   if (broken) throw Error(ExitCode::internal, *broken);
   return measured;
+}
+
+/// A kernel: a cluster of one core for each core at work.
+Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
+  const int64_t cores = machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(1);
+  std::vector<TileOps> ops = expand_kernel(graph, cores);
+  round_to_bursts(ops, machine);
+  return time_numbered(graph, machine, ops, compulsory_kernel_bytes(graph), std::move(options));
+}
+
+/// A kernel of rows: a cluster for each that is at work.
+Measured time_rows(const Graph& graph, const Machine& machine, LaunchOptions options) {
+  const int cores = rows_cluster(graph).cores();
+  const int64_t clusters =
+      machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(cores);
+  if (clusters < 1) refuse_cluster(cores, machine);
+  const std::vector<TileOps> ops = expand_rows(graph, clusters);
+  for (const TileOps& cluster : ops) check_links(rows_link_bytes(cluster, graph));
+  return time_numbered(graph, machine, ops, compulsory_rows_bytes(graph), std::move(options));
 }
 
 }  // namespace
 
 Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options) {
   if (is_tile_kernel(graph)) return time_kernel(graph, machine, std::move(options));
+  if (is_tile_rows(graph)) return time_rows(graph, machine, std::move(options));
   const bool epilogue = !tile_roles(graph).last_loads.empty();
   const TileOps first = expand_tiles(graph, true);
   const TileOps other = epilogue ? expand_tiles(graph, false) : TileOps{};
@@ -608,7 +631,7 @@ Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions op
   const TilePlaces places = places_of(graph);
   options.places = &places;
   const Measured measured = time_launch(machine, graphs, which, options);
-  check_bytes(graph, machine, graphs, measured);
+  check_bytes(graph, machine, graphs, measured, !options.held.empty());
   return measured;
 }
 

@@ -1,0 +1,69 @@
+// The operations of a kernel whose blocks are alike: tiles loaded, computed and stored by a core or
+// by a few that share loads.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "sim/tiles/expand.h"
+#include "sim/tiles/places.h"
+
+namespace fuseflow::cluster {
+
+constexpr int32_t kNone = -1;  ///< no operation
+
+/// Tiles that an L2 holds from the start, with their bytes.
+using HeldTiles = std::vector<std::pair<TileKey, int64_t>>;
+
+/// Adds nodes to a graph of a one-core block.
+class BlockBuilder {
+ public:
+  uint8_t core = 0;  ///< of what is added
+
+  int32_t add(TileOp node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
+    node.core = core;
+    node.first_operand = static_cast<int32_t>(graph_.edges.size());
+    for (const int32_t operand : operands) {
+      if (operand != kNone) {
+        graph_.edges.push_back(operand);
+        ++node.operands;
+      }
+    }
+    node.first_order = static_cast<int32_t>(graph_.edges.size());
+    if (order != kNone) {
+      graph_.edges.push_back(order);
+      node.orders = 1;
+    }
+    graph_.nodes.push_back(node);
+    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+  }
+
+  /// A tile of a tensor at a row and column.
+  int32_t load(const TileKey& tile, int64_t elements, int64_t element_bytes, int32_t order) {
+    TileOp node = at(tile);
+    node.kind = TileOpKind::load;
+    node.bytes.global_read = elements * element_bytes;
+    node.bytes.scratchpad_write = node.bytes.global_read;
+    return add(node, {}, order);
+  }
+
+  static TileOp at(const TileKey& tile) {
+    TileOp node;
+    node.node = static_cast<int32_t>(tile.tensor);
+    node.row = static_cast<int32_t>(tile.row);
+    node.col = static_cast<int32_t>(tile.col);
+    return node;
+  }
+
+  TileOps take(int cores = 1) {
+    graph_.cores = cores;
+    return std::move(graph_);
+  }
+
+ private:
+  TileOps graph_;
+};
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,32 @@
+// Graphs of tiles one after the other on one machine, as a program runs them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "graph/graph.h"
+#include "machine/machine.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+
+struct KernelsApart {
+  Measured total;  ///< with the reconfiguration between them
+  int64_t kernels = 0;
+};
+
+/// An L2 holds what the graphs before loaded or stored, as far as it fits.
+class KernelSequence {
+ public:
+  explicit KernelSequence(const Machine& machine) : machine_(machine) {}
+  /// `at_most`: of this graph, where something else does the same in so many cycles; 0: nothing.
+  void run(const Graph& graph, int64_t at_most = 0);
+  const KernelsApart& apart() const { return apart_; }
+
+ private:
+  const Machine& machine_;
+  KernelsApart apart_;
+  std::map<TensorId, int64_t> touched_;  ///< by the number of the graph that did it last
+};
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,27 @@
+// The tiles of a kernel of rows: candidates that fit a core ranked by cost, the best of them
+// simulated, the fastest.
+#pragma once
+
+#include <optional>
+
+#include "cluster/rows_graph.h"
+#include "machine/machine.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+
+struct RowsPlan {
+  RowsTiles tiles;
+  Graph graph;
+  Measured measured;
+};
+
+/// The fastest of the candidates; nothing where none fits the machine, or none takes fewer than
+/// `most_cycles` (0: any).
+std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
+                                     int64_t most_cycles = 0);
+
+/// Cycles of a kernel of rows, roughly: what ranks candidates.
+double rows_cost(const Graph& graph, const RowsTiles& tiles, const Machine& machine);
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,197 @@
+#include "graph/tile_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace fuseflow {
+namespace {
+
+const std::vector<int>& dims_of(const Graph& graph, StreamId s) {
+  return graph.streams[static_cast<size_t>(s)].block;
+}
+
+/// Puts nodes into loops. A stage begins where something has to be whole: the left operand of a
+/// product, the result of a reduction.
+class Loops {
+ public:
+  explicit Loops(const Graph& graph) : g_(graph), stage_(graph.nodes.size(), 0) {}
+
+  void fill(RowsShape& shape) {
+    std::map<std::pair<int, int>, std::vector<NodeId>> by_stage_and_width;
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      if (node.kind == NodeKind::tile_load) {
+        shape.loads.push_back(n);
+        continue;
+      }
+      if (node.kind == NodeKind::tile_store) shape.stores.push_back(n);
+      stage_[static_cast<size_t>(n)] = stage_of(node);
+      by_stage_and_width[{stage_[static_cast<size_t>(n)], walked(node)}].push_back(n);
+    }
+    shape.loop_of.assign(g_.nodes.size(), -1);
+    for (auto& [key, nodes] : by_stage_and_width) {
+      for (const NodeId n : nodes) {
+        shape.loop_of[static_cast<size_t>(n)] = static_cast<int>(shape.loops.size());
+      }
+      shape.loops.push_back({key.second, std::move(nodes)});
+    }
+  }
+
+ private:
+  int stage_of(const Node& node) const {
+    int stage = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].is_immediate()) continue;
+      const NodeId from = g_.streams[static_cast<size_t>(node.inputs[i].stream)].producer;
+      const Node& producer = g_.nodes[static_cast<size_t>(from)];
+      if (producer.kind == NodeKind::tile_load) continue;
+      const bool whole =
+          producer.kind == NodeKind::reduce || (node.kind == NodeKind::tile_multiply && i == 0);
+      stage = std::max(stage, stage_[static_cast<size_t>(from)] + (whole ? 1 : 0));
+    }
+    return stage;
+  }
+
+  /// The width whose tiles a node walks: those of its result, a reduction those of its operand.
+  int walked(const Node& node) const {
+    const bool by_operand = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_store;
+    return rows_width(g_, by_operand ? node.inputs[0].stream : node.outputs[0]);
+  }
+
+  const Graph& g_;
+  std::vector<int> stage_;  ///< by node
+};
+
+/// Gives places to the streams that are read after their loop.
+class Places {
+ public:
+  Places(const Graph& graph, RowsShape& shape) : g_(graph), shape_(shape) {}
+
+  void fill() {
+    shape_.place_of.assign(g_.streams.size(), -1);
+    find_last_loops();
+    for (size_t loop = 0; loop < shape_.loops.size(); ++loop) {
+      for (const NodeId n : shape_.loops[loop].nodes) {
+        for (const StreamId s : g_.nodes[static_cast<size_t>(n)].outputs) {
+          if (rows_width(g_, s) >= 0 && last_loop_[static_cast<size_t>(s)] > static_cast<int>(loop))
+            give_place(s, static_cast<int>(loop));
+        }
+      }
+    }
+  }
+
+ private:
+  void find_last_loops() {
+    last_loop_.assign(g_.streams.size(), -1);
+    for (size_t n = 0; n < g_.nodes.size(); ++n) {
+      for (const Input& input : g_.nodes[n].inputs) {
+        if (input.is_immediate()) continue;
+        int& last = last_loop_[static_cast<size_t>(input.stream)];
+        last = std::max(last, shape_.loop_of[n]);
+      }
+    }
+  }
+
+  void give_place(StreamId s, int loop) {
+    const Stream& stream = g_.streams[static_cast<size_t>(s)];
+    const GraphIndex& width = g_.indices[static_cast<size_t>(rows_width(g_, s))];
+    const bool everywhere = g_.nodes[static_cast<size_t>(stream.producer)].kind == NodeKind::gather;
+    RowsPlace wanted;
+    wanted.tiles = everywhere ? width.extent : width.extent / width.cluster;
+    wanted.elements = g_.indices[kRowsM].block * width.block;
+    size_t place = 0;
+    while (place < shape_.places.size() &&
+           !(taken_until_[place] < loop && shape_.places[place].tiles == wanted.tiles &&
+             shape_.places[place].elements == wanted.elements)) {
+      ++place;
+    }
+    if (place == shape_.places.size()) {
+      shape_.places.push_back(wanted);
+      taken_until_.push_back(-1);
+    }
+    taken_until_[place] = last_loop_[static_cast<size_t>(s)];
+    shape_.place_of[static_cast<size_t>(s)] = static_cast<int>(place);
+  }
+
+  const Graph& g_;
+  RowsShape& shape_;
+  std::vector<int> last_loop_;    ///< by stream: the last loop that reads it
+  std::vector<int> taken_until_;  ///< by place: the last loop that reads what it has
+};
+
+void give_buffers(const Graph& graph, RowsShape& shape) {
+  shape.buffer_of.assign(graph.nodes.size(), -1);
+  for (const NodeId n : shape.loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const std::vector<int>& dims = dims_of(graph, load.outputs[0]);
+    RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1, false};
+    for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
+    wanted.shared =
+        dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < rows_load_tiles(graph, load);
+    size_t buffer = 0;
+    while (buffer < shape.buffers.size() && !(wanted.shared && shape.buffers[buffer].shared &&
+                                              shape.buffers[buffer].elements == wanted.elements)) {
+      ++buffer;
+    }
+    if (buffer == shape.buffers.size()) shape.buffers.push_back(wanted);
+    shape.buffers[buffer].copies = std::max(shape.buffers[buffer].copies, wanted.copies);
+    shape.buffer_of[static_cast<size_t>(n)] = static_cast<int>(buffer);
+  }
+}
+
+}  // namespace
+
+bool is_tile_rows(const Graph& graph) {
+  return graph.tiles && graph.indices.size() > kRowsWidths && graph.indices[kRowsG].name == "g";
+}
+
+RowsShape rows_shape(const Graph& graph) {
+  RowsShape shape;
+  Loops(graph).fill(shape);
+  Places(graph, shape).fill();
+  give_buffers(graph, shape);
+  return shape;
+}
+
+int rows_width(const Graph& graph, StreamId stream) {
+  for (const int dim : dims_of(graph, stream)) {
+    if (dim >= kRowsWidths) return dim;
+  }
+  return -1;
+}
+
+RowsCluster rows_cluster(const Graph& graph) {
+  RowsCluster cluster;
+  cluster.rows = graph.indices[kRowsM].cluster;
+  for (size_t d = kRowsWidths; d < graph.indices.size(); ++d) {
+    cluster.wide = std::max(cluster.wide, graph.indices[d].cluster);
+  }
+  return cluster;
+}
+
+int64_t rows_tiles(const Graph& graph) {
+  return graph.indices[kRowsM].extent * graph.indices[kRowsG].extent;
+}
+
+std::vector<bool> rows_varies_along(const Graph& graph, const Node& load) {
+  std::vector<bool> varies(graph.indices.size(), false);
+  for (const int dim : dims_of(graph, load.outputs[0])) varies[static_cast<size_t>(dim)] = true;
+  const auto first = static_cast<int>(graph.indices[kRowsM].digits.size());
+  const auto end = first + static_cast<int>(graph.indices[kRowsG].digits.size());
+  for (const TileSubscript& subscript : load.subscripts) {
+    for (const auto& [digit, factor] : subscript.terms) {
+      if (digit >= first && digit < end && factor != 0) varies[kRowsG] = true;
+    }
+  }
+  return varies;
+}
+
+int64_t rows_load_tiles(const Graph& graph, const Node& load) {
+  const std::vector<bool> varies = rows_varies_along(graph, load);
+  int64_t tiles = 1;
+  for (size_t d = 0; d < varies.size(); ++d) tiles *= varies[d] ? graph.indices[d].extent : 1;
+  return tiles;
+}
+
+}  // namespace fuseflow

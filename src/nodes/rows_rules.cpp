@@ -1,0 +1,331 @@
+#include "nodes/rows_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/tile_rows.h"
+#include "nodes/rule.h"
+
+namespace fuseflow {
+namespace {
+
+using Dims = std::vector<int>;
+
+constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
+constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
+constexpr int64_t kMostCopies = int64_t{1} << 16;        ///< of a load: all of its tiles, perhaps
+constexpr int64_t kMostAccumulators = 16;
+constexpr double kFarthest = 1e18;  ///< that a subscript may reach, in elements
+
+class RowsVerifier {
+ public:
+  RowsVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
+      : g_(graph), error_(error) {}
+
+  void run() {
+    check_dimensions();
+    if (sound_) check_streams();
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      check_order(n);
+      if (sound_) check_node(n);
+    }
+    if (sound_ && !stores_) fail(-1, "a kernel of rows stores nothing, expected a tile_store");
+  }
+
+ private:
+  void fail(NodeId n, std::string message) {
+    sound_ = false;
+    error_(n, n < 0 ? std::move(message)
+                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
+  }
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
+  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
+  const Node& producer(const Input& input) const {
+    return node(g_.streams[static_cast<size_t>(input.stream)].producer);
+  }
+
+  // --- dimensions and streams --------------------------------------------------------------
+
+  void check_dimensions() {
+    if (g_.indices[kRowsM].name != "m") {
+      fail(-1, fmt::format("index {} expected m, the rows", g_.indices[kRowsM].name));
+    }
+    for (const GraphIndex& index : g_.indices) check_dimension(index);
+    if (sound_ && (g_.indices[kRowsG].block != 1 || g_.indices[kRowsG].cluster != 1)) {
+      fail(-1, "index g: expected tiles of one element and cluster=1");
+    }
+    const TileMapping& tiles = *g_.tiles;
+    if (!tiles.loops.empty() || tiles.way != GatedWay::none || tiles.band || !tiles.open.empty()) {
+      fail(-1,
+           "a kernel of rows walks its widths in the order of its nodes, expected only "
+           "`tiles [] bytes=4`");
+    }
+    if (sound_) check_cluster();
+  }
+
+  void check_cluster() {
+    const RowsCluster cluster = rows_cluster(g_);
+    const int cores = cluster.cores();
+    if (cores > kLargestCluster || (cores & (cores - 1)) != 0) {
+      fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
+                           kLargestCluster));
+    }
+    for (size_t d = kRowsWidths; d < g_.indices.size(); ++d) {
+      const int wide = g_.indices[d].cluster;
+      if (wide == 1 || wide == cluster.wide) continue;
+      fail(-1, fmt::format("index {}: spread over {} cores, expected 1 or the {} of other widths",
+                           g_.indices[d].name, wide, cluster.wide));
+    }
+  }
+
+  void check_dimension(const GraphIndex& index) {
+    int64_t size = 1;
+    for (const TileDigit& digit : index.digits) {
+      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
+          size > kMostElements) {
+        size = -1;
+        break;
+      }
+    }
+    int64_t covered = 0;  // by the cores of a cluster
+    const bool fits = index.block >= 1 && index.extent >= 1 && index.cluster >= 1 &&
+                      index.extent % index.cluster == 0 &&
+                      !__builtin_mul_overflow(index.block, int64_t{index.cluster}, &covered) &&
+                      covered <= kMostElements &&
+                      index.extent == (index.size + covered - 1) / covered * index.cluster;
+    if (index.digits.empty() || size != index.size || !fits) {
+      fail(-1, fmt::format("index {}: expected digits whose product is its size, and as many tiles "
+                           "for each core of a cluster as cover it",
+                           index.name));
+    }
+  }
+
+  /// Tiles extend over m and widths, two dimensions at most.
+  void check_streams() {
+    for (const Stream& stream : g_.streams) {
+      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block &&
+                   !stream.block.empty() && stream.block.size() <= 2;
+      int64_t elements = 1;
+      for (const int dim : stream.block) {
+        const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
+        plain = plain && once && dim >= 0 && dim != kRowsG &&
+                static_cast<size_t>(dim) < g_.indices.size();
+        if (!plain || __builtin_mul_overflow(elements, index(dim).block, &elements) ||
+            elements > kMostTileElements) {
+          elements = -1;
+          break;
+        }
+      }
+      if (plain && elements > 0) continue;
+      fail(stream.producer, fmt::format("${} is no stream of tiles over m and widths of at most {} "
+                                        "elements, expected one like val<m,a>[m,a]",
+                                        stream.name, kMostTileElements));
+    }
+  }
+
+  /// What a node takes stands before it.
+  void check_order(NodeId n) {
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      const Stream& stream = g_.streams[static_cast<size_t>(input.stream)];
+      if (stream.producer >= n) fail(n, fmt::format("takes ${}, which follows it", stream.name));
+    }
+  }
+
+  // --- nodes -------------------------------------------------------------------------------
+
+  void check_node(NodeId n) {
+    const Node& at = node(n);
+    switch (at.kind) {
+      case NodeKind::tile_load:
+        expect_ports(n, 0, 1);
+        if (at.capacity < 1 || at.capacity > kMostCopies || at.branch >= 0) {
+          fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", kMostCopies));
+        }
+        return sound_ ? check_subscripts(n, dims_of(at.outputs[0])) : void();
+      case NodeKind::map:
+        expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
+        return sound_ ? check_map(n) : void();
+      case NodeKind::tile_multiply:
+        expect_ports(n, 2, 1);
+        return sound_ ? check_product(n) : void();
+      case NodeKind::reduce:
+        expect_ports(n, 1, 1);
+        return sound_ ? check_reduce(n) : void();
+      case NodeKind::gather:
+        expect_ports(n, 1, 1);
+        return sound_ ? check_gather(n) : void();
+      case NodeKind::tile_store:
+        expect_ports(n, 1, 0);
+        return sound_ ? check_store(n) : void();
+      default:
+        return fail(n, "cannot stand in a kernel of rows");
+    }
+  }
+
+  void expect_ports(NodeId n, size_t inputs, size_t outputs) {
+    if (node(n).inputs.size() != inputs) {
+      fail(n, fmt::format("takes {} inputs, expected {}", node(n).inputs.size(), inputs));
+    }
+    if (node(n).outputs.size() != outputs) {
+      fail(n, fmt::format("gives {} streams, expected {}", node(n).outputs.size(), outputs));
+    }
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate() && node(n).kind != NodeKind::map) {
+        fail(n, "takes tiles, not numbers");
+      }
+    }
+  }
+
+  /// Of rows: (m), or (m) and one width.
+  static bool of_rows(const Dims& dims) {
+    return dims.front() == kRowsM && (dims.size() == 1 || dims[1] >= kRowsWidths);
+  }
+  bool wide(const Input& input) const {
+    const Dims& dims = dims_of(input.stream);
+    return dims.size() == 2 && of_rows(dims);
+  }
+
+  /// Its result has every dimension of its operands, and is of rows.
+  void check_map(NodeId n) {
+    const Dims& dims = dims_of(node(n).outputs[0]);
+    if (!node(n).contract.empty()) return fail(n, "cannot contract in a kernel of rows");
+    if (!of_rows(dims)) return fail(n, "gives tiles that are not (m) or (m) and a width");
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      if (producer(input).kind == NodeKind::gather) {
+        return fail(n, "takes what is gathered, expected what its own core has");
+      }
+      for (const int dim : dims_of(input.stream)) {
+        if (std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
+        return fail(n, "gives tiles that lack a dimension of an operand");
+      }
+    }
+  }
+
+  void check_product(NodeId n) {
+    const Node& at = node(n);
+    const Dims& result = dims_of(at.outputs[0]);
+    const bool rows = wide(at.inputs[0]) && result.size() == 2 && of_rows(result);
+    const int summed = rows ? dims_of(at.inputs[0].stream)[1] : -1;
+    if (!rows || summed == result[1] || dims_of(at.inputs[1].stream) != Dims{summed, result[1]} ||
+        producer(at.inputs[1]).kind != NodeKind::tile_load) {
+      return fail(n, "expected tiles (m, a) and loads of tiles (a, b), and gives tiles (m, b)");
+    }
+    if (at.capacity < 1 || at.capacity > kMostAccumulators || at.branch >= 0 ||
+        at.held != std::array<int64_t, 4>{}) {
+      return fail(n, fmt::format("expected a capacity of 1 to {} accumulators, no branch and no "
+                                 "held bytes",
+                                 kMostAccumulators));
+    }
+    const NodeKind left = producer(at.inputs[0]).kind;
+    if (index(summed).cluster > 1 && left != NodeKind::tile_load && left != NodeKind::gather) {
+      fail(n, fmt::format("sums width {}, which is spread over {} cores, expected what is gathered",
+                          index(summed).name, index(summed).cluster));
+    }
+  }
+
+  void check_reduce(NodeId n) {
+    const Node& at = node(n);
+    const bool wanted = wide(at.inputs[0]) && dims_of(at.outputs[0]) == Dims{kRowsM};
+    if (!wanted) return fail(n, "expected tiles (m, a), and gives tiles (m)");
+    if (producer(at.inputs[0]).kind == NodeKind::gather) {
+      fail(n, "takes what is gathered, expected what its own core has");
+    }
+  }
+
+  void check_gather(NodeId n) {
+    const Node& at = node(n);
+    if (!wide(at.inputs[0]) || dims_of(at.outputs[0]) != dims_of(at.inputs[0].stream)) {
+      return fail(n, "expected tiles (m, a), and gives tiles (m, a)");
+    }
+    const GraphIndex& width = index(dims_of(at.outputs[0])[1]);
+    const NodeKind from = producer(at.inputs[0]).kind;
+    if (width.cluster == 1 || from == NodeKind::tile_load || from == NodeKind::gather) {
+      fail(n, fmt::format("expected what cores compute of a width that is spread over several, "
+                          "width {} has cluster={}",
+                          width.name, width.cluster));
+    }
+  }
+
+  /// Writes each element of the result once.
+  void check_store(NodeId n) {
+    stores_ = true;
+    const Dims& dims = dims_of(node(n).inputs[0].stream);
+    if (!of_rows(dims)) return fail(n, "stores tiles that are not (m) or (m) and a width");
+    const NodeKind from = producer(node(n).inputs[0]).kind;
+    if (from == NodeKind::tile_load || from == NodeKind::gather) {
+      return fail(n, "expected what its own core computed");
+    }
+    check_subscripts(n, dims);
+    const std::vector<int> dim_of = dims_of_digits();
+    std::vector<int> seen(dim_of.size(), 0);
+    for (const TileSubscript& subscript : node(n).subscripts) {
+      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
+      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
+        return fail(n, "expected plain digits as subscripts, each once");
+      }
+      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
+    }
+    for (size_t d = 0; sound_ && d < dim_of.size(); ++d) {
+      const bool stored =
+          dim_of[d] == kRowsG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
+      if (seen[d] > 1 || (stored && seen[d] == 0 && digit_extent(d) > 1)) {
+        fail(n, "expected plain digits as subscripts, each once");
+      }
+    }
+  }
+
+  // --- subscripts --------------------------------------------------------------------------
+
+  /// Of a digit's number, its dimension.
+  std::vector<int> dims_of_digits() const {
+    std::vector<int> dims;
+    for (size_t d = 0; d < g_.indices.size(); ++d) {
+      dims.insert(dims.end(), g_.indices[d].digits.size(), static_cast<int>(d));
+    }
+    return dims;
+  }
+
+  int64_t digit_extent(size_t digit) const {
+    for (const GraphIndex& index : g_.indices) {
+      if (digit < index.digits.size()) return index.digits[digit].extent;
+      digit -= index.digits.size();
+    }
+    return 1;
+  }
+
+  void check_subscripts(NodeId n, Dims dims) {
+    dims.push_back(kRowsG);
+    const std::vector<int> dim_of = dims_of_digits();
+    for (const TileSubscript& subscript : node(n).subscripts) {
+      auto reach = std::abs(static_cast<double>(subscript.offset));
+      for (const auto& [digit, factor] : subscript.terms) {
+        const auto d = static_cast<size_t>(digit);
+        if (digit < 0 || d >= dim_of.size() ||
+            std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
+          return fail(n, "has a subscript of a dimension that its tiles do not have");
+        }
+        reach += std::abs(static_cast<double>(factor)) * static_cast<double>(digit_extent(d));
+      }
+      if (reach > kFarthest) return fail(n, "has a subscript beyond any tensor");
+    }
+  }
+
+  const Graph& g_;
+  const std::function<void(NodeId, std::string)>& error_;
+  bool sound_ = true;
+  bool stores_ = false;
+};
+
+}  // namespace
+
+void verify_rows(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+  RowsVerifier(graph, error).run();
+}
+
+}  // namespace fuseflow

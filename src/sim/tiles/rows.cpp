@@ -1,0 +1,460 @@
+#include "sim/tiles/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
+#include "sim/tiles/rows_core.h"
+#include "support/error.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kMostOperations = int64_t{1} << 22;
+
+void append(OpIds& to, const OpIds& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+bool holds(const OpIds& ids, int32_t op) {
+  return std::find(ids.begin(), ids.end(), op) != ids.end();
+}
+
+/// Emits the operations of one cluster, tile of rows after tile of rows.
+class ClusterBuilder {
+ public:
+  ClusterBuilder(const Graph& graph, const RowsShape& shape)
+      : g_(graph),
+        shape_(shape),
+        cluster_(rows_cluster(graph)),
+        element_(graph.tiles->element_bytes) {
+    ops_.cores = cluster_.cores();
+    for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
+    for (const NodeId n : shape.loads) {
+      varies_.resize(graph.nodes.size());
+      varies_[static_cast<size_t>(n)] = rows_varies_along(graph, node(n));
+    }
+  }
+
+  /// Row r of the cluster's cores has the tile of rows `first` + r.
+  void rows(int64_t first) {
+    for (int c = 0; c < ops_.cores; ++c) {
+      const int64_t tile = first + c / cluster_.wide;
+      core(c).at[kRowsM] = tile % g_.indices[kRowsM].extent;
+      core(c).at[kRowsG] = tile / g_.indices[kRowsM].extent;
+    }
+    for (size_t loop = 0; loop < shape_.loops.size(); ++loop) run(static_cast<int>(loop));
+  }
+
+  TileOps take() { return std::move(ops_); }
+
+ private:
+  // --- loops -------------------------------------------------------------------------------
+
+  void run(int number) {
+    const RowsLoop& loop = shape_.loops[static_cast<size_t>(number)];
+    ends_.assign(cores_.size(), {});
+    const int64_t tiles = loop.width < 0 ? 1 : own_tiles(loop.width);
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      first_tile_ = tile == 0;
+      for (int c = 0; c < ops_.cores; ++c) {
+        if (loop.width >= 0) set(c, loop.width, first_own(c, loop.width) + tile);
+        ends_[static_cast<size_t>(c)].clear();
+        for (const NodeId n : loop.nodes) emit(c, n);
+      }
+    }
+    for (const NodeId n : loop.nodes) {
+      if (node(n).kind == NodeKind::reduce && index(loop.width).cluster > 1) sum_parts(n);
+    }
+    if (loop.width < 0) return;
+    for (int c = 0; c < ops_.cores; ++c) {
+      core(c).loop_before = std::move(core(c).last_loop);
+      core(c).last_loop = std::move(ends_[static_cast<size_t>(c)]);
+    }
+  }
+
+  int64_t own_tiles(int width) const { return index(width).extent / index(width).cluster; }
+  int64_t first_own(int c, int width) const {
+    return index(width).cluster == 1 ? 0 : c % cluster_.wide * own_tiles(width);
+  }
+  void set(int c, int dim, int64_t tile) { core(c).at[static_cast<size_t>(dim)] = tile; }
+
+  void emit(int c, NodeId n) {
+    switch (node(n).kind) {
+      case NodeKind::tile_multiply:
+        return product(c, n);
+      case NodeKind::reduce:
+        return reduce(c, n);
+      case NodeKind::gather:
+        return gather(c, n);
+      case NodeKind::tile_store:
+        return store(c, n);
+      default:
+        return map(c, n);
+    }
+  }
+
+  // --- access ------------------------------------------------------------------------------
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
+  RowsCore& core(int c) { return cores_[static_cast<size_t>(c)]; }
+  NodeId producer(StreamId s) const { return g_.streams[static_cast<size_t>(s)].producer; }
+  RowsRegister& registers(int c, StreamId s) { return core(c).registers[static_cast<size_t>(s)]; }
+  int64_t rows_of_tile() const { return g_.indices[kRowsM].block; }
+  int place_of(StreamId s) const { return shape_.place_of[static_cast<size_t>(s)]; }
+
+  /// The readers of a tile of a stream in its place.
+  OpIds& room(int c, StreamId s, int64_t tile) {
+    const bool everywhere = node(producer(s)).kind == NodeKind::gather;
+    const int64_t slot = everywhere ? tile : tile - first_own(c, rows_width(g_, s));
+    return core(c).room[static_cast<size_t>(place_of(s))][static_cast<size_t>(slot)];
+  }
+  int32_t& made(int c, StreamId s, int64_t tile) {
+    return core(c).made[static_cast<size_t>(s)][static_cast<size_t>(tile)];
+  }
+  int64_t tile_of(int c, StreamId s) { return core(c).at[static_cast<size_t>(rows_width(g_, s))]; }
+
+  /// Number of the tile that a load has here.
+  int64_t number(int c, const std::vector<bool>& varies) {
+    int64_t number = 0;
+    for (const size_t d : {size_t{kRowsG}, size_t{kRowsM}}) number = step(c, varies, d, number);
+    for (size_t d = kRowsWidths; d < varies.size(); ++d) number = step(c, varies, d, number);
+    return number;
+  }
+  int64_t step(int c, const std::vector<bool>& varies, size_t d, int64_t number) {
+    return varies[d] ? number * g_.indices[d].extent + core(c).at[d] : number;
+  }
+
+  // --- operations --------------------------------------------------------------------------
+
+  static TileOp op_of(TileOpKind kind, int c, NodeId n) {
+    TileOp op;
+    op.kind = kind;
+    op.core = static_cast<uint8_t>(c);
+    op.node = n;
+    return op;
+  }
+
+  int32_t add(TileOp op, const OpIds& operands, const OpIds& order) {
+    if (static_cast<int64_t>(ops_.nodes.size()) >= kMostOperations) {
+      throw Error(ExitCode::unfinished,
+                  fmt::format("a kernel of rows exceeds {} operations", kMostOperations));
+    }
+    op.first_operand = static_cast<int32_t>(ops_.edges.size());
+    op.operands = static_cast<int32_t>(operands.size());
+    append(ops_.edges, operands);
+    op.first_order = static_cast<int32_t>(ops_.edges.size());
+    op.orders = static_cast<int32_t>(order.size());
+    append(ops_.edges, order);
+    ops_.nodes.push_back(op);
+    return static_cast<int32_t>(ops_.nodes.size()) - 1;
+  }
+
+  /// What an operation takes: the operations that gave it, and lists to put it into once it has a
+  /// number.
+  struct Taken {
+    OpIds operands;
+    std::vector<OpIds*> readers;
+    OpIds drained;
+    void add(int32_t op) {
+      if (!holds(operands, op)) operands.push_back(op);
+    }
+  };
+
+  int32_t load(int c, NodeId n, Taken& taken) {
+    const int number_of_buffer = shape_.buffer_of[static_cast<size_t>(n)];
+    RowsBuffer& buffer = core(c).buffers[static_cast<size_t>(number_of_buffer)];
+    const int64_t tile = number(c, varies_[static_cast<size_t>(n)]);
+    RowsBuffer::Copy* copy = buffer.find({n, tile});
+    if (copy == nullptr) {
+      copy = &buffer.replace({n, tile});
+      TileOp op = op_of(TileOpKind::load, c, n);
+      op.row = static_cast<int32_t>(tile);
+      op.bytes.global_read = op.bytes.scratchpad_write =
+          tile_elements(g_, node(n).outputs[0]) * element_;
+      copy->op = add(op, {}, copy->readers);
+      copy->readers = {copy->op};
+    }
+    taken.readers.push_back(&copy->readers);
+    return copy->op;
+  }
+
+  /// One input of a node: of scratchpad (loads and what has a place) or of registers.
+  void take(int c, NodeId n, const Input& input, TileOp& op, Taken& taken) {
+    if (input.is_immediate()) return;
+    const StreamId s = input.stream;
+    const NodeId from = producer(s);
+    const int64_t elements = tile_elements(g_, s);
+    if (node(from).kind == NodeKind::tile_load) {
+      op.bytes.scratchpad_read += elements * element_;
+      return taken.add(load(c, from, taken));
+    }
+    const bool in_place = place_of(s) >= 0 && shape_.loop_of[static_cast<size_t>(from)] !=
+                                                  shape_.loop_of[static_cast<size_t>(n)];
+    if (in_place) {
+      op.bytes.scratchpad_read += elements * element_;
+      taken.readers.push_back(&room(c, s, tile_of(c, s)));
+      return taken.add(made(c, s, tile_of(c, s)));
+    }
+    op.bytes.registers += elements * kAccumulatorBytes;
+    RowsRegister& held = registers(c, s);
+    append(taken.drained, held.drained);
+    taken.readers.push_back(&held.at().readers);
+    taken.add(held.at().op);
+  }
+
+  /// All inputs of a node. What takes a product waits for the matrix unit's pipeline, unless what
+  /// it takes beside it has.
+  Taken take_all(int c, NodeId n, TileOp& op) {
+    Taken taken;
+    for (const Input& input : node(n).inputs) take(c, n, input, op, taken);
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      const NodeId from = producer(input.stream);
+      if (node(from).kind != NodeKind::tile_multiply || place_is_read(n, input.stream)) continue;
+      const int32_t product = registers(c, input.stream).at().op;
+      if (holds(taken.drained, product)) continue;
+      op.late = true;
+      taken.drained.push_back(product);
+    }
+    return taken;
+  }
+  bool place_is_read(NodeId n, StreamId s) const {
+    return place_of(s) >= 0 && shape_.loop_of[static_cast<size_t>(producer(s))] !=
+                                   shape_.loop_of[static_cast<size_t>(n)];
+  }
+
+  static void read_by(const Taken& taken, int32_t op) {
+    for (OpIds* readers : taken.readers) readers->push_back(op);
+  }
+
+  /// What the first operations of a loop wait for: registers are those of two loops.
+  void wait_for_loops(int c, OpIds& order) {
+    if (first_tile_) append(order, core(c).loop_before);
+  }
+
+  void map(int c, NodeId n) {
+    const Node& at = node(n);
+    const StreamId given = at.outputs[0];
+    TileOp op = op_of(TileOpKind::map, c, n);
+    const Taken taken = take_all(c, n, op);
+    const int64_t elements = tile_elements(g_, given);
+    op.bytes.registers += elements * kAccumulatorBytes;
+    op.lanes = elements * lane_work(at.op);
+    OpIds order = registers(c, given).at().readers;
+    wait_for_loops(c, order);
+    if (place_of(given) >= 0) put_in_place(c, given, op, order);
+    const int32_t id = add(op, taken.operands, order);
+    read_by(taken, id);
+    now_in_register(c, given, id, taken.drained);
+    if (place_of(given) >= 0) now_in_place(c, given, id);
+  }
+
+  void now_in_register(int c, StreamId s, int32_t op, const OpIds& drained) {
+    registers(c, s).at() = {op, {}};
+    registers(c, s).drained = drained;
+    ends_[static_cast<size_t>(c)].push_back(op);
+  }
+
+  void put_in_place(int c, StreamId s, TileOp& op, OpIds& order) {
+    op.bytes.scratchpad_write += tile_elements(g_, s) * element_;
+    append(order, room(c, s, tile_of(c, s)));
+  }
+  void now_in_place(int c, StreamId s, int32_t op) {
+    room(c, s, tile_of(c, s)) = {op};
+    made(c, s, tile_of(c, s)) = op;
+  }
+
+  /// The tile of a product, step by step of what it sums.
+  void product(int c, NodeId n) {
+    const Node& at = node(n);
+    const StreamId given = at.outputs[0];
+    const int summed = rows_width(g_, at.inputs[0].stream);
+    RowsRegister& held = registers(c, given);
+    held.turn();
+    OpIds order = held.at().readers;
+    wait_for_loops(c, order);
+    int32_t running = -1;
+    for (int64_t k = 0; k < index(summed).extent; ++k) {
+      set(c, summed, k);
+      TileOp op = op_of(TileOpKind::multiply, c, n);
+      Taken taken = take_all(c, n, op);
+      op.rows = static_cast<int32_t>(rows_of_tile());
+      op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
+      op.depth = static_cast<int32_t>(index(summed).block);
+      op.flops = int64_t{2} * op.rows * op.cols * op.depth;
+      op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
+      if (running >= 0) taken.add(running);
+      running = add(op, taken.operands, running < 0 ? order : OpIds{});
+      read_by(taken, running);
+    }
+    now_in_register(c, given, running, {});
+    if (place_of(given) >= 0) finish(c, n, given, given);
+  }
+
+  /// Puts the tile of a register into the place of a stream.
+  void finish(int c, NodeId n, StreamId from, StreamId to) {
+    RowsRegister& held = registers(c, from);
+    TileOp op = op_of(TileOpKind::finish, c, n);
+    op.late = node(producer(from)).kind == NodeKind::tile_multiply;
+    op.bytes.registers = tile_elements(g_, from) * kAccumulatorBytes;
+    OpIds order;
+    put_in_place(c, to, op, order);
+    const int32_t id = add(op, {held.at().op}, order);
+    held.at().readers.push_back(id);
+    now_in_place(c, to, id);
+    ends_[static_cast<size_t>(c)].push_back(id);
+  }
+
+  /// The core's own tile of a width to itself and to the other cores that share its rows.
+  void gather(int c, NodeId n) {
+    const Node& at = node(n);
+    const StreamId given = at.outputs[0];
+    const int64_t tile = tile_of(c, given);
+    finish(c, n, at.inputs[0].stream, given);
+    OpIds& own = room(c, given, tile);
+    TileOp op = op_of(TileOpKind::send, c, n);
+    op.rows = static_cast<int32_t>(rows_of_tile());
+    op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
+    const int64_t bytes = (cluster_.wide - 1) * tile_elements(g_, given) * element_;
+    op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write = bytes;
+    OpIds order;
+    for_peers(c, [&](int peer) { append(order, room(peer, given, tile)); });
+    const int32_t id = add(op, {made(c, given, tile)}, order);
+    own.push_back(id);
+    for_peers(c, [&](int peer) {
+      room(peer, given, tile) = {id};
+      made(peer, given, tile) = id;
+    });
+    ends_[static_cast<size_t>(c)].push_back(id);
+  }
+
+  template <typename Visit>
+  void for_peers(int c, const Visit& visit) const {
+    const int first = c - c % cluster_.wide;
+    for (int peer = first; peer < first + cluster_.wide; ++peer) {
+      if (peer != c) visit(peer);
+    }
+  }
+
+  /// One tile more of what a reduction has so far.
+  void reduce(int c, NodeId n) {
+    const Node& at = node(n);
+    const StreamId given = at.outputs[0];
+    TileOp op = op_of(TileOpKind::map, c, n);
+    Taken taken = take_all(c, n, op);
+    op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
+    op.lanes.vector = tile_elements(g_, at.inputs[0].stream);
+    RowsRegister& held = registers(c, given);
+    OpIds order;
+    if (first_tile_) {
+      order = held.at().readers;
+      wait_for_loops(c, order);
+    } else {
+      taken.add(held.at().op);
+    }
+    const int32_t id = add(op, taken.operands, order);
+    read_by(taken, id);
+    now_in_register(c, given, id, {});
+  }
+
+  /// The cores that share rows send each other what they reduced of their tiles, and sum up.
+  void sum_parts(NodeId n) {
+    const StreamId given = node(n).outputs[0];
+    const int64_t bytes = tile_elements(g_, given) * kAccumulatorBytes;
+    OpIds sends;
+    for (int c = 0; c < ops_.cores; ++c) {
+      TileOp op = op_of(TileOpKind::send, c, n);
+      op.rows = static_cast<int32_t>(rows_of_tile());
+      op.cols = 1;
+      op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write =
+          (cluster_.wide - 1) * bytes;
+      OpIds order;  // the slots of the others, which their last sums have read
+      for_peers(c, [&](int peer) { append(order, sums_[{peer, n}]); });
+      sends.push_back(add(op, {registers(c, given).at().op}, order));
+    }
+    for (int c = 0; c < ops_.cores; ++c) {
+      TileOp op = op_of(TileOpKind::map, c, n);
+      op.lanes.vector = (cluster_.wide - 1) * tile_elements(g_, given);
+      op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
+      OpIds operands{registers(c, given).at().op};
+      for_peers(c, [&](int peer) { operands.push_back(sends[static_cast<size_t>(peer)]); });
+      const int32_t id = add(op, operands, {sends[static_cast<size_t>(c)]});
+      sums_[{c, n}] = {id};
+      now_in_register(c, given, id, {});
+    }
+  }
+
+  /// What every core of a row computes the first of them stores.
+  void store(int c, NodeId n) {
+    const Node& at = node(n);
+    const StreamId from = at.inputs[0].stream;
+    const int width = rows_width(g_, from);
+    const bool spread = width >= 0 && index(width).cluster > 1;
+    if (!spread && c % cluster_.wide != 0) return;
+    TileOp op = op_of(TileOpKind::store, c, n);
+    const Taken taken = take_all(c, n, op);
+    std::vector<bool> varies(g_.indices.size(), false);
+    varies[kRowsG] = varies[kRowsM] = true;
+    if (width >= 0) varies[static_cast<size_t>(width)] = true;
+    op.row = static_cast<int32_t>(number(c, varies));
+    op.bytes.global_write = tile_elements(g_, from) * element_;
+    op.bytes.scratchpad_write += op.bytes.global_write;
+    op.bytes.scratchpad_read += op.bytes.global_write;
+    read_by(taken, add(op, taken.operands, {}));
+  }
+
+  const Graph& g_;
+  const RowsShape& shape_;
+  const RowsCluster cluster_;
+  const int64_t element_;
+  std::vector<RowsCore> cores_;
+  std::vector<std::vector<bool>> varies_;         ///< by node, of loads
+  std::map<std::pair<int, NodeId>, OpIds> sums_;  ///< by core and reduction: its last sum
+  std::vector<OpIds> ends_;                       ///< by core, of the last tile so far
+  bool first_tile_ = true;
+  TileOps ops_;
+};
+
+/// Operations know their tiles by numbers of 31 bits.
+void check_tile_numbers(const Graph& graph, const RowsShape& shape) {
+  for (const NodeId n : shape.loads) {
+    const std::vector<bool> varies = rows_varies_along(graph, graph.nodes[static_cast<size_t>(n)]);
+    double tiles = 1;
+    for (size_t d = 0; d < varies.size(); ++d) {
+      tiles *= varies[d] ? static_cast<double>(graph.indices[d].extent) : 1;
+    }
+    if (tiles <= INT32_MAX) continue;
+    throw Error(ExitCode::unfinished,
+                fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones",
+                            tiles, INT32_MAX));
+  }
+}
+
+}  // namespace
+
+std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
+  const RowsShape shape = rows_shape(graph);
+  check_tile_numbers(graph, shape);
+  const int64_t rows = rows_cluster(graph).rows;
+  const int64_t groups = rows_tiles(graph) / rows;
+  std::vector<TileOps> result;
+  int64_t operations = 0;
+  for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
+    ClusterBuilder builder(graph, shape);
+    for (int64_t group = cluster; group < groups; group += clusters) builder.rows(group * rows);
+    result.push_back(builder.take());
+    operations += static_cast<int64_t>(result.back().nodes.size());
+    if (operations <= kMostOperations) continue;
+    throw Error(ExitCode::unfinished,
+                fmt::format("a kernel of rows exceeds {} operations", kMostOperations));
+  }
+  return result;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,144 @@
+#include "sim/tiles/rows_counts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "graph/tile_kernel.h"
+
+namespace fuseflow {
+namespace {
+
+const Node& node_of(const Graph& graph, NodeId n) {
+  return graph.nodes[static_cast<size_t>(n)];
+}
+
+bool spread(const Graph& graph, int width) {
+  return width >= 0 && graph.indices[static_cast<size_t>(width)].cluster > 1;
+}
+
+/// Registers of the nodes of a loop, for the tiles that they give beside (m).
+int64_t registers_of(const Graph& graph, const RowsLoop& loop) {
+  int64_t bytes = 0;
+  for (const NodeId n : loop.nodes) {
+    const Node& node = node_of(graph, n);
+    if (node.kind == NodeKind::gather) continue;
+    for (const StreamId s : node.outputs) {
+      if (rows_width(graph, s) < 0) continue;
+      const int64_t copies = node.kind == NodeKind::tile_multiply ? node.capacity : 1;
+      bytes += copies * tile_elements(graph, s) * kAccumulatorBytes;
+    }
+  }
+  return bytes;
+}
+
+int64_t need_registers(const Graph& graph, const RowsShape& shape) {
+  std::vector<int64_t> loops;
+  int64_t of_rows = 0;
+  for (const RowsLoop& loop : shape.loops) {
+    if (loop.width >= 0) loops.push_back(registers_of(graph, loop));
+    for (const NodeId n : loop.nodes) {
+      for (const StreamId s : node_of(graph, n).outputs) {
+        if (rows_width(graph, s) < 0) of_rows += tile_elements(graph, s) * kAccumulatorBytes;
+      }
+    }
+  }
+  int64_t most = 0;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const int64_t next = loops.size() > 1 ? loops[(i + 1) % loops.size()] : 0;
+    most = std::max(most, loops[i] + next);
+  }
+  return most + of_rows;
+}
+
+}  // namespace
+
+CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
+  const RowsShape shape = rows_shape(graph);
+  const int64_t element = graph.tiles->element_bytes;
+  CompulsoryBytes bytes;
+  for (const NodeId n : shape.loads) {
+    const Node& load = node_of(graph, n);
+    bytes.loaded += rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) * element;
+  }
+  for (const NodeId n : shape.stores) {
+    const StreamId s = node_of(graph, n).inputs[0].stream;
+    const int width = rows_width(graph, s);
+    const int64_t tiles = width < 0 ? 1 : graph.indices[static_cast<size_t>(width)].extent;
+    bytes.stored += rows_tiles(graph) * tiles * tile_elements(graph, s) * element;
+  }
+  return bytes;
+}
+
+KernelNeed rows_need(const Graph& graph) {
+  const RowsShape shape = rows_shape(graph);
+  const RowsCluster cluster = rows_cluster(graph);
+  const int64_t element = graph.tiles->element_bytes;
+  KernelNeed need;
+  need.registers = need_registers(graph, shape);
+  for (const RowsBufferSize& buffer : shape.buffers) {
+    need.scratchpad += buffer.copies * buffer.elements * element;
+  }
+  for (const RowsPlace& place : shape.places) {
+    need.scratchpad += place.tiles * place.elements * element;
+  }
+  for (const NodeId n : shape.stores) {
+    need.scratchpad += tile_elements(graph, node_of(graph, n).inputs[0].stream) * element;
+  }
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::reduce) continue;
+    if (!spread(graph, rows_width(graph, node.inputs[0].stream))) continue;
+    need.scratchpad +=
+        (cluster.wide - 1) * tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
+  }
+  return need;
+}
+
+int64_t rows_tiles_computed(const Graph& graph, const Node& node) {
+  const bool by_operand = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_store;
+  const int width = rows_width(graph, by_operand ? node.inputs[0].stream : node.outputs[0]);
+  const int64_t tiles = width < 0 ? 1 : graph.indices[static_cast<size_t>(width)].extent;
+  const bool each = !spread(graph, width) && node.kind != NodeKind::tile_store;
+  return rows_tiles(graph) * tiles * (each ? rows_cluster(graph).wide : 1);
+}
+
+int64_t rows_flops(const Graph& graph, const Node& node) {
+  const int64_t tiles = rows_tiles_computed(graph, node);
+  switch (node.kind) {
+    case NodeKind::tile_multiply: {
+      const auto summed = static_cast<size_t>(rows_width(graph, node.inputs[0].stream));
+      const int64_t depth = graph.indices[summed].extent * graph.indices[summed].block;
+      return 2 * tiles * tile_elements(graph, node.outputs[0]) * depth;
+    }
+    case NodeKind::reduce: {
+      const int64_t own = tiles * tile_elements(graph, node.inputs[0].stream);
+      if (!spread(graph, rows_width(graph, node.inputs[0].stream))) return own;
+      const int64_t wide = rows_cluster(graph).wide;
+      return own + rows_tiles(graph) * wide * (wide - 1) * tile_elements(graph, node.outputs[0]);
+    }
+    case NodeKind::map:
+      return tiles * tile_elements(graph, node.outputs[0]) * op_info(node.op).flops;
+    default:
+      return 0;
+  }
+}
+
+LinkBytes rows_link_bytes(const TileOps& ops, const Graph& graph) {
+  LinkBytes bytes;
+  std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: who took it
+  for (const TileOp& op : ops.nodes) {
+    bytes.sent += op.bytes.link;
+    for (int32_t i = 0; i < op.operands; ++i) {
+      const int32_t id = ops.edges[static_cast<size_t>(op.first_operand + i)];
+      const TileOp& from = ops.nodes[static_cast<size_t>(id)];
+      if (from.kind != TileOpKind::send || from.core == op.core) continue;
+      if (!seen.insert({id, op.core}).second) continue;
+      const bool part = node_of(graph, from.node).kind == NodeKind::reduce;
+      const int64_t element = part ? kAccumulatorBytes : graph.tiles->element_bytes;
+      bytes.received += int64_t{from.rows} * from.cols * element;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace fuseflow

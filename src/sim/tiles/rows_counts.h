@@ -1,0 +1,30 @@
+// What follows from the text of a kernel of rows (graph/tile_rows.h) without unrolling it: bytes
+// that nothing can avoid, what a core needs to hold, FLOPs and tiles of its nodes.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/tile_rows.h"
+#include "sim/tiles/conservation.h"
+#include "sim/tiles/kernel_counts.h"
+
+namespace fuseflow {
+
+/// Every tile of every load and of every result once, with its padding.
+CompulsoryBytes compulsory_rows_bytes(const Graph& graph);
+
+/// Bytes of registers and scratchpad of a core. Registers are those of two loops that follow each
+/// other, and of all tiles (m); the scratchpad has copies of loads, places, tiles that are stored,
+/// and what arrives of reductions that cores share.
+KernelNeed rows_need(const Graph& graph);
+
+/// Tiles of a node's result that all cores compute; of a reduction those that it takes.
+int64_t rows_tiles_computed(const Graph& graph, const Node& node);
+
+/// FLOPs of all operations of a node.
+int64_t rows_flops(const Graph& graph, const Node& node);
+
+/// Bytes over links of the operations of one cluster, counted by who sends and by who takes.
+LinkBytes rows_link_bytes(const TileOps& ops, const Graph& graph);
+
+}  // namespace fuseflow
