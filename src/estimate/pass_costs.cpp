@@ -32,6 +32,15 @@ void add(Cost& sum, Cost more) {
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
 
+/// What choices go by.
+Cost cost_of(const RegionEstimate& e) {
+  Cost cost;
+  cost.cycles = e.cycles;
+  cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
+  cost.flops = e.flops;
+  return cost;
+}
+
 std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
   std::vector<bool> touched(program.tensors.size(), false);
   for (const Node& node : graph.nodes) {
@@ -73,8 +82,8 @@ std::shared_ptr<const Storage> PatternCache::of(const Program& program, TensorId
 }
 
 void EstimatedCosts::resize(Known& known, size_t tensors) const {
-  known.data.storage.resize(tensors);
-  known.uncertain.resize(tensors, false);
+  known.patterns.data.storage.resize(tensors);
+  known.patterns.uncertain.resize(tensors, false);
   known.statistics.resize(tensors);
 }
 
@@ -90,29 +99,48 @@ void EstimatedCosts::add_inputs(const Program& program, const Region& region, Kn
       }
       continue;
     }
-    known.data.storage[t] = patterns_.of(program, static_cast<TensorId>(t));
-    if (const Storage* storage = known.data.storage[t].get()) {
+    std::shared_ptr<const Storage>& known_of = known.patterns.data.storage[t];
+    known_of = patterns_.of(program, static_cast<TensorId>(t));
+    if (const Storage* storage = known_of.get()) {
       const auto entries = static_cast<double>(storage->positions(storage->rank() - 1));
       effort_ += entries / kEntriesPerNode;
     }
   }
 }
 
-Cost EstimatedCosts::counted(const Program& program, const Region& region, Known& known) {
-  Cost cost;
-  RegionEstimate e;
-  if (without_data_.empty()) {
-    e = estimate_region_into(program, region, known.data, known.uncertain, machine_);
-    if (!e.certain) {
-      cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
-    }
-  } else {
-    e = estimate_region_from_statistics(program, region, known.statistics, machine_);
-    cost.doubt = "from statistics, because " + without_data_;
+/// From the data, or what was counted before; keeps the patterns that the region writes.
+Cost EstimatedCosts::counted(const Program& program, const Region& region, KnownPatterns& known) {
+  CountedRegions::Key key = CountedRegions::key_of(program, region, known);
+  const CountedRegion* found = counted_.find(key);
+  if (found == nullptr) found = &counted_.keep(std::move(key), count(program, region, known));
+  for (const CountedRegion::Written& written : found->written) {
+    known.data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
+    known.uncertain[static_cast<size_t>(written.tensor)] = written.uncertain;
   }
-  cost.cycles = e.cycles;
-  cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
-  cost.flops = e.flops;
+  return found->cost;
+}
+
+CountedRegion EstimatedCosts::count(const Program& program, const Region& region,
+                                    const KnownPatterns& known) const {
+  KnownPatterns after = known;
+  const RegionEstimate e =
+      estimate_region_into(program, region, after.data, after.uncertain, machine_);
+  CountedRegion counted{cost_of(e), {}};
+  if (!e.certain) {
+    counted.cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (after.data.storage[t] == known.data.storage[t]) continue;
+    counted.written.push_back(
+        {static_cast<TensorId>(t), after.data.storage[t], after.uncertain[t]});
+  }
+  return counted;
+}
+
+Cost EstimatedCosts::from_statistics(const Program& program, const Region& region, Known& known) {
+  Cost cost =
+      cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_));
+  cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }
 
@@ -136,10 +164,11 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
     if (is_given(program.tensors[t])) continue;  // a copy has the data of its source
-    known.data.storage[t] = nullptr;
+    known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
-  Cost cost = counted(program, region, known);
+  Cost cost = without_data_.empty() ? counted(program, region, known.patterns)
+                                    : from_statistics(program, region, known);
   if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
   return cost;
 }

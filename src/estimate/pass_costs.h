@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "estimate/counted_regions.h"
 #include "estimate/estimate.h"
 #include "machine/machine.h"
 #include "passes/cost_model.h"
@@ -36,8 +37,7 @@ class EstimatedCosts final : public CostModel {
  private:
   /// What is known of the tensors of a program: their patterns, or statistics of them.
   struct Known {
-    TensorData data;
-    std::vector<bool> uncertain;
+    KnownPatterns patterns;
     std::vector<estimate::TensorStatistics> statistics;
   };
 
@@ -47,10 +47,14 @@ class EstimatedCosts final : public CostModel {
   bool lower_in(Program& program, size_t region);
   Cost estimate_into(const Program& program, const Region& region, Known& known);
   Cost copies_before(const Program& program, size_t region, Known& known);
-  Cost counted(const Program& program, const Region& region, Known& known);
+  Cost counted(const Program& program, const Region& region, KnownPatterns& known);
+  CountedRegion count(const Program& program, const Region& region,
+                      const KnownPatterns& known) const;
+  Cost from_statistics(const Program& program, const Region& region, Known& known);
 
   Machine machine_;
   PatternCache patterns_;
+  CountedRegions counted_;
   std::string without_data_;  ///< why statistics are used; empty: patterns are
   Known learned_;
   double effort_ = 0;
