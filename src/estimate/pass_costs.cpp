@@ -32,6 +32,18 @@ void add(Cost& sum, Cost more) {
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
 
+/// The copies that a region reads and no region before it. Of regions that are not lowered yet,
+/// lowering may find more.
+std::vector<TensorId> first_read_copies(const Program& program, size_t region) {
+  std::vector<TensorId> copies = copies_read(program, program.regions[region]);
+  std::set<TensorId> made;
+  for (size_t r = 0; r < region && !copies.empty(); ++r) {
+    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
+  }
+  std::erase_if(copies, [&](TensorId copy) { return made.contains(copy); });
+  return copies;
+}
+
 /// What choices go by.
 Cost cost_of(const RegionEstimate& e) {
   Cost cost;
@@ -79,6 +91,13 @@ std::shared_ptr<const Storage> PatternCache::of(const Program& program, TensorId
   alone.regions.emplace_back();
   alone.regions.back().graph = std::move(graph);
   return known_[key] = load_tensors(alone).storage[0];
+}
+
+const estimate::TensorStatistics& StatisticsCache::of(
+    const std::shared_ptr<const Storage>& pattern) {
+  const auto found = known_.find(pattern);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(pattern, estimate::statistics_of(*pattern)).first->second;
 }
 
 void EstimatedCosts::resize(Known& known, size_t tensors) const {
@@ -173,16 +192,10 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   return cost;
 }
 
-/// What it takes to make the copies that a region reads and no region before it. Of regions that
-/// are not lowered yet, lowering may find more.
+/// What it takes to make the copies that a region is the first to read.
 Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known& known) {
-  std::set<TensorId> made;
-  for (size_t r = 0; r < region; ++r) {
-    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
-  }
   Cost sum;
-  for (const TensorId copy : copies_read(program, program.regions[region])) {
-    if (made.contains(copy)) continue;
+  for (const TensorId copy : first_read_copies(program, region)) {
     add(sum, estimate_into(program, copy_region(program, copy), known));
     sum.cycles += pause();
   }
@@ -222,18 +235,68 @@ std::optional<Cost> EstimatedCosts::learn(const Program& given) {
   return cost;
 }
 
-std::optional<Cost> EstimatedCosts::of_region(const Program& given, size_t region) {
+std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
+                                               const std::vector<size_t>& regions) {
   Program program = given;
   nest_tuples(program);
-  if (!lower_in(program, region)) return Cost{kNever, kNever, ""};
   Known known = learned_;
+  Cost sum;
   try {
-    Cost cost = copies_before(program, region, known);
-    add(cost, estimate_into(program, program.regions[region], known));
-    return cost;
+    for (const size_t r : regions) {
+      if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
+      add(sum, copies_before(program, r, known));
+      add(sum, estimate_into(program, program.regions[r], known));
+    }
   } catch (const Error&) {
     return std::nullopt;  // too large to be counted, or not followed
   }
+  return sum;
+}
+
+/// A region with a graph. `known`: of what was guessed before; adds what the region writes. Else
+/// patterns are as they were learned.
+Cost EstimatedCosts::guess(const Program& program, const Region& region,
+                           std::vector<estimate::TensorStatistics>& known) {
+  std::vector<bool> read = tensors_touched(program, *region.graph);
+  for (const Statement& s : region.statements) {
+    const auto t = static_cast<size_t>(s.result);
+    known[t] = {};
+    read[t] = read[t] && is_given(program.tensors[t]);
+  }
+  for (size_t t = 0; t < read.size(); ++t) {
+    if (!read[t] || !known[t].levels.empty()) continue;
+    std::shared_ptr<const Storage> pattern;
+    if (is_given(program.tensors[t])) {
+      pattern = patterns_.of(program, static_cast<TensorId>(t));
+    } else if (t < learned_.patterns.data.storage.size()) {
+      pattern = learned_.patterns.data.storage[t];
+    }
+    if (pattern) known[t] = statistics_.of(pattern);
+  }
+  return cost_of(estimate_region_from_statistics(program, region, known, machine_));
+}
+
+std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
+                                                     const std::vector<size_t>& regions) {
+  if (!without_data_.empty()) return std::nullopt;
+  Program program = given;
+  nest_tuples(program);
+  std::vector<estimate::TensorStatistics> known(program.tensors.size());
+  Cost sum;
+  try {
+    for (const size_t r : regions) {
+      if (!lower_in(program, r)) return std::nullopt;
+      known.resize(program.tensors.size());  // lowering may have made copies
+      for (const TensorId copy : first_read_copies(program, r)) {
+        add(sum, guess(program, copy_region(program, copy), known));
+        sum.cycles += pause();
+      }
+      add(sum, guess(program, program.regions[r], known));
+    }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return sum;
 }
 
 std::optional<Cost> EstimatedCosts::of_program(const Program& given) {

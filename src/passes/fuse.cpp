@@ -19,7 +19,7 @@
 #include "passes/mixture.h"
 #include "passes/pass_on_chip.h"
 #include "passes/regroup.h"
-#include "passes/storage.h"
+#include "passes/storage_choice.h"
 #include "resources/resources.h"
 
 namespace fuseflow {
