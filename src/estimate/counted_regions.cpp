@@ -54,10 +54,10 @@ bool same_pattern(const Storage& a, const Storage& b) {
 
 /// What an estimate depends on of a declaration.
 std::string declared(const Tensor& tensor) {
-  std::string text = fmt::format("|{} {} {} {} {} {}", static_cast<int>(tensor.role),
-                                 static_cast<int>(tensor.type), to_string(tensor.format),
-                                 tensor.fill, static_cast<int>(tensor.placement),
-                                 to_string(tensor.source));
+  std::string text =
+      fmt::format("|{} {} {} {} {} {}", static_cast<int>(tensor.role),
+                  static_cast<int>(tensor.type), to_string(tensor.format), tensor.fill,
+                  static_cast<int>(tensor.placement), to_string(tensor.source));
   for (const Extent& extent : tensor.shape) text += fmt::format(" {}", extent.value);
   return text;
 }

@@ -56,7 +56,7 @@ class CountedRegions {
 
   std::unordered_map<std::string, Entry> regions_;
   std::unordered_multimap<uint64_t, std::shared_ptr<const Storage>> patterns_;  ///< by hash
-  int64_t bytes_ = 0;  ///< of patterns_
+  int64_t bytes_ = 0;                                                           ///< of patterns_
 };
 
 }  // namespace fuseflow

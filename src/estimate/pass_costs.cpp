@@ -29,6 +29,7 @@ void add(Cost& sum, Cost more) {
   sum.cycles += more.cycles;
   sum.dram_bytes += more.dram_bytes;
   sum.flops += more.flops;
+  sum.guessed = sum.guessed || more.guessed;
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
 
@@ -51,6 +52,23 @@ Cost cost_of(const RegionEstimate& e) {
   cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
   cost.flops = e.flops;
   return cost;
+}
+
+/// Whether a filter drops zeros of what a relu gives: half are taken to be (filter_rule.h).
+bool guesses_values(const Graph& graph) {
+  const auto producer = [&](const Input& in) -> const Node* {
+    if (in.is_immediate()) return nullptr;
+    const NodeId from = graph.streams[static_cast<size_t>(in.stream)].producer;
+    return from < 0 ? nullptr : &graph.nodes[static_cast<size_t>(from)];
+  };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& filter) {
+    if (filter.kind != NodeKind::filter || filter.init != 0) return false;
+    const Node* node = producer(filter.inputs[0]);
+    while (node != nullptr && (node->kind == NodeKind::buffer || node->kind == NodeKind::repeat)) {
+      node = producer(node->inputs[0]);
+    }
+    return node != nullptr && node->kind == NodeKind::map && node->op == Op::relu;
+  });
 }
 
 std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
@@ -145,6 +163,7 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   const RegionEstimate e =
       estimate_region_into(program, region, after.data, after.uncertain, machine_);
   CountedRegion counted{cost_of(e), {}};
+  counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {
     counted.cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
   }
@@ -157,8 +176,7 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
 }
 
 Cost EstimatedCosts::from_statistics(const Program& program, const Region& region, Known& known) {
-  Cost cost =
-      cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_));
+  Cost cost = cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_));
   cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }

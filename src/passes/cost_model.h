@@ -20,6 +20,7 @@ struct Cost {
   double dram_bytes = 0;  ///< read and written
   std::string doubt;      ///< why the counts are not exact; empty if they are
   double flops = 0;
+  bool guessed = false;  ///< rests on a guess of how many values are zero
 };
 
 class CostModel {

@@ -16,7 +16,8 @@ Program run_store(const Program& given, const PassArguments& arguments, PassLog&
     const Machine machine =
         load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
     const std::unique_ptr<CostModel> costs = arguments.costs(machine);
-    std::optional<Program> chosen = choose_storage(program, *costs, arguments.has("verbose"), log);
+    std::optional<Program> chosen =
+        choose_storage(program, StorageOf::all, *costs, arguments.has("verbose"), log);
     if (chosen) program = std::move(*chosen);
   }
   for (const std::string& text : arguments.all("store")) store_by_hand(program, text, log);
@@ -32,7 +33,7 @@ void check_store(const PassArguments& arguments) {
 
 Pass store_pass() {
   return {"store",
-          "Choose or list the formats in which regions read inputs and constants",
+          "Choose or list the formats in which regions read inputs, constants and intermediates",
           {{"store", "T[@REGION]=FORMAT",
             "Let this region (default: all) read the tensor as e.g. dense,compressed@1,0; "
             "repeatable",

@@ -55,11 +55,11 @@ TensorId resolve(const Program& program, Request& request) {
 
 Format format_for(const Tensor& tensor, const Request& request) {
   const std::string name = quote_if_needed(tensor.name);
-  if (tensor.source.kind == Source::Kind::none) {
+  if (tensor.source.kind == Source::Kind::none && tensor.role != Role::temporary) {
     throw Error(ExitCode::rejected,
-                fmt::format("--store: %{} has no source, expected an input or constant that is "
-                            "bound to data: what is computed is stored as it is declared",
-                            name));
+                fmt::format("--store: %{} is {} without a source, expected an input or constant "
+                            "that is bound to data, or an intermediate",
+                            name, tensor.role == Role::result ? "a result" : "a tensor"));
   }
   Format format = parse_format(request.format);
   check_format(format, tensor.format.rank());
@@ -79,12 +79,65 @@ Format format_for(const Tensor& tensor, const Request& request) {
   return format;
 }
 
+/// Graphs that lowering gives again.
+void drop_lowered(Program& program) {
+  for (Region& region : program.regions) {
+    if (!region.statements.empty() && !(region.graph && region.graph->tiles)) region.graph.reset();
+  }
+}
+
+/// The name of a region whose graph, planned or written by hand, reads or writes a tensor.
+std::optional<std::string> kept_by(const Program& program, TensorId tensor) {
+  for (const Region& region : program.regions) {
+    if (!region.graph) continue;
+    bool names = false;
+    for (const Node& node : region.graph->nodes) {
+      for_tensors(node, [&](TensorId t) { names = names || t == tensor; });
+    }
+    if (names) return region.name;
+  }
+  return std::nullopt;
+}
+
+/// An intermediate is stored once, whoever reads it.
+void store_intermediate(Program& program, TensorId tensor, const Request& request,
+                        const Format& format, PassLog& log) {
+  const std::string name = quote_if_needed(request.tensor);
+  if (!request.region.empty()) {
+    throw Error(ExitCode::rejected,
+                fmt::format("--store: %{} is computed, so that all regions read what is stored, "
+                            "expected --store '{}={}' without a region",
+                            name, request.tensor, request.format));
+  }
+  const auto is_written = [](LevelKind kind) {
+    return kind == LevelKind::dense || kind == LevelKind::compressed;
+  };
+  if (!std::all_of(format.levels.begin(), format.levels.end(), is_written)) {
+    throw Error(ExitCode::rejected,
+                fmt::format("--store: %{} is computed, expected levels that a region can write, "
+                            "dense or compressed, instead of {}",
+                            name, request.format));
+  }
+  drop_lowered(program);
+  if (const std::optional<std::string> region = kept_by(program, tensor)) {
+    throw Error(ExitCode::rejected,
+                fmt::format("--store: the graph of region @{} reads or writes %{} as it is stored "
+                            "now, expected a region without a graph",
+                            quote_if_needed(*region), name));
+  }
+  program.tensors[static_cast<size_t>(tensor)].format = format;
+  log.note(fmt::format("{} for all regions", stored_text(program, tensor)));
+}
+
 }  // namespace
 
 void store_by_hand(Program& program, const std::string& text, PassLog& log) {
   Request request = parse_request(text);
   const TensorId tensor = resolve(program, request);
   const Format format = format_for(program.tensors[static_cast<size_t>(tensor)], request);
+  if (program.tensors[static_cast<size_t>(tensor)].role == Role::temporary) {
+    return store_intermediate(program, tensor, request, format, log);
+  }
   std::set<size_t> regions;
   for (const size_t r :
        find_regions(program, request.region.empty() ? std::vector<std::string>{}
@@ -92,12 +145,7 @@ void store_by_hand(Program& program, const std::string& text, PassLog& log) {
     regions.insert(r);
     if (!request.region.empty()) program.regions[r].graph.reset();
   }
-  if (request.region.empty()) {
-    for (Region& region : program.regions) {
-      if (!region.statements.empty() && !(region.graph && region.graph->tiles))
-        region.graph.reset();
-    }
-  }
+  if (request.region.empty()) drop_lowered(program);
   std::vector<StoredUse> uses = uses_of(program, tensor);
   std::erase_if(uses, [&](const StoredUse& use) { return !regions.contains(use.region); });
   if (uses.empty()) {

@@ -1,6 +1,8 @@
 #include "passes/storage_candidates.h"
 
+#include <map>
 #include <memory>
+#include <set>
 
 #include "ir/data_facts.h"
 #include "ir/elements.h"
@@ -44,6 +46,33 @@ std::optional<double> density_of(const Program& program, TensorId id) {
   return static_cast<double>(present) / elements;
 }
 
+std::vector<TensorId> passed_intermediates(const Program& program) {
+  std::map<TensorId, size_t> writer;
+  std::set<TensorId> passed;
+  std::set<TensorId> kept;  // by a graph
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    if (region.graph) {
+      for (const Node& node : region.graph->nodes) {
+        for_tensors(node, [&](TensorId tensor) { kept.insert(tensor); });
+      }
+    }
+    for (const Statement& s : region.statements) {
+      for (const Expr& e : s.nodes) {
+        if (e.kind != Expr::Kind::access) continue;
+        const auto found = writer.find(e.tensor);
+        if (found != writer.end() && found->second != r) passed.insert(e.tensor);
+      }
+      writer.emplace(s.result, r);
+    }
+  }
+  std::erase_if(passed, [&](TensorId tensor) {
+    return kept.contains(tensor) ||
+           program.tensors[static_cast<size_t>(tensor)].role != Role::temporary;
+  });
+  return {passed.begin(), passed.end()};
+}
+
 bool may_have_absent(const Tensor& tensor) {
   return satisfies(tensor.fill, joined(tensor.facts, tensor.assumed)) &&
          holds(tensor.type, tensor.fill);
@@ -52,10 +81,14 @@ bool may_have_absent(const Tensor& tensor) {
 std::vector<Format> forms_of(const Program& program, TensorId id) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
   if (tensor.format.rank() < 2) return {};
-  const std::optional<double> density = density_of(program, id);
-  if (!density) return {};
-  std::vector<Format> forms = storage_forms(tensor, *density);
-  if (!may_have_absent(tensor)) std::erase_if(forms, [](const Format& form) { return !form.all_dense(); });
+  std::vector<Format> forms;
+  if (tensor.role == Role::temporary) {
+    forms = intermediate_forms(tensor);
+  } else if (const std::optional<double> density = density_of(program, id)) {
+    forms = storage_forms(tensor, *density);
+  }
+  if (!may_have_absent(tensor))
+    std::erase_if(forms, [](const Format& form) { return !form.all_dense(); });
   return forms;
 }
 

@@ -1,4 +1,4 @@
-// In which formats an input or constant could be read, as far as its data and facts say.
+// In which formats tensors could be stored, as far as their data and facts say.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,11 @@ std::optional<double> density_of(const Program& program, TensorId tensor);
 /// Whether the facts of a tensor let it have absent entries.
 bool may_have_absent(const Tensor& tensor);
 
-/// The formats that a search tries, those first that are fewest: of a tensor of a known density,
-/// those that its facts allow.
+/// Intermediates that one region writes and others read, none of which has a graph; ascending.
+std::vector<TensorId> passed_intermediates(const Program& program);
+
+/// The formats of a tensor that a search tries: of an input or constant of a known density, and of
+/// an intermediate, those that its facts allow.
 std::vector<Format> forms_of(const Program& program, TensorId tensor);
 
 }  // namespace fuseflow

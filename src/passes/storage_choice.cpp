@@ -1,7 +1,5 @@
 #include "passes/storage_choice.h"
 
-#include <map>
-
 #include "ir/data_facts.h"
 #include "passes/choose.h"
 #include "passes/storage_candidates.h"
@@ -31,6 +29,11 @@ void learn_facts(Program& program, const std::vector<TensorId>& sparse) {
 /// `chosen` with those copies alone, beside the tensors of `given`, that it reads.
 Program without_unread(const Program& given, const Program& chosen) {
   Program result = given;
+  for (size_t t = 0; t < given.tensors.size(); ++t) {
+    if (given.tensors[t].role == Role::temporary) {
+      result.tensors[t].format = chosen.tensors[t].format;
+    }
+  }
   for (size_t r = 0; r < given.regions.size(); ++r) {
     result.regions[r].schedule.order = chosen.regions[r].schedule.order;
   }
@@ -46,15 +49,20 @@ Program without_unread(const Program& given, const Program& chosen) {
 
 }  // namespace
 
-std::optional<Program> choose_storage(const Program& program, CostModel& costs, bool verbose,
-                                      PassLog& log) {
-  std::map<TensorId, std::vector<Format>> forms;
+std::optional<Program> choose_storage(const Program& program, StorageOf which, CostModel& costs,
+                                      bool verbose, PassLog& log) {
+  std::vector<TensorId> tensors = stored_tensors_read(program);
+  if (which == StorageOf::all) {
+    const std::vector<TensorId> passed = passed_intermediates(program);
+    tensors.insert(tensors.end(), passed.begin(), passed.end());
+  }
+  TensorForms forms;
   std::vector<TensorId> sparse;
-  for (const TensorId tensor : stored_tensors_read(program)) {
+  for (const TensorId tensor : tensors) {
     std::vector<Format> found = forms_of(program, tensor);
     if (found.empty()) continue;
     sparse.push_back(tensor);
-    forms.emplace(tensor, std::move(found));
+    forms.emplace_back(tensor, std::move(found));
   }
   if (forms.empty()) return std::nullopt;
   Program chosen = program;

@@ -10,14 +10,15 @@
 
 namespace fuseflow {
 
-/// Accesses to an input or constant, or to copies of it, that get one format.
+/// Accesses to an input or constant, or to copies of it, that get one format; or all accesses to an
+/// intermediate, which is stored once.
 struct StorageMove {
   TensorId tensor = -1;
   std::vector<StoredUse> uses;
   bool operator==(const StorageMove&) const = default;
 };
 
-/// All uses of a tensor, those of each region, each alone; the same ones once.
+/// Of an input or constant: all uses, those of each region, each alone; the same ones once.
 std::vector<StorageMove> storage_moves(const Program& program, TensorId tensor);
 
 /// The program with a move's uses in a format; nothing where that is what it has. Orders that this
@@ -26,10 +27,10 @@ std::optional<Program> with_move(const Program& program, const StorageMove& move
                                  const Format& format);
 
 /// The regions that a move may make faster or slower: all that read the tensor, since the first of
-/// them pays for a copy. Ascending.
+/// them pays for a copy, and the one that computes it. Ascending.
 std::vector<size_t> regions_judged(const Program& program, const StorageMove& move);
 
-/// "@a, @b read %x as dense,compressed".
+/// "@a, @b read %x as dense,compressed", "@h writes %x as dense,compressed for @a, @b".
 std::string moved_text(const Program& program, const StorageMove& move);
 
 /// "%x in @a, @b".

@@ -28,6 +28,9 @@ struct Effort {
 constexpr Effort kSmall{2, 96};
 constexpr Effort kLarge{1, 24};
 constexpr double kLargeEntries = 1 << 15;
+/// In all, in the units of the cost model: of what was spent before, and at least.
+constexpr double kShare = 0.15;
+constexpr double kLeastEffort = 75'000;
 
 /// Of large data only those formats are counted that statistics expect to gain something, and to be
 /// no worse than this many times the best of them: ir-spec/storage.md says how far they are off.
@@ -41,9 +44,10 @@ class StorageSearch {
         costs_(costs),
         verbose_(verbose),
         log_(log),
-        large_(entries_read(program) > kLargeEntries) {}
+        large_(entries_read(program) > kLargeEntries),
+        most_effort_(costs.effort() + std::max(kLeastEffort, kShare * costs.effort())) {}
 
-  bool run(const std::map<TensorId, std::vector<Format>>& forms) {
+  bool run(const TensorForms& forms) {
     bool any = false;
     for (int sweep = 0; sweep < effort().sweeps; ++sweep) {
       bool changed = false;
@@ -73,6 +77,7 @@ class StorageSearch {
   }
 
   bool choose_for(const StorageMove& move, const std::vector<Format>& forms) {
+    if (costs_.effort() > most_effort_) return false;
     const std::vector<size_t> regions = regions_judged(program_, move);
     const std::optional<Cost> given = costs_.of_regions(program_, regions);
     if (!given) return false;
@@ -85,6 +90,7 @@ class StorageSearch {
       const std::optional<Cost> cost = costs_.of_regions(trial.program, regions);
       others.push_back(fmt::format("{}: {}", to_string(trial.format), cycles_text(cost)));
       if (!better(cost, least) || !pays(*cost, *given)) continue;
+      if (!is_sure(move, trial, *cost, *given)) continue;
       least = cost;
       best = &trial;
     }
@@ -94,6 +100,7 @@ class StorageSearch {
     }
     if (best == nullptr) return false;
     program_ = std::move(best->program);
+    costs_.learn(program_);  // what regions write has changed with it
     log_.note(fmt::format("{}: {}", moved_text(program_, move), gain_text(*least, *given)));
     return true;
   }
@@ -129,6 +136,17 @@ class StorageSearch {
     });
   }
 
+  /// How many entries an intermediate has may depend on its values. Estimates then are of the most
+  /// that there can be, so that what is listed is no worse than estimated, unless values were
+  /// guessed.
+  bool is_sure(const StorageMove& move, const Trial& trial, const Cost& cost,
+               const Cost& given) const {
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(move.tensor)];
+    if (tensor.role != Role::temporary) return true;
+    if (cost.guessed && !given.guessed) return false;
+    return !trial.format.all_dense() || given.doubt.empty();
+  }
+
   static bool pays(const Cost& cost, const Cost& given) {
     if (!std::isfinite(given.cycles)) return true;
     return cost.cycles <= (1 - kLeastGain) * given.cycles;
@@ -144,13 +162,14 @@ class StorageSearch {
   const bool verbose_;
   PassLog& log_;
   const bool large_;
+  const double most_effort_;
   int tried_ = 0;
 };
 
 }  // namespace
 
-bool search_storage(Program& program, const std::map<TensorId, std::vector<Format>>& forms,
-                    CostModel& costs, bool verbose, PassLog& log) {
+bool search_storage(Program& program, const TensorForms& forms, CostModel& costs, bool verbose,
+                    PassLog& log) {
   return StorageSearch(program, costs, verbose, log).run(forms);
 }
 
