@@ -29,7 +29,46 @@ void add(Cost& sum, Cost more) {
   sum.cycles += more.cycles;
   sum.dram_bytes += more.dram_bytes;
   sum.flops += more.flops;
+  sum.guessed = sum.guessed || more.guessed;
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
+}
+
+/// The copies that a region reads and no region before it. Of regions that are not lowered yet,
+/// lowering may find more.
+std::vector<TensorId> first_read_copies(const Program& program, size_t region) {
+  std::vector<TensorId> copies = copies_read(program, program.regions[region]);
+  std::set<TensorId> made;
+  for (size_t r = 0; r < region && !copies.empty(); ++r) {
+    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
+  }
+  std::erase_if(copies, [&](TensorId copy) { return made.contains(copy); });
+  return copies;
+}
+
+/// What choices go by.
+Cost cost_of(const RegionEstimate& e) {
+  Cost cost;
+  cost.cycles = e.cycles;
+  cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
+  cost.flops = e.flops;
+  return cost;
+}
+
+/// Whether a filter drops zeros of what a relu gives: half are taken to be (filter_rule.h).
+bool guesses_values(const Graph& graph) {
+  const auto producer = [&](const Input& in) -> const Node* {
+    if (in.is_immediate()) return nullptr;
+    const NodeId from = graph.streams[static_cast<size_t>(in.stream)].producer;
+    return from < 0 ? nullptr : &graph.nodes[static_cast<size_t>(from)];
+  };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& filter) {
+    if (filter.kind != NodeKind::filter || filter.init != 0) return false;
+    const Node* node = producer(filter.inputs[0]);
+    while (node != nullptr && (node->kind == NodeKind::buffer || node->kind == NodeKind::repeat)) {
+      node = producer(node->inputs[0]);
+    }
+    return node != nullptr && node->kind == NodeKind::map && node->op == Op::relu;
+  });
 }
 
 std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
@@ -72,9 +111,16 @@ std::shared_ptr<const Storage> PatternCache::of(const Program& program, TensorId
   return known_[key] = load_tensors(alone).storage[0];
 }
 
+const estimate::TensorStatistics& StatisticsCache::of(
+    const std::shared_ptr<const Storage>& pattern) {
+  const auto found = known_.find(pattern);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(pattern, estimate::statistics_of(*pattern)).first->second;
+}
+
 void EstimatedCosts::resize(Known& known, size_t tensors) const {
-  known.data.storage.resize(tensors);
-  known.uncertain.resize(tensors, false);
+  known.patterns.data.storage.resize(tensors);
+  known.patterns.uncertain.resize(tensors, false);
   known.statistics.resize(tensors);
 }
 
@@ -90,29 +136,48 @@ void EstimatedCosts::add_inputs(const Program& program, const Region& region, Kn
       }
       continue;
     }
-    known.data.storage[t] = patterns_.of(program, static_cast<TensorId>(t));
-    if (const Storage* storage = known.data.storage[t].get()) {
+    std::shared_ptr<const Storage>& known_of = known.patterns.data.storage[t];
+    known_of = patterns_.of(program, static_cast<TensorId>(t));
+    if (const Storage* storage = known_of.get()) {
       const auto entries = static_cast<double>(storage->positions(storage->rank() - 1));
       effort_ += entries / kEntriesPerNode;
     }
   }
 }
 
-Cost EstimatedCosts::counted(const Program& program, const Region& region, Known& known) {
-  Cost cost;
-  RegionEstimate e;
-  if (without_data_.empty()) {
-    e = estimate_region_into(program, region, known.data, known.uncertain, machine_);
-    if (!e.certain) {
-      cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
-    }
-  } else {
-    e = estimate_region_from_statistics(program, region, known.statistics, machine_);
-    cost.doubt = "from statistics, because " + without_data_;
+/// From the data, or what was counted before; keeps the patterns that the region writes.
+Cost EstimatedCosts::counted(const Program& program, const Region& region, KnownPatterns& known) {
+  CountedRegions::Key key = CountedRegions::key_of(program, region, known);
+  const CountedRegion* found = counted_.find(key);
+  if (found == nullptr) found = &counted_.keep(std::move(key), count(program, region, known));
+  for (const CountedRegion::Written& written : found->written) {
+    known.data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
+    known.uncertain[static_cast<size_t>(written.tensor)] = written.uncertain;
   }
-  cost.cycles = e.cycles;
-  cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
-  cost.flops = e.flops;
+  return found->cost;
+}
+
+CountedRegion EstimatedCosts::count(const Program& program, const Region& region,
+                                    const KnownPatterns& known) const {
+  KnownPatterns after = known;
+  const RegionEstimate e =
+      estimate_region_into(program, region, after.data, after.uncertain, machine_);
+  CountedRegion counted{cost_of(e), {}};
+  counted.cost.guessed = guesses_values(*region.graph);
+  if (!e.certain) {
+    counted.cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (after.data.storage[t] == known.data.storage[t]) continue;
+    counted.written.push_back(
+        {static_cast<TensorId>(t), after.data.storage[t], after.uncertain[t]});
+  }
+  return counted;
+}
+
+Cost EstimatedCosts::from_statistics(const Program& program, const Region& region, Known& known) {
+  Cost cost = cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_));
+  cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }
 
@@ -136,24 +201,19 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
     if (is_given(program.tensors[t])) continue;  // a copy has the data of its source
-    known.data.storage[t] = nullptr;
+    known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
-  Cost cost = counted(program, region, known);
+  Cost cost = without_data_.empty() ? counted(program, region, known.patterns)
+                                    : from_statistics(program, region, known);
   if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
   return cost;
 }
 
-/// What it takes to make the copies that a region reads and no region before it. Of regions that
-/// are not lowered yet, lowering may find more.
+/// What it takes to make the copies that a region is the first to read.
 Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known& known) {
-  std::set<TensorId> made;
-  for (size_t r = 0; r < region; ++r) {
-    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
-  }
   Cost sum;
-  for (const TensorId copy : copies_read(program, program.regions[region])) {
-    if (made.contains(copy)) continue;
+  for (const TensorId copy : first_read_copies(program, region)) {
     add(sum, estimate_into(program, copy_region(program, copy), known));
     sum.cycles += pause();
   }
@@ -193,18 +253,68 @@ std::optional<Cost> EstimatedCosts::learn(const Program& given) {
   return cost;
 }
 
-std::optional<Cost> EstimatedCosts::of_region(const Program& given, size_t region) {
+std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
+                                               const std::vector<size_t>& regions) {
   Program program = given;
   nest_tuples(program);
-  if (!lower_in(program, region)) return Cost{kNever, kNever, ""};
   Known known = learned_;
+  Cost sum;
   try {
-    Cost cost = copies_before(program, region, known);
-    add(cost, estimate_into(program, program.regions[region], known));
-    return cost;
+    for (const size_t r : regions) {
+      if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
+      add(sum, copies_before(program, r, known));
+      add(sum, estimate_into(program, program.regions[r], known));
+    }
   } catch (const Error&) {
     return std::nullopt;  // too large to be counted, or not followed
   }
+  return sum;
+}
+
+/// A region with a graph. `known`: of what was guessed before; adds what the region writes. Else
+/// patterns are as they were learned.
+Cost EstimatedCosts::guess(const Program& program, const Region& region,
+                           std::vector<estimate::TensorStatistics>& known) {
+  std::vector<bool> read = tensors_touched(program, *region.graph);
+  for (const Statement& s : region.statements) {
+    const auto t = static_cast<size_t>(s.result);
+    known[t] = {};
+    read[t] = read[t] && is_given(program.tensors[t]);
+  }
+  for (size_t t = 0; t < read.size(); ++t) {
+    if (!read[t] || !known[t].levels.empty()) continue;
+    std::shared_ptr<const Storage> pattern;
+    if (is_given(program.tensors[t])) {
+      pattern = patterns_.of(program, static_cast<TensorId>(t));
+    } else if (t < learned_.patterns.data.storage.size()) {
+      pattern = learned_.patterns.data.storage[t];
+    }
+    if (pattern) known[t] = statistics_.of(pattern);
+  }
+  return cost_of(estimate_region_from_statistics(program, region, known, machine_));
+}
+
+std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
+                                                     const std::vector<size_t>& regions) {
+  if (!without_data_.empty()) return std::nullopt;
+  Program program = given;
+  nest_tuples(program);
+  std::vector<estimate::TensorStatistics> known(program.tensors.size());
+  Cost sum;
+  try {
+    for (const size_t r : regions) {
+      if (!lower_in(program, r)) return std::nullopt;
+      known.resize(program.tensors.size());  // lowering may have made copies
+      for (const TensorId copy : first_read_copies(program, r)) {
+        add(sum, guess(program, copy_region(program, copy), known));
+        sum.cycles += pause();
+      }
+      add(sum, guess(program, program.regions[r], known));
+    }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return sum;
 }
 
 std::optional<Cost> EstimatedCosts::of_program(const Program& given) {

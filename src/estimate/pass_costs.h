@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "estimate/counted_regions.h"
 #include "estimate/estimate.h"
 #include "machine/machine.h"
 #include "passes/cost_model.h"
@@ -22,12 +23,24 @@ class PatternCache {
   std::map<std::string, std::shared_ptr<const Storage>> known_;  ///< by source and form
 };
 
+/// Statistics of patterns, each worked out once.
+class StatisticsCache {
+ public:
+  const estimate::TensorStatistics& of(const std::shared_ptr<const Storage>& pattern);
+
+ private:
+  std::map<std::shared_ptr<const Storage>, estimate::TensorStatistics> known_;
+};
+
 class EstimatedCosts final : public CostModel {
  public:
   explicit EstimatedCosts(const Machine& machine) : machine_(machine) {}
 
   std::optional<Cost> learn(const Program& given) override;
-  std::optional<Cost> of_region(const Program& program, size_t region) override;
+  std::optional<Cost> of_regions(const Program& program,
+                                 const std::vector<size_t>& regions) override;
+  std::optional<Cost> guess_of_regions(const Program& program,
+                                       const std::vector<size_t>& regions) override;
   std::optional<Cost> of_program(const Program& program) override;
   double pause() const override { return static_cast<double>(machine_.reconfiguration_cycles); }
   double margin() const override;
@@ -36,8 +49,7 @@ class EstimatedCosts final : public CostModel {
  private:
   /// What is known of the tensors of a program: their patterns, or statistics of them.
   struct Known {
-    TensorData data;
-    std::vector<bool> uncertain;
+    KnownPatterns patterns;
     std::vector<estimate::TensorStatistics> statistics;
   };
 
@@ -47,10 +59,17 @@ class EstimatedCosts final : public CostModel {
   bool lower_in(Program& program, size_t region);
   Cost estimate_into(const Program& program, const Region& region, Known& known);
   Cost copies_before(const Program& program, size_t region, Known& known);
-  Cost counted(const Program& program, const Region& region, Known& known);
+  Cost counted(const Program& program, const Region& region, KnownPatterns& known);
+  CountedRegion count(const Program& program, const Region& region,
+                      const KnownPatterns& known) const;
+  Cost from_statistics(const Program& program, const Region& region, Known& known);
+  Cost guess(const Program& program, const Region& region,
+             std::vector<estimate::TensorStatistics>& known);
 
   Machine machine_;
   PatternCache patterns_;
+  StatisticsCache statistics_;
+  CountedRegions counted_;
   std::string without_data_;  ///< why statistics are used; empty: patterns are
   Known learned_;
   double effort_ = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 #include "machine/machine.h"
@@ -19,6 +20,7 @@ struct Cost {
   double dram_bytes = 0;  ///< read and written
   std::string doubt;      ///< why the counts are not exact; empty if they are
   double flops = 0;
+  bool guessed = false;  ///< rests on a guess of how many values are zero
 };
 
 class CostModel {
@@ -32,9 +34,19 @@ class CostModel {
   /// region read. Gives its cost, or nothing if that cannot be told.
   virtual std::optional<Cost> learn(const Program& given) = 0;
 
-  /// The cost of one region of a program that has the tensors of the one learned, and maybe more.
-  /// Regions without a graph are lowered as whatever runs them would.
-  virtual std::optional<Cost> of_region(const Program& program, size_t region) = 0;
+  /// The cost of some regions (ascending) of a program that has the tensors of the one learned, and
+  /// maybe more. What they write is what those behind them read. Regions without a graph are
+  /// lowered as whatever runs them would.
+  virtual std::optional<Cost> of_regions(const Program& program,
+                                         const std::vector<size_t>& regions) = 0;
+  std::optional<Cost> of_region(const Program& program, size_t region) {
+    return of_regions(program, {region});
+  }
+
+  /// The same by statistics of the data instead of the data: fast at any size, and off by more.
+  /// Nothing where the data is not known.
+  virtual std::optional<Cost> guess_of_regions(const Program& program,
+                                               const std::vector<size_t>& regions) = 0;
 
   /// Of the whole program, with the pauses between regions. Stands alone: the program learned may
   /// be another.

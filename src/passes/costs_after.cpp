@@ -16,8 +16,14 @@ class CostsAfter final : public CostModel {
 
   std::optional<Cost> learn(const Program& given) override { return costs_->learn(given); }
 
-  std::optional<Cost> of_region(const Program& program, size_t region) override {
-    return costs_->of_region(program, region);
+  std::optional<Cost> of_regions(const Program& program,
+                                 const std::vector<size_t>& regions) override {
+    return costs_->of_regions(program, regions);
+  }
+
+  std::optional<Cost> guess_of_regions(const Program& program,
+                                       const std::vector<size_t>& regions) override {
+    return costs_->guess_of_regions(program, regions);
   }
 
   std::optional<Cost> of_program(const Program& program) override {

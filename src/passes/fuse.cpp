@@ -19,7 +19,7 @@
 #include "passes/mixture.h"
 #include "passes/pass_on_chip.h"
 #include "passes/regroup.h"
-#include "passes/storage.h"
+#include "passes/storage_choice.h"
 #include "resources/resources.h"
 
 namespace fuseflow {
@@ -361,7 +361,7 @@ Candidate fused_by_cost(Candidate given, const Request& request, CostModel& cost
   PassLog& log = given.log;
   const Program fused = best_regions(given.program, request, costs, log);
   PassLog stored_log = log;
-  std::optional<Program> stored = choose_storage(fused, costs, verbose, stored_log);
+  std::optional<Program> stored = choose_storage(fused, StorageOf::all, costs, verbose, stored_log);
   Program joined = choose_joins(fused, costs, verbose, log);
   Candidate best{std::move(joined), std::move(log)};
   if (stored) {
@@ -376,7 +376,8 @@ Program best_by_cost(const Program& program, const Request& request, CostModel& 
                      PassLog& log) {
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
   PassLog stored_log;
-  if (std::optional<Program> stored = choose_storage(program, costs, false, stored_log)) {
+  if (std::optional<Program> stored =
+          choose_storage(program, StorageOf::given, costs, false, stored_log)) {
     Candidate given{std::move(*stored), std::move(stored_log)};
     replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
   }

@@ -1,19 +1,10 @@
-// In which formats regions read inputs and constants. Lists, sets and chooses them by estimated
-// cycles, what the machine takes to convert inputs included (ir/copies.h, ir-spec/storage.md).
+// The pass that lists, sets and chooses in which formats regions read inputs and constants
+// (ir-spec/storage.md).
 #pragma once
 
-#include <optional>
-
-#include "passes/cost_model.h"
 #include "passes/pass.h"
 
 namespace fuseflow {
-
-/// Lets the regions without a graph read inputs and constants in those formats with which the
-/// program is expected to be faster than as given, by 20% or more; nothing where it stays as it is.
-/// `verbose`: what else was tried.
-std::optional<Program> choose_storage(const Program& program, CostModel& costs, bool verbose,
-                                      PassLog& log);
 
 Pass store_pass();
 

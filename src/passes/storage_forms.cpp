@@ -70,6 +70,39 @@ bool is_known(const Tensor& tensor) {
                      [](const Extent& extent) { return extent.known(); });
 }
 
+bool may_be_stored_otherwise(const Tensor& tensor) {
+  return tensor.format.rank() > 0 && tensor.format.block.empty() && is_known(tensor);
+}
+
+/// Formats of a tensor, without its own and none twice.
+class FormList {
+ public:
+  explicit FormList(const Tensor& tensor) : tensor_(tensor) {}
+
+  void add(Format form) {
+    const bool known =
+        form == tensor_.format || std::find(forms_.begin(), forms_.end(), form) != forms_.end();
+    if (!known && dense_elements(tensor_, form) <= kMostElements) forms_.push_back(std::move(form));
+  }
+
+  void add_listed() {
+    const auto is = [](LevelKind wanted) { return [=](LevelKind kind) { return kind == wanted; }; };
+    for (const std::vector<int>& order : mode_orders(tensor_.format)) {
+      for (const std::vector<LevelKind>& kinds : listed_kinds(tensor_.format)) {
+        const bool dense = std::all_of(kinds.begin(), kinds.end(), is(LevelKind::dense));
+        const bool singles = std::any_of(kinds.begin(), kinds.end(), is(LevelKind::singleton));
+        if (!dense && !singles) add(make_format(kinds, order));
+      }
+    }
+  }
+
+  std::vector<Format> take() { return std::move(forms_); }
+
+ private:
+  const Tensor& tensor_;
+  std::vector<Format> forms_;
+};
+
 bool is_read_somewhere(const Region& region, TensorId tensor) {
   return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
     return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
@@ -127,26 +160,25 @@ std::vector<TensorId> stored_tensors_read(const Program& program) {
 }
 
 std::vector<Format> storage_forms(const Tensor& tensor, double density) {
-  std::vector<Format> forms;
-  if (tensor.format.rank() == 0 || !tensor.format.block.empty() || !is_known(tensor)) return forms;
-  const auto add = [&](Format form) {
-    const bool known =
-        form == tensor.format || std::find(forms.begin(), forms.end(), form) != forms.end();
-    if (!known && dense_elements(tensor, form) <= kMostElements) forms.push_back(std::move(form));
-  };
-  if (density >= kLeastDense) add(dense_format(tensor.format.rank()));
-  if (density > kMostListed) return forms;
-  const auto singles = [](const std::vector<LevelKind>& kinds) {
-    return std::find(kinds.begin(), kinds.end(), LevelKind::singleton) != kinds.end();
-  };
+  FormList forms(tensor);
+  if (!may_be_stored_otherwise(tensor)) return {};
+  if (density >= kLeastDense) forms.add(dense_format(tensor.format.rank()));
+  if (density <= kMostListed) forms.add_listed();
+  return forms.take();
+}
+
+std::vector<Format> intermediate_forms(const Tensor& tensor) {
+  FormList forms(tensor);
+  if (!may_be_stored_otherwise(tensor)) return {};
+  std::vector<LevelKind> rows(tensor.shape.size(), LevelKind::dense);
+  rows.back() = LevelKind::compressed;
+  const std::vector<std::vector<LevelKind>> written{
+      std::vector<LevelKind>(rows.size(), LevelKind::dense), rows,
+      std::vector<LevelKind>(rows.size(), LevelKind::compressed)};
   for (const std::vector<int>& order : mode_orders(tensor.format)) {
-    for (const std::vector<LevelKind>& kinds : listed_kinds(tensor.format)) {
-      const bool dense = std::all_of(kinds.begin(), kinds.end(),
-                                     [](LevelKind kind) { return kind == LevelKind::dense; });
-      if (!dense && !singles(kinds)) add(make_format(kinds, order));
-    }
+    for (const std::vector<LevelKind>& kinds : written) forms.add(make_format(kinds, order));
   }
-  return forms;
+  return forms.take();
 }
 
 void store_as(Program& program, TensorId original, const Format& format,

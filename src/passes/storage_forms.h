@@ -1,4 +1,4 @@
-// How inputs and constants can be stored, and where regions read them.
+// How tensors can be stored, and where regions read them.
 #pragma once
 
 #include <string>
@@ -28,6 +28,10 @@ std::vector<TensorId> stored_tensors_read(const Program& program);
 /// in each mode order; without the tensor's own. What is mostly fill is not stored dense, and what
 /// is mostly not is not listed. None for tensors in blocks.
 std::vector<Format> storage_forms(const Tensor& tensor, double density);
+
+/// Formats in which a region could write an intermediate, without its own: all levels dense, the
+/// innermost or all compressed, in each mode order. None for tensors in blocks.
+std::vector<Format> intermediate_forms(const Tensor& tensor);
 
 /// Lets these uses read the tensor as `format`: the original, or a copy (ir/copies.h). Lines of
 /// schedules follow where a region reads nothing else of it. The regions' graphs are let go.

@@ -2,7 +2,6 @@
 // expected to take more cycles than the program that it was given, counted from the data by
 // estimate_from_data (not by the cost model that chose). `choice_property --count N --seed S`.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "machine/load.h"
 #include "passes/pass.h"
 #include "recipe.h"
+#include "seeded_main.h"
 #include "sim/program_run.h"
 
 namespace fuseflow::testing {
@@ -106,11 +106,6 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Choices on random programs never lose.", "choice_property");
-  uint64_t seed = 1;
-  uint64_t count = 150;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 150)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(argc, argv, "Choices on random programs never lose.", 150,
+                                        fuseflow::testing::run);
 }

@@ -2,7 +2,6 @@
 // filter decides equal the simulator's; the bounds never exceed its cycles, energy and bytes, on an
 // unbounded and on a tight machine. `estimate_property --count N --seed S`.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "machine/load.h"
 #include "random_joins.h"
 #include "recipe.h"
+#include "seeded_main.h"
 #include "sim/common/energy_of_run.h"
 
 namespace fuseflow::testing {
@@ -163,11 +163,7 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Estimates of random programs against the simulator.", "estimate_property");
-  uint64_t seed = 1;
-  uint64_t count = 300;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 300)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(argc, argv,
+                                        "Estimates of random programs against the simulator.", 300,
+                                        fuseflow::testing::run);
 }

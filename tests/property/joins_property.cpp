@@ -3,7 +3,6 @@
 // its forms, on both executors and on a random machine with its memory. `joins_property --count N
 // --seed S`.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <map>
 #include <string>
@@ -14,6 +13,7 @@
 #include "machine_case.h"
 #include "meeting_levels.h"
 #include "passes/join_forms.h"
+#include "seeded_main.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 
@@ -81,11 +81,7 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Every form of joins against the reference evaluation.", "joins_property");
-  uint64_t seed = 1;
-  uint64_t count = 150;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 150)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(argc, argv,
+                                        "Every form of joins against the reference evaluation.",
+                                        150, fuseflow::testing::run);
 }

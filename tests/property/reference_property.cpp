@@ -1,7 +1,6 @@
 // The property test of the reference: random programs over random data, non-finite values among
 // them, have the same values whether every point is visited or only those that may differ from a
 // fill, in one piece or in small blocks. By hand: reference_property --count 100000 --seed 7
-#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -9,6 +8,7 @@
 #include "check.h"
 #include "damage.h"
 #include "recipe.h"
+#include "seeded_main.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -88,11 +88,7 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Random programs: the reference over present points against all points.");
-  uint64_t seed = 1;
-  uint64_t count = 1000;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 1000)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(
+      argc, argv, "Random programs: the reference over present points against all points.", 1000,
+      fuseflow::testing::run);
 }

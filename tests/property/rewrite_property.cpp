@@ -2,7 +2,6 @@
 // program, and its reference section gives just those.
 // Programs are those of the other properties (non-finite values among the data of every other one)
 // and chains of products. By hand: rewrite_property --count 100000 --seed 7
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "product_chain.h"
 #include "recipe.h"
 #include "rewrite/rewrite.h"
+#include "seeded_main.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -187,11 +187,8 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Random programs: the values of what is rewritten against those of what was given.");
-  uint64_t seed = 1;
-  uint64_t count = 400;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 400)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(
+      argc, argv,
+      "Random programs: the values of what is rewritten against those of what was given.", 400,
+      fuseflow::testing::run);
 }

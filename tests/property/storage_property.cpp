@@ -1,9 +1,9 @@
-// Whatever format an access reads an input in, the program computes the same: random programs whose
-// accesses read copies in random formats, against the reference, on both executors and on a random
-// machine with its memory; the estimate counts conversions as they are simulated.
+// Whatever format an access reads an input in, and a region writes an intermediate in, the program
+// computes the same: random programs whose accesses read copies in random formats, and whose
+// regions pass on intermediates in random ones, against the reference, on both executors and on a
+// random machine with its memory; the estimate counts conversions as they are simulated.
 // `storage_property --count N --seed S`.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <string>
 
@@ -14,8 +14,11 @@
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_case.h"
+#include "passes/regroup.h"
+#include "passes/storage_candidates.h"
 #include "passes/storage_forms.h"
 #include "recipe.h"
+#include "seeded_main.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "tensor/random.h"
@@ -26,15 +29,11 @@ namespace {
 struct Tally {
   int programs = 0;
   int copies = 0;
+  int intermediates = 0;
   int conversions = 0;
   int refused = 0;  ///< no order is legal with the placements of the schedule
   int failures = 0;
 };
-
-bool may_have_absent(const Tensor& tensor) {
-  return satisfies(tensor.fill, joined(tensor.facts, tensor.assumed)) &&
-         holds(tensor.type, tensor.fill);
-}
 
 /// Every second access to an input or constant reads it in a random format; the number of copies.
 int store_at_random(Program& program, uint64_t seed) {
@@ -53,6 +52,30 @@ int store_at_random(Program& program, uint64_t seed) {
       store_as(program, tensor, forms[random.below(forms.size())], {use});
       ++stored;
     }
+  }
+  return stored;
+}
+
+/// With a region for each statement: more is passed on.
+Program one_by_one(const Program& program) {
+  std::vector<Group> groups;
+  int next = 0;
+  for (const Region& region : program.regions) {
+    for (size_t s = 0; s < region.statements.size(); ++s) groups.push_back({"", {next++}});
+  }
+  PassLog unused;
+  return regroup(program, std::move(groups), unused);
+}
+
+/// Every second intermediate that regions pass on gets a random format; how many.
+int pass_on_at_random(Program& program, uint64_t seed) {
+  Random random(seed, 18);
+  int stored = 0;
+  for (const TensorId tensor : passed_intermediates(program)) {
+    const std::vector<Format> forms = forms_of(program, tensor);
+    if (forms.empty() || random.below(2) == 0) continue;
+    program.tensors[static_cast<size_t>(tensor)].format = forms[random.below(forms.size())];
+    ++stored;
   }
   return stored;
 }
@@ -87,8 +110,10 @@ bool has_order(const Program& program) {
 
 void try_program(uint64_t seed, const Machine& machine, Tally& tally) {
   Program program = generate_recipe(seed).program;
+  if (seed % 2 == 0) program = one_by_one(program);
   ++tally.programs;
   tally.copies += store_at_random(program, seed);
+  tally.intermediates += pass_on_at_random(program, seed);
   if (!has_order(program)) {
     ++tally.refused;
     return;
@@ -111,9 +136,10 @@ int run(uint64_t seed, uint64_t count) {
       ++tally.failures;
     }
   }
-  fmt::print("{} programs, {} accesses in other formats, {} conversions; {} refused, {} failures\n",
-             tally.programs, tally.copies, tally.conversions, tally.refused, tally.failures);
-  const bool idle = tally.copies == 0 || tally.conversions == 0;  // nothing was tested
+  fmt::print("{} programs, {} accesses and {} intermediates in other formats, {} conversions; ",
+             tally.programs, tally.copies, tally.intermediates, tally.conversions);
+  fmt::print("{} refused, {} failures\n", tally.refused, tally.failures);
+  const bool idle = tally.copies == 0 || tally.intermediates == 0 || tally.conversions == 0;
   return tally.failures == 0 && !idle ? 0 : 1;
 }
 
@@ -121,11 +147,6 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Accesses in random formats against the reference evaluation.", "storage_property");
-  uint64_t seed = 1;
-  uint64_t count = 150;
-  app.add_option("--seed", seed, "The first program (default: 1)");
-  app.add_option("--count", count, "How many programs (default: 150)");
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return fuseflow::testing::seeded_main(
+      argc, argv, "Random formats against the reference evaluation.", 150, fuseflow::testing::run);
 }
