@@ -96,7 +96,8 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
   };
   TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
-    const auto s = fifo.source->times.stretch(fifo.taken() + j, std::min(count - j, kLooked), cursor);
+    const auto s =
+        fifo.source->times.stretch(fifo.taken() + j, std::min(count - j, kLooked), cursor);
     if (s.last() + delay > earliest(step_of(j))) {
       if (!arrivals_.any()) arrivals_.start(n_);
       for (int64_t k = 0; k < s.count; ++k) arrivals_.add(step_of(j + k), s.at(k) + delay);
@@ -217,7 +218,7 @@ bool StepSolver::solve_lines() {
     n = s.count;
     if (s.values != nullptr || !lines_.follow(s.start + fifo.delay(), s.step)) return false;
   }
-  if (n < std::min(n_, TimeLines::kLeastLine)) return false;
+  if (n < std::min(n_, kLeastRun)) return false;
   for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
     if (late_[c].any() && !credits_in_time(c)) return false;
   }
@@ -243,7 +244,7 @@ void StepSolver::solve_numbers() {
   // Steps are never nearer to each other than they cost.
   const int64_t first = times_[0];
   const int64_t last = times_[static_cast<size_t>(n_) - 1];
-  if (cost_ >= 0 && n_ >= TimeLines::kLeastLine && last - first == cost_ * (n_ - 1)) {
+  if (cost_ >= 0 && n_ >= kLeastRun && last - first == cost_ * (n_ - 1)) {
     lines_.start(first, cost_);
     lines_.set(n_);
   } else {
