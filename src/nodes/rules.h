@@ -1,4 +1,5 @@
-// The rule of each node kind, by the file of src/nodes that defines it; and what rules share.
+// The table of node kinds: each has its rule, in the file of its name if no other is given. And
+// what rules share.
 #pragma once
 
 #include "nodes/fibers.h"
@@ -6,38 +7,44 @@
 
 namespace fuseflow {
 
-extern const NodeRule root_rule;       // root.cpp
-extern const NodeRule scan_rule;       // scan.cpp
-extern const NodeRule locate_rule;     // locate.cpp
-extern const NodeRule gallop_rule;     // gallop.cpp
-extern const NodeRule repeat_rule;     // repeat.cpp
-extern const NodeRule intersect_rule;  // join.cpp
-extern const NodeRule intersect_words_rule;
-extern const NodeRule unite_rule;
-extern const NodeRule leftjoin_rule;
-extern const NodeRule array_rule;        // array.cpp
-extern const NodeRule map_rule;          // map.cpp
-extern const NodeRule coordinate_rule;   // coordinate.cpp
-extern const NodeRule reduce_rule;       // reduce.cpp
-extern const NodeRule accumulate_rule;   // accumulate.cpp
-extern const NodeRule align_rule;        // align.cpp
-extern const NodeRule drop_rule;         // drop.cpp
-extern const NodeRule filter_rule;       // filter.cpp
-extern const NodeRule buffer_rule;       // buffer.cpp
-extern const NodeRule write_level_rule;  // write.cpp
-extern const NodeRule write_values_rule;
-extern const NodeRule parallelize_rule;  // split.cpp
-extern const NodeRule serialize_rule;
-extern const NodeRule pad_rule;        // pad.cpp
-extern const NodeRule convert_rule;    // convert.cpp
-extern const NodeRule tile_load_rule;  // tile.cpp
-extern const NodeRule tile_multiply_rule;
-extern const NodeRule exchange_rule;
-extern const NodeRule gather_rule;
-extern const NodeRule tile_hold_rule;
-extern const NodeRule shuffle_rule;
-extern const NodeRule reduce_scatter_rule;
-extern const NodeRule tile_store_rule;
+/// One row a kind, in the order of NodeKind: each has its rule, KIND_rule.
+#define FUSEFLOW_NODE_KINDS(ROW)      \
+  ROW(root)                           \
+  ROW(scan)                           \
+  ROW(locate)                         \
+  ROW(repeat)                         \
+  ROW(intersect)       /* join.cpp */ \
+  ROW(intersect_words) /* join.cpp */ \
+  ROW(gallop)                         \
+  ROW(unite)    /* join.cpp */        \
+  ROW(leftjoin) /* join.cpp */        \
+  ROW(array)                          \
+  ROW(map)                            \
+  ROW(coordinate)                     \
+  ROW(reduce)                         \
+  ROW(accumulate)                     \
+  ROW(align)                          \
+  ROW(drop)                           \
+  ROW(filter)                         \
+  ROW(buffer)                         \
+  ROW(write_level)  /* write.cpp */   \
+  ROW(write_values) /* write.cpp */   \
+  ROW(parallelize)  /* split.cpp */   \
+  ROW(serialize)    /* split.cpp */   \
+  ROW(pad)                            \
+  ROW(convert)                        \
+  ROW(tile_load)      /* tile.cpp */  \
+  ROW(tile_multiply)  /* tile.cpp */  \
+  ROW(exchange)       /* tile.cpp */  \
+  ROW(gather)         /* tile.cpp */  \
+  ROW(tile_hold)      /* tile.cpp */  \
+  ROW(shuffle)        /* tile.cpp */  \
+  ROW(reduce_scatter) /* tile.cpp */  \
+  ROW(tile_store)     /* tile.cpp */
+
+#define FUSEFLOW_DECLARE_RULE(kind) extern const NodeRule kind##_rule;
+FUSEFLOW_NODE_KINDS(FUSEFLOW_DECLARE_RULE)
+#undef FUSEFLOW_DECLARE_RULE
 
 namespace carried {
 /// Every payload is new.

@@ -1,4 +1,4 @@
-// The table of node kinds: one row a kind, in the order of NodeKind.
+// The rule of a node kind, by its row in FUSEFLOW_NODE_KINDS.
 #include <array>
 
 #include "graph/tiles.h"
@@ -16,38 +16,9 @@ struct Row {
 constexpr size_t kKinds = static_cast<size_t>(NodeKind::barrier_);
 
 constexpr Row kRows[] = {
-    {NodeKind::root, &root_rule},
-    {NodeKind::scan, &scan_rule},
-    {NodeKind::locate, &locate_rule},
-    {NodeKind::repeat, &repeat_rule},
-    {NodeKind::intersect, &intersect_rule},
-    {NodeKind::intersect_words, &intersect_words_rule},
-    {NodeKind::gallop, &gallop_rule},
-    {NodeKind::unite, &unite_rule},
-    {NodeKind::leftjoin, &leftjoin_rule},
-    {NodeKind::array, &array_rule},
-    {NodeKind::map, &map_rule},
-    {NodeKind::coordinate, &coordinate_rule},
-    {NodeKind::reduce, &reduce_rule},
-    {NodeKind::accumulate, &accumulate_rule},
-    {NodeKind::align, &align_rule},
-    {NodeKind::drop, &drop_rule},
-    {NodeKind::filter, &filter_rule},
-    {NodeKind::buffer, &buffer_rule},
-    {NodeKind::write_level, &write_level_rule},
-    {NodeKind::write_values, &write_values_rule},
-    {NodeKind::parallelize, &parallelize_rule},
-    {NodeKind::serialize, &serialize_rule},
-    {NodeKind::pad, &pad_rule},
-    {NodeKind::convert, &convert_rule},
-    {NodeKind::tile_load, &tile_load_rule},
-    {NodeKind::tile_multiply, &tile_multiply_rule},
-    {NodeKind::exchange, &exchange_rule},
-    {NodeKind::gather, &gather_rule},
-    {NodeKind::tile_hold, &tile_hold_rule},
-    {NodeKind::shuffle, &shuffle_rule},
-    {NodeKind::reduce_scatter, &reduce_scatter_rule},
-    {NodeKind::tile_store, &tile_store_rule},
+#define FUSEFLOW_ROW(kind) {NodeKind::kind, &kind##_rule},
+    FUSEFLOW_NODE_KINDS(FUSEFLOW_ROW)
+#undef FUSEFLOW_ROW
 };
 
 constexpr bool in_order() {
@@ -57,7 +28,8 @@ constexpr bool in_order() {
   }
   return kind == kKinds;
 }
-static_assert(in_order(), "every node kind has its row here, in the order of NodeKind");
+static_assert(in_order(),
+              "every node kind has its row in FUSEFLOW_NODE_KINDS, in the order of NodeKind");
 
 }  // namespace
 

@@ -206,10 +206,9 @@ void TimesBuilder::commit(uint32_t n) {
 
 void TimesBuilder::flush() {
   if (pending_ == 0) return;
-  if (pending_ >= kMinRun) {
+  if (pending_ >= kLeastRun) {
     pieces_.push_back({count_, start_, step_});
     count_ += pending_;
-    ++runs_;
     pending_ = 0;
     return;
   }

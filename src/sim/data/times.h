@@ -12,7 +12,10 @@
 
 namespace fuseflow::engine {
 
-inline constexpr int64_t kExplicit = INT64_MIN;  ///< TimePiece::step of tokens with a time each
+/// The step of a piece whose tokens have a time each.
+inline constexpr int64_t kExplicit = INT64_MIN;
+/// Tokens; shorter runs are kept as a time each.
+inline constexpr int64_t kLeastRun = 16;
 
 /// Tokens `first`.. (up to the next piece): start + step * (k - first), or Times::value[k].
 struct TimePiece {
@@ -99,10 +102,8 @@ class TimesBuilder {
   std::shared_ptr<const Times> finish();
 
   uint64_t explicit_tokens() const { return explicit_tokens_; }
-  uint64_t runs() const { return runs_; }
 
  private:
-  static constexpr uint32_t kMinRun = 16;
   bool continues(uint32_t n, int64_t start, int64_t step) {
     const bool follows = pending_ == 1 || start == start_ + step_ * static_cast<int64_t>(pending_);
     if (!follows) return false;
@@ -129,7 +130,6 @@ class TimesBuilder {
   int64_t step_ = 0;
   int64_t gap_;
   uint64_t explicit_tokens_ = 0;
-  uint64_t runs_ = 0;
 };
 
 /// The last step of a node and how far apart its steps are.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
 
 #include "nodes/rule.h"
@@ -25,12 +26,24 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   gate = RowGate(rows->second);
 }
 
+namespace {
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+}  // namespace
+
 bool EngineNode::work() {
   given_.clear();
   split_ = false;
   for (StepSource& side : sides) side.now.clear();
+  const double start = host == nullptr ? 0 : processor_seconds();
   if (!compute()) return false;
+  const double computed = host == nullptr ? 0 : processor_seconds();
   clock->solve(*this);
+  if (host != nullptr) {
+    host->tokens += computed - start;
+    host->times += processor_seconds() - computed;
+  }
   return true;
 }
 

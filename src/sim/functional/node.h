@@ -43,6 +43,12 @@ struct Context {
 
 class EngineNode;
 
+/// What a node's batches have cost the host's processor, in seconds.
+struct HostTime {
+  double tokens = 0;  ///< to make what they give
+  double times = 0;   ///< to work out when
+};
+
 /// Gives times to what a node has just made, takes its tokens and gives on what it has made. Nodes
 /// may share one; a thread then works all of them.
 class NodeClock {
@@ -91,6 +97,7 @@ class EngineNode {
   /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
   std::vector<StepSource> sides;
   NodeClock* clock = nullptr;
+  HostTime* host = nullptr;                   ///< where to note what batches cost, if anywhere
   size_t clock_slot = 0;                      ///< its number among those that share the clock
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.

@@ -39,7 +39,7 @@ void NodeRun::begin() {
   credit_ = 0;
   side_ = 0;
   takes_.clear();
-  gifts_.clear();
+  given_.clear();
 }
 
 const Token* NodeRun::need(size_t input, int64_t ahead) {
@@ -55,16 +55,16 @@ const Token* NodeRun::need(size_t input, int64_t ahead) {
 }
 
 void NodeRun::give(size_t output, const Token& token) {
-  if (connected(output)) gifts_.push_back({output, token});
+  if (connected(output)) given_.push_back({output, token});
 }
 
 int64_t NodeRun::credits() {
   int64_t latest = 0;
-  for (size_t g = 0; g < gifts_.size(); ++g) {
-    const Channel& channel = *outputs_[gifts_[g].output];
+  for (size_t g = 0; g < given_.size(); ++g) {
+    const Channel& channel = *outputs_[given_[g].output];
     if (channel.depth == 0) continue;
     int64_t before = 0;  // tokens of this step that go to the same stream first
-    for (size_t h = 0; h < g; ++h) before += gifts_[h].output == gifts_[g].output ? 1 : 0;
+    for (size_t h = 0; h < g; ++h) before += given_[h].output == given_[g].output ? 1 : 0;
     const int64_t credit = channel.credit(before);
     if (credit < 0) {
       wait_ = {id_, channel.id, true, -1, channel.held(), channel.depth};
@@ -84,12 +84,12 @@ bool NodeRun::commit(int64_t cost) {
   const int64_t ready = std::max(free_at_[side_], arrivals_);
   const int64_t time = std::max({ready, credit, credit_});
   for (const size_t input : takes_) inputs_[input].channel->take(inputs_[input].reader, time);
-  for (Gift& gift : gifts_) {
-    gift.token.time = time;
-    outputs_[gift.output]->give(gift.token);
+  for (GivenToken& given : given_) {
+    given.token.time = time;
+    outputs_[given.output]->give(given.token);
   }
   stats_.tokens_in += static_cast<int64_t>(takes_.size());
-  stats_.tokens_out += static_cast<int64_t>(gifts_.size());
+  stats_.tokens_out += static_cast<int64_t>(given_.size());
   stats_.last_step = std::max(stats_.last_step, time);
   if (side_ == 0) count_step(ready, time, cost);
   last_time_ = time;
@@ -192,9 +192,9 @@ void NodeRun::disagree(const std::string& what) const {
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<NodeRun> (*)(const Context&, NodeId);
-  for (const Maker maker :
-       {&make_source_node, &make_gallop_node, &make_join_node, &make_reduce_node, &make_align_node,
-        &make_token_node, &make_split_node, &make_write_node}) {
+#define FUSEFLOW_MAKER(name) &make_##name##_node,
+  for (const Maker maker : {FUSEFLOW_NAIVE_RULES(FUSEFLOW_MAKER)}) {
+#undef FUSEFLOW_MAKER
     if (auto node = maker(context, id)) return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];

@@ -133,7 +133,7 @@ class NodeRun {
   const int64_t interval_;
 
  private:
-  struct Gift {
+  struct GivenToken {
     size_t output;
     Token token;
   };
@@ -148,7 +148,7 @@ class NodeRun {
   int64_t credit_ = 0;                ///< what else blocks it
   int64_t last_time_ = 0;
   std::vector<size_t> takes_;
-  std::vector<Gift> gifts_;
+  std::vector<GivenToken> given_;
   Wait wait_;
   NodeStats stats_;
   int64_t span_first_ = -1;
@@ -159,14 +159,14 @@ class NodeRun {
 /// The executor of one node. Throws Error(rejected) for a kind that cannot be simulated.
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
 
-std::unique_ptr<NodeRun> make_source_node(const Context& context, NodeId id);  // null: other kind
-std::unique_ptr<NodeRun> make_gallop_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_join_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id);
-std::unique_ptr<NodeRun> make_split_node(const Context& context, NodeId id);
+/// One row a file, which defines make_NAME_node: a node of its kinds, null of another one.
+#define FUSEFLOW_NAIVE_RULES(ROW) \
+  ROW(source) ROW(gallop) ROW(join) ROW(reduce) ROW(align) ROW(token) ROW(split) ROW(write)
+
+#define FUSEFLOW_DECLARE_MAKER(name) \
+  std::unique_ptr<NodeRun> make_##name##_node(const Context& context, NodeId id);
+FUSEFLOW_NAIVE_RULES(FUSEFLOW_DECLARE_MAKER)
+#undef FUSEFLOW_DECLARE_MAKER
 
 inline float as_float(uint32_t bits) {
   float value;

@@ -7,8 +7,9 @@
 namespace fuseflow::engine {
 
 namespace {
-// A token that waits is worth so many bytes of steps that do.
-constexpr size_t kBytesOfToken = 2;
+// Steps whose times are not known yet count as so many waiting tokens a byte: whoever has some
+// more than a chunk's is worked only when no other node can go on.
+constexpr size_t kTokensOfByte = 4;
 constexpr uint64_t kBatchesBetweenCounts = 64;  // of the host's memory
 }  // namespace
 
@@ -162,7 +163,7 @@ int64_t Component::untimed(const EngineNode& node) const {
   for (size_t s = member.first_side; s < member.end_side; ++s) {
     if (sides_[s].replay) bytes += sides_[s].replay->backlog();
   }
-  return static_cast<int64_t>(bytes / kBytesOfToken);
+  return static_cast<int64_t>(bytes * kTokensOfByte);
 }
 
 /// What has been logged since the last time.

@@ -84,10 +84,17 @@ class StepLines {
   /// Those of some steps, in order; step 0 has the number `first`.
   void at_each(const uint32_t* steps, int64_t count, int64_t first, int64_t* times) const {
     int64_t j = 0;
-    for (int l = 0; l < count_; ++l) {
+    for (int l = 0; l < count_ && j < count; ++l) {
       const int64_t base = line(l).start - step_ * (line(l).first + first);
-      const int64_t end = l + 1 == count_ ? INT64_MAX : line(l + 1).first + first;
-      for (; j < count && steps[j] < end; ++j) times[j] = base + step_ * steps[j];
+      int64_t end = count;
+      if (l + 1 < count_) {
+        end = std::lower_bound(steps + j, steps + count, line(l + 1).first + first) - steps;
+      }
+      if (step_ == 1) {  // as nearly always, and without a product
+        for (; j < end; ++j) times[j] = base + steps[j];
+      } else {
+        for (; j < end; ++j) times[j] = base + step_ * steps[j];
+      }
     }
   }
   /// The first n.

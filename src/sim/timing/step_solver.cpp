@@ -20,6 +20,7 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   n_ = std::min({n, kMostSteps, queue.batch().count - first_});
   n_ = place(queue.even_up_to(step_at(n_)));
   end_ = StepEnd::none;
+  least_cost_ = queue.batch().stages.empty() ? queue.batch().cost : 0;
   waits_.clear();
   arrivals_.clear();
   credits_.clear();
@@ -78,32 +79,28 @@ void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
   count* kDense > n_ ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
 }
 
-/// Many of the steps wait for tokens.
+/// Many of the steps wait for tokens. Most tokens come before their steps can be: a look at some of
+/// them at once tells.
 void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
+  constexpr int64_t kLooked = 16;
   const Lane& lane = *view.lane;
-  arrivals_.start(n_);
-  int64_t* const bounds = arrivals_.room();
   // The heads of a join: behind the steps of the tokens before them.
   const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
-  const uint32_t* const at = places.data();
-  const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
+  const uint32_t* const at = places.data() + view.next - (lane.heads ? 1 : 0);
   const int64_t plus = lane.heads ? 1 - first_ : -first_;
   const int64_t delay = fifo.delay();
+  // The first has no token before it, maybe.
+  const int64_t head = std::max<int64_t>(place(lane.need_at(view.next)), 0);
+  const auto step_of = [&](int64_t j) {
+    return j == 0 ? head : std::max<int64_t>(at[j] + plus, 0);
+  };
   TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
-    const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
-    int64_t k = 0;
-    if (j == 0) {  // it has no token before it, maybe
-      arrivals_.add(std::max<int64_t>(place(lane.need_at(view.next)), 0), s.at(k++) + delay);
-    }
-    const auto raise = [&](int64_t token, int64_t time) {
-      int64_t& bound = bounds[std::max<int64_t>(at[next + j + token] + plus, 0)];
-      bound = std::max(bound, time + delay);
-    };
-    if (s.values == nullptr) {
-      for (; k < s.count; ++k) raise(k, s.start + s.step * k);
-    } else {
-      for (; k < s.count; ++k) raise(k, s.values[k]);
+    const auto s =
+        fifo.source->times.stretch(fifo.taken() + j, std::min(count - j, kLooked), cursor);
+    if (s.last() + delay > earliest(step_of(j))) {
+      if (!arrivals_.any()) arrivals_.start(n_);
+      for (int64_t k = 0; k < s.count; ++k) arrivals_.add(step_of(j + k), s.at(k) + delay);
     }
     j += s.count;
   }
@@ -117,7 +114,8 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
     const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
     for (int64_t k = 0; k < s.count; ++k) {
       const int64_t at = place(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
-      waits_.put(std::max<int64_t>(at, 0), s.at(k) + delay);
+      const int64_t step = std::max<int64_t>(at, 0);
+      if (s.at(k) + delay > earliest(step)) waits_.put(step, s.at(k) + delay);
     }
     j += s.count;
   }
@@ -220,7 +218,7 @@ bool StepSolver::solve_lines() {
     n = s.count;
     if (s.values != nullptr || !lines_.follow(s.start + fifo.delay(), s.step)) return false;
   }
-  if (n < std::min(n_, TimeLines::kLeastLine)) return false;
+  if (n < std::min(n_, kLeastRun)) return false;
   for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
     if (late_[c].any() && !credits_in_time(c)) return false;
   }
@@ -246,7 +244,7 @@ void StepSolver::solve_numbers() {
   // Steps are never nearer to each other than they cost.
   const int64_t first = times_[0];
   const int64_t last = times_[static_cast<size_t>(n_) - 1];
-  if (cost_ >= 0 && n_ >= TimeLines::kLeastLine && last - first == cost_ * (n_ - 1)) {
+  if (cost_ >= 0 && n_ >= kLeastRun && last - first == cost_ * (n_ - 1)) {
     lines_.start(first, cost_);
     lines_.set(n_);
   } else {

@@ -81,6 +81,8 @@ class StepSolver {
   bool cut(int64_t k, StepEnd why);
   int64_t place(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
   uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
+  /// Step k cannot be before, whatever it waits for.
+  int64_t earliest(int64_t k) const { return p_->free_at + least_cost_ * k; }
   void wait_for(size_t i);
   void wait_for_listed(const Fifo& fifo, size_t lane);
   void bound_steps(const Fifo& fifo, const LaneView& view, int64_t count);
@@ -113,7 +115,8 @@ class StepSolver {
   int64_t n_ = 0;
   StepEnd end_ = StepEnd::none;
   StepBlocker blocker_;
-  int64_t cost_ = 0;  // of each step; below 0: they differ
+  int64_t least_cost_ = 0;  // of any step
+  int64_t cost_ = 0;        // of each step; below 0: they differ
   // Nothing of the following is set before it is needed.
   std::vector<uint8_t> each_;  // by input: each step may have to wait for a token
   std::vector<Late> late_;     // by credit

@@ -48,7 +48,7 @@ void TimeLines::append_line(int64_t n, int64_t start, int64_t step) {
       return;
     }
   }
-  if (n < kLeastLine) {
+  if (n < kLeastRun) {
     for (int64_t k = 0; k < n; ++k) append(start + step * k);
     return;
   }

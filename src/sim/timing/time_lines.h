@@ -1,5 +1,6 @@
 // The latest times of a stream's tokens, by token number: lines where they are regular, a number
-// each where they are not. Nothing else.
+// each where they are not. As in data/times.h; but there a batch's times are made once and shared
+// by whoever passes them on, here a few are added at a time, and the oldest forgotten.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include "sim/data/times.h"
+
 namespace fuseflow::engine {
 
 class TimeLines {
  public:
-  static constexpr int64_t kLeastLine = 16;  ///< tokens; shorter lines are kept as numbers
-
   /// Where somebody who asks for tokens in order has got to, so that they are found at once.
   class Cursor {
     friend TimeLines;
@@ -98,11 +99,10 @@ class TimeLines {
   struct Piece {
     int64_t first = 0;  // token
     int64_t start = 0;
-    int64_t step = 0;   // kNumbers: not a line
+    int64_t step = 0;   // kExplicit: not a line
     int64_t value = 0;  // how many numbers are before the piece
-    bool explicit_() const { return step == kNumbers; }
+    bool explicit_() const { return step == kExplicit; }
   };
-  static constexpr int64_t kNumbers = INT64_MIN;
   static constexpr size_t kLeastValues = 64;
   static constexpr size_t kLeastPieces = 64;
   static constexpr int64_t kSparePieces = 4;
@@ -111,7 +111,7 @@ class TimeLines {
   const Piece& last() const { return piece(pieces_end_ - 1); }
   int64_t end_of(int64_t p) const { return p + 1 == pieces_end_ ? end_ : piece(p + 1).first; }
   void add_piece(int64_t start, int64_t step);
-  void open_values() { add_piece(0, kNumbers); }
+  void open_values() { add_piece(0, kExplicit); }
   void seek(int64_t k, Cursor& cursor) const;
   void forget(int64_t first);
   void grow_values(int64_t size);

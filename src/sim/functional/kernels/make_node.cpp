@@ -8,10 +8,9 @@ namespace fuseflow::engine {
 
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
   using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
-  for (const Maker maker :
-       {&make_source_node, &make_block_node, &make_token_node, &make_locate_node, &make_gallop_node,
-        &make_join_node, &make_reduce_node, &make_select_node, &make_split_node,
-        &make_write_node}) {
+#define FUSEFLOW_MAKER(name) &make_##name##_node,
+  for (const Maker maker : {FUSEFLOW_KERNELS(FUSEFLOW_MAKER)}) {
+#undef FUSEFLOW_MAKER
     auto node = maker(context, id);
     if (node == nullptr) continue;
     if (node->gate.writer() >= 0) node->add_rows_lane();

@@ -9,16 +9,16 @@ namespace fuseflow::engine {
 
 /// Throws Error(rejected) for a kind that cannot be simulated.
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
-// By kind; null if the kind is another file's.
-std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_locate_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_gallop_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id);
-std::unique_ptr<EngineNode> make_split_node(const Context& context, NodeId id);
+/// One row a file of kernels, which defines make_NAME_node: a node of its kinds, null of another
+/// one.
+#define FUSEFLOW_KERNELS(ROW) \
+  ROW(source)                 \
+  ROW(block)                  \
+  ROW(token) ROW(locate) ROW(gallop) ROW(join) ROW(reduce) ROW(select) ROW(split) ROW(write)
+
+#define FUSEFLOW_DECLARE_MAKER(name) \
+  std::unique_ptr<EngineNode> make_##name##_node(const Context& context, NodeId id);
+FUSEFLOW_KERNELS(FUSEFLOW_DECLARE_MAKER)
+#undef FUSEFLOW_DECLARE_MAKER
 
 }  // namespace fuseflow::engine
