@@ -145,11 +145,13 @@ std::string shallower_buffers_note(const Program& program, const Region& region,
     wanted = saturating_sum(wanted, region.graph->nodes[n].capacity);
     given = saturating_sum(given, fitted->nodes[n].capacity);
   }
+  const auto limit = [](int64_t of) { return of > 0 ? fmt::format("{}", of) : "any number of"; };
   return fmt::format(
-      "@{}: its buffers hold {} tokens instead of {}, as machine {} has room for no more; rows of "
-      "its loops overlap less, or less is loaded ahead (more: place less in the scratchpad, split "
-      "the region, or set scratchpad.bytes or units.buffer.count)",
-      quote_if_needed(region.name), given, wanted, machine.name);
+      "@{}: its buffers hold {} tokens instead of {}: machine {} has a scratchpad of {} bytes and {} "
+      "buffer units; rows of its loops overlap less, or less is loaded ahead. For more, place less "
+      "in the scratchpad, split the region, or set scratchpad.bytes or units.buffer.count",
+      quote_if_needed(region.name), given, wanted, machine.name, limit(machine.scratchpad.bytes),
+      limit(machine.timing(UnitClass::buffer).count));
 }
 
 }  // namespace fuseflow
