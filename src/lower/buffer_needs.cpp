@@ -252,8 +252,8 @@ class PhaseBuffers {
         const Input& in = node.inputs[i];
         const bool live = !in.is_immediate() && L < flow_[in.stream].live.size();
         const auto need = live ? needs.find({n, i}) : needs.end();
-        passing.push_back(live && (need == needs.end() ||
-                                   need->second.loops > static_cast<int>(L)));
+        passing.push_back(live &&
+                          (need == needs.end() || need->second.loops > static_cast<int>(L)));
       }
     }
     return passing;

@@ -10,9 +10,9 @@ namespace fuseflow {
 
 namespace {
 
-/// Tokens of a buffer from which on a late start is worth it. A buffer in front is often shared, and
-/// goes on only as all of its consumers do, a few rows at most: where rows are short, less is loaded
-/// ahead than from in front of it.
+/// Tokens of a buffer from which on a late start is worth it. A buffer in front is often shared,
+/// and goes on only as all of its consumers do, a few rows at most: where rows are short, less is
+/// loaded ahead than from in front of it.
 constexpr int64_t kMuch = 1024;
 
 using Wait = std::pair<NodeId, size_t>;  ///< a node and which of its inputs

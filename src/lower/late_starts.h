@@ -1,8 +1,8 @@
 // Buffers in front of what is used late instead of behind it: a node all of whose consumers wait
-// (a scan of weights that meet a row behind its reductions) can work when they do. What must be held
-// then is what it makes its tokens of (a row of coordinates), not the tokens (a matrix for each
-// row). How far it works ahead of them is then a matter of room: what is behind it holds a token at
-// least, and as much as without a late start at most.
+// (a scan of weights that meet a row behind its reductions) can work when they do. What must be
+// held then is what it makes its tokens of (a row of coordinates), not the tokens (a matrix for
+// each row). How far it works ahead of them is then a matter of room: what is behind it holds a
+// token at least, and as much as without a late start at most.
 #pragma once
 
 #include "lower/buffer_plan.h"

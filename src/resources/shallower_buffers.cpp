@@ -15,7 +15,8 @@ namespace fuseflow {
 
 namespace {
 
-/// What fair shares of `room` are no more than: whoever wants less gets it, the others as much each.
+/// What fair shares of `room` are no more than: whoever wants less gets it, the others as much
+/// each.
 int64_t fair_share(std::vector<int64_t> wanted, int64_t room) {
   std::sort(wanted.begin(), wanted.end());
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -71,9 +72,8 @@ class BuffersHeld {
       if (of.least == 0) spare.push_back(of);
     }
     if (count == 0 || taken <= count) return false;
-    std::stable_sort(spare.begin(), spare.end(), [](const Holder& a, const Holder& b) {
-      return *a.capacity < *b.capacity;
-    });
+    std::stable_sort(spare.begin(), spare.end(),
+                     [](const Holder& a, const Holder& b) { return *a.capacity < *b.capacity; });
     spare.resize(std::min(spare.size(), static_cast<size_t>(taken - count)));
     for (const Holder& of : spare) give(of, 0);
     return !spare.empty();
@@ -147,7 +147,8 @@ std::string shallower_buffers_note(const Program& program, const Region& region,
   }
   const auto limit = [](int64_t of) { return of > 0 ? fmt::format("{}", of) : "any number of"; };
   return fmt::format(
-      "@{}: its buffers hold {} tokens instead of {}: machine {} has a scratchpad of {} bytes and {} "
+      "@{}: its buffers hold {} tokens instead of {}: machine {} has a scratchpad of {} bytes and "
+      "{} "
       "buffer units; rows of its loops overlap less, or less is loaded ahead. For more, place less "
       "in the scratchpad, split the region, or set scratchpad.bytes or units.buffer.count",
       quote_if_needed(region.name), given, wanted, machine.name, limit(machine.scratchpad.bytes),
