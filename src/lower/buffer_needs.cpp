@@ -173,7 +173,7 @@ class PhaseBuffers {
 
   /// Waits that are harmless alone, but hold up each other through other nodes.
   void break_rings(BufferNeeds& needs) {
-    find_consumers();
+    consumers_ = find_consumers();
     const std::vector<bool> may_be = may_be_held_up(needs);
     for (size_t w = 0; w < waits_.size(); ++w) {
       const Waiting& wait = waits_[w];
@@ -182,14 +182,14 @@ class PhaseBuffers {
     }
   }
 
-  void find_consumers() {
-    consumers_.resize(static_cast<size_t>(last_ - first_));
-    for (NodeId n = first_; n < last_; ++n) {
-      for (const Input& input : graph_.nodes[n].inputs) {
-        if (input.is_immediate()) continue;
-        consumers_[bit(graph_.streams[input.stream].producer)].push_back(n);
+  Edges find_consumers() const {
+    return Edges(static_cast<size_t>(last_ - first_), [&](const auto& add) {
+      for (NodeId n = first_; n < last_; ++n) {
+        for (const Input& input : graph_.nodes[n].inputs) {
+          if (!input.is_immediate()) add(bit(graph_.streams[input.stream].producer), bit(n));
+        }
       }
-    }
+    });
   }
 
   /// By wait: false if it is surely not held up, whatever buffers the others get (more of them only
@@ -200,7 +200,7 @@ class PhaseBuffers {
     for (int L = 0; L <= static_cast<int>(max_depth_); ++L) {
       const auto here = [&](const Waiting& wait) { return wait.loops == L; };
       if (std::none_of(waits_.begin(), waits_.end(), here)) continue;
-      const Reach reach(follow_up(static_cast<size_t>(L), needs), consumers_.size());
+      const Reach reach(follow_up(static_cast<size_t>(L), needs), consumers_.nodes());
       for (size_t w = 0; w < waits_.size(); ++w) {
         if (!here(waits_[w])) continue;
         const Node& node = graph_.nodes[waits_[w].node];
@@ -212,46 +212,59 @@ class PhaseBuffers {
     return result;
   }
 
-  size_t starved_at(NodeId n) const { return consumers_.size() + bit(n); }
+  size_t starved_at(NodeId n) const { return consumers_.nodes() + bit(n); }
   size_t stream_at(StreamId s) const {
-    return 2 * consumers_.size() + static_cast<size_t>(s - first_stream_);
+    return 2 * consumers_.nodes() + static_cast<size_t>(s - first_stream_);
   }
 
   /// Of is_held_up, as a graph: a node that stalls (numbered as in sets of nodes) starves its
   /// consumers and theirs (starved_at); these stall who is live at L in what they take (stream_at).
-  std::vector<std::vector<size_t>> follow_up(size_t L, const BufferNeeds& needs) const {
-    std::vector<std::vector<size_t>> next(stream_at(last_stream_));
-    const auto passes = [&](NodeId n, size_t input) {
-      const Input& in = graph_.nodes[n].inputs[input];
-      const auto need = needs.find({n, input});
-      const bool buffered = need != needs.end() && need->second.loops <= static_cast<int>(L);
-      return !in.is_immediate() && !buffered && L < flow_[in.stream].live.size();
-    };
+  Edges follow_up(size_t L, const BufferNeeds& needs) const {
+    const std::vector<bool> passing = inputs_passing(L, needs);
+    return Edges(stream_at(last_stream_), [&](const auto& add) {
+      size_t input = 0;
+      for (NodeId n = first_; n < last_; ++n) {
+        const Node& node = graph_.nodes[n];
+        for (const size_t u : consumers_.from(bit(n))) {
+          add(bit(n), consumers_.nodes() + u);
+          add(starved_at(n), consumers_.nodes() + u);
+        }
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          if (!passing[input++]) continue;
+          const size_t taken = stream_at(node.inputs[i].stream);
+          add(starved_at(n), taken);
+          for (const StreamId s : node.outputs) {
+            if (L < flow_[s].live.size()) add(stream_at(s), taken);
+          }
+        }
+        for (const StreamId s : node.outputs) add(stream_at(s), bit(n));
+      }
+    });
+  }
+
+  /// Of all inputs of all nodes, in their order: whether what holds up the node holds up who is
+  /// live at L in them, too.
+  std::vector<bool> inputs_passing(size_t L, const BufferNeeds& needs) const {
+    std::vector<bool> passing;
     for (NodeId n = first_; n < last_; ++n) {
       const Node& node = graph_.nodes[n];
-      for (const NodeId u : consumers_[bit(n)]) {
-        next[bit(n)].push_back(starved_at(u));
-        next[starved_at(n)].push_back(starved_at(u));
-      }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!passes(n, i)) continue;
-        const size_t taken = stream_at(node.inputs[i].stream);
-        next[starved_at(n)].push_back(taken);
-        for (const StreamId s : node.outputs) {
-          if (L < flow_[s].live.size()) next[stream_at(s)].push_back(taken);
-        }
+        const Input& in = node.inputs[i];
+        const bool live = !in.is_immediate() && L < flow_[in.stream].live.size();
+        const auto need = live ? needs.find({n, i}) : needs.end();
+        passing.push_back(live &&
+                          (need == needs.end() || need->second.loops > static_cast<int>(L)));
       }
-      for (const StreamId s : node.outputs) next[stream_at(s)].push_back(bit(n));
     }
-    return next;
+    return passing;
   }
 
   /// True if what the wait waits for needs a node that makes no progress while the wait lasts: one
   /// that it blocks, or one blocked by a node that gets nothing from those.
   bool is_held_up(const Waiting& wait, const BufferNeeds& needs) const {
     const auto L = static_cast<size_t>(wait.loops);
-    std::vector<bool> seen(consumers_.size(), false);
-    std::vector<bool> starved(consumers_.size(), false);
+    std::vector<bool> seen(consumers_.nodes(), false);
+    std::vector<bool> starved(consumers_.nodes(), false);
     std::vector<size_t> stalled;
     const auto stall = [&](const NodeSet& nodes) {
       nodes.for_each([&](size_t node) {
@@ -268,10 +281,11 @@ class PhaseBuffers {
       while (!silent.empty()) {
         const size_t from = silent.back();
         silent.pop_back();
-        for (const NodeId u : consumers_[from]) {
-          if (starved[bit(u)]) continue;
-          starved[bit(u)] = true;
-          silent.push_back(bit(u));
+        for (const size_t next : consumers_.from(from)) {
+          if (starved[next]) continue;
+          starved[next] = true;
+          silent.push_back(next);
+          const NodeId u = first_ + static_cast<NodeId>(next);
           const Node& node = graph_.nodes[u];
           for (size_t q = 0; q < node.inputs.size(); ++q) {
             if (node.inputs[q].is_immediate()) continue;
@@ -296,7 +310,7 @@ class PhaseBuffers {
   std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
   NodeSet several_depths_;       ///< nodes that give outer and inner streams in step
   std::vector<Waiting> waits_;
-  std::vector<std::vector<NodeId>> consumers_;
+  Edges consumers_{0, [](const auto&) {}};  ///< by node, counted from the first
 };
 
 }  // namespace

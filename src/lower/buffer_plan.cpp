@@ -17,12 +17,19 @@ int64_t least_iterations(int loops) {
   return loops > 0 ? 2 : 1;
 }
 
+/// What its needs take; and, of what is worked ahead, the token that it must hold.
 std::vector<BuffersTaken> taken_by_phase(const Graph& graph, const BufferPlan& plan) {
   std::vector<BuffersTaken> phases(static_cast<size_t>(graph.phases()));
+  const auto phase_of = [&](StreamId stream) -> BuffersTaken& {
+    const NodeId from = graph.streams[static_cast<size_t>(stream)].producer;
+    return phases[static_cast<size_t>(graph.nodes[static_cast<size_t>(from)].phase)];
+  };
   for (const auto& [place, iterations] : planned_buffers(graph, plan)) {
-    const NodeId from = graph.streams[static_cast<size_t>(place.first)].producer;
-    const int phase = graph.nodes[static_cast<size_t>(from)].phase;
-    phases[static_cast<size_t>(phase)].add(graph, place, iterations);
+    phase_of(place.first).add(graph, place, iterations);
+  }
+  for (const auto& [stream, tokens] : plan.ahead) {
+    phase_of(stream).tokens += kLeastAhead;
+    phase_of(stream).least += kLeastAhead;
   }
   return phases;
 }
@@ -34,6 +41,18 @@ bool takes_no_more(const Graph& graph, const BufferPlan& plan, const BufferPlan&
     if (!taken[p].within(other[p])) return false;
   }
   return true;
+}
+
+/// Where buffers that `early` has are no more: tokens that they held.
+std::map<StreamId, int64_t> worked_ahead(const Graph& graph, const BufferPlan& late,
+                                         const BufferPlan& early) {
+  std::map<StreamId, int64_t> ahead;
+  for (const auto& [place, iterations] : planned_buffers(graph, early)) {
+    int64_t& most = ahead[place.first];
+    most = std::max(most, tokens_of(graph, place, iterations));
+  }
+  for (const auto& [place, iterations] : planned_buffers(graph, late)) ahead.erase(place.first);
+  return ahead;
 }
 
 }  // namespace
@@ -84,6 +103,7 @@ BufferPlan plan_buffers(const Graph& graph) {
   BufferPlan late = early;
   start_late(graph, late);
   late.needs = find_buffer_needs(graph, late.needs);
+  late.ahead = worked_ahead(graph, late, early);
   return takes_no_more(graph, late, early) ? late : early;
 }
 

@@ -17,6 +17,9 @@ using BufferPlace = std::pair<StreamId, int>;
 struct BufferPlan {
   BufferNeeds needs;
   RowSchedule schedule;
+  /// Streams of nodes that start late, by the tokens that a buffer held there without: so far ahead
+  /// such a node may work where a machine has room. No other node needs that.
+  std::map<StreamId, int64_t> ahead = {};
 };
 
 /// The iterations that a buffer holds whose consumer works so many rows after they are given: one
@@ -45,8 +48,8 @@ struct BuffersTaken {
 /// The iterations that each buffer of a plan holds: of those who wait, the last one counts.
 std::map<BufferPlace, int64_t> planned_buffers(const Graph& graph, const BufferPlan& plan);
 
-/// The needs of a graph, each node working as early as it can; or, where that takes no more buffers
-/// and no more tokens in any phase, with late starts (late_starts.h).
+/// The needs of a graph, each node working as early as it can; or, where what must be held then
+/// takes no more buffers and no more tokens in any phase, with late starts (late_starts.h).
 BufferPlan plan_buffers(const Graph& graph);
 
 }  // namespace fuseflow

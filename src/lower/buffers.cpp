@@ -8,6 +8,7 @@
 
 #include "lower/buffer_plan.h"
 #include "lower/finish.h"
+#include "lower/late_starts.h"
 
 namespace fuseflow {
 
@@ -42,9 +43,7 @@ class WithBuffers {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       Node node = graph_.nodes[n];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const auto need = plan_.needs.find({static_cast<NodeId>(n), i});
-        if (need == plan_.needs.end()) continue;
-        node.inputs[i].stream = buffered({node.inputs[i].stream, need->second.loops}, n);
+        if (!node.inputs[i].is_immediate()) node.inputs[i].stream = taken_from(n, i);
       }
       add(std::move(node), tags_[n]);
     }
@@ -61,8 +60,27 @@ class WithBuffers {
     new_tags_.push_back(tag);
   }
 
+  StreamId taken_from(size_t consumer, size_t input) {
+    const StreamId stream = graph_.nodes[consumer].inputs[input].stream;
+    const auto need = plan_.needs.find({static_cast<NodeId>(consumer), input});
+    if (need != plan_.needs.end()) {
+      const BufferPlace place{stream, need->second.loops};
+      const int64_t tokens = tokens_of(graph_, place, held_.at(place));
+      return buffered(place, {tokens, least_tokens_of(graph_, place)}, consumer);
+    }
+    const auto ahead = plan_.ahead.find(stream);
+    if (ahead == plan_.ahead.end()) return stream;
+    return buffered({stream, kAhead}, {ahead->second, kLeastAhead}, consumer);
+  }
+
+  struct Tokens {
+    int64_t capacity = 0;
+    int64_t least = 0;
+  };
+  static constexpr int kAhead = -1;  ///< loops of the place of what is worked ahead
+
   /// The buffered stream of a place; `consumer` asks for it.
-  StreamId buffered(const BufferPlace& place, size_t consumer) {
+  StreamId buffered(const BufferPlace& place, const Tokens& tokens, size_t consumer) {
     const auto next = static_cast<StreamId>(result_.streams.size());
     const auto [made, is_new] = buffered_.emplace(place, next);
     if (!is_new) return made->second;
@@ -73,9 +91,8 @@ class WithBuffers {
     buffer.kind = NodeKind::buffer;
     buffer.inputs = {{place.first, 0}};
     buffer.outputs = {next};
-    buffer.capacity = tokens_of(graph_, place, held_.at(place));
-    const int64_t least = least_tokens_of(graph_, place);
-    if (least < buffer.capacity) buffer.least = least;
+    buffer.capacity = tokens.capacity;
+    if (tokens.least < tokens.capacity) buffer.least = tokens.least;
     buffer.phase = graph_.nodes[consumer].phase;
     add(std::move(buffer), tags_[consumer]);
     return next;

@@ -10,6 +10,11 @@ namespace fuseflow {
 
 namespace {
 
+/// Tokens of a buffer from which on a late start is worth it. A buffer in front is often shared,
+/// and goes on only as all of its consumers do, a few rows at most: where rows are short, less is
+/// loaded ahead than from in front of it.
+constexpr int64_t kMuch = 1024;
+
 using Wait = std::pair<NodeId, size_t>;  ///< a node and which of its inputs
 
 class LateStarts {
@@ -18,6 +23,7 @@ class LateStarts {
       : graph_(graph),
         plan_(plan),
         held_(planned_buffers(graph, plan)),
+        behind_(held_),
         first_(first_of_phases(graph)),
         consumers_(graph.streams.size()) {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -74,10 +80,20 @@ class LateStarts {
     return waits;
   }
 
+  /// Whether the buffers behind a node are large, unless they only came there by a move.
+  bool holds_much(NodeId n, int loops) const {
+    BuffersTaken taken;
+    for (const StreamId s : node(n).outputs) {
+      const BufferPlace place{s, loops};
+      if (behind_.contains(place)) taken.add(graph_, place, held(place));
+    }
+    return taken.count == 0 || taken.tokens > kMuch * taken.count;
+  }
+
   std::optional<Move> move_of(NodeId n) const {
     Move move;
     const std::vector<Wait> waits = waits_for(n, move.loops);
-    if (waits.empty()) return std::nullopt;
+    if (waits.empty() || !holds_much(n, move.loops)) return std::nullopt;
     move.rows = std::numeric_limits<double>::infinity();
     for (const Wait& wait : waits) move.rows = std::min(move.rows, wait_of(wait, move.loops));
     const auto bit = static_cast<size_t>(n - first_[static_cast<size_t>(n)]);
@@ -156,6 +172,7 @@ class LateStarts {
   const Graph& graph_;
   BufferPlan& plan_;
   std::map<BufferPlace, int64_t> held_;
+  const std::map<BufferPlace, int64_t> behind_;  ///< the same before anything was moved
   std::vector<NodeId> first_;
   std::vector<std::vector<Wait>> consumers_;  ///< by stream
 };

@@ -6,17 +6,18 @@
 
 namespace fuseflow {
 
-Reach::Reach(const std::vector<std::vector<size_t>>& next, size_t marks) {
-  StrongComponents parts = strong_components(next);
+Reach::Reach(const Edges& edges, size_t marks) {
+  StrongComponents parts = strong_components(edges);
   part_ = std::move(parts.part);
   reached_.resize(parts.count);
-  std::vector<std::vector<size_t>> members(parts.count);
-  for (size_t v = 0; v < part_.size(); ++v) members[part_[v]].push_back(v);
+  const Edges members(parts.count, [&](const auto& add) {
+    for (size_t v = 0; v < part_.size(); ++v) add(part_[v], v);
+  });
   std::vector<size_t> added(parts.count, SIZE_MAX);
   for (size_t p = 0; p < parts.count; ++p) {
-    for (const size_t v : members[p]) {
+    for (const size_t v : members.from(p)) {
       if (v < marks) reached_[p].add(v);
-      for (const size_t w : next[v]) {
+      for (const size_t w : edges.from(v)) {
         const size_t q = part_[w];
         if (q != p && added[q] != p) reached_[p].add(reached_[q]);
         added[q] = p;

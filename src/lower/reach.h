@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "lower/node_set.h"
+#include "support/edges.h"
 
 namespace fuseflow {
 
 class Reach {
  public:
-  /// `next[v]`: where an edge goes from v. The numbers below `marks` are what is asked for.
-  Reach(const std::vector<std::vector<size_t>>& next, size_t marks);
+  /// The numbers below `marks` are what is asked for.
+  Reach(const Edges& edges, size_t marks);
 
   /// Whether a marked node of `wanted` can be reached from `from`, which reaches itself.
   bool meets(size_t from, const NodeSet& wanted) const {

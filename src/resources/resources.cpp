@@ -49,7 +49,13 @@ int64_t most_bytes(const Tensor& tensor) {
 
 }  // namespace
 
+bool is_fifo(const Node& node, int64_t tokens, const Machine& machine) {
+  if (node.kind != NodeKind::buffer || node.least != 1) return false;
+  return machine.fifo_depth == 0 || tokens <= machine.fifo_depth;
+}
+
 int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine) {
+  if (is_fifo(node, tokens, machine)) return 0;
   const auto count = static_cast<uint64_t>(std::max<int64_t>(0, tokens));
   if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, count));
   if (node.kind != NodeKind::accumulate) return 0;
@@ -79,7 +85,8 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
   result.phases.resize(static_cast<size_t>(machine.phases_hold_units_together ? 1 : phases));
   for (const Node& node : graph.nodes) {
     PhaseResources& phase = result.phases[static_cast<size_t>(taken_with(graph, node, machine))];
-    ++phase.units[static_cast<size_t>(unit_class(node.kind))];
+    const bool unit = !is_fifo(node, node.capacity, machine);
+    if (unit) ++phase.units[static_cast<size_t>(unit_class(node.kind))];
     phase.buffer_bytes =
         saturating_sum(phase.buffer_bytes, held_bytes(node, node.capacity, machine));
   }

@@ -37,6 +37,10 @@ Resources region_resources(const Program& program, const Graph& graph, const Mac
 /// Bytes of the tensors that a graph holds in the scratchpad, the most that they can need.
 int64_t scratchpad_bytes(const Program& program, const Graph& graph);
 
+/// Whether a buffer of so many tokens is a FIFO like any other on a machine: it holds no more, and
+/// need not. It takes no unit and no bytes.
+bool is_fifo(const Node& node, int64_t tokens, const Machine& machine);
+
 /// Tokens of a buffer of this many, or entries of an accumulator (each a value and its coordinates,
 /// in each of its stores), in bytes; 0 of any other node.
 int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine);

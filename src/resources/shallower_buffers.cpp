@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,51 +15,113 @@ namespace fuseflow {
 
 namespace {
 
-/// Bytes of the buffers and accumulators of phases that hold their units together.
-struct Held {
-  int64_t least = 0;  ///< with no buffer deeper than it must be
-  int64_t more = 0;   ///< beyond, with all as deep as they were lowered
-};
-
-int64_t least_tokens(const Node& node) {
-  return node.kind == NodeKind::buffer && node.least > 0 ? node.least : node.capacity;
-}
-
-std::vector<Held> held_by(const Graph& graph, const Machine& machine) {
-  std::vector<Held> held(static_cast<size_t>(graph.phases()));
-  for (const Node& node : graph.nodes) {
-    Held& with = held[static_cast<size_t>(taken_with(graph, node, machine))];
-    const int64_t least = held_bytes(node, least_tokens(node), machine);
-    with.least = saturating_sum(with.least, least);
-    with.more = saturating_sum(with.more, held_bytes(node, node.capacity, machine) - least);
+/// What fair shares of `room` are no more than: whoever wants less gets it, the others as much
+/// each.
+int64_t fair_share(std::vector<int64_t> wanted, int64_t room) {
+  std::sort(wanted.begin(), wanted.end());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int64_t each = room / static_cast<int64_t>(wanted.size() - i);
+    if (wanted[i] > each) return each;
+    room -= wanted[i];
   }
-  return held;
+  return std::numeric_limits<int64_t>::max();
 }
 
-/// `part` of `whole`, as a share of `amount`, rounded down.
-int64_t share(int64_t amount, int64_t part, int64_t whole) {
-  __extension__ using Wide = __int128;
-  return static_cast<int64_t>(Wide{amount} * part / whole);
-}
+/// The buffers and accumulators of phases that hold their units together.
+class BuffersHeld {
+ public:
+  explicit BuffersHeld(const Machine& machine) : machine_(machine) {}
+
+  /// `capacity`: where the capacity of the node on the machine goes.
+  void add(const Node& node, int64_t& capacity) {
+    const bool fewer = node.kind == NodeKind::buffer && node.least > 0;
+    const int64_t least = fewer ? node.least : capacity;
+    holders_.push_back({&node, &capacity, is_fifo(node, least, machine_) ? 0 : least});
+  }
+
+  /// Gives each no more than the machine has room for, in bytes. True if any gets less.
+  bool fit(int64_t room) {
+    const bool fewer = save_units();
+    return save_bytes(room) || fewer;
+  }
+
+ private:
+  struct Holder {
+    const Node* node;
+    int64_t* capacity;
+    int64_t least;  ///< tokens; 0: a FIFO will do
+  };
+
+  int64_t bytes(const Holder& of, int64_t tokens) const {
+    return held_bytes(*of.node, tokens, machine_);
+  }
+  void give(const Holder& to, int64_t tokens) const {
+    const bool fifo = is_fifo(*to.node, tokens, machine_);
+    *to.capacity = fifo ? std::min<int64_t>(*to.capacity, machine_.fifo_depth) : tokens;
+  }
+
+  /// Where there are too few units, the smallest of the buffers that nobody needs become FIFOs.
+  bool save_units() {
+    const int64_t count = machine_.timing(UnitClass::buffer).count;
+    std::vector<Holder> spare;
+    int64_t taken = 0;
+    for (const Holder& of : holders_) {
+      const bool fifo = is_fifo(*of.node, *of.capacity, machine_);
+      if (of.node->kind != NodeKind::buffer || fifo) continue;
+      ++taken;
+      if (of.least == 0) spare.push_back(of);
+    }
+    if (count == 0 || taken <= count) return false;
+    std::stable_sort(spare.begin(), spare.end(),
+                     [](const Holder& a, const Holder& b) { return *a.capacity < *b.capacity; });
+    spare.resize(std::min(spare.size(), static_cast<size_t>(taken - count)));
+    for (const Holder& of : spare) give(of, 0);
+    return !spare.empty();
+  }
+
+  bool save_bytes(int64_t room) {
+    int64_t least = 0;
+    int64_t all = 0;
+    std::vector<int64_t> wanted;  // tokens beyond the least
+    for (const Holder& of : holders_) {
+      least = saturating_sum(least, bytes(of, of.least));
+      all = saturating_sum(all, bytes(of, *of.capacity));
+      if (bytes(of, *of.capacity) > bytes(of, of.least)) wanted.push_back(*of.capacity - of.least);
+    }
+    if (all <= std::max(room, least)) return false;
+    const int64_t share = fair_share(std::move(wanted), std::max<int64_t>(0, room - least) / 4);
+    for (const Holder& of : holders_) {
+      if (*of.capacity > of.least) give(of, of.least + std::min(share, *of.capacity - of.least));
+    }
+    return true;
+  }
+
+  const Machine& machine_;
+  std::vector<Holder> holders_;
+};
 
 }  // namespace
 
 std::optional<Graph> with_shallower_buffers(const Program& program, const Graph& graph,
                                             const Machine& machine) {
-  if (graph.tiles || graph.nodes.empty() || machine.scratchpad.bytes == 0) return std::nullopt;
-  const std::vector<Held> held = held_by(graph, machine);
-  const int64_t on_chip = machine.scratchpad.bytes - scratchpad_bytes(program, graph);
-  const auto room = [&](const Held& of) { return std::max<int64_t>(0, on_chip - of.least); };
-  if (std::all_of(held.begin(), held.end(), [&](const Held& of) { return of.more <= room(of); })) {
-    return std::nullopt;
+  if (graph.tiles || graph.nodes.empty()) return std::nullopt;
+  const bool bounded = machine.scratchpad.bytes > 0;
+  if (!bounded && machine.timing(UnitClass::buffer).count == 0) return std::nullopt;
+  std::vector<int64_t> capacities;
+  for (const Node& node : graph.nodes) capacities.push_back(node.capacity);
+  std::vector<BuffersHeld> held(static_cast<size_t>(graph.phases()), BuffersHeld(machine));
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.kind != NodeKind::buffer && node.kind != NodeKind::accumulate) continue;
+    held[static_cast<size_t>(taken_with(graph, node, machine))].add(node, capacities[n]);
   }
+  const int64_t room = bounded ? machine.scratchpad.bytes - scratchpad_bytes(program, graph)
+                               : std::numeric_limits<int64_t>::max();
+  bool shallower = false;
+  for (BuffersHeld& of : held) shallower = of.fit(room) || shallower;
+  if (!shallower) return std::nullopt;
   Graph fitted = graph;
-  for (Node& node : fitted.nodes) {
-    const Held& with = held[static_cast<size_t>(taken_with(graph, node, machine))];
-    const int64_t least = least_tokens(node);
-    if (with.more <= room(with) || least == node.capacity) continue;
-    node.capacity = least + share(node.capacity - least, room(with), with.more);
-  }
+  for (size_t n = 0; n < capacities.size(); ++n) fitted.nodes[n].capacity = capacities[n];
   return fitted;
 }
 
@@ -82,10 +145,14 @@ std::string shallower_buffers_note(const Program& program, const Region& region,
     wanted = saturating_sum(wanted, region.graph->nodes[n].capacity);
     given = saturating_sum(given, fitted->nodes[n].capacity);
   }
+  const auto limit = [](int64_t of) { return of > 0 ? fmt::format("{}", of) : "any number of"; };
   return fmt::format(
-      "@{}: its buffers hold {} tokens instead of {}: machine {} has a scratchpad of {} bytes; "
-      "rows of its loops overlap less",
-      quote_if_needed(region.name), given, wanted, machine.name, machine.scratchpad.bytes);
+      "@{}: its buffers hold {} tokens instead of {}: machine {} has a scratchpad of {} bytes and "
+      "{} "
+      "buffer units; rows of its loops overlap less, or less is loaded ahead. For more, place less "
+      "in the scratchpad, split the region, or set scratchpad.bytes or units.buffer.count",
+      quote_if_needed(region.name), given, wanted, machine.name, limit(machine.scratchpad.bytes),
+      limit(machine.timing(UnitClass::buffer).count));
 }
 
 }  // namespace fuseflow

@@ -12,13 +12,13 @@ constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
 class Tarjan {
  public:
-  explicit Tarjan(const std::vector<std::vector<size_t>>& next)
-      : next_(next), number_(next.size(), kNone), low_(next.size(), 0) {
-    found_.part.assign(next.size(), kNone);
+  explicit Tarjan(const Edges& edges)
+      : edges_(edges), number_(edges.nodes(), kNone), low_(edges.nodes(), 0) {
+    found_.part.assign(edges.nodes(), kNone);
   }
 
   StrongComponents run() {
-    for (size_t v = 0; v < next_.size(); ++v) {
+    for (size_t v = 0; v < edges_.nodes(); ++v) {
       if (number_[v] == kNone) visit(v);
     }
     return std::move(found_);
@@ -41,8 +41,9 @@ class Tarjan {
     while (!path_.empty()) {
       Frame& top = path_.back();
       const size_t v = top.node;
-      if (top.edge < next_[v].size()) {
-        const size_t w = next_[v][top.edge++];
+      const auto next = edges_.from(v);
+      if (top.edge < next.size()) {
+        const size_t w = next[top.edge++];
         if (number_[w] == kNone) {
           enter(w);
         } else if (found_.part[w] == kNone) {
@@ -66,7 +67,7 @@ class Tarjan {
     ++found_.count;
   }
 
-  const std::vector<std::vector<size_t>>& next_;
+  const Edges& edges_;
   StrongComponents found_;
   std::vector<size_t> number_;
   std::vector<size_t> low_;
@@ -77,8 +78,16 @@ class Tarjan {
 
 }  // namespace
 
+StrongComponents strong_components(const Edges& edges) {
+  return Tarjan(edges).run();
+}
+
 StrongComponents strong_components(const std::vector<std::vector<size_t>>& next) {
-  return Tarjan(next).run();
+  return strong_components(Edges(next.size(), [&](const auto& add) {
+    for (size_t v = 0; v < next.size(); ++v) {
+      for (const size_t w : next[v]) add(v, w);
+    }
+  }));
 }
 
 }  // namespace fuseflow

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "support/edges.h"
+
 namespace fuseflow {
 
 struct StrongComponents {
@@ -11,8 +13,10 @@ struct StrongComponents {
   size_t count = 0;
 };
 
-/// `next[v]`: where an edge goes from v. Numbered so that every edge goes to the same component or
+/// Numbered so that every edge goes to the same component or
 /// to one with a smaller number. (Tarjan's algorithm, without recursion.)
+StrongComponents strong_components(const Edges& edges);
+/// The same; `next[v]`: where an edge goes from v.
 StrongComponents strong_components(const std::vector<std::vector<size_t>>& next);
 
 }  // namespace fuseflow

@@ -43,6 +43,7 @@ inline std::string exceeded(const Program& program, const Graph& graph, const Ma
     for (const int phase : graph.row_phases) by_rows = by_rows || phase == node.phase;
     if (!by_rows) start = node.phase;
     const std::string kind = node_kind_name(node.kind);
+    if (kind == "buffer" && node.least == 1) continue;  // a FIFO, where there is no room for more
     const auto unit = kUnits.find(kind);
     const std::string name = unit == kUnits.end() ? kind : unit->second;
     if (++used[start][name] > limit.at(name) && limit.at(name) > 0) return name + " units";

@@ -126,21 +126,72 @@ region @y {
 }
 )";
 
-TEST(Buffers, WeightsThatAreUsedLateHoldARowNotTheMatrix) {
+int64_t bytes_of(const Program& program, const Graph& graph, const Machine& machine) {
+  return region_resources(program, graph, machine).phases.front().buffer_bytes;
+}
+
+int64_t cycles_of(const Program& program, const Machine& machine) {
+  return run_program(program, load_tensors(program), machine, {}).regions[0].cycles;
+}
+
+TEST(Buffers, WeightsThatAreUsedLateMustHoldARowNotTheMatrix) {
   Program program = lower_program(parse_program(SourceText{"<test>", kTwoLayers}));
   const Graph& graph = *program.regions[0].graph;
-  ASSERT_FALSE(buffers(program).empty());
+  int ahead = 0;
   for (const Node* buffer : buffers(program)) {
+    if (buffer->least == 1) {
+      ++ahead;
+      EXPECT_GT(buffer->capacity, 2 * 40 * 50);  // two matrices
+      continue;
+    }
     EXPECT_LE(graph.streams[static_cast<size_t>(buffer->outputs[0])].indices.size(), 2u);
     EXPECT_LE(buffer->capacity, 5 * 53);  // rows of 50
   }
+  EXPECT_GE(ahead, 1);
   const Machine machine = load_machine("rda", {});
-  EXPECT_EQ(cycles_with(program, 0, machine),
-            run_program(program, load_tensors(program), machine, {}).regions[0].cycles);
+  EXPECT_EQ(cycles_with(program, 0, machine), cycles_of(program, machine));
 }
 
-int64_t bytes_of(const Program& program, const Graph& graph, const Machine& machine) {
-  return region_resources(program, graph, machine).phases.front().buffer_bytes;
+TEST(Buffers, WhatIsLoadedAheadTakesTheRoomThatThereIs) {
+  Program program = lower_program(parse_program(SourceText{"<test>", kTwoLayers}));
+  const Region& region = program.regions[0];
+  Machine machine = load_machine("rda", {"dram.model=banked"});
+  machine.scratchpad.bytes = 0;
+  int64_t room = bytes_of(program, *region.graph, machine);
+  for (const Node* buffer : buffers(program)) {
+    if (buffer->least == 1) room -= 4 * (buffer->capacity - 500);
+  }
+  // All that must be held is held in full before matrices are loaded ahead.
+  machine.scratchpad.bytes = room;
+  const auto fitted = with_shallower_buffers(program, *region.graph, machine);
+  ASSERT_TRUE(fitted);
+  for (size_t n = 0; n < fitted->nodes.size(); ++n) {
+    const Node& node = fitted->nodes[n];
+    if (node.kind != NodeKind::buffer || node.least == 1) continue;
+    EXPECT_EQ(node.capacity, region.graph->nodes[n].capacity);
+  }
+  EXPECT_EQ(why_too_large(program, region, *region.graph, machine), "");
+  EXPECT_LE(bytes_of(program, *region.graph, machine), room);
+}
+
+TEST(Buffers, WhatIsLoadedAheadTakesNoUnitsThatAreMissing) {
+  Program program = lower_program(parse_program(SourceText{"<test>", kTwoLayers}));
+  const Region& region = program.regions[0];
+  int64_t needed = 0;
+  int64_t ahead = 0;
+  for (const Node* buffer : buffers(program)) ++(buffer->least == 1 ? ahead : needed);
+  for (const int64_t count : {needed, needed + ahead - 1, needed + ahead}) {
+    SCOPED_TRACE(count);
+    const Machine machine = load_machine("rda", {"units.buffer.count=" + std::to_string(count)});
+    EXPECT_EQ(why_too_large(program, region, *region.graph, machine), "");
+    const auto fitted = with_shallower_buffers(program, *region.graph, machine);
+    EXPECT_EQ(fitted.has_value(), count < needed + ahead);
+    EXPECT_FALSE(fitted && with_shallower_buffers(program, *fitted, machine));
+    const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+    EXPECT_EQ(run.finish, Finish::done);
+  }
+  const Machine machine = load_machine("rda", {"units.buffer.count=" + std::to_string(needed - 1)});
+  EXPECT_NE(why_too_large(program, region, *region.graph, machine), "");
 }
 
 TEST(Buffers, FallBackWhereTheMachineHasNoRoom) {
