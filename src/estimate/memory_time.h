@@ -28,8 +28,9 @@ struct MemoryTime {
   /// Cycles that what one port asks for takes, at the least of what the port and the channels let
   /// through. No more steps are under way than those whose bursts fit whole.
   double of_port(const Port& port) const;
-  /// Cycles by which refreshes delay what a port asks for within `cycles`, of a node whose steps take
-  /// `busy`: it goes on asking until all that may be under way is, and then waits for the oldest.
+  /// Cycles by which refreshes delay what a port asks for within `cycles`, of a node whose steps
+  /// take `busy`: it goes on asking until all that may be under way is, and then waits for the
+  /// oldest.
   double refresh_delay(const Port& port, double busy, double cycles) const;
   /// Cycles that what all ports ask for takes in the channels.
   double of_channels(const Asked& asked) const { return asked.first_channel * cycles_per_burst; }

@@ -152,9 +152,9 @@ class StatisticalCounter {
     return {there * stats.entries / stats.fibers * clipped, there * stats.nonempty / stats.fibers};
   }
 
-  /// The reference to a fiber of a level is looked up by a coordinate that was listed in that level,
-  /// or in one of the same statistics (layers of a model have a copy of the graph each): a fiber is
-  /// met as often as entries name it, so that in most graphs long ones are met more often.
+  /// The reference to a fiber of a level is looked up by a coordinate that was listed in that
+  /// level, or in one of the same statistics (layers of a model have a copy of the graph each): a
+  /// fiber is met as often as entries name it, so that in most graphs long ones are met more often.
   bool reached_by_itself(StreamId ref, const LevelStatistics& stats) {
     const Node& locate = made_by(ref);
     // A constant subscript has no coordinate input.
@@ -256,7 +256,8 @@ class StatisticalCounter {
   /// The lengths of the fibers that a scan of a listed level goes through.
   const Spread& lengths_met(const Node& scan) {
     const LevelStatistics& stats = level(scan.tensor, scan.level);
-    const bool again = reached_by_itself(scan.inputs[0].stream, stats) && total(stats.reached.number) > 0;
+    const bool again =
+        reached_by_itself(scan.inputs[0].stream, stats) && total(stats.reached.number) > 0;
     return again ? stats.reached : stats.lengths;
   }
 
