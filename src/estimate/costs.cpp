@@ -164,7 +164,8 @@ class Costing {
     out_.cycles = time.cycles;
     out_.bound = time.bound;
     if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
-      out_.cycles += memory_.of_port({memory_.bursts(loaded_, 1), loaded_}) + memory_.latency;
+      out_.cycles +=
+          memory_.of_port({memory_.bursts(loaded_, 1), loaded_, {1, loaded_}}) + memory_.latency;
     }
     double longest = -1;
     for (size_t n = 0; n < out_.nodes.size(); ++n) {

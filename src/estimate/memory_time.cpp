@@ -12,27 +12,20 @@ constexpr double kArrayAlignment = 4096;  // bytes; ir-spec/memory.md, "Addresse
 }  // namespace
 
 MemoryTime::MemoryTime(const Machine& machine)
-    : timed(machine.dram.model != "none"), batched(machine.dram.model == "comal") {
+    : timed(machine.dram.model != "none"), batched(machine.dram.model == "comal"), banks(machine) {
   const DramModel& dram = machine.dram;
   burst_bytes = static_cast<double>(std::max<int64_t>(1, dram.burst_bytes));
   outstanding = static_cast<double>(std::max<int64_t>(1, dram.outstanding));
-  latency = static_cast<double>(dram.latency_cycles);
+  to_channel_ = static_cast<double>(dram.latency_cycles);
+  latency = to_channel_ + banks.latency();
   channels = static_cast<double>(std::max<int64_t>(1, dram.channels));
   interleave_bytes = static_cast<double>(std::max<int64_t>(1, dram.interleave_bytes));
   begin_together = !batched && std::fmod(kArrayAlignment, channels * interleave_bytes) == 0;
   if (timed) cycles_per_burst = channels * burst_bytes / machine.dram_bytes_per_cycle();
-  if (dram.model != "banked") return;
-  const double cycles_per_ps = machine.clock_gigahertz / 1000;
-  const DramModel::Timing& t = dram.timing;
-  refresh = static_cast<double>(t.refresh_ps) * cycles_per_ps;
-  refresh_interval = static_cast<double>(t.refresh_interval_ps) * cycles_per_ps;
-  banks = static_cast<double>(dram.channels * dram.bank_groups * dram.banks_per_group);
-  latency +=
-      static_cast<double>(t.row_to_column_ps + t.read_latency_ps + t.burst_ps) * cycles_per_ps;
 }
 
 Asked MemoryTime::of_array(const Port& port) const {
-  Asked asked{port.bursts, port.near_bursts, port.bursts / channels};
+  Asked asked{port.bursts, banks.met(port), port.bursts / channels};
   if (begin_together && port.array_bytes > 0) {
     // Every `channels`-th piece of the array is in the first one, which has the most.
     const double pieces = std::ceil(port.array_bytes / (channels * interleave_bytes));
@@ -42,22 +35,29 @@ Asked MemoryTime::of_array(const Port& port) const {
   return asked;
 }
 
-double MemoryTime::of_port(const Port& port) const {
+/// Bursts of a port that are under way: those of whole steps.
+double MemoryTime::under_way(const Port& port) const {
   const double steps = std::floor(outstanding / port.together);
-  const double under_way = steps >= 1 ? steps * port.together : outstanding;
-  return std::max(port.bursts * std::max(1.0, (latency + 1) / under_way),
+  return steps >= 1 ? steps * port.together : outstanding;
+}
+
+/// Cycles from a request to its answer, on average.
+double MemoryTime::latency_of(const Port& port) const {
+  return to_channel_ + banks.latency(port, under_way(port));
+}
+
+double MemoryTime::of_port(const Port& port) const {
+  return std::max(port.bursts * std::max(1.0, (latency_of(port) + 1) / under_way(port)),
                   of_channels(of_array(port)));
 }
 
-double MemoryTime::refreshing(const Asked& asked, double cycles, double slack) const {
-  const double late = refresh - std::max(0.0, slack);  // that is waited, if at once
-  if (refresh_interval <= 0 || late <= 0 || asked.bursts <= 0) return 0;
-  const double reached = std::max(1.0, std::min(banks, asked.places));
-  // Requests come to a bank at random: the first after the time X, exponentially distributed, waits
-  // for late - X.
-  const double rate = asked.bursts / cycles / reached;
-  const double waits = late + std::expm1(-rate * late) / rate;
-  return cycles * reached / refresh_interval * waits;
+double MemoryTime::refresh_delay(const Port& port, double busy, double cycles) const {
+  if (port.bursts <= 0) return 0;
+  const double slack = under_way(port) * cycles / port.bursts - (latency_of(port) + 1);
+  if (slack >= banks.refresh()) return 0;
+  const double sampled = banks.sampled(port, under_way(port), busy);
+  if (sampled > 0) return std::max(0.0, sampled - cycles);
+  return banks.delay(of_array(port), cycles, slack);
 }
 
 double MemoryTime::reads_in_turn(const Node& node, LevelKind level) {

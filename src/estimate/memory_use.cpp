@@ -14,7 +14,7 @@ std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& coun
   if (!memory.timed) return result;
   std::vector<bool> chip(structure.program->tensors.size(), false);
   for (const TensorId t : graph.scratchpad) chip[static_cast<size_t>(t)] = true;
-  const Ports ports(structure, counts, nodes, arrays, memory.burst_bytes, memory.refresh);
+  const Ports ports(structure, counts, nodes, arrays, memory.burst_bytes, memory.banks.refresh());
   for (size_t n = 0; n < nodes.size(); ++n) {
     const TensorId tensor = graph.nodes[n].tensor;
     if (tensor < 0 || chip[static_cast<size_t>(tensor)]) continue;
@@ -22,10 +22,15 @@ std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& coun
     MemoryUse& use = result[n];
     use.asks = true;
     use.span = nodes[n].busy;
-    for (const Port& port : ports.of(n)) {
+    const std::vector<Port> asked = ports.of(n);
+    for (const Port& port : asked) {
       use.asked += memory.of_array(port);
       use.span = std::max(use.span, memory.of_port(port));
     }
+    for (const Port& port : asked) {
+      use.refreshed = std::max(use.refreshed, memory.refresh_delay(port, nodes[n].busy, use.span));
+    }
+    use.span += use.refreshed;
     // What is looked at next depends on what was found: nothing else is under way.
     if (numbers.node.kind == NodeKind::gallop) {
       use.span = nodes[n].busy + memory.latency * ports.waits_of_gallop(n);

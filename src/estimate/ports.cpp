@@ -22,7 +22,7 @@ std::vector<Port> Ports::of(size_t n) const {
   const double bytes = nodes_[n].write_bytes;
   if (bytes <= 0) return {};
   const double array = node.kind == NodeKind::write_values ? arrays.values : bytes;
-  return {{std::max(written_runs(node), bytes / burst_bytes_), array, array / burst_bytes_}};
+  return {{std::max(written_runs(node), bytes / burst_bytes_), array, in_turn()}};
 }
 
 std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
@@ -35,16 +35,14 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
   if (node.kind == NodeKind::array) {
     const auto unit =
         static_cast<double>(element_bytes(tensor.type) * tensor.format.block_volume());
-    return {{by_references(ref, count.present, unit, arrays.values), arrays.values,
-             near_bursts(ref, unit, arrays.values)}};
+    return {by_scattered(ref, count.present, unit, arrays.values)};
   }
   const auto level = static_cast<size_t>(node.level);
   const LevelKind kind = tensor.format.levels[level];
   const StoredArrays::Level& array = arrays.levels[level];
   std::vector<Port> ports;
   if (kind != LevelKind::singleton) {
-    ports.push_back({by_references(ref, count.present, kWord, array.positions), array.positions,
-                     array.positions / burst_bytes_});
+    ports.push_back(by_scattered(ref, count.present, kWord, array.positions));
   }
   ports.push_back(node.kind == NodeKind::scan ? of_scanned(n, kind, array.coordinates)
                                               : of_looked_up(n, kind, array.coordinates));
@@ -76,10 +74,8 @@ std::vector<Port> Ports::of_gallop(size_t n) const {
   std::vector<Port> ports;
   for (const size_t which : {0, 1}) {
     const OfLevel asked = of_galloped(n, which);
-    ports.push_back(
-        {asked.positions, asked.array->positions, asked.array->positions / burst_bytes_});
-    ports.push_back({asked.heads + asked.others, asked.array->coordinates,
-                     asked.array->coordinates / burst_bytes_});
+    ports.push_back({asked.positions, asked.array->positions, in_turn()});
+    ports.push_back({asked.heads + asked.others, asked.array->coordinates, in_turn()});
   }
   return ports;
 }
@@ -94,7 +90,7 @@ double Ports::waits_of_gallop(size_t n) const {
 /// The coordinates of scanned fibers; of a bitvector the words of a fiber, asked for in one step.
 Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
   const NodeCount& count = counts_.node[n];
-  Port port{0, bytes, bytes / burst_bytes_};
+  Port port{0, bytes, in_turn()};
   if (kind == LevelKind::bitvector) {
     const double each = touched(8 * count.words / std::max(1.0, count.present), 8);
     port.bursts = count.present * each;
@@ -113,7 +109,7 @@ Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
   const Node& node = s_.node(static_cast<NodeId>(n));
   const NodeCount& count = counts_.node[n];
   const StreamId ref = node.inputs[0].stream;
-  Port port{0, bytes, bytes / burst_bytes_};
+  Port port{0, bytes, in_turn()};
   if (kind == LevelKind::bitvector) {
     const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
     const auto extent = static_cast<double>(tensor.level_extent(static_cast<size_t>(node.level)));
@@ -275,46 +271,13 @@ Ports::Ascent Ports::ascent_of(StreamId ref, int space) const {
   return ascent;
 }
 
-/// Bursts of an array that the loops meet which pass within `near_` cycles, at an element a cycle:
-/// a window goes over the same rows again and again, before it goes on.
-double Ports::near_bursts(StreamId ref, double unit, double array_bytes) const {
-  const double all = array_bytes / burst_bytes_;
-  int around = s_.space_of(ref);
-  const double elements = in_space(ref).elements;
-  const auto passed = [&] {
-    return elements / std::max(1.0, counts_.space[static_cast<size_t>(around)].elements);
-  };
-  while (around >= 0 && passed() < near_) around = s_.info(around).parent;
-  double stretch = unit;  // bytes that lie together: met in the innermost levels
-  double stretches = 1;
-  while (true) {
-    const Column column = s_.canonical[static_cast<size_t>(ref)];
-    if (s_.column(column).kind != ColumnInfo::Kind::stream) return all;
-    const Node& made = maker(ref);
-    if (made.kind == NodeKind::root || made.kind == NodeKind::gallop || made.tensor < 0) break;
-    const bool together = stretches == 1 && stretch < burst_bytes_;
-    (together ? stretch : stretches) *= rows_met(made, around);
-    ref = made.inputs[0].stream;
-  }
-  return std::min(all, stretches * std::max(1.0, stretch / burst_bytes_));
+Port Ports::by_scattered(StreamId ref, double present, double unit, double array_bytes) const {
+  return {by_references(ref, present, unit, array_bytes), array_bytes,
+          pieces_.within(ref, unit, near_)};
 }
 
-/// Positions of a level that a scan or locate gives inside of one element of space `around`.
-double Ports::rows_met(const Node& made, int around) const {
-  const auto inside = [&](int space) { return space != around && s_.around(around, space); };
-  if (made.kind == NodeKind::scan) {
-    const int space = s_.space_of(made.outputs[0]);
-    const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
-    return inside(space) ? here.elements / std::max(1.0, here.nonempty) : 1;
-  }
-  double met = 1;
-  for (size_t c = 1; c < made.inputs.size(); ++c) {
-    const int home = s_.home(s_.canonical[static_cast<size_t>(made.inputs[c].stream)]);
-    if (home < 0 || !inside(home)) continue;
-    const auto stride = static_cast<double>(c == 1 ? made.stride : made.strides[c - 2]);
-    met += std::fabs(stride) * static_cast<double>(s_.info(home).extent - 1);
-  }
-  return met;
+Pieces Ports::in_turn() const {
+  return {1, std::max(1.0, near_) * kWord};
 }
 
 }  // namespace fuseflow::estimate

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "estimate/costs.h"
+#include "estimate/pieces.h"
 #include "estimate/port.h"
 #include "estimate/stored_arrays.h"
 
@@ -19,6 +20,7 @@ class Ports {
         counts_(counts),
         nodes_(nodes),
         arrays_(arrays),
+        pieces_(structure, counts, burst_bytes),
         burst_bytes_(burst_bytes),
         near_(near) {}
 
@@ -53,8 +55,10 @@ class Ports {
   double by_jumps(double runs, double bytes, double stride, double array_bytes) const;
   double met(double fibers, double references, const Ascent& ascent, double unit) const;
   double touched(double bytes, double stride) const;
-  double near_bursts(StreamId ref, double unit, double array_bytes) const;
-  double rows_met(const Node& made, int around) const;
+  /// What references ask for that may go anywhere.
+  Port by_scattered(StreamId ref, double present, double unit, double array_bytes) const;
+  /// What is met near each other of an array that is read or written in order, a word a cycle.
+  Pieces in_turn() const;
   bool in_a_row(StreamId ref) const;
   Ascent ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
@@ -67,6 +71,7 @@ class Ports {
   const Counts& counts_;
   const std::vector<NodeCost>& nodes_;
   const std::vector<StoredArrays>& arrays_;
+  const PiecesMet pieces_;
   const double burst_bytes_;
   const double near_;
 };

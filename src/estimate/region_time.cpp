@@ -205,8 +205,9 @@ class RegionTime {
 
   /// The longest way from one node to another.
   struct Way {
-    double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
-    Asked asked;         ///< by nodes on it
+    double cycles = -1;    ///< from giving a token to its being taken; below 0: there is no way
+    Asked asked;           ///< by nodes on it
+    double refreshed = 0;  ///< by refreshes, what the span of one of them has already
   };
 
   /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
@@ -222,9 +223,10 @@ class RegionTime {
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
       const double cycles = ways[p].cycles + latency(p) + filled;
       if (cycles <= ways[c].cycles) continue;
-      ways[c] = {cycles, ways[p].asked};
+      ways[c] = {cycles, ways[p].asked, ways[p].refreshed};
       if (given || memory_[p].waited <= 0) continue;
       ways[c].asked += memory_[p].asked;
+      ways[c].refreshed = std::max(ways[c].refreshed, memory_[p].refreshed);
     }
     return taken;
   }
@@ -234,7 +236,8 @@ class RegionTime {
     const double tokens = in_space(taken).tokens();
     const double span = std::max(tokens, finish_[c] - head_[c]);  // if it were not bounded
     const double slack = depth * span / tokens - (way.cycles + 1);
-    const double refreshed = model_.refreshing(way.asked, span, slack);
+    const double refreshed =
+        std::max(0.0, model_.banks.delay(way.asked, span, slack) - way.refreshed);
     if (way.cycles + 1 <= depth) return refreshed > 0 ? finish_[c] + refreshed : 0;
     // Rows of other phases, for which all wait once, only delay it.
     const double start = std::max(head_[id], head_[c] - way.cycles);

@@ -142,7 +142,7 @@ class StatisticalCounter {
     if (kind == LevelKind::singleton) return {there, there};
     const LevelStatistics& stats = level(id, l);
     if (stats.fibers <= 0) return {};
-    if (reached_by_itself(ref)) {
+    if (reached_by_itself(ref, stats)) {
       const double named = total(stats.reached.number);
       if (named > 0) {
         return {there * total(stats.reached.sum) / named * clipped,
@@ -152,17 +152,19 @@ class StatisticalCounter {
     return {there * stats.entries / stats.fibers * clipped, there * stats.nonempty / stats.fibers};
   }
 
-  /// The reference is looked up by a coordinate that was listed in a tensor of the same name and
-  /// extent: a fiber is met as often as entries name it, so that in most graphs long ones are met
-  /// more often.
-  bool reached_by_itself(StreamId ref) {
+  /// The reference to a fiber of a level is looked up by a coordinate that was listed in that
+  /// level, or in one of the same statistics (layers of a model have a copy of the graph each): a
+  /// fiber is met as often as entries name it, so that in most graphs long ones are met more often.
+  bool reached_by_itself(StreamId ref, const LevelStatistics& stats) {
     const Node& locate = made_by(ref);
     // A constant subscript has no coordinate input.
     if (locate.kind != NodeKind::locate || locate.inputs.size() < 2) return false;
     const Column crd = s_.canonical[static_cast<size_t>(locate.inputs[1].stream)];
     if (s_.column(crd).kind != ColumnInfo::Kind::stream) return false;
     const Node& source = s_.node(graph_.streams[static_cast<size_t>(crd)].producer);
-    return source.kind == NodeKind::scan && source.tensor == locate.tensor && source.level > 0;
+    if (source.kind != NodeKind::scan || source.tensor < 0 || source.level <= 0) return false;
+    return source.tensor == locate.tensor ||
+           (is_listed(source) && level(source.tensor, source.level) == stats);
   }
 
   const Node& made_by(StreamId stream) {
@@ -254,7 +256,8 @@ class StatisticalCounter {
   /// The lengths of the fibers that a scan of a listed level goes through.
   const Spread& lengths_met(const Node& scan) {
     const LevelStatistics& stats = level(scan.tensor, scan.level);
-    const bool again = reached_by_itself(scan.inputs[0].stream) && total(stats.reached.number) > 0;
+    const bool again =
+        reached_by_itself(scan.inputs[0].stream, stats) && total(stats.reached.number) > 0;
     return again ? stats.reached : stats.lengths;
   }
 

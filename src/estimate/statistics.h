@@ -15,6 +15,7 @@ struct Spread {
   std::array<double, 33> number{};
   std::array<double, 33> sum{};
   void add(uint32_t count, double times = 1);
+  bool operator==(const Spread&) const = default;
 };
 
 /// Of one storage level that is not dense.
@@ -31,6 +32,7 @@ struct LevelStatistics {
   /// tensor, what is met by going on from an entry. Empty if the tensor is not square.
   Spread reached;
   Spread coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
+  bool operator==(const LevelStatistics&) const = default;
 };
 
 struct TensorStatistics {

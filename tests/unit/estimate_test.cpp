@@ -211,24 +211,59 @@ TEST(Estimate, StatisticsComeNear) {
               0.05 * exact.total.dram_read_bytes);
 }
 
-/// Rows of a graph that are reached through its own entries: the edges point where they like, so a
-/// row is met as often as others name it, not in proportion to its own length.
+/// Rows of a graph that are reached through its own entries, or those of a copy of it: the edges
+/// point where they like, so a row is met as often as others name it, not in proportion to its own
+/// length.
 TEST(Estimate, StatisticsOfNeighboursOfNeighbours) {
-  const Program program = lowered(
-      "input %a: f32[500, 500] dense,compressed facts(finite) = "
-      "power_law(shape=[500,500],density=0.02,seed=4)\n"
-      "input %x: f32[500, 8] dense,dense facts(finite) = uniform(shape=[500,8],density=1,seed=2)\n"
-      "temp %t: f32[500, 8] dense,dense\n"
-      "result %y: f32[500, 8] dense,dense\n"
-      "region @y {\n place %t in %y = recompute\n %t[i, f] = sum(j) %a[i, j] * %x[j, f]\n"
-      " %y[i, f] = sum(j) %a[i, j] * %t[j, f]\n}\n");
-  const TensorData data = load_patterns(program);
-  const ProgramEstimate exact = estimate_from_data(program, data, {});
-  const ProgramEstimate guess =
-      estimate_from_statistics(program, estimate::statistics_of(program, data), {});
-  EXPECT_NEAR(guess.total.flops, exact.total.flops, 1e-6 * exact.total.flops);
-  EXPECT_NEAR(guess.total.dram_read_bytes, exact.total.dram_read_bytes,
-              1e-4 * exact.total.dram_read_bytes);
+  for (const char* first : {"a", "b"}) {
+    std::string text;
+    for (const char* graph : {"a", "b"}) {
+      text += "input %" + std::string(graph) +
+              ": f32[500, 500] dense,compressed facts(finite) = "
+              "power_law(shape=[500,500],density=0.02,seed=4)\n";
+    }
+    const Program program = lowered(
+        text +
+        "input %x: f32[500, 8] dense,dense facts(finite) = uniform(shape=[500,8],density=1,seed=2)"
+        "\ntemp %t: f32[500, 8] dense,dense\nresult %y: f32[500, 8] dense,dense\n"
+        "region @y {\n place %t in %y = recompute\n %t[i, f] = sum(j) %" +
+        first + "[i, j] * %x[j, f]\n %y[i, f] = sum(j) %a[i, j] * %t[j, f]\n}\n");
+    const TensorData data = load_patterns(program);
+    const ProgramEstimate exact = estimate_from_data(program, data, {});
+    const ProgramEstimate guess =
+        estimate_from_statistics(program, estimate::statistics_of(program, data), {});
+    EXPECT_NEAR(guess.total.flops, exact.total.flops, 1e-6 * exact.total.flops) << first;
+    EXPECT_NEAR(guess.total.dram_read_bytes, exact.total.dram_read_bytes,
+                1e-4 * exact.total.dram_read_bytes)
+        << first;
+  }
+}
+
+/// Rows of `x` that are gathered from DRAM, in an array that fits its open rows and in one that
+/// does not, with long refreshes and without.
+TEST(Estimate, RowsAndRefreshesOfBanks) {
+  for (const auto& [extent, density] : {std::pair{"1000", "0.04"}, std::pair{"20000", "0.002"}}) {
+    const Program program =
+        lowered("input %a: f32[100, " + std::string(extent) +
+                "] dense,compressed facts(finite) = uniform(density=" + density +
+                ", seed=4)\n"
+                "input %x: f32[" +
+                extent +
+                ", 16] dense,dense facts(finite) = uniform(density=1, seed=2)\n"
+                "result %y: f32[100, 16] dense,dense\n"
+                "region @y {\n order i, f, j\n %y[i, f] = sum(j) %a[i, j] * %x[j, f]\n}\n");
+    for (const int64_t refresh : {1, 160000}) {
+      Machine machine;
+      machine.dram.model = "banked";
+      machine.dram.latency_cycles = 100;
+      machine.dram.timing.refresh_ps = refresh;
+      const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+      const auto cycles = static_cast<double>(run.regions[0].cycles);
+      const double guess =
+          estimate_from_data(program, load_patterns(program), machine).total.cycles;
+      EXPECT_NEAR(guess, cycles, 0.12 * cycles) << extent << ", " << refresh;
+    }
+  }
 }
 
 }  // namespace
