@@ -69,6 +69,7 @@ std::set<size_t> regions_changed(const Program& program, const StorageMove& move
 
 std::string regions_text(const Program& program, const std::set<size_t>& regions) {
   std::vector<std::string> names;
+  names.reserve(regions.size());
   for (const size_t r : regions) {
     names.push_back("@" + quote_if_needed(program.regions[r].name));
   }
