@@ -115,7 +115,7 @@ std::string memory_line(const Machine& machine, const ProgramRun& run) {
 
 /// How much faster two threads can be, if it was measured (on one): what they pass each other, and
 /// what the process does beside, comes on top.
-std::string two_threads_line(const ProgramRun& run) {
+std::string two_threads(const ProgramRun& run) {
   HostWork host;
   for (const RunResult& result : run.regions) {
     host.all += result.host.all;
@@ -123,13 +123,8 @@ std::string two_threads_line(const ProgramRun& run) {
     host.replays += result.host.replays;
   }
   if (host.larger_half <= 0) return "";
-  std::string text = fmt::format("two threads: at most {:.2f} times as fast, by whole nodes",
-                                 host.all / host.larger_half);
-  if (host.replays > 0) {
-    text += fmt::format("; {:.0f}% of the work replays steps, which one thread does",
-                        100 * host.replays / host.all);
-  }
-  return text + "\n";
+  return fmt::format("; two threads: at most {:.2f} times as fast; replays: {:.0f}% of the work",
+                     host.all / host.larger_half, 100 * host.replays / host.all);
 }
 
 /// What the nodes of a layer did, over all regions.
@@ -184,10 +179,10 @@ std::string bottleneck_summary(const Program& program, const Machine& machine,
   }
   text += layer_lines(program, attribution, run);
   text += memory_line(machine, run);
-  text += two_threads_line(run);
-  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
+  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s{})\n",
                       total_cycles(run, machine), tokens, run.seconds,
-                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6);
+                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6,
+                      two_threads(run));
   return text;
 }
 

@@ -86,21 +86,30 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
   const Lane& lane = *view.lane;
   // The heads of a join: behind the steps of the tokens before them.
   const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
-  const uint32_t* const at = places.data() + view.next - (lane.heads ? 1 : 0);
+  const uint32_t* const at = places.data();
+  const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
   const int64_t plus = lane.heads ? 1 - first_ : -first_;
   const int64_t delay = fifo.delay();
   // The first has no token before it, maybe.
   const int64_t head = std::max<int64_t>(place(lane.need_at(view.next)), 0);
-  const auto step_of = [&](int64_t j) {
-    return j == 0 ? head : std::max<int64_t>(at[j] + plus, 0);
-  };
+  const auto step_behind = [&](int64_t j) { return std::max<int64_t>(at[next + j] + plus, 0); };
+  const auto step_of = [&](int64_t j) { return j == 0 ? head : step_behind(j); };
   TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
-    const auto s =
-        fifo.source->times.stretch(fifo.taken() + j, std::min(count - j, kLooked), cursor);
-    if (s.last() + delay > earliest(step_of(j))) {
+    const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
+    for (int64_t k = 0; k < s.count;) {
+      const int64_t end = std::min(k + kLooked, s.count);
+      if (s.at(end - 1) + delay <= earliest(step_of(j + k))) {
+        k = end;
+        continue;
+      }
       if (!arrivals_.any()) arrivals_.start(n_);
-      for (int64_t k = 0; k < s.count; ++k) arrivals_.add(step_of(j + k), s.at(k) + delay);
+      if (j + k == 0) arrivals_.add(head, s.at(k++) + delay);
+      if (s.values == nullptr) {
+        for (; k < end; ++k) arrivals_.add(step_behind(j + k), s.start + s.step * k + delay);
+      } else {
+        for (; k < end; ++k) arrivals_.add(step_behind(j + k), s.values[k] + delay);
+      }
     }
     j += s.count;
   }
