@@ -163,18 +163,14 @@ TEST(Estimate, AccumulatorOfSeveralLoops) {
     const std::string text = result;
     const std::string format = text.substr(0, text.find('|'));
     const std::string loops = text.substr(text.find('|') + 1);
-    expect_near_simulation(std::string(kGraph) +
-                           "input %x: f32[60, 5] dense,dense facts(finite) = dense(seed=2)\n"
-                           "input %b: f32[60, 60] dense,compressed facts(finite) = "
-                           "uniform(shape=[60,60],density=0.05,seed=7)\n"
-                           "result %y: " +
-                           format +
-                           "\n"
-                           "region @y {\n order p, " +
-                           loops +
-                           "\n"
-                           " %y[" +
-                           loops + "] = sum(p) %a[p, i] * %b[p, j] * %x[p, k]\n}\n");
+    std::string body = kGraph;
+    body +=
+        "input %x: f32[60, 5] dense,dense facts(finite) = dense(seed=2)\n"
+        "input %b: f32[60, 60] dense,compressed facts(finite) = "
+        "uniform(shape=[60,60],density=0.05,seed=7)\nresult %y: ";
+    body.append(format).append("\nregion @y {\n order p, ").append(loops);
+    body.append("\n %y[").append(loops).append("] = sum(p) %a[p, i] * %b[p, j] * %x[p, k]\n}\n");
+    expect_near_simulation(body);
   }
 }
 
