@@ -289,6 +289,7 @@ std::vector<Json> add_rows(const Options& o, const Machine& machine, Program& pr
       plan_rows(program, machine, {.measure = measures_chains(o), .least_work = least_work(o)});
   report_rows(program, outcomes);
   std::vector<Json> rows;
+  rows.reserve(outcomes.size());
   for (const RowsOutcome& outcome : outcomes) rows.push_back(rows_json(program, outcome));
   return rows;
 }

@@ -224,6 +224,7 @@ std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan) {
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
                        std::vector<Json> rows) {
   std::vector<Json> plans;
+  plans.reserve(chains.size());
   for (const PlannedChain& chain : chains) plans.push_back(planned_json(chain));
   return Json::object({{"schema", kPlanSchema},
                        {"machine", machine.name},

@@ -26,6 +26,7 @@ Json widths_json(const Graph& graph) {
 
 Json loads_json(const Program& program, const Graph& graph, const RowsShape& shape) {
   std::vector<Json> loads;
+  loads.reserve(shape.loads.size());
   for (const NodeId n : shape.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const auto buffer = static_cast<size_t>(shape.buffer_of[static_cast<size_t>(n)]);
@@ -41,8 +42,10 @@ Json loads_json(const Program& program, const Graph& graph, const RowsShape& sha
 
 Json loops_json(const Graph& graph, const RowsShape& shape) {
   std::vector<Json> loops;
+  loops.reserve(shape.loops.size());
   for (const RowsLoop& loop : shape.loops) {
     std::vector<Json> nodes;
+    nodes.reserve(loop.nodes.size());
     for (const NodeId n : loop.nodes) {
       nodes.emplace_back(node_kind_name(graph.nodes[static_cast<size_t>(n)].kind));
     }
@@ -55,6 +58,7 @@ Json loops_json(const Graph& graph, const RowsShape& shape) {
 
 Json held_json(const Graph& graph, const RowsShape& shape) {
   std::vector<Json> places;
+  places.reserve(shape.places.size());
   for (const RowsPlace& place : shape.places) {
     places.push_back(Json::object(
         {{"tiles", place.tiles}, {"bytes", place.elements * graph.tiles->element_bytes}}));
@@ -91,6 +95,7 @@ Json plan_json(const Program& program, const RowsOutcome& outcome) {
 
 Json rows_json(const Program& program, const RowsOutcome& outcome) {
   std::vector<Json> results;
+  results.reserve(outcome.results.size());
   for (const TensorId t : outcome.results) {
     results.emplace_back(program.tensors[static_cast<size_t>(t)].name);
   }

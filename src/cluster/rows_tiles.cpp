@@ -69,7 +69,8 @@ class Costs {
   }
   double tiles_along(int width) const {
     const GraphIndex& index = g_.indices[static_cast<size_t>(width)];
-    return static_cast<double>(index.extent / index.cluster);
+    const int64_t tiles = index.extent / index.cluster;
+    return static_cast<double>(tiles);
   }
 
   double of_loop(const RowsLoop& loop, double cores, int64_t turns, double& once) const {

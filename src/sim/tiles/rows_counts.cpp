@@ -129,7 +129,8 @@ LinkBytes rows_link_bytes(const TileOps& ops, const Graph& graph) {
   for (const TileOp& op : ops.nodes) {
     bytes.sent += op.bytes.link;
     for (int32_t i = 0; i < op.operands; ++i) {
-      const int32_t id = ops.edges[static_cast<size_t>(op.first_operand + i)];
+      const auto edge = static_cast<size_t>(op.first_operand) + static_cast<size_t>(i);
+      const int32_t id = ops.edges[edge];
       const TileOp& from = ops.nodes[static_cast<size_t>(id)];
       if (from.kind != TileOpKind::send || from.core == op.core) continue;
       if (!seen.insert({id, op.core}).second) continue;

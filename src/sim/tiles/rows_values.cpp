@@ -283,6 +283,7 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> rows_values(
     for (Result& result : results) result.take(values);
   }
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> stored;
+  stored.reserve(results.size());
   for (Result& result : results) stored.emplace_back(result.tensor(), result.done(program));
   std::sort(stored.begin(), stored.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
