@@ -1,6 +1,7 @@
 // How deep the buffers of lowered graphs are, and where they are: rows that follow each other
 // without a gap need one row more than there are reductions between (ir-spec/lowering.md,
 // "Buffers"); what is used late holds a row, not a matrix; a machine without room gives less.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,12 +27,15 @@ Program residual(int reductions) {
   std::string statements;
   std::string value = "%x[i, j]";
   for (int n = 1; n <= reductions; ++n) {
-    const std::string k = std::to_string(n);
-    tensors += "temp %s" + k + ": f32[64] dense facts(finite)\ntemp %c" + k +
-               ": f32[64, 100] dense,dense facts(finite)\n";
-    statements += "  %s" + k + "[i] = sum(j) " + value + "\n  %c" + k + "[i, j] = " + value +
-                  " * %s" + k + "[i]\n";
-    value = "%c" + k + "[i, j]";
+    tensors += fmt::format(
+        "temp %s{0}: f32[64] dense facts(finite)\n"
+        "temp %c{0}: f32[64, 100] dense,dense facts(finite)\n",
+        n);
+    statements += fmt::format(
+        "  %s{0}[i] = sum(j) {1}\n"
+        "  %c{0}[i, j] = {1} * %s{0}[i]\n",
+        n, value);
+    value = fmt::format("%c{}[i, j]", n);
   }
   return parse_program(
       SourceText{"<test>",
