@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <sstream>
 
 #include "cluster/apart.h"
@@ -283,15 +284,29 @@ int least_work(const Options& o) {
   return o.strategy == "tiles" ? 1 : 2;
 }
 
-/// Runs of statements that work on rows as one kernel each, where that is faster; as JSON.
-std::vector<Json> add_rows(const Options& o, const Machine& machine, Program& program) {
-  const std::vector<RowsOutcome> outcomes =
+/// Runs of statements that work on rows as one kernel each, where that is faster.
+std::vector<RowsOutcome> add_rows(const Options& o, const Machine& machine, Program& program) {
+  std::vector<RowsOutcome> outcomes =
       plan_rows(program, machine, {.measure = measures_chains(o), .least_work = least_work(o)});
   report_rows(program, outcomes);
+  return outcomes;
+}
+
+/// What the program has in the end, as JSON: chains that are part of a kernel of rows are not in
+/// it.
+std::string plans_in(const Program& program, const Machine& machine,
+                     std::vector<PlannedChain> chains, const std::vector<RowsOutcome>& outcomes) {
+  std::set<std::string> replaced;
   std::vector<Json> rows;
-  rows.reserve(outcomes.size());
-  for (const RowsOutcome& outcome : outcomes) rows.push_back(rows_json(program, outcome));
-  return rows;
+  for (const RowsOutcome& outcome : outcomes) {
+    rows.push_back(rows_json(program, outcome));
+    if (outcome.kind != RowsOutcome::Kind::taken) continue;
+    for (const TensorId t : outcome.members) {
+      replaced.insert(program.tensors[static_cast<size_t>(t)].name);
+    }
+  }
+  std::erase_if(chains, [&](const PlannedChain& c) { return replaced.contains(c.tensors.e); });
+  return plans_json(machine, chains, std::move(rows));
 }
 
 Program given_program(const Options& o) {
@@ -359,9 +374,9 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.plans.clear();
   }
   if (o.strategy == "tiles") add_kernels(program, machine);
-  std::vector<Json> rows;
+  std::vector<RowsOutcome> rows;
   if (measures) rows = add_rows(o, machine, program);
-  if (!o.plan.empty()) write_output(o.plan, plans_json(machine, planned, std::move(rows)));
+  if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
 }

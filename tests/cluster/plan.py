@@ -185,14 +185,18 @@ def main():
     assert seen >= {"exchange_partial", "exchange_gather", "shuffle", "folded", "split"}, seen
     document, program = run(tools, [], LAYER.encode())
     assert agrees(document), list(errors(document, SCHEMA))
+    # Both chains are one kernel of rows, and no chains any more.
+    assert [planned["products"] for planned in document["rows"] if planned["chosen"]] == [4], document["rows"]
+    assert document["chains"] == []
+    for planned in document["rows"]:
+        check_rows(planned, program)
+    # Wider, they stay chains.
+    document, _ = run(tools, ["--effort", "65536"], LAYER.replace("128", "1024").replace("[32,", "[256,").encode())
+    assert agrees(document), list(errors(document, SCHEMA))
     assert [c["chain"]["tensors"]["d"] for c in document["chains"]] == ['a "quoted" name'] * 2
     assert sorted(c["chain"]["name"] for c in document["chains"]) == ["e", "y"]
     for planned in document["chains"]:
         check_sums(planned)
-    # Both chains are one kernel of rows.
-    assert [planned["products"] for planned in document["rows"] if planned["chosen"]] == [4], document["rows"]
-    for planned in document["rows"]:
-        check_rows(planned, program)
     document, program = run(tools, ["--machine-set", "core.scratchpad_bytes=40000"],
                             LAYER.replace("temp %e", "result %e").encode())
     assert agrees(document), list(errors(document, SCHEMA))
