@@ -29,7 +29,8 @@ struct Blocks {
   int batch = 1, rows = 0, columns = 0, block = 1, part = 50, seed = 1;
 
   bool present(int g, int i, int j) const {
-    const uint32_t key = static_cast<uint32_t>(((g * 7919 + i / block) * 104729 + j / block) * 31);
+    const auto u = [](int value) { return static_cast<uint32_t>(value); };  // to wrap around
+    const uint32_t key = ((u(g) * 7919 + u(i / block)) * 104729 + u(j / block)) * 31;
     return static_cast<int>(std::mt19937(key + static_cast<uint32_t>(seed))() % 100) < part;
   }
   /// All elements in row-major order; of a block that is present all but a few.
