@@ -134,15 +134,6 @@ Json barriers_json(const RankedPlan& ranked) {
   return Json::array(std::move(barriers));
 }
 
-Json bytes_json(const LevelBytes& bytes) {
-  return Json::object({{"registers", bytes.registers},
-                       {"scratchpad_read", bytes.scratchpad_read},
-                       {"scratchpad_write", bytes.scratchpad_write},
-                       {"links", bytes.link},
-                       {"global_read", bytes.global_read},
-                       {"global_write", bytes.global_write}});
-}
-
 Json plan_json(const MeasuredPlan& best) {
   if (best.rank == 0) return {};
   const RankedPlan& ranked = best.plan;
@@ -219,6 +210,15 @@ std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(some),
                [](const LinkCopy& copy) { return copy.bytes * copy.times > 0; });
   return some;
+}
+
+Json bytes_json(const LevelBytes& bytes) {
+  return Json::object({{"registers", bytes.registers},
+                       {"scratchpad_read", bytes.scratchpad_read},
+                       {"scratchpad_write", bytes.scratchpad_write},
+                       {"links", bytes.link},
+                       {"global_read", bytes.global_read},
+                       {"global_write", bytes.global_write}});
 }
 
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,

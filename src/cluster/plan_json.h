@@ -39,6 +39,9 @@ struct LinkCopy {
 /// Their bytes times the cores of all clusters are the plan's bytes over links.
 std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan);
 
+/// Bytes by level, of a chain's plan or of a kernel of rows.
+Json bytes_json(const LevelBytes& bytes);
+
 /// Ends with a line end. `rows`: kernels of rows of the program, as JSON (rows_json.h).
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
                        std::vector<Json> rows = {});

@@ -1,5 +1,6 @@
 #include "cluster/rows_json.h"
 
+#include "cluster/plan_json.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "nodes/rule.h"
@@ -67,15 +68,6 @@ Json held_json(const Graph& graph, const RowsShape& shape) {
   return Json::object({{"registers", need.registers},
                        {"scratchpad", need.scratchpad},
                        {"places", Json::array(std::move(places))}});
-}
-
-Json bytes_json(const LevelBytes& bytes) {
-  return Json::object({{"registers", bytes.registers},
-                       {"scratchpad_read", bytes.scratchpad_read},
-                       {"scratchpad_write", bytes.scratchpad_write},
-                       {"links", bytes.link},
-                       {"global_read", bytes.global_read},
-                       {"global_write", bytes.global_write}});
 }
 
 Json plan_json(const Program& program, const RowsOutcome& outcome) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "estimate/chunks.h"
 #include "estimate/filter_rule.h"
 #include "nodes/rule.h"
 #include "support/error.h"
@@ -13,20 +14,6 @@
 namespace fuseflow::estimate {
 
 namespace {
-
-constexpr size_t kChunk = size_t{1} << 21;
-
-/// Chunks of rows whose fibers hold at most kChunk elements: calls visit(first, last).
-template <typename Visit>
-void for_chunks(const std::vector<size_t>& size, const Visit& visit) {
-  for (size_t first = 0; first < size.size();) {
-    size_t sum = size[first];
-    size_t last = first + 1;
-    while (last < size.size() && sum + size[last] <= kChunk) sum += size[last++];
-    visit(first, last);
-    first = last;
-  }
-}
 
 /// Coordinates of each row over all groups.
 std::vector<size_t> sums(const std::vector<std::vector<Range>>& groups, size_t rows) {
@@ -324,10 +311,7 @@ void Deriver::unite(int ending, int loop, const Columns& below) {
   const int64_t extent = s_.info(loop).extent;
   marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
   const Source source = r_.source(ending, below);
-  std::vector<size_t> sizes;
-  sizes.reserve(source.fibers.size());
-  for (const Range& fiber : source.fibers) sizes.push_back(fiber.count);
-  for_chunks(sizes, [&](size_t first, size_t last) {
+  for_chunks(counts_of(source.fibers), [&](size_t first, size_t last) {
     const Expansion ended = r_.expand(ending, source, below, first, last);
     const std::vector<Range> fibers = r_.ranges(loop, ended.table);
     for (size_t row = 0; row < last - first; ++row) {
@@ -499,10 +483,7 @@ void Deriver::keep_some(int from, const Columns& columns,
   start(keys);
   out_.counts_only = false;
   const std::vector<Range> fibers = r_.ranges(from, keys);
-  std::vector<size_t> sizes;
-  sizes.reserve(fibers.size());
-  for (const Range& fiber : fibers) sizes.push_back(fiber.count);
-  for_chunks(sizes, [&](size_t first, size_t last) {
+  for_chunks(counts_of(fibers), [&](size_t first, size_t last) {
     const Expansion elements = r_.expand(from, keys, wanted, first, last);
     const Keep keep = rule(elements);
     std::vector<const uint32_t*> payloads;  // what each is filled from, by element

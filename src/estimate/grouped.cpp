@@ -3,6 +3,7 @@
 // that differ anyway) is decided here; neither changes the table, nor the order of its rows.
 #include <algorithm>
 
+#include "estimate/chunks.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
 
@@ -10,14 +11,13 @@ namespace fuseflow::estimate {
 
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 21;  ///< elements expanded at a time
 constexpr size_t kLong =
     4;  ///< elements a fiber has on average, where looking at its row first pays
 
-size_t elements(const std::vector<Range>& fibers) {
-  size_t sum = 0;
-  for (const Range& fiber : fibers) sum += fiber.count;
-  return sum;
+bool are_long(const std::vector<Range>& fibers) {
+  size_t elements = 0;
+  for (const Range& fiber : fibers) elements += fiber.count;
+  return elements >= kLong * fibers.size();
 }
 
 bool same_coordinates(const Range& a, const Range& b) {
@@ -93,6 +93,16 @@ Table counted(const Source& source, const Columns& columns) {
   return grouping.take();
 }
 
+/// True if no two rows of `parent` are equal in those of its columns that `columns` has too.
+bool distinct_within(const Table& parent, const Columns& columns) {
+  Columns kept;
+  std::set_intersection(parent.columns.begin(), parent.columns.end(), columns.begin(),
+                        columns.end(), std::back_inserter(kept));
+  Grouping grouping(kept);
+  grouping.add(parent);
+  return grouping.take().rows() == parent.rows();
+}
+
 /// Each coordinate of a fiber is above the one before it.
 bool ascending(const std::vector<uint32_t>& values, const std::vector<size_t>& offsets) {
   for (size_t r = 0; r + 1 < offsets.size(); ++r) {
@@ -135,8 +145,7 @@ Source Relations::source(int space, const Columns& columns) {
   const Table& parent = relation(s_.info(space).parent, needs(space, columns));
   Source result = {{}, ranges(space, parent), {}};
   const auto by_coordinates = [&](Column c) { return made_of_coordinates(space, c); };
-  if (elements(result.fibers) < kLong * result.fibers.size() ||
-      !std::all_of(columns.begin(), columns.end(), by_coordinates)) {
+  if (!are_long(result.fibers) || !std::all_of(columns.begin(), columns.end(), by_coordinates)) {
     result.parent = parent;
     return result;
   }
@@ -145,20 +154,6 @@ Source Relations::source(int space, const Columns& columns) {
   result.parent = only(parent, used);
   return merged(result);
 }
-
-namespace {
-
-/// True if no two rows of `parent` are equal in those of its columns that `columns` has too.
-bool distinct_within(const Table& parent, const Columns& columns) {
-  Columns kept;
-  std::set_intersection(parent.columns.begin(), parent.columns.end(), columns.begin(),
-                        columns.end(), std::back_inserter(kept));
-  Grouping grouping(kept);
-  grouping.add(parent);
-  return grouping.take().rows() == parent.rows();
-}
-
-}  // namespace
 
 const Table& Relations::relation(int space, const Columns& columns) {
   const std::pair<int, Columns> key(space, columns);
@@ -179,27 +174,19 @@ const Table& Relations::relation(int space, const Columns& columns) {
 
 Table Relations::grouped(int space, const Columns& columns) {
   const Source from = source(space, columns);
-  const size_t all = elements(from.fibers);
   const auto is_here = [&](Column c) { return s_.home(c) == space; };
   if (std::none_of(columns.begin(), columns.end(), is_here)) return counted(from, columns);
   // Rows below different rows differ; those of one fiber do where a column ascends along it.
-  const bool apart = columns.size() > 1 && all >= kLong * from.fibers.size() &&
-                     distinct_within(from.parent, columns);
+  const bool apart =
+      columns.size() > 1 && are_long(from.fibers) && distinct_within(from.parent, columns);
   Grouping grouping(columns);
-  for (size_t first = 0; first < from.fibers.size();) {
-    size_t last = first;
-    size_t sum = 0;
-    while (last < from.fibers.size() &&
-           (last == first || sum + from.fibers[last].count <= kChunk)) {
-      sum += from.fibers[last++].count;
-    }
+  for_chunks(counts_of(from.fibers), [&](size_t first, size_t last) {
     const Expansion part = expand(space, from, columns, first, last);
     const bool differ = apart && std::any_of(columns.begin(), columns.end(), [&](Column c) {
                           return is_here(c) && ascending(part.table.at(c), part.offsets);
                         });
     differ ? grouping.append(part.table) : grouping.add(part.table);
-    first = last;
-  }
+  });
   return grouping.take();
 }
 

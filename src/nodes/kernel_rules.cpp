@@ -7,6 +7,7 @@
 
 #include "graph/tile_kernel.h"
 #include "nodes/rule.h"
+#include "nodes/subscripts.h"
 
 namespace fuseflow {
 namespace {
@@ -15,7 +16,6 @@ constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
 constexpr int64_t kMostTiles = int64_t{1} << 40;         ///< of the walk
 constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
 constexpr int64_t kMostCopies = 16;
-constexpr double kFarthest = 1e18;  ///< that a subscript may reach, in elements
 
 using Dims = std::vector<int>;
 
@@ -236,63 +236,30 @@ class KernelVerifier {
     }
   }
 
-  /// Of a digit's number, its dimension.
-  std::vector<int> dims_of_digits() const {
-    std::vector<int> dims;
-    for (size_t d = 0; d < g_.indices.size(); ++d) {
-      dims.insert(dims.end(), g_.indices[d].digits.size(), static_cast<int>(d));
-    }
-    return dims;
-  }
-
-  int64_t digit_extent(size_t digit) const {
-    for (const GraphIndex& index : g_.indices) {
-      if (digit < index.digits.size()) return index.digits[digit].extent;
-      digit -= index.digits.size();
-    }
-    return 1;
-  }
-
   void check_subscripts() {
-    const std::vector<int> dim_of = dims_of_digits();
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (node(n).kind != NodeKind::tile_load && node(n).kind != NodeKind::tile_store) continue;
       const bool stores = node(n).kind == NodeKind::tile_store;
       Dims dims = stores ? Dims{kKernelM, kKernelN} : dims_of(node(n).outputs[0]);
       dims.push_back(kKernelG);
-      for (const TileSubscript& subscript : node(n).subscripts) {
-        auto reach = std::abs(static_cast<double>(subscript.offset));
-        for (const auto& [digit, factor] : subscript.terms) {
-          const auto d = static_cast<size_t>(digit);
-          if (digit < 0 || d >= dim_of.size() ||
-              std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
-            return fail(n, "has a subscript of a dimension that its tiles do not have");
-          }
-          reach += std::abs(static_cast<double>(factor)) * static_cast<double>(digit_extent(d));
-        }
-        if (reach > kFarthest) return fail(n, "has a subscript beyond any tensor");
-      }
+      std::string wrong = wrong_subscripts(g_, node(n), dims);
+      if (!wrong.empty()) return fail(n, std::move(wrong));
     }
-    check_stored(dim_of);
+    check_stored();
   }
 
   /// The store writes each element of the result once.
-  void check_stored(const std::vector<int>& dim_of) {
+  void check_stored() {
+    const std::vector<int> dim_of = dims_of_digits(g_);
     const NodeId store = kernel_roles(g_).store;
-    std::vector<int> seen(dim_of.size(), 0);
-    for (const TileSubscript& subscript : node(store).subscripts) {
-      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
-      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
-        return fail(store, "expected plain digits as subscripts, each once");
-      }
-      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
-    }
+    const auto seen = plain_digits(node(store), dim_of.size());
+    if (!seen) return fail(store, "expected plain digits as subscripts, each once");
     const Dims& dims = dims_of(node(store).inputs[0].stream);
     for (size_t d = 0; d < dim_of.size(); ++d) {
-      if (dim_of[d] == kKernelK || dim_of[d] == kKernelL || digit_extent(d) == 1) continue;
+      if (dim_of[d] == kKernelK || dim_of[d] == kKernelL || digit_extent(g_, d) == 1) continue;
       const bool in_tile =
           dim_of[d] == kKernelG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
-      if (seen[d] != 1) return fail(store, "expected plain digits as subscripts, each once");
+      if ((*seen)[d] != 1) return fail(store, "expected plain digits as subscripts, each once");
       if (!in_tile) return fail(store, "stores tiles that lack a dimension of the result");
     }
   }

@@ -7,6 +7,7 @@
 
 #include "graph/tile_rows.h"
 #include "nodes/rule.h"
+#include "nodes/subscripts.h"
 
 namespace fuseflow {
 namespace {
@@ -17,7 +18,6 @@ constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
 constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
 constexpr int64_t kMostCopies = int64_t{1} << 16;        ///< of a load: all of its tiles, perhaps
 constexpr int64_t kMostAccumulators = 16;
-constexpr double kFarthest = 1e18;  ///< that a subscript may reach, in elements
 
 class RowsVerifier {
  public:
@@ -262,19 +262,14 @@ class RowsVerifier {
       return fail(n, "expected what its own core computed");
     }
     check_subscripts(n, dims);
-    const std::vector<int> dim_of = dims_of_digits();
-    std::vector<int> seen(dim_of.size(), 0);
-    for (const TileSubscript& subscript : node(n).subscripts) {
-      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
-      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
-        return fail(n, "expected plain digits as subscripts, each once");
-      }
-      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
-    }
+    if (!sound_) return;
+    const std::vector<int> dim_of = dims_of_digits(g_);
+    const auto seen = plain_digits(node(n), dim_of.size());
+    if (!seen) return fail(n, "expected plain digits as subscripts, each once");
     for (size_t d = 0; sound_ && d < dim_of.size(); ++d) {
       const bool stored =
           dim_of[d] == kRowsG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
-      if (seen[d] > 1 || (stored && seen[d] == 0 && digit_extent(d) > 1)) {
+      if ((*seen)[d] > 1 || (stored && (*seen)[d] == 0 && digit_extent(g_, d) > 1)) {
         fail(n, "expected plain digits as subscripts, each once");
       }
     }
@@ -282,38 +277,10 @@ class RowsVerifier {
 
   // --- subscripts --------------------------------------------------------------------------
 
-  /// Of a digit's number, its dimension.
-  std::vector<int> dims_of_digits() const {
-    std::vector<int> dims;
-    for (size_t d = 0; d < g_.indices.size(); ++d) {
-      dims.insert(dims.end(), g_.indices[d].digits.size(), static_cast<int>(d));
-    }
-    return dims;
-  }
-
-  int64_t digit_extent(size_t digit) const {
-    for (const GraphIndex& index : g_.indices) {
-      if (digit < index.digits.size()) return index.digits[digit].extent;
-      digit -= index.digits.size();
-    }
-    return 1;
-  }
-
   void check_subscripts(NodeId n, Dims dims) {
     dims.push_back(kRowsG);
-    const std::vector<int> dim_of = dims_of_digits();
-    for (const TileSubscript& subscript : node(n).subscripts) {
-      auto reach = std::abs(static_cast<double>(subscript.offset));
-      for (const auto& [digit, factor] : subscript.terms) {
-        const auto d = static_cast<size_t>(digit);
-        if (digit < 0 || d >= dim_of.size() ||
-            std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
-          return fail(n, "has a subscript of a dimension that its tiles do not have");
-        }
-        reach += std::abs(static_cast<double>(factor)) * static_cast<double>(digit_extent(d));
-      }
-      if (reach > kFarthest) return fail(n, "has a subscript beyond any tensor");
-    }
+    std::string wrong = wrong_subscripts(g_, node(n), dims);
+    if (!wrong.empty()) fail(n, std::move(wrong));
   }
 
   const Graph& g_;

@@ -7,6 +7,7 @@
 
 #include "graph/tiles.h"
 #include "nodes/rule.h"
+#include "nodes/subscripts.h"
 
 namespace fuseflow {
 namespace {
@@ -248,10 +249,7 @@ class TileVerifier {
 
   /// Loads read by the digits of their tiles; the store writes each element of E once.
   void check_subscripts() {
-    std::vector<int> dim_of;
-    for (int d = 0; d < kDims; ++d) {
-      dim_of.insert(dim_of.end(), g_.indices[static_cast<size_t>(d)].digits.size(), d);
-    }
+    const std::vector<int> dim_of = dims_of_digits(g_);
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
       const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(g_, output(n));
@@ -265,28 +263,14 @@ class TileVerifier {
         }
       }
     }
-    std::vector<int> seen(dim_of.size(), 0);
-    for (const TileSubscript& subscript : node(roles_.store).subscripts) {
-      const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
-      if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) {
-        return fail(roles_.store, "expected plain digits as subscripts, each once");
-      }
-      if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
-    }
+    const auto seen = plain_digits(node(roles_.store), dim_of.size());
+    if (!seen) return fail(roles_.store, "expected plain digits as subscripts, each once");
     for (size_t d = 0; d < dim_of.size(); ++d) {
       const bool of_e = dim_of[d] == kM || dim_of[d] == kL;
-      if (of_e && seen[d] != 1 && (seen[d] > 1 || digit_extent(d) != 1)) {
+      if (of_e && (*seen)[d] != 1 && ((*seen)[d] > 1 || digit_extent(g_, d) != 1)) {
         return fail(roles_.store, "expected plain digits as subscripts, each once");
       }
     }
-  }
-
-  int64_t digit_extent(size_t digit) const {
-    for (const GraphIndex& index : g_.indices) {
-      if (digit < index.digits.size()) return index.digits[digit].extent;
-      digit -= index.digits.size();
-    }
-    return 1;
   }
 
   void check_held() {

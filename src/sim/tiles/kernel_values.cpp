@@ -25,7 +25,7 @@ class KernelValues {
       : program_(program), g_(graph), roles_(kernel_roles(graph)), data_(data) {
     values_.resize(graph.streams.size());
     for (const NodeId n : roles_.loads) {
-      require_dense(node(n));
+      require_dense(program_, data_, node(n).tensor);
       require_rows(node(n));
     }
   }
@@ -76,14 +76,6 @@ class KernelValues {
   }
   size_t block(int dim) const {
     return static_cast<size_t>(g_.indices[static_cast<size_t>(dim)].block);
-  }
-
-  void require_dense(const Node& load) const {
-    const Storage* storage = data_.find(load.tensor);
-    if (storage != nullptr && storage->format.all_dense()) return;
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
-    throw Error(ExitCode::rejected, tensor.where,
-                fmt::format("%{} has no dense data, which tile_load needs", tensor.name));
   }
 
   /// What is gathered for one k is consecutive in memory: k is no dimension of the innermost level.

@@ -25,7 +25,7 @@ class RowsValues {
              const TensorData& data)
       : program_(program), g_(graph), shape_(shape), data_(data), at_(graph.indices.size(), 0) {
     values_.resize(graph.streams.size());
-    for (const NodeId n : shape.loads) require_dense(node(n));
+    for (const NodeId n : shape.loads) require_dense(program_, data_, node(n).tensor);
   }
 
   void rows(int64_t tile) {
@@ -71,14 +71,6 @@ class RowsValues {
     const Node& from = node(g_.streams[static_cast<size_t>(s)].producer);
     if (from.kind == NodeKind::tile_load && tile.empty()) load(from, tile);
     return tile;
-  }
-
-  void require_dense(const Node& load) const {
-    const Storage* storage = data_.find(load.tensor);
-    if (storage != nullptr && storage->format.all_dense()) return;
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
-    throw Error(ExitCode::rejected, tensor.where,
-                fmt::format("%{} has no dense data, which tile_load needs", tensor.name));
   }
 
   /// Tiles of a load that differ from rows to rows are those of the rows before.

@@ -1,8 +1,20 @@
 #include "sim/tiles/tile_access.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "support/error.h"
+
 namespace fuseflow {
+
+void require_dense(const Program& program, const TensorData& data, TensorId tensor) {
+  const Storage* storage = data.find(tensor);
+  if (storage != nullptr && storage->format.all_dense()) return;
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  throw Error(ExitCode::rejected, declared.where,
+              fmt::format("%{} has no dense data, which tile_load needs", declared.name));
+}
 
 TileAccess::TileAccess(const Graph& graph, const Node& node, std::vector<int> dims, int batch,
                        const Format& format, std::vector<int64_t> shape)
