@@ -292,6 +292,12 @@ std::vector<RowsOutcome> add_rows(const Options& o, const Machine& machine, Prog
   return outcomes;
 }
 
+bool any_taken(const std::vector<RowsOutcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(), [](const RowsOutcome& outcome) {
+    return outcome.kind == RowsOutcome::Kind::taken;
+  });
+}
+
 /// What the program has in the end, as JSON: chains that are part of a kernel of rows are not in
 /// it.
 std::string plans_in(const Program& program, const Machine& machine,
@@ -361,9 +367,6 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   };
   std::stable_sort(chains.begin(), chains.end(),
                    [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
-  if (nothing) {
-    report(Severity::note, "no chain of dense products found; the program is left as it is");
-  }
   Options each = o;
   std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
@@ -376,6 +379,11 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "tiles") add_kernels(program, machine);
   std::vector<RowsOutcome> rows;
   if (measures) rows = add_rows(o, machine, program);
+  if (nothing && !any_taken(rows)) {
+    report(Severity::note, o.strategy == "tiles"
+                               ? "no chain of dense products found"
+                               : "no chain of dense products found; the program is left as it is");
+  }
   if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
   write_program(o.filter.output, std::move(program));
   return ExitCode::ok;
@@ -517,13 +525,17 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app{"Plans chains of dense operators over the linked scratchpads of many cores.",
                "fuseflow-cluster"};
   Options options;
   declare(app, options);
   register_onnx_sources();  // what constants leave out is planned for
   return run_tool(argc, argv, app, [&] { return run(options); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, tool_main);
 }

@@ -176,16 +176,20 @@ ExitCode diff_main(const DiffOptions& o) {
   return judge(guards, diff);
 }
 
-}  // namespace
-}  // namespace fuseflow
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app(
       "Compares two reports of fuseflow-sim or fuseflow-estimate, or two programs by their "
       "estimates:\n  fuseflow-diff before.csv after.csv --fail-above 5%",
       "fuseflow-diff");
-  fuseflow::DiffOptions options;
-  fuseflow::add_options(app, options);
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::diff_main(options); });
+  DiffOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return diff_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

@@ -29,5 +29,5 @@ int run(int argc, char** argv) {
 }  // namespace fuseflow
 
 int main(int argc, char** argv) {
-  return fuseflow::run(argc, argv);
+  return fuseflow::guarded_main(argc, argv, fuseflow::run);
 }

@@ -30,15 +30,19 @@ ExitCode dram_main(const DramOptions& o) {
   return ExitCode::ok;
 }
 
-}  // namespace
-}  // namespace fuseflow
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app(
       "Runs a trace of memory accesses through the machine's memory model, open loop (no access "
       "waits for the answer of another one), and prints when it ends as CSV.",
       "fuseflow-dram");
-  fuseflow::DramOptions options;
-  fuseflow::add_options(app, options);
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::dram_main(options); });
+  DramOptions options;
+  add_options(app, options);
+  return run_tool(argc, argv, app, [&] { return dram_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

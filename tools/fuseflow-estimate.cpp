@@ -43,16 +43,20 @@ ExitCode estimate_main(const EstimateOptions& o) {
   return ExitCode::ok;
 }
 
-}  // namespace
-}  // namespace fuseflow
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app{
       "Estimates FLOPs, bytes, tokens and cycles of every region, with a lower bound on the "
       "cycles, as CSV.",
       "fuseflow-estimate"};
-  fuseflow::EstimateOptions options;
-  fuseflow::add_options(app, options);
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::estimate_main(options); });
+  EstimateOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return estimate_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

@@ -278,18 +278,22 @@ ExitCode explore_main(ExploreOptions& o) {
   return ExitCode::ok;
 }
 
-}  // namespace
-}  // namespace fuseflow
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app{
       "Searches regions, placements, orders, blocks and parallel copies for the program of least "
       "cycles (or energy, or bytes of memory). "
       "The input has one "
       "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
       "fuseflow-explore"};
-  fuseflow::ExploreOptions options;
-  fuseflow::add_options(app, options);
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::explore_main(options); });
+  ExploreOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return explore_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

@@ -39,9 +39,7 @@ void require_file(const std::string& model, const fuseflow::Program& program) {
               "standard input (-), which is enough for --inspect");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app("Reads an ONNX model as a fuseflow program, one region per kernel",
                "fuseflow-import");
   std::string model;
@@ -110,4 +108,10 @@ int main(int argc, char** argv) {
     fuseflow::write_program(output, std::move(program));
     return ExitCode::ok;
   });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, tool_main);
 }

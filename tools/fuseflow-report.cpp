@@ -79,16 +79,20 @@ ExitCode report_main(const ReportOptions& o) {
   return ExitCode::ok;
 }
 
-}  // namespace
-}  // namespace fuseflow
-
-int main(int argc, char** argv) {
+int tool_main(int argc, char** argv) {
   CLI::App app(
       "Makes one page of what was run, and prints a short table:\n"
       "  fuseflow-report none.csv full.csv --program full.ff --nodes nodes.csv --html report.html",
       "fuseflow-report");
-  fuseflow::ReportOptions options;
-  fuseflow::add_options(app, options);
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::report_main(options); });
+  ReportOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return report_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

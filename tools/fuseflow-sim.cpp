@@ -415,14 +415,18 @@ ExitCode run_sim(SimOptions& options) {
   return report_run(program, machine, options, run);
 }
 
+int tool_main(int argc, char** argv) {
+  CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
+               "fuseflow-sim");
+  SimOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return run_sim(options); });
+}
+
 }  // namespace
 }  // namespace fuseflow
 
 int main(int argc, char** argv) {
-  CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
-               "fuseflow-sim");
-  fuseflow::SimOptions options;
-  fuseflow::add_options(app, options);
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::run_sim(options); });
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/diagnostics.h"
+#include "support/guarded_main.h"
 #include "support/install.h"
 
 namespace fuseflow {
@@ -92,9 +93,13 @@ int run(const std::vector<std::string>& given) {
   return start(name, {given.begin() + 1, given.end()});
 }
 
+int tool_main(int argc, char** argv) {
+  return run({argv + 1, argv + argc});
+}
+
 }  // namespace
 }  // namespace fuseflow
 
 int main(int argc, char** argv) {
-  return fuseflow::run({argv + 1, argv + argc});
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
 }

@@ -333,8 +333,9 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
 Sharing sharing_of(const Plan& plan, const Machine& machine) {
   if (!machine.links.multicast) return {};
   const ClusterShape& shape = plan.shape;
-  const int64_t branches = plan.way == GatedWay::split ? shape.k : 1;  // both take all of K
-  return {shape.n * branches, shape.m, shape.m, shape.m * shape.k, shape.m * shape.reduce()};
+  const int64_t m = shape.m, n = shape.n, k = shape.k;
+  const int64_t branches = plan.way == GatedWay::split ? k : 1;  // both take all of K
+  return {n * branches, m, m, m * k, m * shape.reduce()};
 }
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {

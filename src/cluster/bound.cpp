@@ -262,7 +262,7 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const auto stored = static_cast<double>(block.least_stored_bytes);
   const double tail = time.drain() + std::max(time.store(stored), block.lanes);
   const auto turns = [&](int64_t loads, double tile) {
-    return static_cast<double>((loads - 1) / block.stages + 1) * (time.load(tile) + product) + tail;
+    return static_cast<double>(ceil_div(loads, block.stages)) * (time.load(tile) + product) + tail;
   };
   const double by_products = time.port(x + w) + time.arrival(std::min(x, w)) +
                              static_cast<double>(block.products) * product + tail;

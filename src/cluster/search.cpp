@@ -85,7 +85,7 @@ class Walk {
         equals = kept.size();
       }
       if (std::any_of(kept.begin() + static_cast<int64_t>(equals), kept.end(), same)) continue;
-      kept.push_back(std::move(plan));
+      kept.push_back(plan);
     }
     costed_.clear();
     return kept;

@@ -227,10 +227,12 @@ class ExactCounter {
     }
     const Table& keys = relations_.relation(s_.info(groups[0]).parent, key);
     std::vector<std::vector<Range>> fibers;
+    fibers.reserve(groups.size());
     for (const int group : groups) fibers.push_back(relations_.ranges(group, keys));
     const int64_t extent = s_.info(groups[0]).extent;
     for (size_t r = 0; r < keys.rows(); ++r) {
       std::vector<Range> row;
+      row.reserve(fibers.size());
       for (const std::vector<Range>& group : fibers) row.push_back(group[r]);
       count.met += keys.weight[r] * static_cast<double>(distinct_coordinates(row, extent));
     }

@@ -109,6 +109,7 @@ std::vector<size_t> best_trials(const TrialTable& table, const std::vector<Front
 
 Program assemble(const SearchState& s, const std::vector<size_t>& chosen) {
   std::vector<size_t> starts;
+  starts.reserve(chosen.size());
   for (const size_t i : chosen) starts.push_back(s.table[i].point.first);
   Program program = s.evaluator.runs().partition(starts);
   for (const size_t i : chosen) {

@@ -92,6 +92,7 @@ std::string reasons(const SearchResult& result, PointStatus status) {
     if (t.status == status && !t.note.empty()) ++counts[t.note];
   }
   std::vector<std::pair<size_t, std::string>> sorted;
+  sorted.reserve(counts.size());
   for (const auto& [note, count] : counts) sorted.emplace_back(count, note);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -174,13 +174,13 @@ PointResult Evaluator::copies(const Lowered& lowered) const {
 PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
                                 int threads) const {
   Lowered lowered = lower(trial.point);
-  const PointResult cut{PointStatus::cut, goal, 0, 0, 0, ""};
+  PointResult cut{PointStatus::cut, goal, 0, 0, 0, ""};
   PointResult sum = copies(lowered);
   for (size_t part = 0; part < lowered.regions; ++part) {
     const Amounts pause = part > 0 ? pause_of(machine_) : Amounts{};
     const int64_t taken = sum.cycles + std::llround(pause.cycles);
     if (goal > 0 && taken >= goal) return cut;
-    const PointResult region = simulate(lowered, part, goal, taken, threads);
+    PointResult region = simulate(lowered, part, goal, taken, threads);
     if (region.status != PointStatus::simulated) return region;
     add(sum, region, pause);
   }

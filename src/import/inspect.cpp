@@ -120,6 +120,7 @@ Json json_tensor(const TensorLine& t) {
 template <typename List, typename Print>
 Json json_list(const List& list, const Print& print) {
   std::vector<Json> values;
+  values.reserve(list.size());
   for (const auto& item : list) values.push_back(print(item));
   return Json::array(std::move(values));
 }

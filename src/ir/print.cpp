@@ -204,6 +204,7 @@ class GraphPrinter {
  private:
   void print_tensors(std::string_view word, const std::vector<TensorId>& tensors) {
     std::vector<std::string> names;
+    names.reserve(tensors.size());
     for (const TensorId tensor : tensors) names.push_back(tensor_text(program_, tensor));
     if (!names.empty()) line(1, fmt::format("{} {}", word, fmt::join(names, ", ")));
   }
@@ -259,6 +260,7 @@ class GraphPrinter {
     std::vector<std::string> lists;
     for (const std::vector<TileRange>& ranges : open) {
       std::vector<std::string> parts;
+      parts.reserve(ranges.size());
       for (const TileRange& r : ranges) parts.push_back(fmt::format("{}:{}", r.begin, r.end));
       lists.push_back(fmt::format("{}", fmt::join(parts, ", ")));
     }

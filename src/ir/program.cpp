@@ -103,6 +103,7 @@ std::optional<JoinForm> find_join_form(std::string_view name) {
 
 std::vector<std::string> join_form_names() {
   std::vector<std::string> names;
+  names.reserve(kJoinForms.size());
   for (const auto& [form, name] : kJoinForms) names.emplace_back(name);
   return names;
 }

@@ -139,7 +139,7 @@ class Splitter {
       return {capacity + more.capacity, least + more.least};
     }
     Room operator*(int64_t times) const { return {capacity * times, least * times}; }
-    auto operator<=>(const Room&) const = default;
+    auto operator<=>(const Room&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
   };
 
   static Room room_of(const Node& buffer) {

@@ -253,15 +253,8 @@ class TileVerifier {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
       const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(g_, output(n));
-      for (const TileSubscript& subscript : node(n).subscripts) {
-        for (const auto& [digit, factor] : subscript.terms) {
-          const auto d = static_cast<size_t>(digit);
-          if (digit < 0 || d >= dim_of.size() ||
-              std::find(dims.begin(), dims.end(), dim_of[d]) == dims.end()) {
-            return fail(n, "has a subscript of a dimension that its tiles do not have");
-          }
-        }
-      }
+      const std::string wrong = wrong_subscripts(g_, node(n), dims);
+      if (!wrong.empty()) return fail(n, wrong);
     }
     const auto seen = plain_digits(node(roles_.store), dim_of.size());
     if (!seen) return fail(roles_.store, "expected plain digits as subscripts, each once");

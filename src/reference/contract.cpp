@@ -12,6 +12,7 @@ namespace {
 
 std::vector<const View*> pointers(const std::vector<View>& views) {
   std::vector<const View*> result;
+  result.reserve(views.size());
   for (const View& view : views) result.push_back(&view);
   return result;
 }

@@ -30,7 +30,7 @@ std::vector<std::vector<TensorId>> last_uses(const std::vector<const Statement*>
 
 /// Statements that the wanted tensors need, in order; no wanted tensor: all of them.
 std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted) {
-  const std::vector<const Statement*> statements = reference_order(program);
+  std::vector<const Statement*> statements = reference_order(program);
   if (wanted.empty()) return statements;
   std::vector<bool> read(program.tensors.size(), false);
   for (const TensorId tensor : wanted) read[tensor] = true;

@@ -197,6 +197,7 @@ class CommonFinder {
     for (Term& child : at.children) redirect(child, copy, to, from);
     if (at.expr.kind != Expr::Kind::access || at.expr.tensor != copy) return;
     std::vector<Subscript> subscripts;
+    subscripts.reserve(from.size());
     for (const size_t d : from) subscripts.push_back(at.expr.subscripts[d]);
     at.expr.tensor = to;
     at.expr.subscripts = std::move(subscripts);

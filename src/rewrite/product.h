@@ -27,7 +27,7 @@ struct Factor {
 struct SumStep {
   FactorSet factors = 0;
   std::set<IndexId> over;
-  auto operator<=>(const SumStep&) const = default;
+  auto operator<=>(const SumStep&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
 
 struct Product {

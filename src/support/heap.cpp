@@ -42,10 +42,11 @@ bool prepare() {
   while (start == nullptr && bytes > kLeast) start = std::malloc(bytes /= 2);
   mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
   if (start == nullptr) return false;
-  const auto first = ceil_div(reinterpret_cast<uintptr_t>(start), kHugePage) * kHugePage;
-  const auto end = reinterpret_cast<uintptr_t>(start) + bytes;
+  const auto begin = reinterpret_cast<uintptr_t>(start);
+  const auto skipped =
+      static_cast<size_t>(ceil_div(begin, uintptr_t{kHugePage}) * kHugePage - begin);
   // Advice: where it is not taken, pages are small.
-  static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));
+  static_cast<void>(madvise(static_cast<char*>(start) + skipped, bytes - skipped, MADV_HUGEPAGE));
   std::free(start);
   return true;
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "support/diagnostics.h"
+#include "support/guarded_main.h"
 #include "support/heap.h"
 #include "support/io.h"
 #include "support/terminal.h"

@@ -34,6 +34,7 @@
 #include "sim/report/check.h"
 #include "sim/report/csv.h"
 #include "support/fnv1a.h"
+#include "support/guarded_main.h"
 
 namespace fuseflow::pinned {
 namespace {
@@ -332,12 +333,9 @@ ExitCode run(Options options) {
   return ok ? ExitCode::ok : ExitCode::unfinished;
 }
 
-}  // namespace
-}  // namespace fuseflow::pinned
-
-int main(int argc, char** argv) {
+int pinned_main(int argc, char** argv) {
   CLI::App app("Counts of the exported models, as tables", "pinned_models");
-  fuseflow::pinned::Options options;
+  Options options;
   app.add_option("--out", options.out, "Folder of the tables")->required();
   app.add_option("--filter", options.prefixes, "Only models that begin so (repeatable)");
   app.add_option("--table", options.tables, "Only these tables (repeatable)");
@@ -346,6 +344,13 @@ int main(int argc, char** argv) {
   app.add_flag("--all-estimates", options.all_estimates,
                "Estimates of all models on all machines (scripts/evaluation/estimate_models)");
   app.add_option("--jobs", options.jobs, "Models at a time");
-  fuseflow::register_onnx_sources();
-  return fuseflow::run_tool(argc, argv, app, [&] { return fuseflow::pinned::run(options); });
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return run(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow::pinned
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::pinned::pinned_main);
 }

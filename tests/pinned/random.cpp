@@ -22,6 +22,7 @@
 #include "sim/report/accelergy.h"
 #include "sim/report/csv.h"
 #include "support/fnv1a.h"
+#include "support/guarded_main.h"
 
 namespace fuseflow::pinned {
 namespace {
@@ -136,11 +137,7 @@ std::string row_of_seed(uint64_t seed, const std::vector<NamedMachine>& all) {
   return row + "\n";
 }
 
-}  // namespace
-}  // namespace fuseflow::pinned
-
-int main(int argc, char** argv) {
-  using namespace fuseflow;
+int pinned_main(int argc, char** argv) {
   CLI::App app("What is said of random programs, as hashes", "pinned_random");
   std::string out;
   std::string odd;
@@ -149,10 +146,17 @@ int main(int argc, char** argv) {
   app.add_option("--odd", odd, "File of a machine with unlike constants")->required();
   app.add_option("--count", count, "Programs");
   return run_tool(argc, argv, app, [&] {
-    const auto all = pinned::machines(odd);
-    std::string text = pinned::header(all);
-    for (uint64_t seed = 1; seed <= count; ++seed) text += pinned::row_of_seed(seed, all);
+    const auto all = machines(odd);
+    std::string text = header(all);
+    for (uint64_t seed = 1; seed <= count; ++seed) text += row_of_seed(seed, all);
     write_output(out + "/random.csv", text);
     return ExitCode::ok;
   });
+}
+
+}  // namespace
+}  // namespace fuseflow::pinned
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::pinned::pinned_main);
 }

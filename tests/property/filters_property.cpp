@@ -10,6 +10,7 @@
 #include "check.h"
 #include "filtered_codes.h"
 #include "machine_case.h"
+#include "support/guarded_main.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -73,17 +74,21 @@ int run(uint64_t seed, uint64_t count) {
   return failures == 0 && !idle ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace fuseflow::testing
-
-int main(int argc, char** argv) {
+int property_main(int argc, char** argv) {
   CLI::App app("Filters in streams against the reference evaluation.", "filters_property");
   uint64_t seed = 1;
   uint64_t count = 300;
   app.add_option("--seed", seed, "The first program (default: 1)");
   app.add_option("--count", count, "How many programs (default: 300)");
-  app.add_option("--broken", fuseflow::testing::broken_rule,
+  app.add_option("--broken", broken_rule,
                  "Break a rule (10, 11; ir-spec/lowering.md): succeeds if that is noticed");
   CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(seed, count);
+  return run(seed, count);
+}
+
+}  // namespace
+}  // namespace fuseflow::testing
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::testing::property_main);
 }

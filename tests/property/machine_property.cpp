@@ -10,6 +10,7 @@
 #include "machine_case.h"
 #include "recipe.h"
 #include "shrink.h"
+#include "support/guarded_main.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -36,10 +37,7 @@ int run_many(uint64_t seed, uint64_t count) {
   return failed == 0 ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace fuseflow::testing
-
-int main(int argc, char** argv) {
+int property_main(int argc, char** argv) {
   CLI::App app("Random programs on random machines.", "machine_property");
   uint64_t seed = 1;
   uint64_t count = 300;
@@ -48,6 +46,12 @@ int main(int argc, char** argv) {
   app.add_option("--count", count, "How many (default: 300)");
   app.add_option("--only", only, "Seeds of a program and of a machine")->expected(2);
   CLI11_PARSE(app, argc, argv);
-  return only.empty() ? fuseflow::testing::run_many(seed, count)
-                      : fuseflow::testing::run_one(only[0], only[1]);
+  return only.empty() ? run_many(seed, count) : run_one(only[0], only[1]);
+}
+
+}  // namespace
+}  // namespace fuseflow::testing
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::testing::property_main);
 }

@@ -13,6 +13,7 @@
 #include "lower/placements.h"
 #include "recipe.h"
 #include "shrink.h"
+#include "support/guarded_main.h"
 #include "types.h"
 
 namespace fuseflow::testing {
@@ -84,14 +85,18 @@ int run(Arguments arguments) {
   return failed == 0 && refused * 10 <= arguments.count ? 0 : 1;
 }
 
+int property_main(int argc, char** argv) {
+  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.",
+               "lower_property");
+  Arguments arguments;
+  add_options(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  return run(arguments);
+}
+
 }  // namespace
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.",
-               "lower_property");
-  fuseflow::testing::Arguments arguments;
-  fuseflow::testing::add_options(app, arguments);
-  CLI11_PARSE(app, argc, argv);
-  return fuseflow::testing::run(arguments);
+  return fuseflow::guarded_main(argc, argv, fuseflow::testing::property_main);
 }

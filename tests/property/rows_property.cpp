@@ -21,6 +21,7 @@
 #include "sim/report/check.h"
 #include "sim/tiles/rows_counts.h"
 #include "sim/tiles/timing.h"
+#include "support/guarded_main.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -226,22 +227,19 @@ std::string check(uint64_t seed, Seen& seen) {
   return "";
 }
 
-}  // namespace
-}  // namespace fuseflow::testing
-
-int main(int argc, char** argv) {
+int property_main(int argc, char** argv) {
   uint64_t count = 200, seed = 1;
   CLI::App app{"Random kernels of rows against the reference."};
   app.add_option("--count", count);
   app.add_option("--seed", seed);
   CLI11_PARSE(app, argc, argv);
-  fuseflow::testing::Seen seen;
+  Seen seen;
   for (uint64_t i = 0; i < count; ++i) {
     std::string wrong;
     try {
-      wrong = fuseflow::testing::check(seed + i, seen);
+      wrong = check(seed + i, seen);
     } catch (const std::exception& error) {
-      wrong = std::string(error.what()) + "\n" + fuseflow::testing::RandomRows(seed + i).text();
+      wrong = std::string(error.what()) + "\n" + RandomRows(seed + i).text();
     }
     if (wrong.empty()) continue;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed + i), wrong.c_str());
@@ -251,4 +249,11 @@ int main(int argc, char** argv) {
               seen.kept, seen.refused);
   // Of a test that refuses what it makes nothing follows.
   return seen.kernels > static_cast<int>(count * 3 / 4) || count < 10 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fuseflow::testing
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::testing::property_main);
 }

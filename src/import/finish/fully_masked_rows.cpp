@@ -165,7 +165,7 @@ ConstantPtr entries_of(const RowScan& scan, const std::vector<IndexId>& indices,
     }
   }
   if (static_cast<int64_t>(positions.size()) > kMaxEntries) return nullptr;
-  return bits(std::move(positions), shape);
+  return bits(positions, shape);
 }
 
 using Conditions = std::vector<MaskCondition>;

@@ -39,7 +39,7 @@ class Channel {
     next_refresh_ = refresh_interval();
   }
 
-  void add(Waiting waiting) { queue_.push_back(std::move(waiting)); }
+  void add(const Waiting& waiting) { queue_.push_back(waiting); }
 
   /// Serves every request whose column command comes before `limit`. Calls done(request, time at
   /// which its data has been on the bus).
@@ -268,7 +268,7 @@ class BankedMemory final : public Memory {
         static_cast<uint32_t>(waiting.place.group * static_cast<uint64_t>(model_.banks_per_group) +
                               banks_.remainder(along));
     waiting.place.row = banks_.quotient(along);
-    channels_[channel_count_.remainder(unit)].add(std::move(waiting));
+    channels_[channel_count_.remainder(unit)].add(waiting);
   }
 
   DramModel model_;

@@ -59,13 +59,12 @@ class JoinNode : public NodeRun {
     return head;
   }
 
-  bool give_end(const Token& end) {
-    const Token out = end;
+  bool give_end(Token end) {
     for (const Group& group : groups_) {
-      if (!take_like(group.first, group.size, out)) return false;
+      if (!take_like(group.first, group.size, end)) return false;
     }
-    for (size_t output = 0; output < output_count(); ++output) give(output, out);
-    return out.is_done() ? commit_last() : commit();
+    for (size_t output = 0; output < output_count(); ++output) give(output, end);
+    return end.is_done() ? commit_last() : commit();
   }
 
   /// A step that takes the heads that have the coordinate. What it costs depends on whether it

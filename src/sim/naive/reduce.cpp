@@ -156,8 +156,7 @@ class AccumulateNode final : public NodeRun {
   int loops_inside(size_t input) const { return depth(value_) - depth(input); }
 
   /// The coordinates in force, and for each stream what goes with an inner token.
-  bool take_all(const Token& head, Key* key = nullptr) {
-    const Token token = head;
+  bool take_all(Token token, Key* key = nullptr) {
     for (size_t input = 0; input < value_; ++input) {
       const Token* coordinate = nullptr;
       if (loops_inside(input) > 0) {

@@ -48,7 +48,9 @@ class ReferenceChecker {
     if (!regions_) return;
     for (CheckedTensor& apart : check_rewrite(program_, inputs_, written, settings_)) {
       for (CheckedTensor& one : checked) {
-        if (one.tensor == apart.tensor && one.passes) one = std::move(apart);
+        if (one.tensor != apart.tensor || !one.passes) continue;
+        one = std::move(apart);
+        break;
       }
     }
   }

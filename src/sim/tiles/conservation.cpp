@@ -10,7 +10,7 @@ namespace {
 constexpr double kRounding = 1e-6;  ///< of the product of a rate and a number of cycles
 
 const TileOp& operand(const TileOps& ops, const TileOp& op, int32_t number) {
-  const int32_t id = ops.edges[static_cast<size_t>(op.first_operand + number)];
+  const int32_t id = ops.edges[static_cast<size_t>(op.first_operand) + static_cast<size_t>(number)];
   return ops.nodes[static_cast<size_t>(id)];
 }
 

@@ -328,6 +328,7 @@ class Builder {
 
   std::vector<int32_t> group_nodes(int core, const std::vector<int32_t>& nodes) const {
     std::vector<int32_t> result;
+    result.reserve(static_cast<size_t>(shape_.k));
     for (int ik = 0; ik < shape_.k; ++ik) {
       result.push_back(nodes[static_cast<size_t>(core_at(m_of(core), n_of(core), ik))]);
     }
@@ -551,6 +552,7 @@ class Builder {
   /// Cores with the same (M, L) tile, by group: they hold different partial sums of it.
   std::vector<int> reduce_group(int core) const {
     std::vector<int> cores;
+    cores.reserve(static_cast<size_t>(shape_.reduce()));
     for (int g = 0; g < shape_.reduce(); ++g) {
       cores.push_back(core_at(m_of(core), g * shape_.shuffle() + in_group(core), k_of(core)));
     }

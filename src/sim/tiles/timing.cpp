@@ -24,6 +24,12 @@ constexpr int64_t kEventsBetweenChecks = 1 << 14;
 constexpr int64_t kMostKernelCores = 4096;  ///< of a kernel where cores have no number
 constexpr int32_t kStagesOfANode = 4;       ///< read from afar, links, own core, write afar
 
+/// The operation before edge `e` of a node.
+size_t before(const TileOps& graph, const TileOp& node, int32_t e) {
+  const size_t edge = static_cast<size_t>(node.first_operand) + static_cast<size_t>(e);
+  return static_cast<size_t>(graph.edges[edge]);
+}
+
 /// Successors of every node, the transpose of the graph's edges.
 struct Successors {
   std::vector<int32_t> first, nodes, waits;
@@ -38,7 +44,7 @@ struct Successors {
       const TileOp& node = graph.nodes[i];
       waits[i] = node.operands + node.orders;
       for (int32_t e = 0; e < waits[i]; ++e) {
-        ++first[static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]) + 1];
+        ++first[before(graph, node, e) + 1];
       }
     }
     for (size_t i = 0; i < count; ++i) {
@@ -50,8 +56,7 @@ struct Successors {
     for (size_t i = 0; i < count; ++i) {
       const TileOp& node = graph.nodes[i];
       for (int32_t e = 0; e < waits[i]; ++e) {
-        const auto from =
-            static_cast<size_t>(graph.edges[static_cast<size_t>(node.first_operand + e)]);
+        const size_t from = before(graph, node, e);
         const auto edge = static_cast<size_t>(next[from]++);
         nodes[edge] = static_cast<int32_t>(i);
         signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;

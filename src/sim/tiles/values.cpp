@@ -64,7 +64,8 @@ class ClusterValues {
 
  private:
   size_t operand_id(const TileOp& op, int32_t which) const {
-    return static_cast<size_t>(ops_.edges[static_cast<size_t>(op.first_operand + which)]);
+    return static_cast<size_t>(
+        ops_.edges[static_cast<size_t>(op.first_operand) + static_cast<size_t>(which)]);
   }
   const Tile& operand(const TileOp& op, int32_t which) const {
     return values_[operand_id(op, which)];
@@ -213,6 +214,7 @@ class ClusterValues {
     const auto senders = static_cast<int32_t>(op.parts);
     const bool split = graph_.tiles->way == GatedWay::split;
     std::vector<Tile> branches;
+    branches.reserve(static_cast<size_t>(roles_.branches));
     for (int b = 0; b < roles_.branches; ++b) {
       branches.push_back(split ? share(op, b, b + 1, 0)
                                : share(op, 0, senders, static_cast<size_t>(b)));

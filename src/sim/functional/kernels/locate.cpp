@@ -179,7 +179,8 @@ class LocateNode final : public TokenNode {
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       const Run refs = run_of(inputs[0], s, first);
       const Run coordinates = run_of(inputs[1], s, first);
-      const uint64_t end = uint64_t{coordinates.first} + coordinates.step * (last - first - 1);
+      const uint64_t end =
+          uint64_t{coordinates.first} + uint64_t{coordinates.step} * (last - first - 1);
       const uint64_t position = uint64_t{refs.first} * static_cast<uint64_t>(level_.extent()) + end;
       all_runs = all_runs && refs.step == 0 && refs.first != kAbsent &&
                  end < static_cast<uint64_t>(level_.extent()) &&
