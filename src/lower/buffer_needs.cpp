@@ -35,6 +35,14 @@ struct Waiting {
   NodeSet full;
 };
 
+/// An input of a node: what holds up the node in an iteration of fewer loops than these holds up
+/// who is live in the stream, too.
+struct TakenInput {
+  NodeId node = -1;
+  StreamId stream = -1;
+  size_t loops = 0;
+};
+
 /// The nodes of one phase, [first, last).
 class PhaseBuffers {
  public:
@@ -197,10 +205,11 @@ class PhaseBuffers {
   /// graph, so this takes as long as that is large, where asking one by one takes its square.
   std::vector<bool> may_be_held_up(const BufferNeeds& needs) const {
     std::vector<bool> result(waits_.size(), false);
+    const std::vector<TakenInput> inputs = taken_inputs(needs);
     for (int L = 0; L <= static_cast<int>(max_depth_); ++L) {
       const auto here = [&](const Waiting& wait) { return wait.loops == L; };
       if (std::none_of(waits_.begin(), waits_.end(), here)) continue;
-      const Reach reach(follow_up(static_cast<size_t>(L), needs), consumers_.nodes());
+      const Reach reach(follow_up(static_cast<size_t>(L), inputs), consumers_.nodes());
       for (size_t w = 0; w < waits_.size(); ++w) {
         if (!here(waits_[w])) continue;
         const Node& node = graph_.nodes[waits_[w].node];
@@ -219,44 +228,46 @@ class PhaseBuffers {
 
   /// Of is_held_up, as a graph: a node that stalls (numbered as in sets of nodes) starves its
   /// consumers and theirs (starved_at); these stall who is live at L in what they take (stream_at).
-  Edges follow_up(size_t L, const BufferNeeds& needs) const {
-    const std::vector<bool> passing = inputs_passing(L, needs);
+  Edges follow_up(size_t L, const std::vector<TakenInput>& inputs) const {
     return Edges(stream_at(last_stream_), [&](const auto& add) {
-      size_t input = 0;
+      for (size_t n = 0; n < consumers_.nodes(); ++n) {
+        for (const size_t u : consumers_.from(n)) {
+          add(n, consumers_.nodes() + u);
+          add(consumers_.nodes() + n, consumers_.nodes() + u);
+        }
+      }
+      for (const TakenInput& input : inputs) {
+        if (L >= input.loops) continue;
+        const size_t taken = stream_at(input.stream);
+        add(starved_at(input.node), taken);
+        for (const StreamId s : graph_.nodes[input.node].outputs) {
+          if (L < flow_[s].live.size()) add(stream_at(s), taken);
+        }
+      }
       for (NodeId n = first_; n < last_; ++n) {
-        const Node& node = graph_.nodes[n];
-        for (const size_t u : consumers_.from(bit(n))) {
-          add(bit(n), consumers_.nodes() + u);
-          add(starved_at(n), consumers_.nodes() + u);
-        }
-        for (size_t i = 0; i < node.inputs.size(); ++i) {
-          if (!passing[input++]) continue;
-          const size_t taken = stream_at(node.inputs[i].stream);
-          add(starved_at(n), taken);
-          for (const StreamId s : node.outputs) {
-            if (L < flow_[s].live.size()) add(stream_at(s), taken);
-          }
-        }
-        for (const StreamId s : node.outputs) add(stream_at(s), bit(n));
+        for (const StreamId s : graph_.nodes[n].outputs) add(stream_at(s), bit(n));
       }
     });
   }
 
-  /// Of all inputs of all nodes, in their order: whether what holds up the node holds up who is
-  /// live at L in them, too.
-  std::vector<bool> inputs_passing(size_t L, const BufferNeeds& needs) const {
-    std::vector<bool> passing;
+  /// All inputs, in the order of their nodes.
+  std::vector<TakenInput> taken_inputs(const BufferNeeds& needs) const {
+    std::vector<TakenInput> taken;
+    auto need = needs.lower_bound({first_, 0});
     for (NodeId n = first_; n < last_; ++n) {
       const Node& node = graph_.nodes[n];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const Input& in = node.inputs[i];
-        const bool live = !in.is_immediate() && L < flow_[in.stream].live.size();
-        const auto need = live ? needs.find({n, i}) : needs.end();
-        passing.push_back(live &&
-                          (need == needs.end() || need->second.loops > static_cast<int>(L)));
+        if (node.inputs[i].is_immediate()) continue;
+        const StreamId stream = node.inputs[i].stream;
+        size_t loops = flow_[stream].live.size();
+        while (need != needs.end() && need->first < std::pair{n, i}) ++need;
+        if (need != needs.end() && need->first == std::pair{n, i}) {
+          loops = std::min(loops, static_cast<size_t>(need->second.loops));
+        }
+        taken.push_back({n, stream, loops});
       }
     }
-    return passing;
+    return taken;
   }
 
   /// True if what the wait waits for needs a node that makes no progress while the wait lasts: one
