@@ -1,8 +1,5 @@
 #include "cluster/candidates.h"
 
-#include <algorithm>
-
-#include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
@@ -29,8 +26,7 @@ std::vector<int64_t> even_blocks(int64_t size, int64_t most) {
   return all;
 }
 
-bool fits_core(const Graph& graph, const Machine& machine) {
-  const KernelNeed need = kernel_need(graph);
+bool fits_core(const KernelNeed& need, const Machine& machine) {
   const auto within = [](int64_t needed, int64_t has) { return has == 0 || needed <= has; };
   return within(need.registers, machine.core.register_bytes) &&
          within(need.scratchpad, machine.core.scratchpad_bytes);

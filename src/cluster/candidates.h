@@ -1,12 +1,17 @@
-// What candidates for the tiles of a kernel are made of: sizes of blocks, and whether a core has
-// room for what they give.
+// Candidates for the tiles of a kernel: the sizes of blocks that they are made of, whether a core
+// has room for them, and the choice of the fastest one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 #include "machine/machine.h"
+#include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
@@ -19,7 +24,43 @@ int64_t even_block(int64_t size, int64_t most);
 /// One for each of the powers, cut evenly; each once, ascending.
 std::vector<int64_t> even_blocks(int64_t size, int64_t most);
 
-/// Does a kernel fit the registers and the scratchpad of a core?
-bool fits_core(const Graph& graph, const Machine& machine);
+/// Do the registers and the scratchpad of a core have room?
+bool fits_core(const KernelNeed& need, const Machine& machine);
+
+/// Tiles of one kind and the graph that they give, with its cost in cycles.
+template <typename Tiles>
+struct Candidate {
+  Tiles tiles;
+  Graph graph;
+  double cost = 0;
+};
+
+/// A candidate that was simulated.
+template <typename Tiles>
+struct TilesPlan {
+  Tiles tiles;
+  Graph graph;
+  Measured measured;
+};
+
+/// Simulates the `most` candidates of least cost and returns the fastest, of equal ones the first;
+/// nothing where there is none, or none takes fewer than `most_cycles` (0: however many).
+template <typename Tiles>
+std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, size_t most,
+                                           int64_t most_cycles, const Machine& machine) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  std::optional<TilesPlan<Tiles>> best;
+  LaunchOptions options;
+  options.most_cycles = most_cycles;
+  for (size_t c = 0; c < std::min(most, all.size()); ++c) {
+    const Measured measured = time_tiles(all[c].graph, machine, options);
+    const bool limited = options.most_cycles > 0;
+    if (!measured.finished || (limited && measured.cycles >= options.most_cycles)) continue;
+    options.most_cycles = measured.cycles;
+    best = TilesPlan<Tiles>{all[c].tiles, std::move(all[c].graph), measured};
+  }
+  return best;
+}
 
 }  // namespace fuseflow::cluster

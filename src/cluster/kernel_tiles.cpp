@@ -216,7 +216,7 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
     if (candidate.gathered > 0 && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
-    if (fits_core(graph, machine)) return graph;
+    if (fits_core(kernel_need(graph), machine)) return graph;
   }
   return std::nullopt;
 }

@@ -1,9 +1,7 @@
 #include "cluster/online_tiles.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "cluster/candidates.h"
 #include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
 
@@ -15,13 +13,6 @@ constexpr int64_t kMostStepsTried = 2;
 constexpr int64_t kMostBlock = 256;
 constexpr size_t kMostSimulated = 12;
 constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
-
-struct Candidate {
-  OnlineTiles tiles;
-  Graph graph;
-  double cost = 0;
-  size_t number = 0;
-};
 
 int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
@@ -80,20 +71,20 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
 }
 
 /// As many copies as fit.
-std::optional<Candidate> fitting(const OnlineForm& form, OnlineTiles tiles,
-                                 const Machine& machine) {
+std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTiles tiles,
+                                              const Machine& machine) {
   for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {
-    Candidate candidate{tiles, online_graph(form, tiles), 0, 0};
-    if (!fits_core(candidate.graph, machine)) continue;
+    Candidate<OnlineTiles> candidate{tiles, online_graph(form, tiles), 0};
+    if (!fits_core(kernel_need(candidate.graph), machine)) continue;
     candidate.cost = cost_of(sizes_of(form.digits), tiles, candidate.graph, machine);
     return candidate;
   }
   return std::nullopt;
 }
 
-std::vector<Candidate> candidates_of(const OnlineForm& form, const Machine& machine) {
+std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, const Machine& machine) {
   const KernelSizes size = sizes_of(form.digits);
-  std::vector<Candidate> all;
+  std::vector<Candidate<OnlineTiles>> all;
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
@@ -101,34 +92,18 @@ std::vector<Candidate> candidates_of(const OnlineForm& form, const Machine& mach
         for (int64_t steps = 1; steps <= most_steps; ++steps) {
           const OnlineTiles tiles{{m, n, k, 1}, 1, steps};
           if (tiles_of(size, tiles.block) * ceil_div(size[kKernelK], k) > kMostSteps) continue;
-          if (auto candidate = fitting(form, tiles, machine)) {
-            candidate->number = all.size();
-            all.push_back(std::move(*candidate));
-          }
+          if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
         }
       }
     }
   }
-  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.cost, a.number) < std::tie(b.cost, b.number);
-  });
   return all;
 }
 
 }  // namespace
 
 std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
-  std::optional<OnlinePlan> best;
-  size_t simulated = 0;
-  for (Candidate& candidate : candidates_of(form, machine)) {
-    if (simulated++ == kMostSimulated) break;
-    LaunchOptions options;
-    options.most_cycles = best ? best->measured.cycles : 0;
-    const Measured measured = time_tiles(candidate.graph, machine, options);
-    if (!measured.finished || (best && measured.cycles >= best->measured.cycles)) continue;
-    best = OnlinePlan{candidate.tiles, std::move(candidate.graph), measured};
-  }
-  return best;
+  return fastest_of(candidates_of(form, machine), kMostSimulated, 0, machine);
 }
 
 }  // namespace fuseflow::cluster

@@ -4,17 +4,13 @@
 
 #include <optional>
 
+#include "cluster/candidates.h"
 #include "cluster/online_form.h"
 #include "machine/machine.h"
-#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
-struct OnlinePlan {
-  OnlineTiles tiles;
-  Graph graph;
-  Measured measured;
-};
+using OnlinePlan = TilesPlan<OnlineTiles>;
 
 /// The fastest plan of the candidates; nothing where none fits the machine.
 std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine);

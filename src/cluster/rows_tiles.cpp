@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <tuple>
 
-#include "cluster/candidates.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "sim/tiles/rows_counts.h"
@@ -20,13 +18,6 @@ constexpr int kMostTall = 2;           ///< cores that load weights together
 constexpr size_t kMostSimulated = 16;
 constexpr double kMostOperations = 1 << 20;            ///< products of tiles, of all cores
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
-
-struct Candidate {
-  RowsTiles tiles;
-  Graph graph;
-  double cost = 0;
-  size_t number = 0;
-};
 
 /// A rate of 0 is free.
 double time_at(double work, double rate) {
@@ -164,20 +155,14 @@ class Costs {
   const RowsShape shape_;
 };
 
-bool fits(const Graph& graph, const Machine& machine) {
-  const KernelNeed need = rows_need(graph);
-  const auto within = [](int64_t needed, int64_t has) { return has == 0 || needed <= has; };
-  return within(need.registers, machine.core.register_bytes) &&
-         within(need.scratchpad, machine.core.scratchpad_bytes);
-}
-
 /// As many copies as fit.
-std::optional<Candidate> fitting(const RowsForm& form, RowsTiles tiles, const Machine& machine) {
+std::optional<Candidate<RowsTiles>> fitting(const RowsForm& form, RowsTiles tiles,
+                                            const Machine& machine) {
   for (const int64_t copies : kCopies) {
     tiles.copies = copies;
     tiles.accumulators = std::min<int64_t>(copies, 2);
-    Candidate candidate{tiles, rows_graph(form, tiles), 0, 0};
-    if (!fits(candidate.graph, machine)) continue;
+    Candidate<RowsTiles> candidate{tiles, rows_graph(form, tiles), 0};
+    if (!fits_core(rows_need(candidate.graph), machine)) continue;
     const Costs costs(candidate.graph, candidate.tiles, machine);
     if (costs.operations() > kMostOperations) return std::nullopt;
     candidate.cost = costs.all();
@@ -218,19 +203,13 @@ std::vector<int64_t> blocks_of(const RowsForm& form, const RowsTiles& tiles) {
   return blocks;
 }
 
-std::vector<Candidate> candidates_of(const RowsForm& form, const Machine& machine) {
-  std::vector<Candidate> all;
+std::vector<Candidate<RowsTiles>> candidates_of(const RowsForm& form, const Machine& machine) {
+  std::vector<Candidate<RowsTiles>> all;
   std::set<std::vector<int64_t>> seen;
   for (const RowsTiles& tiles : shapes_of(form, machine)) {
     if (!seen.insert(blocks_of(form, tiles)).second) continue;
-    if (auto candidate = fitting(form, tiles, machine)) {
-      candidate->number = all.size();
-      all.push_back(std::move(*candidate));
-    }
+    if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
   }
-  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.cost, a.number) < std::tie(b.cost, b.number);
-  });
   return all;
 }
 
@@ -242,19 +221,7 @@ double rows_cost(const Graph& graph, const RowsTiles& tiles, const Machine& mach
 
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles) {
-  std::optional<RowsPlan> best;
-  int64_t limit = most_cycles;
-  size_t simulated = 0;
-  for (Candidate& candidate : candidates_of(form, machine)) {
-    if (simulated++ == kMostSimulated) break;
-    LaunchOptions options;
-    options.most_cycles = limit;
-    const Measured measured = time_tiles(candidate.graph, machine, options);
-    if (!measured.finished || (limit > 0 && measured.cycles >= limit)) continue;
-    limit = measured.cycles;
-    best = RowsPlan{candidate.tiles, std::move(candidate.graph), measured};
-  }
-  return best;
+  return fastest_of(candidates_of(form, machine), kMostSimulated, most_cycles, machine);
 }
 
 }  // namespace fuseflow::cluster

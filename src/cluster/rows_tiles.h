@@ -4,17 +4,13 @@
 
 #include <optional>
 
+#include "cluster/candidates.h"
 #include "cluster/rows_graph.h"
 #include "machine/machine.h"
-#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 
-struct RowsPlan {
-  RowsTiles tiles;
-  Graph graph;
-  Measured measured;
-};
+using RowsPlan = TilesPlan<RowsTiles>;
 
 /// The fastest of the candidates; nothing where none fits the machine, or none takes fewer than
 /// `most_cycles` (0: any).

@@ -12,6 +12,7 @@
 #include "sim/tiles/kernel_values.h"
 #include "sim/tiles/rows_counts.h"
 #include "sim/tiles/rows_values.h"
+#include "sim/tiles/run_counts.h"
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
 #include "support/ceil_div.h"
@@ -99,187 +100,6 @@ class Limits {
   int64_t reported_ = 0;
 };
 
-/// What the operations of a node did, as its counts but for FLOPs and tokens.
-void count_times(const TileNodeTime& time, int64_t cycles, NodeStats& stats) {
-  int64_t busy = 0;
-  for (const auto& [first, end] : time.busy) busy += end - first;
-  stats.busy = std::min(cycles, ceil_div(busy, kTicks));
-  stats.starved = cycles - stats.busy;
-  stats.steps = time.operations;
-  if (!time.busy.empty()) {
-    stats.first_step = time.busy.front().first / kTicks;
-    stats.last_step = std::max<int64_t>(time.busy.back().second - 1, 0) / kTicks;
-  }
-  // What its cores load and store: an L2 does not know of nodes.
-  stats.read_bytes = std::max(time.bytes.global_read, time.bytes.l2_read);
-  stats.write_bytes = std::max(time.bytes.global_write, time.bytes.l2_write);
-  stats.tile_scratchpad_read_bytes = time.bytes.scratchpad_read;
-  stats.tile_scratchpad_write_bytes = time.bytes.scratchpad_write;
-  stats.tile_link_bytes = time.bytes.link;
-  stats.tile_register_bytes = time.bytes.registers;
-}
-
-/// The tiles of a node that takes streams.
-void take_streams(const Node& node, const RunResult& result, NodeStats& stats) {
-  for (const Input& input : node.inputs) {
-    if (input.is_immediate()) continue;
-    stats.tokens_in += result.streams[static_cast<size_t>(input.stream)].tokens;
-  }
-}
-
-/// Counts of a kernel: every operation of a node gives one tile, but for a reduction that is read
-/// after its last step.
-void count_kernel(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result) {
-  std::vector<bool> read_in_step(graph.streams.size(), false);
-  for (const NodeId n : kernel_roles(graph).steps) {
-    for (const Input& input : graph.nodes[static_cast<size_t>(n)].inputs) {
-      if (!input.is_immediate()) read_in_step[static_cast<size_t>(input.stream)] = true;
-    }
-  }
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    NodeStats& stats = result.nodes[n];
-    count_times(times[n], result.cycles, stats);
-    stats.flops = kernel_flops(graph, node, stats.steps);
-    result.flops += stats.flops;
-    for (const StreamId s : node.outputs) {
-      const bool ends = is_held_reduction(graph, node) && !read_in_step[static_cast<size_t>(s)];
-      const int64_t tokens = ends ? kernel_tile_count(graph) : stats.steps;
-      result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
-      stats.tokens_out += tokens;
-      result.tokens += tokens;
-      result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, node.capacity);
-    }
-  }
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    take_streams(graph.nodes[n], result, result.nodes[n]);
-  }
-}
-
-/// Counts of a kernel of rows: a token is a tile that a node gives.
-void count_rows(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result) {
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    NodeStats& stats = result.nodes[n];
-    count_times(times[n], result.cycles, stats);
-    stats.flops = rows_flops(graph, node);
-    result.flops += stats.flops;
-    const bool loads = node.kind == NodeKind::tile_load;
-    for (const StreamId s : node.outputs) {
-      const int64_t tokens = loads ? stats.steps : rows_tiles_computed(graph, node);
-      result.streams[static_cast<size_t>(s)] = {tokens, std::max<int64_t>(node.capacity, 1)};
-      stats.tokens_out += tokens;
-      result.tokens += tokens;
-      result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, node.capacity);
-    }
-  }
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    take_streams(graph.nodes[n], result, result.nodes[n]);
-  }
-}
-
-/// Turns what the operations did into the counts of nodes and streams.
-class Counts {
- public:
-  Counts(const Graph& graph, const std::vector<TileNodeTime>& times, RunResult& result)
-      : graph_(graph), times_(times), result_(result), roles_(tile_roles(graph)) {
-    const TileGeometry g = tile_geometry(graph);
-    const int64_t blocks = g.clusters * g.shape.cores();
-    c_tiles_ = blocks * g.temporal[Dim::m] * g.temporal[Dim::n];
-    e_tiles_ = blocks * g.temporal[Dim::m] * g.temporal[Dim::l];
-    uses_ = c_tiles_ * g.temporal[Dim::l];
-    c_elements_ = c_tiles_ * (g.tile[Dim::m] * g.tile[Dim::n] / g.shape.k);
-    e_elements_ = e_tiles_ * (g.tile[Dim::m] * g.tile[Dim::l] / g.shape.reduce());
-    shape_ = g.shape;
-    sharers_ = g.sharers();
-  }
-
-  void fill() {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) count_node(n);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) count_streams(n);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      take_streams(graph_.nodes[n], result_, result_.nodes[n]);
-    }
-  }
-
- private:
-  void count_node(size_t n) {
-    NodeStats& stats = result_.nodes[n];
-    count_times(times_[n], result_.cycles, stats);
-    stats.flops = flops_of(static_cast<NodeId>(n));
-    result_.flops += stats.flops;
-  }
-
-  int64_t flops_of(NodeId id) const {
-    const Node& node = graph_.nodes[static_cast<size_t>(id)];
-    const TileGeometry g = tile_geometry(graph_);
-    const auto operations = times_[static_cast<size_t>(id)].operations;
-    const bool last =
-        std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) != roles_.last_maps.end();
-    switch (node.kind) {
-      case NodeKind::tile_multiply:
-        return id == roles_.second
-                   ? 2 * g.tile[Dim::m] * g.tile[Dim::n] * g.tile[Dim::l] * uses_ * shape_.shuffle()
-                   : 2 * g.tile[Dim::m] * g.tile[Dim::n] * g.tile[Dim::k] * operations;
-      case NodeKind::map:
-        return op_info(node.op).flops * (last ? e_elements_ / sharers_ : c_elements_);
-      case NodeKind::exchange:
-        return graph_.tiles->way == GatedWay::split
-                   ? 0
-                   : (shape_.k - 1) * c_elements_ * static_cast<int64_t>(node.outputs.size());
-      case NodeKind::reduce_scatter:
-        return (shape_.reduce() - 1) * e_elements_;
-      case NodeKind::tile_store:
-        return e_elements_ / sharers_ * (sharers_ - 1);
-      default:
-        return 0;
-    }
-  }
-
-  int64_t given(NodeId id) const {
-    const Node& node = graph_.nodes[static_cast<size_t>(id)];
-    const bool last =
-        std::find(roles_.last_maps.begin(), roles_.last_maps.end(), id) != roles_.last_maps.end();
-    switch (node.kind) {
-      case NodeKind::tile_load:
-        return times_[static_cast<size_t>(id)].operations;
-      case NodeKind::tile_multiply:
-        return id == roles_.second ? e_tiles_ : node.branch >= 0 ? c_tiles_ / 2 : c_tiles_;
-      case NodeKind::map:
-        return last ? e_tiles_ / sharers_ : c_tiles_;
-      case NodeKind::tile_hold:
-        return uses_;
-      case NodeKind::shuffle:
-        return uses_ * shape_.shuffle();
-      case NodeKind::reduce_scatter:
-        return e_tiles_;
-      default:
-        return c_tiles_;
-    }
-  }
-
-  void count_streams(size_t n) {
-    const Node& node = graph_.nodes[n];
-    const int64_t room = node.kind == NodeKind::tile_load && node.capacity > 0 ? node.capacity
-                         : node.kind == NodeKind::shuffle                      ? kReceiveSlots
-                                                                               : 1;
-    for (const StreamId s : node.outputs) {
-      StreamStats& stream = result_.streams[static_cast<size_t>(s)];
-      stream = {given(static_cast<NodeId>(n)), room};
-      result_.nodes[n].tokens_out += stream.tokens;
-      result_.tokens += stream.tokens;
-      result_.peak_fifo_tokens = std::max(result_.peak_fifo_tokens, room);
-    }
-  }
-
-  const Graph& graph_;
-  const std::vector<TileNodeTime>& times_;
-  RunResult& result_;
-  const TileRoles roles_;
-  ClusterShape shape_;
-  int64_t c_tiles_ = 0, e_tiles_ = 0, uses_ = 0, c_elements_ = 0, e_elements_ = 0, sharers_ = 1;
-};
-
 /// When each node was busy, for --trace.
 void trace_nodes(const std::vector<TileNodeTime>& times, RunResult& result) {
   result.activity.resize(times.size());
@@ -295,10 +115,6 @@ void trace_nodes(const std::vector<TileNodeTime>& times, RunResult& result) {
     }
   }
 }
-
-}  // namespace
-
-namespace {
 
 RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& options,
                   Limits& limits) {
@@ -321,13 +137,7 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   result.timing_operations = measured.nodes;
   result.nodes.resize(graph.nodes.size());
   result.streams.resize(graph.streams.size());
-  if (is_tile_kernel(graph)) {
-    count_kernel(graph, times, result);
-  } else if (is_tile_rows(graph)) {
-    count_rows(graph, times, result);
-  } else {
-    Counts(graph, times, result).fill();
-  }
+  count_tiles(graph, times, result);
   if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
