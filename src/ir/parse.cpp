@@ -207,10 +207,15 @@ class ProgramParser {
     });
   }
 
+  /// Of a tensor, also one whose keyword is misspelled.
+  bool at_declaration() const {
+    const bool tensor = c_.token_at(c_.mark() + 1).kind == TokenKind::tensor;
+    return c_.peek().first_on_line && (tensor || is_one_of(c_.peek(), kTopWords));
+  }
+
   void parse_attributes(Tensor& tensor) {
     const std::vector<std::string> known = {"fill", "facts", "assume", "place", "shape", "copy"};
-    while (c_.peek().kind == TokenKind::identifier &&
-           !(c_.peek().first_on_line && is_one_of(c_.peek(), kTopWords))) {
+    while (c_.peek().kind == TokenKind::identifier && !at_declaration()) {
       const Token token = c_.next();
       if (!is_one_of(token, known)) c_.unknown(token, "attribute of a tensor", known);
       c_.expect("(", "fill(0) facts(finite)");

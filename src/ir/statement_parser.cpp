@@ -244,7 +244,9 @@ class StatementParser {
     if (!c_.peek(1).is("(")) {
       if (reduction || op || token.is("coordinate")) {
         c_.next();
-        c_.expect("(", fmt::format("{}(...)", token.text));
+        const std::string call = fmt::format("{}(a, b)", token.text);
+        const std::string sum = fmt::format("{}(j) %a[i, j]", token.text);
+        c_.expect("(", !reduction ? call : op ? call + "` or `" + sum : sum);
       }
       c_.fail(token, fmt::format("unexpected {}, expected an operand: a number, %tensor[...], or a "
                                  "call such as `relu(...)`; an index as a number is "

@@ -75,6 +75,7 @@ class Generator {
   std::vector<int> random_classes() {
     const int rank = pick({0, 1, 1, 2, 2, 2, 2, 3});
     std::vector<int> classes;
+    classes.reserve(static_cast<size_t>(rank));
     for (int d = 0; d < rank; ++d)
       classes.push_back(below(static_cast<int>(recipe_.extents.size())));
     return classes;

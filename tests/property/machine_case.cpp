@@ -105,7 +105,7 @@ class MachineCheck {
     if (!differs.empty()) return "the executors differ: " + differs;
     if (!ended_) return check_advice(graph);
     if (machine_.dram.model != "none") {
-      const std::string wrong = check_memory(graph, naive);
+      std::string wrong = check_memory(graph, naive);
       if (!wrong.empty()) return wrong;
     }
     for (const auto& [tensor, storage] : naive.results) {

@@ -83,7 +83,7 @@ class RandomRows {
     return v;
   }
   std::string vector(int64_t width) {
-    const std::string name = fmt::format("b{}", ++names_);
+    std::string name = fmt::format("b{}", ++names_);
     tensors_ += fmt::format("const %{}: f32[{}] dense = uniform(density=1,seed={})\n", name, width,
                             1 + below(1000));
     return name;
@@ -242,7 +242,7 @@ int property_main(int argc, char** argv) {
       wrong = std::string(error.what()) + "\n" + RandomRows(seed + i).text();
     }
     if (wrong.empty()) continue;
-    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed + i), wrong.c_str());
+    std::printf("seed %s: %s\n", std::to_string(seed + i).c_str(), wrong.c_str());
     return 1;
   }
   std::printf("%d kernels (%d gather, %d keep weights), %d refused\n", seen.kernels, seen.gathered,

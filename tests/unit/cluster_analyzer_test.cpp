@@ -153,7 +153,7 @@ TEST(Analyzer, BiasAndResidual) {
   chain.bias0 = 1;
   chain.bias1 = chain.residual = true;
   const Analysis a = analyze(chain, small_plan("MLNK"), h100());
-  EXPECT_EQ(a.core.global_read, 64 * kTile + 8 * 32 + 4 * 32 + 4 * kTile);
+  EXPECT_EQ(a.core.global_read, 64 * kTile + int64_t{8} * 32 + int64_t{4} * 32 + 4 * kTile);
 }
 
 // Gated, both branches in every core: B twice; A again for the second branch (K has 3 steps).

@@ -46,6 +46,18 @@ TEST(ParseError, ShowsPlaceLineAndCaret) {
           "  %y[i] = rellu(%a[i, 0])\n          ^~~~~\n");
 }
 
+TEST(ParseError, SaysHowAReductionIsWritten) {
+  expect_message(statement_error("%y[i] = sum[j](%a[i, j])"), "e.g. `sum(j) %a[i, j]`");
+  expect_message(statement_error("%y[i] = max[j](%a[i, j])"), "or `max(j) %a[i, j]`");
+}
+
+TEST(ParseError, AMisspelledDeclarationIsNoAttributeOfTheOneBefore) {
+  const std::string all =
+      errors(kHead + "output %z: f32[4] dense\nregion @z {\n  %z[i] = %y[i]\n}\n");
+  expect_message(all, "t.ff:5:1: error: unknown keyword 'output'");
+  EXPECT_EQ(all.find("%z[i]"), std::string::npos) << all;
+}
+
 TEST(ParseError, ReportsSeveralInOneRun) {
   const std::string all = errors(
       "fuseflow 1\n"
