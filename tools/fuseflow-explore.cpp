@@ -242,7 +242,7 @@ ExitCode explore_main(ExploreOptions& o) {
     const std::string name = path.substr(path.rfind('/') + 1);
     Program seed = without_copy_regions(read_program(path));
     drop_residents(seed);
-    o.search.seeds.push_back(given_seed(kernels, std::move(seed), name));
+    o.search.seeds.push_back(given_seed(kernels, seed, name));
   }
   if (tiles) {
     o.search.planned = SeedMaker{"tiles", [&](const Program& searched) {

@@ -67,7 +67,7 @@ ExitCode report_main(const ReportOptions& o) {
   PageInput input = read_input(o);
   bool laid_out = true;
   input.layout = [&](const std::string& text) {
-    const std::string svg = svg_by_graphviz(text);
+    std::string svg = svg_by_graphviz(text);
     laid_out = laid_out && !svg.empty();
     return svg;
   };

@@ -101,6 +101,7 @@ std::string bytes_of(const WrittenGraph& written, const WriteOptions& options,
 void note_extensions(const std::map<std::string, int>& extensions, const WriteOptions& options) {
   if (extensions.empty()) return;
   std::vector<std::string> kinds;
+  kinds.reserve(extensions.size());
   for (const auto& [kind, count] : extensions) kinds.push_back(fmt::format("{} {}", count, kind));
   const std::string list = fmt::format("{}", fmt::join(kinds, ", "));
   if (options.strict) {

@@ -32,7 +32,7 @@ TEST(Barriers, OfAnExchangeOnPaper) {
   const Chain chain = gemm_chain(16, 32, 32, 32, Activation::relu);
   const Plan plan = plan_of({1, 1, 2, 2}, {16, 32, 16, 16});
   EXPECT_EQ(cycles(chain, plan, with_barriers(7, 0)),
-            cycles(chain, plan, with_barriers(0, 0)) + 3 * 7);
+            cycles(chain, plan, with_barriers(0, 0)) + int64_t{3} * 7);
   EXPECT_EQ(cycles(chain, plan, with_barriers(0, 50)), cycles(chain, plan, with_barriers(0, 0)))
       << "nobody waits for room the first time";
 }

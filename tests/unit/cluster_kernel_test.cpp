@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/kernel_form.h"
+#include "cluster/kernel_terms.h"
 #include "cluster/kernels.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -173,6 +174,18 @@ TEST(KernelRules, RefusesWhatIsNoKernel) {
   expect_refused("reduce max ($x)", "reduce max ($x, $x)", "a factor for each row");
   expect_refused("reduce max ($x)", "reduce max ($x, $x, $x)", "inputs");
   expect_refused("= map exp (", "= gather (", "cannot stand in a kernel");
+}
+
+TEST(KernelTerms, ADimensionOfTilesHasAnEnd) {
+  constexpr int64_t kMost = kMostTileElements / 2;
+  for (const KernelDim dim : {kKernelM, kKernelN, kKernelK, kKernelG}) {
+    const auto check = [&](int64_t outer) {
+      check_extents({{"o", outer, dim, false}, {"i", kMost / 16, dim, false}});
+    };
+    EXPECT_NO_THROW(check(16)) << dim;
+    EXPECT_THROW(check(17), NoKernel) << dim;
+    EXPECT_THROW(check(INT64_MAX / 4), NoKernel) << dim;
+  }
 }
 
 }  // namespace

@@ -94,8 +94,10 @@ TEST(Multicast, BytesOfEveryShapeAndWay) {
         plan.way = way;
         plan.tile.value = {16, 16, 16, 16};
         const bool split = way == GatedWay::split;
-        Chain chain = gemm_chain(32 * shape.m, 32 * shape.n, 32 * (split ? 1 : shape.k),
-                                 32 * shape.l, Activation::relu);
+        constexpr int64_t kTwoTiles = 32;
+        Chain chain =
+            gemm_chain(kTwoTiles * shape.m, kTwoTiles * shape.n, kTwoTiles * (split ? 1 : shape.k),
+                       kTwoTiles * shape.l, Activation::relu);
         if (way != GatedWay::none) chain.kind = ChainKind::gated;
         chain.bias0 = way != GatedWay::none ? 2 : 1;
         chain.bias1 = chain.residual = true;

@@ -1,10 +1,12 @@
 // Online softmax: what statements are one, the worked case of ir-spec/cluster.md, bytes against
 // those that nothing can avoid, the verifier, values against the reference over random programs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cluster/online.h"
 #include "cluster/open_scores.h"
 #include "cluster/recognize.h"
+#include "graph/tile_kernel.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -160,7 +162,7 @@ TEST(Online, WorkedCase) {
   const Graph two = online_graph(form, {{16, 16, 16, 1}, 2, 2});
   EXPECT_EQ(time_tiles(two, machine).cycles, 843);
   EXPECT_EQ(kernel_need(two).registers - kernel_need(one).registers,
-            kernel_need(one).registers - 4 * (16 * 16 * 2 + 16 * 3));
+            kernel_need(one).registers - int64_t{4} * (16 * 16 * 2 + 16 * 3));
 }
 
 /// The program with its last statement's form as a kernel of these tiles.
@@ -232,14 +234,15 @@ TEST(Online, RandomShapesMasksAndTiles) {
         kinds[static_cast<size_t>(draw(0, static_cast<int>(kinds.size()) - 1))];
     const auto data = [&](const std::string& name, const std::string& shape,
                           const std::string& levels) {
-      return "input %" + name + ": f32[" + shape + "] " + levels +
-             " = uniform(density=0.5,seed=" + std::to_string(trial + 9) + ")\n";
+      return fmt::format("input %{}: f32[{}] {} = uniform(density=0.5,seed={})\n", name, shape,
+                         levels, trial + 9);
     };
     std::string more;
     const std::string r = std::to_string(rows), k = std::to_string(keys);
     if (needs == "bias")
-      more += data("bias", std::to_string(heads) + ", " + r + ", " + k, "dense,dense,dense");
-    if (needs == "mask" || needs == "both") more += data("mask", r + ", " + k, "dense,compressed");
+      more += data("bias", fmt::format("{}, {}, {}", heads, r, k), "dense,dense,dense");
+    if (needs == "mask" || needs == "both")
+      more += data("mask", fmt::format("{}, {}", r, k), "dense,compressed");
     if (needs == "keys" || needs == "both") more += data("keys", k, "dense");
     const int values = draw(1, 20);
     const OnlineTiles tiles{
@@ -325,8 +328,23 @@ TEST(Online, ABandOfStepsGivesTheSameInFewerSteps) {
   expect_right(program);
   const Measured part = time_tiles(*program.regions.back().graph, machine);
   // Of 5 blocks of keys the first 16 rows see 2, the next 4, the last 8 rows all 5.
-  EXPECT_EQ(part.flops * (3 * 5), whole.flops * (2 + 4 + 5));
+  EXPECT_EQ(part.flops * 15, whole.flops * (2 + 4 + 5));
   EXPECT_LT(part.cycles, whole.cycles);
+}
+
+/// Of 5 blocks of keys the first 16 rows see those up to key 17, the next from 14 to 33, the last
+/// 8 rows from 30 on.
+TEST(Online, ABandOnBothSidesOfARowLeavesItsFirstStepsOut) {
+  Program program =
+      planned(attention(2, 40, 40, 8, 8, "where(abs(%kj[j] - %qi[i]) <= 2, %s[h, i, j], -inf)",
+                        positions(40, 40)),
+              {{16, 8, 8, 1}, 2, 1});
+  Graph& graph = *program.regions.back().graph;
+  graph.tiles->band = {-2, 2};
+  expect_right(program);
+  EXPECT_EQ(kernel_walk(graph, 0, 0), (std::vector<TileRange>{{0, 3}}));
+  EXPECT_EQ(kernel_walk(graph, 1, 0), (std::vector<TileRange>{{1, 5}}));
+  EXPECT_EQ(kernel_walk(graph, 2, 1), (std::vector<TileRange>{{3, 5}}));
 }
 
 std::optional<std::array<int64_t, 2>> band_of(const std::string& text) {
@@ -419,7 +437,7 @@ TEST(OnlineOpen, RandomBlocksGiveTheSameInFewerSteps) {
 
 TEST(OnlineOpen, TilesOfScores) {
   // Row 0 sees column 0, row 3 sees columns 4 and 5, no other row sees any.
-  std::vector<bool> open(4 * 6);
+  std::vector<bool> open(24);
   open[0] = open[3 * 6 + 4] = open[3 * 6 + 5] = true;
   const OpenScores scores(4, 6, open);
   using Lists = std::vector<std::vector<TileRange>>;

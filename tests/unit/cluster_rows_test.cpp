@@ -1,5 +1,6 @@
 // Kernels of rows: what statements are one, the worked case of ir-spec/cluster.md, what is held,
 // what crosses links, the verifier. Values over random programs: tests/property/rows_property.cpp.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cluster/recognize.h"
@@ -139,7 +140,7 @@ TEST(Rows, PlacesAreUsedAgain) {
     const std::string n = std::to_string(layer);
     text += "const %w" + n + ": f32[16, 16] dense,dense = uniform(density=1,seed=2)\n";
     text += (layer == 4 ? "result %h" : "temp %h") + n + ": f32[16, 16] dense,dense\n";
-    statements += "  %h" + n + "[i, j] = sum(k) %" + before + "[i, k] * %w" + n + "[k, j]\n";
+    statements += fmt::format("  %h{0}[i, j] = sum(k) %{1}[i, k] * %w{0}[k, j]\n", n, before);
     before = "h" + n;
   }
   const Graph graph = rows_graph(form_of(text + "region @y {\n" + statements + "}\n"), kTiles);

@@ -49,8 +49,9 @@ const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1,
 /// Extents that give every dimension two or four steps.
 Chain sized(const Plan& plan, bool gated, Activation activation) {
   const bool split = plan.way == GatedWay::split;
-  Chain chain = gemm_chain(32 * plan.shape.m, 64 * plan.shape.n, 32 * (split ? 1 : plan.shape.k),
-                           32 * plan.shape.l, activation);
+  constexpr int64_t kSize = 32;
+  Chain chain = gemm_chain(kSize * plan.shape.m, 2 * kSize * plan.shape.n,
+                           kSize * (split ? 1 : plan.shape.k), kSize * plan.shape.l, activation);
   if (gated) {
     chain.kind = ChainKind::gated;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exchange/comal_file.h"
+#include "exchange/data.h"
 #include "exchange/dot_text.h"
 #include "exchange/read_graph.h"
 #include "exchange/sam_dot.h"
@@ -62,6 +63,11 @@ TEST(Dot, ReadsNodesEdgesAndComments) {
   EXPECT_EQ(graph.nodes[0].attributes.at("k"), "two\nlines");
   ASSERT_EQ(graph.edges.size(), 1U);
   EXPECT_EQ(graph.edges[0].to, "b");
+}
+
+TEST(Data, NamesOfFilesKeepWhatIsPlain) {
+  EXPECT_EQ(file_name("azAZ09_.-"), "azAZ09_.-");
+  EXPECT_EQ(file_name("/a b:[`@{"), "_a_b_____");
 }
 
 TEST(Dot, QuotesReadBack) {

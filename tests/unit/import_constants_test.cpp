@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "import/import.h"
+#include "ir/print.h"
 #include "ir/verify.h"
 #include "reference/reference.h"
 #include "support/io.h"
@@ -35,7 +36,7 @@ class ImportConstants : public testing::Test {
     ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
   }
 
-  onnx::TensorProto& tensor(const std::string& name, int type, std::vector<int64_t> shape) {
+  onnx::TensorProto& tensor(const std::string& name, int type, const std::vector<int64_t>& shape) {
     auto& t = *model_.mutable_graph()->add_initializer();
     t.set_name(name);
     t.set_data_type(type);
@@ -43,13 +44,13 @@ class ImportConstants : public testing::Test {
     return t;
   }
   void ints(const std::string& name, const std::vector<int64_t>& values,
-            std::optional<std::vector<int64_t>> shape = {}) {
+            const std::optional<std::vector<int64_t>>& shape = {}) {
     auto& t = tensor(name, onnx::TensorProto::INT64,
                      shape.value_or(std::vector<int64_t>{static_cast<int64_t>(values.size())}));
     for (const int64_t v : values) t.add_int64_data(v);
   }
   void floats(const std::string& name, const Floats& values,
-              std::optional<std::vector<int64_t>> shape = {}) {
+              const std::optional<std::vector<int64_t>>& shape = {}) {
     auto& t = tensor(name, onnx::TensorProto::FLOAT,
                      shape.value_or(std::vector<int64_t>{static_cast<int64_t>(values.size())}));
     for (const float v : values) t.add_float_data(v);
@@ -416,6 +417,25 @@ TEST_F(ImportConstants, RowMaximaBehindAFiniteMaskAreAllThere) {
   EXPECT_EQ(format_of("y.max"), "dense");
   EXPECT_EQ(format_of("y.sum"), "dense");
   EXPECT_EQ(format_of("y"), "dense,compressed");
+}
+
+// --- what is taken for granted of masks ---
+
+/// exp(x + m) times a sparse tensor: absent where that one is, if the exponential is finite.
+TEST_F(ImportConstants, AMaskThatMayAddInfinityIsNotAssumedAway) {
+  for (const float masked : {-kInf, kInf}) {
+    model_ = {};
+    graph(
+        "(float[8, 8] x, float[8, 8] a) => (float[8, 8] y) "
+        "{ s = Add(x, m)\n e = Exp(s)\n y = Mul(e, a) }");
+    Floats mask(64, 0);
+    mask[9] = masked;
+    floats("m", mask, std::vector<int64_t>{8, 8});
+    const Program program =
+        imported({{"x", "uniform(density=1,seed=1)"}, {"a", "uniform(density=0.1,seed=2)"}});
+    const Tensor& e = program.tensors[static_cast<size_t>(find_tensor(program, "e"))];
+    EXPECT_EQ(e.facts.finite || e.assumed.finite, masked < 0) << print_program(program);
+  }
 }
 
 }  // namespace

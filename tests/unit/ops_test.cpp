@@ -2,8 +2,8 @@
 // admissible value out of a sample that contains the awkward ones.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -34,7 +34,7 @@ Facts facts_from_bits(unsigned bits) {
 }
 
 bool identical(float a, float b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 bool same(float a, float b) {
   return a == b || (std::isnan(a) && std::isnan(b));

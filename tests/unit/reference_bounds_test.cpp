@@ -159,7 +159,7 @@ TEST(Bounds, AreTheSameHoweverPointsAreVisited) {
   options.max_elements = 100;  // points in blocks, the result sparse
   const Value blocks = run(kScaled, options).back();
   ASSERT_NE(blocks.sparse, nullptr);
-  for (int64_t n = 0; n < 7 * 9 * 5; ++n) {
+  for (int64_t n = 0; n < int64_t{7} * 9 * 5; ++n) {
     const std::vector<int64_t> at = {n / 45, n / 5 % 9, n % 5};
     EXPECT_EQ(all.at(at), fewer.at(at));
     EXPECT_EQ(all.at(at), blocks.at(at));

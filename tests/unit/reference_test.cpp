@@ -12,11 +12,12 @@
 #include <random>
 
 #include "ir/parse.h"
+#include "reference/walk.h"
 
 namespace fuseflow {
 namespace {
 
-std::vector<Value> run(const std::string& text, ReferenceOptions options = {}) {
+std::vector<Value> run(const std::string& text, const ReferenceOptions& options = {}) {
   const Program program = parse_program({"test", "fuseflow 1\n" + text});
   std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
   for (size_t t = 0; t < program.tensors.size(); ++t) {
@@ -285,12 +286,25 @@ TEST(Reference, WhatIsNotSelectedIsNotVisited) {
   EXPECT_LT(points, 4'000'000);  // those of the result are 3 million
   const auto bits = [](const std::vector<float>& values) {
     std::vector<uint32_t> result;
+    result.reserve(values.size());
     for (const float v : values) result.push_back(std::isnan(v) ? 1 : std::bit_cast<uint32_t>(v));
     return result;
   };
   options.visit = Visit::all;
   EXPECT_EQ(bits(last(run(kSelection, options))), bits(fewer));
   EXPECT_GT(points, 12'000'000);
+}
+
+TEST(Reference, ValuesHaveTheFactsThatNoneOfThemContradicts) {
+  const auto none_but = [](std::initializer_list<float> values) {
+    return reference::facts_of(std::vector<float>(values));
+  };
+  EXPECT_EQ(none_but({1, 2}), (Facts{true, true, true, true, true}));
+  EXPECT_TRUE(none_but({1, -2}).finite && !none_but({1, -2}).nonnegative);
+  EXPECT_TRUE(none_but({1, 0}).nonnegative && !none_but({1, 0}).nonzero);
+  EXPECT_TRUE(none_but({-INFINITY, 1}).below_inf && !none_but({-INFINITY, 1}).finite);
+  EXPECT_TRUE(none_but({INFINITY}).no_nan && !none_but({INFINITY}).below_inf);
+  EXPECT_FALSE(none_but({NAN, 1}).no_nan);
 }
 
 TEST(Reference, FactsThatTheDataContradictSkipNothing) {

@@ -79,7 +79,7 @@ TEST(Conversion, GoesThroughTheDataOnceInTheSameOrder) {
 
 TEST(Conversion, SortsByRangesOfKeysWhereCountersDoNotFit) {
   Machine small;
-  small.scratchpad.bytes = 2 * (4 + 2 * 64);  // of two of the six columns
+  small.scratchpad.bytes = int64_t{2} * (4 + 2 * 64);  // of two of the six columns
   const RunResult run = converted("dense,compressed", "dense,compressed@1,0", small);
   EXPECT_EQ(run.nodes[0].steps, 3 * 10 + 6 + 3 * 10);
   EXPECT_EQ(run.dram_read_bytes, 3 * 160);

@@ -122,7 +122,7 @@ TEST(Memory, RandomBurstsAreLimitedByTheBanks) {
   m.dram.timing.activate_to_activate_ps = 1;
   const auto memory = make_memory(m);
   // Different rows of one bank of one channel: each needs tRAS + tRP = 48 ns.
-  const uint64_t row = 16 * 1024 * 16;  // channels * banks * row_bytes
+  const uint64_t row = uint64_t{16} * 1024 * 16;  // channels * banks * row_bytes
   std::vector<uint64_t> addresses;
   for (uint64_t k = 0; k < 1000; ++k) addresses.push_back(row * k);
   const auto cycles = drain(*memory, addresses, 64);
@@ -253,13 +253,13 @@ TEST(Memory, ARefreshGoesToABankThatNobodyInTheQueueWants) {
   // other bank, but the controller knows one request at a time.
   Machine m = whole_clocks();
   m.dram.banks_per_group = 2;
-  m.dram.row_bytes = 64 * 1024;
+  m.dram.row_bytes = int64_t{64} * 1024;
   m.dram.queue_depth = 1;
   m.dram.timing.refresh_interval_ps = 2'000'000;
   m.dram.timing.refresh_ps = 160'000;
   std::vector<TracedAccess> trace;
   for (uint64_t k = 0; k < 600; ++k) trace.push_back({0, false, 64 * k});
-  trace.push_back({0, false, 64 * 1024});
+  trace.push_back({0, false, uint64_t{64} * 1024});
   EXPECT_EQ(run_memory_trace(trace, m).cycles, 15 + 2 * 600 + 14 + 2);
 }
 
@@ -309,7 +309,7 @@ TEST(Memory, ABatchIsAnsweredBeforeTheNextBegins) {
   const RunResult with = sum.b.run(m, Executor::fast);
   const RunResult without = sum.b.run({}, Executor::fast);
   // The write of the sum waits, too.
-  EXPECT_EQ(with.cycles, without.cycles + 3 * 19 + 4 + 19);
+  EXPECT_EQ(with.cycles, without.cycles + int64_t{3} * 19 + 4 + 19);
   EXPECT_EQ(with.memory_requests, 21);
   EXPECT_EQ(with.results[0].second->values[0], 20);
   for (size_t n = 0; n < with.nodes.size(); ++n) {

@@ -6,7 +6,7 @@
 namespace fuseflow::engine {
 namespace {
 
-Tensor tensor(std::vector<int64_t> shape, const std::string& format) {
+Tensor tensor(const std::vector<int64_t>& shape, const std::string& format) {
   Tensor result;
   for (const int64_t extent : shape) result.shape.emplace_back().value = extent;
   result.format = parse_format(format);

@@ -93,6 +93,12 @@ TEST_F(Csf, RefusesFibersThatEntriesCannotSay) {
   EXPECT_NE(fault().find("ascending"), std::string::npos) << fault();
 }
 
+TEST_F(Csf, RefusesEntriesBeforeTheFirstFiber) {
+  file("1_seg", "1\n2\n3\n");
+  EXPECT_NE(fault().find("position 1 is out of range, expected 0 to 0"), std::string::npos)
+      << fault();
+}
+
 TEST_F(Csf, NamesStayInTheirFolder) {
   EXPECT_THROW(csf_path("data", "../B"), Error);
   EXPECT_THROW(csf_path("data", ""), Error);

@@ -13,7 +13,8 @@ using testing::checksum;
 using testing::error_of;
 using testing::expect_contains;
 
-RawTensor made(const std::string& text, std::optional<std::vector<int64_t>> shape = std::nullopt) {
+RawTensor made(const std::string& text,
+               const std::optional<std::vector<int64_t>>& shape = std::nullopt) {
   return read_raw(parse_source(text), shape);
 }
 
@@ -26,7 +27,7 @@ std::vector<float> elements(const std::string& text) {
 }
 
 std::string fault(const std::string& text,
-                  std::optional<std::vector<int64_t>> shape = std::nullopt) {
+                  const std::optional<std::vector<int64_t>>& shape = std::nullopt) {
   return error_of([&] { made(text, shape); });
 }
 
@@ -159,14 +160,16 @@ TEST(TensorGenerate, BlockDiagonalAndBands) {
 
 TEST(TensorGenerate, BigBirdKeepsWhatItsDefinitionSays) {
   const auto mask = elements("bigbird(shape=[160,160],block=10,random=2,seed=3)");
+  const auto at = [](int row, int column) {
+    return static_cast<size_t>(row) * 160 + static_cast<size_t>(column);
+  };
   for (int bi = 0; bi < 16; ++bi) {
     int random_blocks = 0;
     for (int bj = 0; bj < 16; ++bj) {
-      const bool kept = mask[static_cast<size_t>(bi * 10 * 160 + bj * 10)] != 0;
+      const bool kept = mask[at(bi * 10, bj * 10)] != 0;
       for (int i = 0; i < 10; ++i) {
         for (int j = 0; j < 10; ++j) {
-          const auto at = static_cast<size_t>((bi * 10 + i) * 160 + bj * 10 + j);
-          ASSERT_EQ(mask[at], kept ? 1.0F : 0.0F);  // whole blocks
+          ASSERT_EQ(mask[at(bi * 10 + i, bj * 10 + j)], kept ? 1.0F : 0.0F);  // whole blocks
         }
       }
       const bool fixed = std::abs(bi - bj) <= 1 || bi < 2 || bj < 2;

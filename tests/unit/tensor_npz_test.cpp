@@ -65,7 +65,7 @@ std::string zip(const std::vector<Member>& members) {
                                packed<uint32_t>({sum, uint32_t(body.size()), size}) +
                                packed<uint16_t>({uint16_t(m.name.size()), 0});
     const auto offset = static_cast<uint32_t>(file.size());
-    file += "PK\x03\x04" + common + m.name + body;
+    file.append("PK\x03\x04").append(common).append(m.name).append(body);
     directory += "PK\x01\x02" + packed<uint16_t>({20}) + common + packed<uint16_t>({0, 0, 0}) +
                  packed<uint32_t>({0, offset}) + m.name;
   }

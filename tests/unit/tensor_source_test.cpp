@@ -73,11 +73,12 @@ class Loading : public ::testing::Test {
     files_.write("x.npy", npy_bytes(elements, std::vector<int64_t>{2, 2}));
     options_.base_dir = files_.path("");
   }
-  Storage load_text(const char* text, std::optional<std::vector<int64_t>> shape,
+  Storage load_text(const char* text, const std::optional<std::vector<int64_t>>& shape,
                     const char* format) {
     return load(parse_source(text), shape, parse_format(format), 0, options_);
   }
-  std::string fault(const char* text, std::optional<std::vector<int64_t>> shape = std::nullopt) {
+  std::string fault(const char* text,
+                    const std::optional<std::vector<int64_t>>& shape = std::nullopt) {
     return error_of([&] { read_raw(parse_source(text), shape, options_); });
   }
 

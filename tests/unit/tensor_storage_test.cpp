@@ -104,7 +104,7 @@ TEST(TensorStorage, EveryFormatHoldsEveryTensor) {
 }
 
 TEST(TensorStorage, ConvertsBetweenAnyTwoFormatsOfAMatrix) {
-  const auto elements = random_elements(6 * 7, 0.25, 0, 11);
+  const auto elements = random_elements(42, 0.25, 0, 11);
   std::vector<Format> formats;
   for (const auto& levels : all_levels(2)) {
     for (const auto& order : all_orders(2)) {
@@ -238,7 +238,7 @@ TEST(TensorStorage, DropsByThresholdAroundTheFill) {
 }
 
 TEST(TensorStorage, PermutesDimensions) {
-  const auto elements = random_elements(2 * 3 * 4, 0.4, 0, 5);
+  const auto elements = random_elements(24, 0.4, 0, 5);
   for (const char* text : {"dense,compressed,compressed", "dense,dense,dense@2,0,1",
                            "dense,compressed,compressed[2x2x3]"}) {
     const Storage storage = from_dense(elements, {2, 3, 4}, parse_format(text));
