@@ -135,16 +135,51 @@ class ExactCounter {
     }
     count.successors = successors(space, canonical(ref));
     if (node.kind == NodeKind::locate && level.kind == LevelKind::compressed) {
-      const Table& refs = relations_.relation(space, {canonical(ref)});
-      for (size_t r = 0; r < refs.rows(); ++r) {
-        if (refs.values[0][r] == kAbsent) continue;
-        const uint32_t at = refs.values[0][r];
-        const uint32_t length = (*level.pos)[at + 1] - (*level.pos)[at];
-        const int probes = std::bit_width(length);
-        count.probes += refs.weight[r] * probes;
-        count.search_steps += refs.weight[r] * std::max(0, probes - 1);
-      }
+      count_look_ups(node, level, count);
     }
+  }
+
+  /// What is searched: nothing where the coordinates are outside of the level.
+  void count_look_ups(const Node& node, const LevelLists& level, NodeCount& count) {
+    const Column ref = canonical(node.inputs[0].stream);
+    const bool inside = is_always_inside(node, level.extent);
+    Columns columns{ref};
+    for (size_t i = 1; i < node.inputs.size() && !inside; ++i) {
+      columns = united(std::move(columns), {canonical(node.inputs[i].stream)});
+    }
+    const Table& table = relations_.relation(s_.space_of(node.inputs[0].stream), columns);
+    const std::vector<uint32_t>& refs = table.at(ref);
+    for (size_t r = 0; r < table.rows(); ++r) {
+      if (refs[r] == kAbsent) continue;
+      if (!inside && !is_inside(position_of(node, table, r), level.extent)) {
+        count.present -= table.weight[r];
+        continue;
+      }
+      const uint32_t length = (*level.pos)[refs[r] + 1] - (*level.pos)[refs[r]];
+      const int probes = std::bit_width(length);
+      count.probes += table.weight[r] * probes;
+      count.search_steps += table.weight[r] * std::max(0, probes - 1);
+    }
+  }
+
+  bool is_always_inside(const Node& node, int64_t extent) const {
+    if (node.offset != 0 || node.stride != 1 || node.inputs.size() != 2) return false;
+    const Stream& crd = graph_.streams[static_cast<size_t>(node.inputs[1].stream)];
+    return graph_.indices[static_cast<size_t>(crd.indices.back())].extent <= extent;
+  }
+
+  static bool is_inside(int64_t position, int64_t extent) {
+    return position >= 0 && position < extent;
+  }
+
+  /// What a locate looks up, of the coordinates of a row.
+  int64_t position_of(const Node& node, const Table& table, size_t row) const {
+    int64_t position = node.offset;
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      const int64_t stride = i == 1 ? node.stride : node.strides[i - 2];
+      position += stride * table.at(canonical(node.inputs[i].stream))[row];
+    }
+    return position;
   }
 
   /// How often a reference follows the one before it: in the same fiber, or everywhere in a

@@ -128,6 +128,21 @@ TEST(Estimate, ABoundHoldsAlsoWhereMemoryTakesTime) {
   }
 }
 
+/// A look-up with coordinates outside of the level reads nothing and searches nothing.
+TEST(Estimate, LookUpsOutsideOfALevelAreNotCounted) {
+  Machine machine;
+  machine.dram.model = "fixed";
+  for (const char* subscript : {"50*i", "i + j", "2*i + j - 3", "3 - i + 9*j"}) {
+    expect_near_simulation(std::string("input %x: f32[400] compressed facts(finite) = "
+                                       "uniform(shape=[400],density=0.9,seed=2)\n"
+                                       "input %w: f32[8] dense facts(finite) = ones(shape=[8])\n"
+                                       "result %y: f32[1000] dense\n"
+                                       "region @y {\n %y[i] = sum(j) %w[j] * %x[") +
+                               subscript + "]\n}\n",
+                           machine);
+  }
+}
+
 TEST(Estimate, WhatParallelCopiesGiveMerges) {
   for (const char* parallel : {"parallel i = 3 contiguous", "parallel i = 3", "parallel i = 64",
                                "parallel i = 2\n parallel j = 2"}) {

@@ -59,7 +59,9 @@ class JoinNode : public NodeRun {
     return head;
   }
 
-  bool give_end(Token end) {
+  /// Taking removes the head that `head` is, so that it is copied.
+  bool give_end(const Token& head) {
+    const Token end = head;  // NOLINT(performance-unnecessary-copy-initialization)
     for (const Group& group : groups_) {
       if (!take_like(group.first, group.size, end)) return false;
     }

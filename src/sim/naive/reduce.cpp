@@ -156,7 +156,8 @@ class AccumulateNode final : public NodeRun {
   int loops_inside(size_t input) const { return depth(value_) - depth(input); }
 
   /// The coordinates in force, and for each stream what goes with an inner token.
-  bool take_all(Token token, Key* key = nullptr) {
+  bool take_all(const Token& head, Key* key = nullptr) {
+    const Token token = head;  // NOLINT(performance-unnecessary-copy-initialization): taken below
     for (size_t input = 0; input < value_; ++input) {
       const Token* coordinate = nullptr;
       if (loops_inside(input) > 0) {
