@@ -1,13 +1,12 @@
 #include "explore/candidates.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 
 #include "explore/copies.h"
 #include "explore/sets.h"
+#include "support/parallel_for.h"
 
 namespace fuseflow {
 
@@ -79,7 +78,7 @@ std::vector<std::vector<Trial>> for_runs(const SearchState& s, const std::vector
                                          double share, const char* what, const Make& make) {
   std::vector<std::vector<Trial>> found(runs.size());
   std::atomic<size_t> done = 0;
-  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+  parallel_for(size_t{0}, runs.size(), [&](size_t i) {
     if (!s.pace.out_of_time(share)) found[i] = make(s, runs[i]);
     s.pace.show(++done, runs.size(), what);
   });

@@ -1,7 +1,6 @@
 #include "explore/estimates.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +11,7 @@
 #include "explore/worth_trying.h"
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/parallel_for.h"
 
 namespace fuseflow {
 
@@ -63,7 +63,7 @@ void estimate_run(SearchState& s, Interval run) {
 }
 
 void estimate_runs(SearchState& s, const std::vector<Interval>& runs) {
-  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+  parallel_for(size_t{0}, runs.size(), [&](size_t i) {
     if (!interrupted()) estimate_run(s, runs[i]);
   });
 }
@@ -79,7 +79,7 @@ void estimate_fused(SearchState& s) {
     return std::pair(!is_seed(a), a.size()) < std::pair(!is_seed(b), b.size());
   });
   std::atomic<size_t> done = 0;
-  tbb::parallel_for(size_t{0}, runs.size(), [&](size_t i) {
+  parallel_for(size_t{0}, runs.size(), [&](size_t i) {
     const bool late = !is_seed(runs[i]) && s.pace.out_of_time(kEstimateShare);
     if (interrupted() || late) {
       leave(s, runs[i]);

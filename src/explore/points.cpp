@@ -1,7 +1,6 @@
 #include "explore/points.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <set>
@@ -14,6 +13,7 @@
 #include "passes/regroup.h"
 #include "passes/storage_forms.h"
 #include "support/error.h"
+#include "support/parallel_for.h"
 
 namespace fuseflow {
 
@@ -348,7 +348,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
                                                                         : "--max-placements"));
   }
   std::vector<std::vector<Point>> found(intervals.size());
-  tbb::parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
+  parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
     const auto [first, last] = intervals[i];
     found[i] = points_of(kernels, first, last, machine, space);
     add_seeds(found[i], first, last, seeds);

@@ -1,7 +1,5 @@
 #include "explore/simulation.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "explore/goals.h"
 #include "explore/promise.h"
 #include "support/interrupt.h"
+#include "support/parallel_for.h"
 
 namespace fuseflow {
 
@@ -23,7 +22,7 @@ class Simulation {
   /// To their ends, and by every shard, also when the time is over.
   void run_first(const std::vector<size_t>& points) {
     std::atomic<size_t> done = 0;
-    tbb::parallel_for(size_t{0}, points.size(), [&](size_t i) {
+    parallel_for(size_t{0}, points.size(), [&](size_t i) {
       if (!recall(s_.table[points[i]], 0)) run_or_leave(s_.table[points[i]], 0, true);
       s_.pace.show(++done, points.size(), "simulating first points");
     });
@@ -46,7 +45,7 @@ class Simulation {
         wave.push_back({&trial, cycles_to_beat(goal, s_.options.objective)});
       }
     }
-    tbb::parallel_for(size_t{0}, wave.size(), [&](size_t i) {
+    parallel_for(size_t{0}, wave.size(), [&](size_t i) {
       const auto [trial, goal] = wave[i];
       if (recall(*trial, goal)) return;
       if (is_elsewhere(*trial)) {

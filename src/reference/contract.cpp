@@ -1,10 +1,11 @@
 #include "reference/contract.h"
 
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "support/parallel_for.h"
 
 namespace fuseflow::reference {
 
@@ -128,8 +129,7 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
   // More than the machine has would be refused with a warning on standard error.
   const int most = tbb::info::default_concurrency();
   tbb::task_arena arena(of.threads > 0 ? std::min(of.threads, most) : tbb::task_arena::automatic);
-  arena.execute(
-      [&] { tbb::parallel_for(int64_t{0}, domain.extent[split], [&](int64_t at) { task(at); }); });
+  arena.execute([&] { parallel_for(int64_t{0}, domain.extent[split], task); });
   return out;
 }
 
