@@ -5,6 +5,7 @@
 #include "estimate/first_output.h"
 #include "estimate/memory_use.h"
 #include "estimate/region_time.h"
+#include "nodes/look_up.h"
 #include "nodes/rule.h"
 #include "sim/run.h"
 #include "tensor/format.h"
@@ -58,10 +59,7 @@ class Costing {
 
   /// Of a look-up: whether its coordinates are inside of the level whatever they are.
   bool always_in_range(const Node& node) const {
-    if (node.offset != 0 || node.stride != 1 || node.inputs.size() != 2) return false;
-    const Stream& crd = graph_.streams[static_cast<size_t>(node.inputs[1].stream)];
-    const int64_t extent = graph_.indices[static_cast<size_t>(crd.indices.back())].extent;
-    return extent <= tensor(node).level_extent(node.level);
+    return is_always_inside(graph_, node, tensor(node).level_extent(node.level));
   }
 
   /// How many references follow the one before is known of most, not of all; which coordinates of

@@ -7,6 +7,7 @@
 #include "estimate/derived.h"
 #include "estimate/relations.h"
 #include "estimate/rows_ahead.h"
+#include "nodes/look_up.h"
 #include "nodes/rule.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -142,7 +143,7 @@ class ExactCounter {
   /// What is searched: nothing where the coordinates are outside of the level.
   void count_look_ups(const Node& node, const LevelLists& level, NodeCount& count) {
     const Column ref = canonical(node.inputs[0].stream);
-    const bool inside = is_always_inside(node, level.extent);
+    const bool inside = is_always_inside(graph_, node, level.extent);
     Columns columns{ref};
     for (size_t i = 1; i < node.inputs.size() && !inside; ++i) {
       columns = united(std::move(columns), {canonical(node.inputs[i].stream)});
@@ -160,12 +161,6 @@ class ExactCounter {
       count.probes += table.weight[r] * probes;
       count.search_steps += table.weight[r] * std::max(0, probes - 1);
     }
-  }
-
-  bool is_always_inside(const Node& node, int64_t extent) const {
-    if (node.offset != 0 || node.stride != 1 || node.inputs.size() != 2) return false;
-    const Stream& crd = graph_.streams[static_cast<size_t>(node.inputs[1].stream)];
-    return graph_.indices[static_cast<size_t>(crd.indices.back())].extent <= extent;
   }
 
   static bool is_inside(int64_t position, int64_t extent) {

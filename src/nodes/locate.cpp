@@ -1,4 +1,5 @@
 // locate: where a coordinate is in the fiber of a stored level.
+#include "nodes/look_up.h"
 #include "nodes/rules.h"
 #include "nodes/typing.h"
 #include "tensor/format.h"
@@ -17,9 +18,8 @@ void type_locate(Typing& t) {
   }
   const int64_t extent = t.tensor().level_extent(node.level);
   const int index = coordinates > 0 ? t.loop_of_coordinates(1) : -1;
-  const bool always = t.tensor().format.levels[node.level] == LevelKind::dense &&
-                      node.offset == 0 && node.stride == 1 && coordinates == 1 && index >= 0 &&
-                      extent >= 0 && t.extent(index) <= extent;
+  const bool always = t.tensor().format.levels[node.level] == LevelKind::dense && index >= 0 &&
+                      extent >= 0 && is_always_inside(node, t.extent(index), extent);
   t.give_ref(0, t.space(0), t.may_be_absent(0) || !always);
 }
 

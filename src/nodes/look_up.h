@@ -1,0 +1,22 @@
+// When a look-up (locate) may be outside of its level: for typing, counts and costs alike.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fuseflow {
+
+/// Whether the one coordinate of a locate, from a loop of `loop` iterations, is inside of a level
+/// of `level` coordinates whatever it is.
+inline bool is_always_inside(const Node& locate, int64_t loop, int64_t level) {
+  return locate.offset == 0 && locate.stride == 1 && locate.inputs.size() == 2 && loop <= level;
+}
+
+/// The same, of a locate in a graph that is typed.
+inline bool is_always_inside(const Graph& graph, const Node& locate, int64_t level) {
+  if (locate.inputs.size() < 2) return false;
+  const Stream& crd = graph.streams[static_cast<size_t>(locate.inputs[1].stream)];
+  const auto loop = static_cast<size_t>(crd.indices.back());
+  return is_always_inside(locate, graph.indices[loop].extent, level);
+}
+
+}  // namespace fuseflow
