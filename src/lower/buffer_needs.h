@@ -3,9 +3,11 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "graph/graph.h"
 #include "lower/node_set.h"
+#include "lower/stream_waits.h"
 
 namespace fuseflow {
 
@@ -17,10 +19,22 @@ struct BufferNeed {
 
 using BufferNeeds = std::map<std::pair<NodeId, size_t>, BufferNeed>;  ///< by node and input
 
-/// All needs, where the inputs `given` are buffered already; these are among them.
-BufferNeeds find_buffer_needs(const Graph& graph, const BufferNeeds& given = {});
+/// Notes that an input needs a buffer for iterations of `loops` loops, because of `awaited`.
+void add_need(BufferNeeds& needs, NodeId node, size_t input, int loops, const NodeSet& awaited);
 
-/// Of each node, the first of its phase.
-std::vector<NodeId> first_of_phases(const Graph& graph);
+/// Finds the needs of one graph, for several sets of buffers that it may have already. The graph
+/// must outlive it.
+class BufferSearch {
+ public:
+  explicit BufferSearch(const Graph& graph);
+
+  /// All needs, where the inputs `given` are buffered already; these are among them.
+  BufferNeeds needs(const BufferNeeds& given = {}) const;
+
+ private:
+  const Graph& graph_;
+  const std::vector<PhaseNodes> phases_;
+  const std::vector<StreamWaits> waits_;  ///< by stream: what buffers do not change
+};
 
 }  // namespace fuseflow

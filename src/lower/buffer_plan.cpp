@@ -99,10 +99,11 @@ std::map<BufferPlace, int64_t> planned_buffers(const Graph& graph, const BufferP
 }
 
 BufferPlan plan_buffers(const Graph& graph) {
-  BufferPlan early{find_buffer_needs(graph), RowSchedule(graph)};
+  const BufferSearch search(graph);
+  BufferPlan early{search.needs(), RowSchedule(graph)};
   BufferPlan late = early;
   start_late(graph, late);
-  late.needs = find_buffer_needs(graph, late.needs);
+  late.needs = search.needs(late.needs);
   late.ahead = worked_ahead(graph, late, early);
   return takes_no_more(graph, late, early) ? late : early;
 }

@@ -24,7 +24,7 @@ class LateStarts {
         plan_(plan),
         held_(planned_buffers(graph, plan)),
         behind_(held_),
-        first_(first_of_phases(graph)),
+        phases_(phases_of(graph)),
         consumers_(graph.streams.size()) {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       for (size_t i = 0; i < graph.nodes[n].inputs.size(); ++i) {
@@ -96,7 +96,7 @@ class LateStarts {
     if (waits.empty() || !holds_much(n, move.loops)) return std::nullopt;
     move.rows = std::numeric_limits<double>::infinity();
     for (const Wait& wait : waits) move.rows = std::min(move.rows, wait_of(wait, move.loops));
-    const auto bit = static_cast<size_t>(n - first_[static_cast<size_t>(n)]);
+    const size_t bit = phases_[static_cast<size_t>(node(n).phase)].bit(n);
     for (const Wait& wait : waits) {
       constexpr double kRounding = 1e-6;  // of sums of shares
       const NodeSet& awaited = plan_.needs.at(wait).awaited;
@@ -173,7 +173,7 @@ class LateStarts {
   BufferPlan& plan_;
   std::map<BufferPlace, int64_t> held_;
   const std::map<BufferPlace, int64_t> behind_;  ///< the same before anything was moved
-  std::vector<NodeId> first_;
+  std::vector<PhaseNodes> phases_;
   std::vector<std::vector<Wait>> consumers_;  ///< by stream
 };
 

@@ -149,17 +149,18 @@ struct SetParts {
   }
 };
 
-class NodeSet {
+/// As many parts as it takes.
+class PartList {
  public:
   void add(size_t bit) {
     if (parts_.size() <= bit / Part::kBits) parts_.resize(bit / Part::kBits + 1);
     parts_[bit / Part::kBits].own().add(bit % Part::kBits);
   }
-  void add(const NodeSet& other) {
+  void add(const PartList& other) {
     if (parts_.size() < other.parts_.size()) parts_.resize(other.parts_.size());
     for (size_t p = 0; p < other.parts_.size(); ++p) parts_[p].add(other.parts_[p]);
   }
-  void keep(const NodeSet& other) {
+  void keep(const PartList& other) {
     parts_.resize(std::min(parts_.size(), other.parts_.size()));
     for (size_t p = 0; p < parts_.size(); ++p) parts_[p].keep(other.parts_[p]);
   }
@@ -167,7 +168,15 @@ class NodeSet {
     const size_t p = bit / Part::kBits;
     return p < parts_.size() && !parts_[p].empty() && parts_[p].get().has(bit % Part::kBits);
   }
-  bool meets(const NodeSet& other) const {
+  bool within(const PartList& other) const {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const bool is =
+          p < other.parts_.size() ? parts_[p].within(other.parts_[p]) : parts_[p].empty();
+      if (!is) return false;
+    }
+    return true;
+  }
+  bool meets(const PartList& other) const {
     const size_t n = std::min(parts_.size(), other.parts_.size());
     for (size_t p = 0; p < n; ++p) {
       if (parts_[p].meets(other.parts_[p])) return true;
@@ -180,13 +189,30 @@ class NodeSet {
       if (!parts_[p].empty()) parts_[p].get().for_each(p * Part::kBits, visit);
     }
   }
-  bool empty() const {
-    return std::all_of(parts_.begin(), parts_.end(), [](const auto& p) { return p.empty(); });
-  }
 
  private:
   using Part = SetParts<SetParts<SetWords>>;
   std::vector<SharedPart<Part>> parts_;
+};
+
+/// Copied in no time: a copy is the same list until one of both changes.
+class NodeSet {
+ public:
+  void add(size_t bit) { list_.own().add(bit); }
+  void add(const NodeSet& other) { list_.add(other.list_); }
+  void keep(const NodeSet& other) { list_.keep(other.list_); }
+  bool has(size_t bit) const { return !list_.empty() && list_.get().has(bit); }
+  bool meets(const NodeSet& other) const { return list_.meets(other.list_); }
+  /// Whether both are one list; sets that were made apart are not, though they may be equal.
+  bool same(const NodeSet& other) const { return list_.same(other.list_); }
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    if (!list_.empty()) list_.get().for_each(visit);
+  }
+  bool empty() const { return list_.empty(); }
+
+ private:
+  SharedPart<PartList> list_;
 };
 
 }  // namespace fuseflow

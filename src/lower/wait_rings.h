@@ -1,0 +1,30 @@
+// Waits that are harmless alone, but hold up each other through other nodes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "lower/buffer_needs.h"
+#include "lower/stream_waits.h"
+
+namespace fuseflow {
+
+/// Of a stream, by L below its depth: the nodes that it blocks where it is not taken, within an
+/// iteration of the outer L loops.
+using LiveNodes = std::vector<NodeSet>;
+
+/// An input that waits for others of its node, though it blocks none of those that it waits for.
+struct Wait {
+  NodeId node = -1;
+  size_t input = 0;
+  int loops = 0;
+  NodeSet live;  ///< nodes that the input blocks while it waits
+  NodeSet full;  ///< nodes that must give their whole iteration first
+};
+
+/// Adds the buffers that the waits of a phase need so that no ring of them holds itself up. `live`
+/// is by stream; inputs with needs are buffered.
+void break_rings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live,
+                 const std::vector<Wait>& waits, BufferNeeds& needs);
+
+}  // namespace fuseflow
