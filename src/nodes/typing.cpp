@@ -112,16 +112,15 @@ bool Typing::refers_to(size_t i, TensorId of, int level) {
   const TensorId tensor = level < 0 ? -1 : of;
   if (!is_kind(i, StreamKind::ref)) return false;
   const TensorId referred = out_.ref_tensor[in(i)];
-  const bool same = referred == tensor || same_positions(referred, tensor, level);
-  if (out_.ref_level[in(i)] == level && same) {
-    return true;
-  }
+  const bool same_level = out_.ref_level[in(i)] == level;
+  if (same_level && (referred == tensor || same_positions(referred, tensor, level))) return true;
   return fail(fmt::format("{} is a reference to {}, expected one to {}", type(in(i)),
                           position_text(out_.ref_tensor[in(i)], out_.ref_level[in(i)]),
                           position_text(tensor, level)));
 }
 
-/// Positions of dense levels follow from extents alone, so tensors of equal shape share them.
+/// Positions of dense levels follow from extents alone, so tensors of equal shape share them. Both
+/// must have the level.
 bool Typing::same_positions(TensorId one, TensorId other, int level) const {
   if (one < 0 || level < 0) return false;
   const GraphTensor& a = tensors_[one];

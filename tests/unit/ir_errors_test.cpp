@@ -194,6 +194,10 @@ TEST(GraphError, EachTypingRuleNamesItsViolation) {
       "$j: crd<i,j>, $aj: ref<i,j> = scan %a.1 ($ai)\n";
   expect_message(graph_error(open + "$v: val<i,j> = array %a ($ai)"),
                  "$ai (ref<i>) is a reference to %a.0, expected one to %a.1");
+  expect_message(  // the vector has no level 1 to compare
+      graph_error("$r: ref<> = root\n$j: crd<j>, $xj: ref<j> = scan %x.0 ($r)\n"
+                  "$v: val<j> = array %a ($xj)"),
+      "$xj (ref<j>) is a reference to %x.0, expected one to %a.1");
   expect_message(graph_error(open + "$q: ref<i,j> = repeat ($r, $j)"),
                  "$j (crd<i,j>) is not nested directly below $r (ref<>)");
   expect_message(graph_error(open + "$x: ref<i,j> = locate %x.0 ($ai, $i)"),
