@@ -6,7 +6,7 @@
 #include "estimate/counts.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
-#include "estimate/rows_ahead.h"
+#include "estimate/row_needs.h"
 #include "nodes/look_up.h"
 #include "nodes/rule.h"
 #include "support/ceil_div.h"
@@ -39,11 +39,12 @@ class ExactCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
-    counts_.ahead =
-        rows_ahead(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
+    counts_.needs =
+        row_needs(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
           const Storage* storage = data_.find(tensor);
-          if (storage == nullptr || storage->levels[1].kind != LevelKind::compressed) return 1.0;
-          return coordinates_ahead(storage->levels[1], rows, stride, offset);
+          const bool listed =
+              storage != nullptr && storage->levels[1].kind == LevelKind::compressed;
+          return listed ? listed_needs(storage->levels[1], rows, stride, offset) : ListedNeeds();
         });
     divide_parts(s_, counts_);
     return {s_, std::move(counts_), std::move(written_)};

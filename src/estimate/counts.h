@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "estimate/row_needs.h"
 #include "estimate/structure.h"
 #include "nodes/numbers.h"
 #include "sim/run.h"
@@ -15,7 +16,7 @@ namespace fuseflow::estimate {
 struct Counts {
   std::vector<SpaceCount> space;  ///< by space
   std::vector<NodeCount> node;    ///< by NodeId
-  std::vector<double> ahead;      ///< by NodeId: rows_ahead()
+  std::vector<RowNeeds> needs;    ///< by NodeId
   /// By space: independent of values, so that lower bounds may rest on it.
   std::vector<bool> certain;
 };

@@ -29,6 +29,14 @@ void FirstOutputs::gather(const Node& node, std::vector<Supply>& supply) const {
   }
 }
 
+double FirstOutputs::first_of(const std::vector<Supply>& supply, double fibers) {
+  double first = 0;
+  for (const Supply& each : supply) {
+    if (each.fibers > fibers) first = std::max(first, each.start + each.busy / fibers - 1);
+  }
+  return first;
+}
+
 double FirstOutputs::add(size_t i, double start, double busy) {
   const Node& node = s_.graph->nodes[i];
   std::vector<Supply>& supply = supplies_[i];
@@ -36,11 +44,8 @@ double FirstOutputs::add(size_t i, double start, double busy) {
   add(supply, {std::numeric_limits<double>::infinity(), start, busy});
   if (!reduces(node.kind)) return 0;
   const double fibers = reduced_fibers(s_, counts_, node);
-  double first = start;
-  for (Supply& each : supply) {
-    if (each.fibers > fibers) first = std::max(first, each.start + each.busy / fibers - 1);
-    each.fibers = std::min(each.fibers, fibers);
-  }
+  const double first = std::max(start, first_of(supply, fibers));
+  for (Supply& each : supply) each.fibers = std::min(each.fibers, fibers);
   return first - start;
 }
 

@@ -17,6 +17,11 @@ class FirstOutputs {
   /// before it gives one of its fibers; else 0.
   double add(size_t i, double start, double busy);
 
+  /// When a node that was added can have taken the first of so many rows, were nothing but the
+  /// work of the nodes before it and its own in the way: what a reduction gathers for a row comes
+  /// at once.
+  double first_row(size_t i, double rows) const { return first_of(supplies_[i], rows); }
+
  private:
   /// A node before a stream, for a reduction of fewer fibers than `fibers`: what an earlier
   /// reduction has gathered comes at once, unless that one has more fibers.
@@ -27,6 +32,7 @@ class FirstOutputs {
   };
 
   static void add(std::vector<Supply>& all, const Supply& more);
+  static double first_of(const std::vector<Supply>& supply, double fibers);
   void gather(const Node& node, std::vector<Supply>& supply) const;
 
   const Structure& s_;

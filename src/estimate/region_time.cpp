@@ -1,9 +1,12 @@
 #include "estimate/region_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "estimate/first_output.h"
+#include "estimate/row_waits.h"
 #include "estimate/rows_written.h"
 #include "nodes/rule.h"
 #include "sim/run.h"
@@ -40,6 +43,9 @@ class RegionTime {
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
       const Node& node = graph_.nodes[i];
       if (node.kind == NodeKind::write_values) writers_[node.tensor].push_back(i);
+      if (node.kind == NodeKind::write_level) {
+        fibers_[{node.tensor, node.level}] = fibers_written(s_, counts_, node);
+      }
     }
     const std::vector<double> least = least_heads();
     for (int p = 0; p < static_cast<int>(by_phase_.size());) {
@@ -100,21 +106,17 @@ class RegionTime {
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
       if (graph_.nodes[p].phase != node.phase) continue;
       before = std::max(before, finish_[p] + latency(p));
-      for (const Rows& rows : rows_[p]) {
-        add_rows(rows_[i], {0, rows.last + latency(p), rows.number});
-      }
+      const Node& from = graph_.nodes[p];
+      const double fibers = reduces(from.kind) ? reduced_fibers(s_, counts_, from) : 0;
+      rows_[i].add(rows_[p], fibers, pace_[p], latency(p));
     }
-    if (const Rows rows = rows_awaited(i, first_phase); rows.last > 0) {
-      head_[i] = std::max(head_[i], rows.first);
-      add_rows(rows_[i], rows);
-    }
+    await_rows(i, first_phase);
+    head_[i] = std::max(head_[i], rows_[i].head());
     // What a batch collects is given at once, `waited` later.
     first_[i] = outputs_.add(i, head_[i], model_.batched ? nodes_[i].busy : work(i));
     pace_[i] = pace_of(i);
     finish_[i] = std::max(before + memory_[i].waited, head_[i] + pace_[i]) + nodes_[i].drained;
-    for (const Rows& rows : rows_[i]) {
-      finish_[i] = std::max(finish_[i], rows.last + pace_[i] / rows.number);
-    }
+    finish_[i] = std::max(finish_[i], rows_[i].end(pace_[i]));
   }
 
   /// Cycles that a node's steps take, at the rate of its ports.
@@ -131,8 +133,12 @@ class RegionTime {
       const double depth = depth_of(p);
       if (depth <= 0 || graph_.nodes[p].phase != graph_.nodes[i].phase) continue;
       const double tokens = in_space(in.stream).tokens();
-      // What a reduction takes before it first gives is over when this node begins.
-      pace = std::max(pace, (pace_[p] - first_[p]) * std::max(0.0, 1 - depth / tokens));
+      // What a reduction takes before it first gives is over when this node begins. By then the
+      // stream has filled as far as the supplier's lead goes.
+      const double left = pace_[p] - first_[p];
+      const double lead = std::max(0.0, head_[i] - head_[p] - latency(p) - first_[p]);
+      const double held = std::min(depth, left > 0 ? lead * tokens / left : depth);
+      pace = std::max(pace, left * std::max(0.0, 1 - held / tokens));
     }
     return pace;
   }
@@ -144,44 +150,49 @@ class RegionTime {
     return static_cast<double>(sized ? node.capacity : machine_.fifo_depth);
   }
 
-  /// What a phase by rows waits for: a tensor that becomes complete row by row.
-  struct Rows {
-    double first = 0;   ///< when the first row is there
-    double last = 0;    ///< when all are
-    double number = 1;  ///< of rows
-  };
-
-  /// Of several with as many rows the last counts.
-  static void add_rows(std::vector<Rows>& all, const Rows& more) {
-    for (Rows& old : all) {
-      if (old.number != more.number) continue;
-      old.last = std::max(old.last, more.last);
-      return;
-    }
-    all.push_back(more);
+  /// In how many steps what a load reads becomes complete: the fibers of its level, or values.
+  double rows_of(const Node& load, const Node& writer) const {
+    const double rows = rows_written(s_, counts_, writer);
+    const auto fibers = fibers_.find({load.tensor, load.level});
+    return fibers == fibers_.end() ? rows : std::min(rows, fibers->second);
   }
 
-  /// The rows that a load waits for, of a tensor that a phase from `first` on writes. One that
-  /// reads rows in front of its own waits for more before it begins, and has more left behind the
-  /// last.
-  Rows rows_awaited(size_t i, int first) const {
+  /// When rows up to a share of all are complete for a load: the first row when the writer has it
+  /// together, the last at its end.
+  double completed(size_t writer, double rows, double share) const {
+    const double given = latency(writer) + memory_[writer].acknowledged;
+    const double all = finish_[writer] - head_[writer];
+    if (rows <= 1 || share >= 1) return finish_[writer] + given;
+    const double row = outputs_.first_row(writer, rows) - head_[writer];
+    const double first = std::clamp(row, 0.0, all / rows);
+    const double others = std::max(0.0, share * rows - 1) / (rows - 1);
+    return head_[writer] + first + others * (all - first) + given;
+  }
+
+  /// The rows that a load waits for, of a tensor that a phase from `first` on writes: what it has
+  /// left then.
+  void await_rows(size_t i, int first) {
     const Node& node = graph_.nodes[i];
-    if (node.tensor < 0 || counts_.ahead[i] < 0) return {};
+    const RowNeeds& needs = counts_.needs[i];
+    if (node.tensor < 0 || !needs.reads) return;
     const auto found = writers_.find(node.tensor);
-    if (found == writers_.end()) return {};
+    if (found == writers_.end()) return;
     const int before = graph_.nodes[found->second.front()].phase;
-    if (before < first || before >= node.phase) return {};
-    Rows awaited;
+    if (before < first || before >= node.phase) return;
+    const ListedNeeds& listed = needs.listed;
     for (const size_t writer : found->second) {  // each of one part, or one of all
-      const double rows = rows_written(s_, counts_, graph_.nodes[writer]);
-      const double share = std::min(1.0, 1 / rows + counts_.ahead[i]);
-      const double given = latency(writer) + memory_[writer].acknowledged;
-      const double all = finish_[writer] - head_[writer];
-      awaited.first = std::max(awaited.first, head_[writer] + share * all + given);
-      awaited.last = std::max(awaited.last, finish_[writer] + given);
-      awaited.number = 1 / share;
+      const double rows = rows_of(node, graph_.nodes[writer]);
+      const auto wait = [&](const RowNeed& need, RowWait::Holds holds) {
+        const double fibers = holds == RowWait::Holds::everywhere ? 0 : listed.number;
+        rows_[i].add({completed(writer, rows, need.rows), 1 - need.done, holds, fibers});
+      };
+      for (const RowNeed& need : listed.entries) wait(need, RowWait::Holds::until_reduced);
+      for (const RowNeed& need : listed.fibers) wait(need, RowWait::Holds::once_reduced);
+      if (!listed.entries.empty()) continue;
+      const double share = std::min(1.0, 1 / rows + needs.ahead);
+      wait({0, share}, RowWait::Holds::everywhere);
+      wait({1 - share, 1}, RowWait::Holds::everywhere);
     }
-    return awaited;
   }
 
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
@@ -238,10 +249,14 @@ class RegionTime {
     const double slack = depth * span / tokens - (way.cycles + 1);
     const double refreshed =
         std::max(0.0, model_.banks.delay(way.asked, span, slack) - way.refreshed);
-    if (way.cycles + 1 <= depth) return refreshed > 0 ? finish_[c] + refreshed : 0;
+    const double end = refreshed + std::max(tail_[c], memory_[c].acknowledged);
+    if (way.cycles + 1 <= depth) return refreshed > 0 ? finish_[c] + end : 0;
     // Rows of other phases, for which all wait once, only delay it.
-    const double start = std::max(head_[id], head_[c] - way.cycles);
-    return start + tokens * (way.cycles + 1) / depth + refreshed;
+    const double first = std::max(head_[id] + way.cycles, head_[c]);
+    // Tokens come in bunches of `depth`, the last of which may be shorter.
+    const double bunches = std::floor((tokens - 1) / depth);
+    const double rest = std::min(way.cycles, (tokens - 1 - bunches * depth) * span / tokens);
+    return first + bunches * (way.cycles + 1) + rest + end;
   }
 
   /// Time before the first step of a node, by what its phase gives it.
@@ -301,9 +316,10 @@ class RegionTime {
   std::vector<double> tail_;    ///< and after its last
   std::vector<double> pace_;    ///< from the first to the last, by its work and its suppliers'
   std::vector<double> finish_;  ///< time of its last step
-  std::vector<std::vector<Rows>> rows_;  ///< of earlier phases, that it waits for
+  std::vector<RowWaits> rows_;  ///< of earlier phases, that it waits for
   std::vector<std::vector<size_t>> by_phase_;
-  std::map<TensorId, std::vector<size_t>> writers_;  ///< of values, by tensor
+  std::map<TensorId, std::vector<size_t>> writers_;    ///< of values, by tensor
+  std::map<std::pair<TensorId, int>, double> fibers_;  ///< of stored levels that a phase writes
 };
 
 }  // namespace

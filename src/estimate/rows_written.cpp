@@ -18,4 +18,9 @@ double rows_written(const Structure& structure, const Counts& counts, const Node
   return outermost ? std::max(1.0, count.elements) : 1;
 }
 
+double fibers_written(const Structure& structure, const Counts& counts, const Node& writer) {
+  const int space = structure.space_of(writer.inputs.back().stream);
+  return std::max(1.0, counts.space[static_cast<size_t>(space)].nonempty);
+}
+
 }  // namespace fuseflow::estimate

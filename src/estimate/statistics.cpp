@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "estimate/rows_ahead.h"
+#include "estimate/row_needs.h"
 #include "nodes/rule.h"
 #include "support/error.h"
 
@@ -32,12 +32,19 @@ class StatisticalCounter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       count_node(graph_.nodes[n], counts_.node[n]);
     }
-    counts_.ahead =
-        rows_ahead(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
+    counts_.needs =
+        row_needs(s_, [&](TensorId tensor, double rows, int64_t stride, int64_t offset) {
           const std::vector<LevelStatistics>& levels = known_[static_cast<size_t>(tensor)].levels;
           const Tensor& of = program_.tensors[static_cast<size_t>(tensor)];
-          if (levels.size() < 2 || stride != 1 || level_extent(of, 1) != rows) return 1.0;
-          return levels[1].ahead + static_cast<double>(offset) / rows;
+          ListedNeeds needs;
+          if (levels.size() < 2 || stride != 1 || level_extent(of, 1) != rows) return needs;
+          needs = levels[1].needs;
+          for (std::vector<RowNeed>* list : {&needs.entries, &needs.fibers}) {
+            for (RowNeed& need : *list) {
+              need.rows = std::clamp(need.rows + static_cast<double>(offset) / rows, 0.0, 1.0);
+            }
+          }
+          return needs;
         });
     for (const Node& node : graph_.nodes) {
       if (node.kind == NodeKind::write_values) written(node.tensor);
@@ -481,7 +488,7 @@ TensorStatistics statistics_of(const Storage& storage) {
       }
     }
     if (level.kind == LevelKind::compressed) {
-      stats.ahead = coordinates_ahead(level, static_cast<double>(level.extent), 1, 0);
+      stats.needs = listed_needs(level, static_cast<double>(level.extent), 1, 0);
       std::vector<uint32_t> occurs(static_cast<size_t>(level.extent), 0);
       for (const uint32_t c : level.crd) ++occurs[c];
       for (const uint32_t n : occurs) stats.coordinates.add(n);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimate/counts.h"
+#include "estimate/row_needs.h"
 #include "tensor/storage.h"
 
 namespace fuseflow::estimate {
@@ -24,9 +25,9 @@ struct LevelStatistics {
   double entries = 0;
   double nonempty = 0;  ///< fibers that have entries
   double longest = 0;
-  /// The most by which a fiber's last coordinate is in front of the fiber's own place, each as a
-  /// share of the whole: 0 below a diagonal, 1 where nothing is known.
-  double ahead = 1;
+  /// Rows that the entries name, one after the other, by their coordinates: of as many rows as the
+  /// level's extent.
+  ListedNeeds needs;
   Spread lengths;  ///< of fibers
   /// Of fibers, each as often as an entry of the level names it by its coordinate: of a square
   /// tensor, what is met by going on from an entry. Empty if the tensor is not square.

@@ -25,6 +25,8 @@ constexpr double kRecompute[] = {1.5, 64};
 /// the less the longer the paths that meet again are.
 constexpr double kGain = 0.99;
 constexpr double kRecomputeGain = 0.9;
+/// What a second partition may take, of the best one's cycles.
+constexpr double kNearlyAsGood = 1.05;
 
 std::vector<Part> alone(size_t kernels) {
   std::vector<Part> parts;
@@ -64,7 +66,7 @@ class PartSearch {
   PartSearch(const Program& kernels, const Machine& machine, CostModel& costs)
       : kernels_(kernels), machine_(machine), costs_(costs), n_(kernels.regions.size()) {}
 
-  std::vector<Part> run(const std::vector<Part>& suggested) {
+  std::vector<std::vector<Part>> run(const std::vector<Part>& suggested) {
     for (size_t k = 0; k < n_; ++k) add({k, k, "", kRecompute[0]});
     for (const Part& part : suggested) add(part);
     most_effort_ = costs_.effort() + kMostEffort;
@@ -76,7 +78,9 @@ class PartSearch {
       }
       best = partition();
     }
-    return best;
+    std::vector<std::vector<Part>> found{best};
+    if (std::vector<Part> other = runner_up(best); !other.empty()) found.push_back(other);
+    return found;
   }
 
  private:
@@ -126,13 +130,15 @@ class PartSearch {
     }
   }
 
-  /// The partition of least total among what was judged; of equal ones that of fewer regions.
-  std::vector<Part> partition() const {
+  /// The partition of least total among what was judged, but for one run that it must not have; of
+  /// equal ones that of fewer regions.
+  std::vector<Part> partition(const Part* without = nullptr) const {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause behind each part
     std::vector<const Judged*> ends(n_ + 1, nullptr);
     least[0] = 0;
     for (const auto& [run, judged] : judged_) {  // by the first kernel
+      if (without != nullptr && run == std::pair{without->first, without->last}) continue;
       const double total = least[run.first] + judged.cycles + costs_.pause();
       if (total > least[run.second + 1] || !std::isfinite(total)) continue;
       least[run.second + 1] = total;
@@ -145,6 +151,30 @@ class PartSearch {
     }
     std::reverse(parts.begin(), parts.end());
     return parts;
+  }
+
+  /// Cycles of a partition into judged runs.
+  double total_of(const std::vector<Part>& parts) const {
+    double total = 0;
+    for (const Part& part : parts) {
+      total += judged_.at({part.first, part.last}).cycles + costs_.pause();
+    }
+    return total;
+  }
+
+  /// The best partition that lacks one of the runs of the best one, if it is nearly as good.
+  std::vector<Part> runner_up(const std::vector<Part>& best) const {
+    std::vector<Part> next;
+    double least = kNearlyAsGood * total_of(best);
+    for (const Part& run : best) {
+      if (run.is_kernel()) continue;
+      std::vector<Part> other = partition(&run);
+      const double total = total_of(other);
+      if (!(total < least)) continue;
+      least = total;
+      next = std::move(other);
+    }
+    return next;
   }
 
   /// Judges neighbours of the best partition as one, until none of them is better as one.
@@ -212,8 +242,15 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
   return made;
 }
 
-std::vector<Part> best_parts(const Program& kernels, const std::vector<Part>& suggested,
-                             const Machine& machine, CostModel& costs) {
+bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Part& x, const Part& y) {
+    return x.first == y.first && x.last == y.last;
+  });
+}
+
+std::vector<std::vector<Part>> best_parts(const Program& kernels,
+                                          const std::vector<Part>& suggested,
+                                          const Machine& machine, CostModel& costs) {
   return PartSearch(kernels, machine, costs).run(suggested);
 }
 

@@ -16,6 +16,7 @@
 #include "lower/placements.h"
 #include "passes/alike.h"
 #include "passes/choose.h"
+#include "passes/dependences.h"
 #include "passes/order_moves.h"
 #include "resources/resources.h"
 
@@ -148,8 +149,37 @@ class Search {
           any = try_move(without(best.asked, group), best, orders) || any;
           any = try_move(with(best.asked, group), best, orders) || any;
         }
+        if (orders == Orders::usual) any = slide(groups, best) || any;
       }
     }
+  }
+
+  /// Stores what a stored group is made of, or what is made of it, in its place.
+  bool slide(const std::vector<TensorGroup>& groups, State& best) {
+    bool any = false;
+    for (const TensorGroup& from : groups) {
+      for (const TensorGroup& to : groups) {
+        if (!has_time() || &from == &to || !are_neighbours(from, to)) continue;
+        const std::optional<Schedule> less = without(best.asked, from);
+        if (less) any = try_move(with(*less, to), best, Orders::usual) || any;
+      }
+    }
+    return any;
+  }
+
+  /// Whether a statement makes one of a group from one of the other.
+  bool are_neighbours(const TensorGroup& a, const TensorGroup& b) const {
+    const auto in = [](const TensorGroup& group, TensorId tensor) {
+      return std::binary_search(group.begin(), group.end(), tensor);
+    };
+    for (const Statement& statement : at(given_).statements) {
+      const TensorGroup& others = in(a, statement.result) ? b : a;
+      if (!in(a, statement.result) && !in(b, statement.result)) continue;
+      for (const TensorId tensor : uses(statement)) {
+        if (in(others, tensor)) return true;
+      }
+    }
+    return false;
   }
 
   /// Pairs of groups moved at once, with orders of their own: one stored instead of another, or two

@@ -1,0 +1,40 @@
+// What a node of a phase by rows waits for, and when it can end for that: rows that an earlier
+// phase completes, waited for by the node itself or by those before it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fuseflow::estimate {
+
+/// A wait in which nodes have gone through a part of their work.
+struct RowWait {
+  enum class Holds : uint8_t { everywhere, until_reduced, once_reduced };
+
+  double there = 0;  ///< the cycle at which the wait ends
+  double left = 1;   ///< the share of a node's work that is left then
+  /// Before or behind a reduction of at most so many fibers only.
+  Holds holds = Holds::everywhere;
+  double fibers = 0;
+};
+
+/// Of one node.
+class RowWaits {
+ public:
+  /// Keeps what decides for some pace: what ends later, or leaves more.
+  void add(const RowWait& more);
+  /// What a node before this one waits for, `later` cycles later. `fibers`: that it reduces, 0
+  /// where it reduces nothing; a reduction goes on a fiber at a time. `pace`: cycles from its first
+  /// step to its last one.
+  void add(const RowWaits& before, double fibers, double pace, double later);
+
+  /// When the node can begin; 0 where nothing holds it.
+  double head() const;
+  /// When it has ended if from its first step to its last one it takes `pace`.
+  double end(double pace) const;
+
+ private:
+  std::vector<RowWait> waits_;
+};
+
+}  // namespace fuseflow::estimate
