@@ -100,6 +100,8 @@ class NodeImport {
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
   bool has_input(int i) const;
   bool has_output(int i) const;
+  /// Rejects a node that has too few.
+  const std::string& output_name(int i) const;
   const View& input(int i) const;
   /// The values of input i; rejects the model when it is not constant.
   ConstantPtr constant_input(int i, const char* role) const;

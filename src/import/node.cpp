@@ -31,6 +31,11 @@ bool NodeImport::has_output(int i) const {
   return i < output_count() && !node_.outputs[static_cast<size_t>(i)].empty();
 }
 
+const std::string& NodeImport::output_name(int i) const {
+  if (i < output_count()) return node_.outputs[static_cast<size_t>(i)];
+  reject(fmt::format("has {} outputs, expected at least {}", output_count(), i + 1));
+}
+
 const View& NodeImport::input(int i) const {
   if (!has_input(i)) reject(fmt::format("input {} is missing", i));
   return importer_.value(node_.inputs[static_cast<size_t>(i)]);
@@ -117,25 +122,25 @@ void NodeImport::output(int i, View value) {
   value.ranking = nullptr;
   // A view that has grown (Concat of Concat of ...) becomes a statement, or it would grow for ever.
   if (value.nodes.size() > kMaxViewNodes) return define(i, std::move(value));
-  importer_.set_value(node_.outputs[static_cast<size_t>(i)], std::move(value));
+  importer_.set_value(output_name(i), std::move(value));
 }
 
 void NodeImport::select_output(int i, Selection selection) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   View view = importer_.value(name);
   view.selection = std::make_shared<const Selection>(std::move(selection));
   importer_.set_value(name, std::move(view));
 }
 
 void NodeImport::join_output(int i, Parts parts) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   View view = importer_.value(name);
   view.parts = std::make_shared<const Parts>(std::move(parts));
   importer_.set_value(name, std::move(view));
 }
 
 void NodeImport::rank_output(int i, Ranking ranking) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   View view = importer_.value(name);
   view.ranking = std::make_shared<const Ranking>(std::move(ranking));
   importer_.set_value(name, std::move(view));
@@ -184,27 +189,27 @@ View NodeImport::whole(const View& view, const std::string& suffix) {
 }
 
 void NodeImport::output_constant(int i, ConstantPtr data) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   importer_.set_value(name, importer_.add_constant(name, std::move(data)));
 }
 
 void NodeImport::output_initializer(int i, ConstantPtr data) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   importer_.set_value(name, importer_.add_constant(name, std::move(data), name));
 }
 
 void NodeImport::define(int i, View value) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   importer_.set_value(name, importer_.define(name, std::move(value), group_));
 }
 
 void NodeImport::define_reshaped(int i, View value, const std::vector<int64_t>& shape) {
-  const std::string& name = node_.outputs[static_cast<size_t>(i)];
+  const std::string& name = output_name(i);
   importer_.set_value(name, reshaped(importer_.define(name, std::move(value), group_), shape));
 }
 
 View NodeImport::helper(const std::string& suffix, View value) {
-  return importer_.define(node_.outputs[0] + "." + suffix, std::move(value), group_);
+  return importer_.define(output_name(0) + "." + suffix, std::move(value), group_);
 }
 
 namespace {
@@ -239,7 +244,7 @@ View NodeImport::reshaped(const View& value, const std::vector<int64_t>& shape) 
   }
   if (value.size() != 0 && reshape(view, shape)) return view;
   if (const ConstantPtr data = importer_.constant_of(value))
-    return importer_.add_constant(node_.outputs[0], data->reshaped(shape));
+    return importer_.add_constant(output_name(0), data->reshaped(shape));
   return regrouped(value, shape, "regrouped");
 }
 
@@ -247,7 +252,7 @@ View NodeImport::sliced(const View& view, int dim, int64_t start, int64_t step, 
   if (count == 0 || view.size() == 0) {
     std::vector<int64_t> shape = view.shape();
     shape[static_cast<size_t>(dim)] = count;
-    return importer_.add_constant(node_.outputs[0], constant_values({}, shape, view.type));
+    return importer_.add_constant(output_name(0), constant_values({}, shape, view.type));
   }
   View result = view;
   if (slice(result, dim, start, step, count)) return result;
@@ -283,7 +288,7 @@ View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
   if (!matrix)
     reject(
         "this reshape is no affine index map, and the tensor is too large to be moved by a matrix");
-  const View selection = importer_.add_constant(node_.outputs[0] + "." + suffix + ".map", matrix);
+  const View selection = importer_.add_constant(output_name(0) + "." + suffix + ".map", matrix);
   Kernel k = kernel();
   std::vector<int> all(to.size() + from.size());
   std::iota(all.begin(), all.end(), 0);

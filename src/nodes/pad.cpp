@@ -11,7 +11,8 @@ namespace {
 
 /// The coordinates are of the value's space or of loops around it.
 void type_pad(Typing& t) {
-  if (t.inputs() == 0 || !t.is_kind(0, StreamKind::val) || !t.output_count(1)) return;
+  if (t.inputs() == 0) return (void)t.fail("has no input, expected a value");
+  if (!t.is_kind(0, StreamKind::val) || !t.output_count(1)) return;
   for (size_t i = 1; i < t.inputs(); ++i) {
     if (!t.is_kind(i, StreamKind::crd) || !t.in_or_around(i, 0)) return;
   }

@@ -109,6 +109,13 @@ TEST(ImportHostile, NodesWithoutInputsOrOutputs) {
   rejection([&] { import_model(norm, kX); });
 }
 
+TEST(ImportHostile, FewerOutputsThanTheOperatorHas) {
+  // In an opset that does not know the operator yet, nothing says how many there must be.
+  auto model = model_of("g (float[2,3] x) => (uint8[2,3] y) { y = DynamicQuantizeLinear(x) }");
+  model.mutable_opset_import(0)->set_version(10);
+  expect_part(rejection([&] { import_model(model, kX); }), "has 1 outputs, expected at least 2");
+}
+
 TEST(ImportHostile, FunctionsThatExpandWithoutEnd) {
   auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n z = f.f0(x) }");
   for (int level = 0; level < 30; ++level) {

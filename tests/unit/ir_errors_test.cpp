@@ -213,6 +213,7 @@ TEST(GraphError, EachTypingRuleNamesItsViolation) {
                              "$v: val<i> = array %x ($b)\n$w: val<i> = coordinate ($i)\n"
                              "$z: val<i> = map mul ($v, $w)"),
                  "are not in the same space");
+  expect_message(graph_error("$v: val<> = pad ()"), "has no input, expected a value");
   expect_message(graph_error(open + "write_values %y ($i, $i)"),
                  "input 2 is $i (crd<i>), expected a val");
   expect_message(graph_error(open + "write_level %y.0 ($i)"),

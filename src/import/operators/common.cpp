@@ -70,7 +70,7 @@ View reduced_view(const NodeImport& node, Reduction reduction, const View& x,
 }
 
 View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr data) {
-  return node.importer().add_constant(node.onnx().outputs[0] + "." + suffix, std::move(data));
+  return node.importer().add_constant(node.output_name(0) + "." + suffix, std::move(data));
 }
 
 }  // namespace fuseflow

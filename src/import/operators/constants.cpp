@@ -37,7 +37,7 @@ void constant(NodeImport& node) {
 
 /// A constant tensor of one element, as a view of shape [].
 View one_element(NodeImport& node, const ConstantPtr& data, const std::string& suffix) {
-  return node.importer().add_constant(node.onnx().outputs[0] + suffix, data->reshaped({}));
+  return node.importer().add_constant(node.output_name(0) + suffix, data->reshaped({}));
 }
 
 void constant_of_shape(NodeImport& node) {

@@ -233,10 +233,10 @@ void dynamic_quantize_linear(NodeImport& node) {
   const View least = extreme(Reduction::min, Op::min, "least");
   const View range = binary_view(node, Op::sub, largest, least);
   node.define(1, binary_view(node, Op::div, range, scalar_view(255)));
-  const View scale = node.importer().value(node.onnx().outputs[1]);
+  const View scale = node.importer().value(node.output_name(1));
   const View from = unary_view(node, Op::neg, least);
   define_whole(node, 2, quantised(node, from, scale, nullptr, ElementType::u8), ElementType::u8);
-  const View point = node.importer().value(node.onnx().outputs[2]);
+  const View point = node.importer().value(node.output_name(2));
   define_whole(node, 0, quantised(node, x, scale, &point, ElementType::u8), ElementType::u8);
 }
 

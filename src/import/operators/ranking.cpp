@@ -149,7 +149,7 @@ bool scatter_ranked(NodeImport& node, bool add) {
   }
   if (zero && fresh && !same) {
     node.define(0, std::move(*fresh));
-    return node.importer().mark_thinned(node.importer().value(node.onnx().outputs[0])), true;
+    return node.importer().mark_thinned(node.importer().value(node.output_name(0))), true;
   }
   const std::vector<int> labels = all_labels(data.rank());
   Kernel k = node.kernel();
@@ -161,7 +161,7 @@ bool scatter_ranked(NodeImport& node, bool add) {
   int32_t value = fresh ? k.use(f) : k.constant(*number);
   if (add) value = k.apply(Op::add, {value, old ? k.constant(*old) : k.use(d)});
   node.define(0, k.result(labels, k.apply(Op::where, {here, value, before}), data.type));
-  if (zero) node.importer().mark_thinned(node.importer().value(node.onnx().outputs[0]));
+  if (zero) node.importer().mark_thinned(node.importer().value(node.output_name(0)));
   return true;
 }
 

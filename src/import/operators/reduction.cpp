@@ -111,7 +111,7 @@ void cum_sum(NodeImport& node) {
     }
   }
   const View triangle =
-      node.importer().add_constant(node.onnx().outputs[0] + ".triangle",
+      node.importer().add_constant(node.output_name(0) + ".triangle",
                                    constant_ints(std::move(matrix), {n, n}, ElementType::boolean));
   Kernel k = node.kernel();
   constexpr int kSummed = 1000;

@@ -223,7 +223,7 @@ void gather(NodeImport& node) {
     node.output_constant(0, rows);
     const bool weights = !rows->integral() && data.rank() >= 2;
     if (weights && node.importer().from_input(node.input(1))) {
-      node.importer().mark_activation(node.importer().value(node.onnx().outputs[0]));
+      node.importer().mark_activation(node.importer().value(node.output_name(0)));
     }
     return;
   } else {
