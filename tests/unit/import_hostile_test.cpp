@@ -116,6 +116,13 @@ TEST(ImportHostile, FewerOutputsThanTheOperatorHas) {
   expect_part(rejection([&] { import_model(model, kX); }), "has 1 outputs, expected at least 2");
 }
 
+TEST(ImportHostile, EmptyScalars) {
+  const auto model = model_of(
+      "g (float[2,3] x) => (float[2,3] y) <float[0] ratio = {}, bool training = {1}> "
+      "{ y = Dropout(x, ratio, training) }");
+  expect_part(rejection([&] { import_model(model, kX); }), "training mode drops at random");
+}
+
 TEST(ImportHostile, FunctionsThatExpandWithoutEnd) {
   auto model = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n z = f.f0(x) }");
   for (int level = 0; level < 30; ++level) {

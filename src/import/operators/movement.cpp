@@ -25,8 +25,10 @@ void dropout(NodeImport& node) {
   if (node.has_input(2)) {
     const ConstantPtr training = node.constant_input(2, "training_mode");
     const ConstantPtr ratio = node.has_input(1) ? node.constant_input(1, "ratio") : nullptr;
-    const bool drops = training->size() == 1 && training->as_float(0) != 0;
-    if (drops && (!ratio || ratio->as_float(0) != 0)) {
+    const auto is_zero = [](const ConstantPtr& scalar) {
+      return scalar && scalar->size() == 1 && scalar->as_float(0) == 0;
+    };
+    if (!is_zero(training) && !is_zero(ratio)) {
       node.reject("training mode drops at random; export the model with model.eval()");
     }
   }
