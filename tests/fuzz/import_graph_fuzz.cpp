@@ -133,12 +133,27 @@ Evaluation evaluated(const Program& program) {
   return result;
 }
 
-/// Operators where a rounding error decides.
+/// Operators where a rounding error decides, or that give integers, where NaN is undefined.
 bool jumps(const onnx::ModelProto& model) {
-  static const std::set<std::string> kJumps = {
-      "Floor",          "Ceil",     "Round", "Mod",         "Equal",          "Greater",
-      "GreaterOrEqual", "Less",     "Sign",  "LessOrEqual", "Cast",           "IsInf",
-      "IsNaN",          "CastLike", "Not",   "Pow",         "ThresholdedRelu"};
+  static const std::set<std::string> kJumps = {"Floor",
+                                               "Ceil",
+                                               "Round",
+                                               "Mod",
+                                               "Equal",
+                                               "Greater",
+                                               "GreaterOrEqual",
+                                               "Less",
+                                               "Sign",
+                                               "LessOrEqual",
+                                               "Cast",
+                                               "IsInf",
+                                               "IsNaN",
+                                               "CastLike",
+                                               "Not",
+                                               "Pow",
+                                               "ThresholdedRelu",
+                                               "QuantizeLinear",
+                                               "DynamicQuantizeLinear"};
   for (const auto& node : model.graph().node()) {
     if (kJumps.contains(node.op_type())) return true;
   }
