@@ -122,7 +122,7 @@ class PhaseBuffers {
   const PhaseNodes phase_;
   const std::vector<StreamWaits>& flows_;
   std::vector<LiveNodes>& live_;  ///< by stream
-  std::vector<Wait> waits_;
+  std::vector<InputWait> waits_;
 };
 
 }  // namespace

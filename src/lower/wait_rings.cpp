@@ -30,8 +30,8 @@ class WaitRings {
     }
   }
 
-  void run(const std::vector<Wait>& waits, BufferNeeds& needs) const {
-    for (const Wait* wait : may_be_held_up(waits, needs)) {
+  void run(const std::vector<InputWait>& waits, BufferNeeds& needs) const {
+    for (const InputWait* wait : may_be_held_up(waits, needs)) {
       if (is_held_up(*wait, needs)) {
         add_need(needs, wait->node, wait->input, wait->loops, wait->full);
       }
@@ -53,7 +53,7 @@ class WaitRings {
   /// Without the waits that surely are not held up, whatever buffers the others get (more of them
   /// only let more through). All waits of a level at once: what follows from what (`follow_up`) is
   /// one graph, so this takes as long as that is large, where asking one by one takes its square.
-  std::vector<const Wait*> may_be_held_up(const std::vector<Wait>& waits,
+  std::vector<const InputWait*> may_be_held_up(const std::vector<InputWait>& waits,
                                           const BufferNeeds& needs) const {
     std::vector<std::vector<size_t>> by_level;
     for (size_t w = 0; w < waits.size(); ++w) {
@@ -72,7 +72,7 @@ class WaitRings {
         held_up[w] = static_cast<char>(node_is || reach.meets(own, waits[w].full));
       }
     });
-    std::vector<const Wait*> result;
+    std::vector<const InputWait*> result;
     for (size_t w = 0; w < waits.size(); ++w) {
       if (held_up[w] != 0) result.push_back(&waits[w]);
     }
@@ -130,7 +130,7 @@ class WaitRings {
 
   /// True if what the wait waits for needs a node that makes no progress while the wait lasts: one
   /// that it blocks, or one blocked by a node that gets nothing from those.
-  bool is_held_up(const Wait& wait, const BufferNeeds& needs) const {
+  bool is_held_up(const InputWait& wait, const BufferNeeds& needs) const {
     const auto L = static_cast<size_t>(wait.loops);
     std::vector<bool> seen(consumers_.nodes(), false);
     std::vector<bool> starved(consumers_.nodes(), false);
@@ -180,7 +180,7 @@ class WaitRings {
 }  // namespace
 
 void break_rings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live,
-                 const std::vector<Wait>& waits, BufferNeeds& needs) {
+                 const std::vector<InputWait>& waits, BufferNeeds& needs) {
   if (!waits.empty()) WaitRings(graph, phase, live).run(waits, needs);
 }
 

@@ -14,7 +14,7 @@ namespace fuseflow {
 using LiveNodes = std::vector<NodeSet>;
 
 /// An input that waits for others of its node, though it blocks none of those that it waits for.
-struct Wait {
+struct InputWait {
   NodeId node = -1;
   size_t input = 0;
   int loops = 0;
@@ -25,6 +25,6 @@ struct Wait {
 /// Adds the buffers that the waits of a phase need so that no ring of them holds itself up. `live`
 /// is by stream; inputs with needs are buffered.
 void break_rings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live,
-                 const std::vector<Wait>& waits, BufferNeeds& needs);
+                 const std::vector<InputWait>& waits, BufferNeeds& needs);
 
 }  // namespace fuseflow
