@@ -47,7 +47,7 @@ Machine small_machine() {
 }
 
 /// An access of 64 bytes: 4 cycles of a port.
-TileAccess ask(int64_t row, int64_t cycle) {
+TileTransfer ask(int64_t row, int64_t cycle) {
   return {{0, row, 0}, 64, 0, cycle * kTicks, (cycle + 4) * kTicks};
 }
 

@@ -29,7 +29,7 @@ void TileMemory::hold(const TileKey& tile, int64_t bytes) {
 }
 
 /// Pieces of a transfer go to consecutive channels; it is through when its last piece is.
-int64_t TileMemory::through_channels(const TileAccess& access) {
+int64_t TileMemory::through_channels(const TileTransfer& access) {
   const auto channels = static_cast<int64_t>(channels_.size());
   const int64_t pieces =
       std::clamp<int64_t>(ceil_div(access.bytes, kChannelPieceBytes), 1, channels);
@@ -46,14 +46,14 @@ int64_t TileMemory::through_channels(const TileAccess& access) {
 }
 
 /// The L2 serves one access after the other, each at the rate of all cores together.
-int64_t TileMemory::through_l2(const TileAccess& access) {
+int64_t TileMemory::through_l2(const TileTransfer& access) {
   if (!has_l2_) return access.time;
   l2_free_ = std::max(l2_free_, access.time) +
              ticks_for(static_cast<double>(access.bytes), machine_.l2.bytes_per_cycle);
   return l2_free_;
 }
 
-TileAnswer TileMemory::load(const TileAccess& access) {
+TileAnswer TileMemory::load(const TileTransfer& access) {
   const int64_t passed = through_l2(access);
   const int64_t near = machine_.l2.latency_cycles * kTicks;
   const int64_t far = machine_.global.latency_cycles * kTicks;
@@ -68,7 +68,7 @@ TileAnswer TileMemory::load(const TileAccess& access) {
   return answer(std::max(passed, read) + far, far, access.bytes);
 }
 
-TileAnswer TileMemory::store(const TileAccess& access) {
+TileAnswer TileMemory::store(const TileTransfer& access) {
   const int64_t passed = std::max(access.port_free, through_l2(access));
   HeldTile* held = has_l2_ ? held_.find(access.tile) : nullptr;
   if (held != nullptr && held->written) {  // goes to memory with what was stored before

@@ -17,7 +17,7 @@ inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidt
 int64_t ticks_for(double amount, double per_cycle);
 
 /// What a core asks of memory, in ticks.
-struct TileAccess {
+struct TileTransfer {
   TileKey tile;
   int64_t bytes = 0;
   int64_t channel = 0;    ///< its first piece goes to this one, modulo their number
@@ -37,8 +37,8 @@ class TileMemory {
   explicit TileMemory(const Machine& machine);
   explicit TileMemory(const Machine&& machine) = delete;  ///< it is kept by reference
 
-  TileAnswer load(const TileAccess& access);
-  TileAnswer store(const TileAccess& access);
+  TileAnswer load(const TileTransfer& access);
+  TileAnswer store(const TileTransfer& access);
 
   /// The L2 holds this tile from the start, as a launch before left it.
   void hold(const TileKey& tile, int64_t bytes);
@@ -46,8 +46,8 @@ class TileMemory {
   bool has_l2() const { return has_l2_; }
 
  private:
-  int64_t through_channels(const TileAccess& access);
-  int64_t through_l2(const TileAccess& access);
+  int64_t through_channels(const TileTransfer& access);
+  int64_t through_l2(const TileTransfer& access);
 
   const Machine& machine_;
   const bool has_l2_;

@@ -289,7 +289,7 @@ class Launch {
   }
 
   /// What a core asks of memory at `time`; its port is taken until all of it has passed.
-  TileAccess ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
+  TileTransfer ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
     CoreClock& core = core_of(event.cluster, node);
     core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
                                                   machine_.core.port_bytes_per_cycle));
@@ -336,7 +336,7 @@ class Launch {
 
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
     if (node.pieces > 0) return gather(node, time, event);
-    const TileAccess access = ask(node, node.bytes.global_read, time, event);
+    const TileTransfer access = ask(node, node.bytes.global_read, time, event);
     Together* together = together_of(event.cluster, event.node);
     if (together != nullptr && together->asked) {
       return std::max(together->answer.given, access.port_free + together->answer.latency);
