@@ -54,7 +54,7 @@ class WaitRings {
   /// only let more through). All waits of a level at once: what follows from what (`follow_up`) is
   /// one graph, so this takes as long as that is large, where asking one by one takes its square.
   std::vector<const InputWait*> may_be_held_up(const std::vector<InputWait>& waits,
-                                          const BufferNeeds& needs) const {
+                                               const BufferNeeds& needs) const {
     std::vector<std::vector<size_t>> by_level;
     for (size_t w = 0; w < waits.size(); ++w) {
       const auto L = static_cast<size_t>(waits[w].loops);
