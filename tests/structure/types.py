@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Checks that no two files define a type of one name in one namespace.
+
+The compiler does not see it, and the linker keeps the code of one of them for both. Types of a file's own belong into
+its unnamed namespace.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "tools", "tests")
+OPENED = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{$")
+CLOSED = re.compile(r"\}  // namespace")
+TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)\s+)?(\w+)\b(?!::)(?![\w\s:<>,]*;)")
+
+
+def types_of(path):
+    """Qualified names of the types that a file defines at the level of a namespace that has a name."""
+    spaces = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if opened := OPENED.match(line):
+            spaces.append(opened[1])
+        elif CLOSED.match(line):
+            spaces.pop()
+        elif spaces and "" not in spaces and (found := TYPE.match(line)):
+            yield "::".join([*spaces, found[1]])
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
+    files = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.suffix in (".cpp", ".h")]
+    defined = collections.defaultdict(set)
+    for path in files:
+        for name in types_of(path):
+            defined[name].add(path.relative_to(root).as_posix())
+    twice = {name: sorted(paths) for name, paths in defined.items() if len(paths) > 1}
+    for name, paths in sorted(twice.items()):
+        print(f"types: {name} is defined in {' and '.join(paths)}, expected one of them under another name")
+    print(f"types: {len(defined)} types of {len(files)} files, {len(twice)} defined twice")
+    return 1 if twice or not defined else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
