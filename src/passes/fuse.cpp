@@ -301,6 +301,12 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
   return groups;
 }
 
+bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Part& x, const Part& y) {
+    return x.first == y.first && x.last == y.last;
+  });
+}
+
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer.
 Program best_regions(const Program& program, const Request& request, CostModel& costs,
@@ -309,13 +315,18 @@ Program best_regions(const Program& program, const Request& request, CostModel& 
   std::vector<std::vector<Part>> partitions{
       parts_of(program, present_groups(program)),  // as given, but for phases that take turns
       parts_of(program, auto_groups(program, request, unused))};
+  std::vector<std::vector<Part>> searched{partitions.back()};  // for other sets of what is stored
   const bool learned = costs.learn(program).has_value();
   if (program.regions.size() > 1 && learned) {
     std::vector<Part> suggested = partitions.back();
     partitions.push_back(parts_of(program, layer_groups(program)));
     suggested.insert(suggested.end(), partitions.back().begin(), partitions.back().end());
-    for (auto& parts : best_parts(program, suggested, request.machine, costs)) {
-      partitions.push_back(std::move(parts));
+    for (const auto& parts : best_parts(program, suggested, request.machine, costs)) {
+      const auto as_before = [&](const std::vector<Part>& other) {
+        return same_runs(other, parts);
+      };
+      if (std::none_of(searched.begin(), searched.end(), as_before)) searched.push_back(parts);
+      partitions.push_back(parts);
     }
   }
   std::vector<Candidate> candidates{{program, {}}};
@@ -326,15 +337,10 @@ Program best_regions(const Program& program, const Request& request, CostModel& 
     if (parts == partitions.begin() + 1) few = candidates.size();
     candidates.push_back(assemble(program, *parts, request.machine));
   }
-  // Other sets of what is stored, for as few regions as fit and for the best partitions.
-  constexpr size_t kLayers = 2;
-  for (size_t p = 1; p < partitions.size() && learned; ++p) {
-    const auto searched = [&](size_t q) {
-      return q != kLayers && same_runs(partitions[q], partitions[p]);
-    };
-    bool known = p == kLayers;
-    for (size_t q = 1; q < p && !known; ++q) known = searched(q);
-    if (!known) candidates.push_back(assemble(program, partitions[p], request.machine, &costs));
+  if (learned) {
+    for (const auto& parts : searched) {
+      candidates.push_back(assemble(program, parts, request.machine, &costs));
+    }
   }
   Program best = choose(std::move(candidates), few, costs, log);
   return pass_on_chip(std::move(best), request.machine, costs, log);

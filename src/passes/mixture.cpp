@@ -242,12 +242,6 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
   return made;
 }
 
-bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Part& x, const Part& y) {
-    return x.first == y.first && x.last == y.last;
-  });
-}
-
 std::vector<std::vector<Part>> best_parts(const Program& kernels,
                                           const std::vector<Part>& suggested,
                                           const Machine& machine, CostModel& costs) {

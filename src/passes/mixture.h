@@ -32,9 +32,6 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
 Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
                    CostModel* costs = nullptr);
 
-/// Whether two partitions have the same runs of kernels.
-bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b);
-
 /// The best partition into the given parts, runs of few kernels, and what becomes of these when
 /// neighbours are joined; and behind it the best of other runs, where that takes hardly more: what
 /// is stored is not chosen yet, and may decide between them. `costs` has learned `kernels`. Its

@@ -159,9 +159,10 @@ class Search {
     bool any = false;
     for (const TensorGroup& from : groups) {
       for (const TensorGroup& to : groups) {
-        if (!has_time() || &from == &to || !are_neighbours(from, to)) continue;
         const std::optional<Schedule> less = without(best.asked, from);
-        if (less) any = try_move(with(*less, to), best, Orders::usual) || any;
+        if (!less || !has_time()) break;
+        if (&from == &to || !are_neighbours(from, to)) continue;
+        any = try_move(with(*less, to), best, Orders::usual) || any;
       }
     }
     return any;
