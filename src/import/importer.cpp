@@ -195,9 +195,12 @@ void Importer::set_value(const std::string& name, View value) {
 View Importer::define(const std::string& name, View value, int group) {
   if (value.size() == 0) return add_constant(name, constant_of(value));
   coalesce(value);
-  const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal;
+  const int64_t steps = evaluation_steps(value);
+  const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal &&
+                          steps <= kMaxFoldedSteps - folded_steps_;
   ConstantPtr folded = is_activation(value) || !affordable ? nullptr : constant_of(value);
   if (folded) {
+    folded_steps_ += steps;
     const bool bound = from_input(value);
     View result = add_constant(name, std::move(folded));
     draft_.tensors.back().from_input = bound;

@@ -84,6 +84,7 @@ class Importer {
   std::map<std::string, int64_t> symbols_;
   std::map<std::string, int> names_;  ///< taken tensor names
   int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
+  int64_t folded_steps_ = 0;          ///< of all folded values: bounds the time
   std::vector<int> groups_;           ///< by node (see groups.h)
   ModelNode current_;                 ///< the node that is being converted
 };

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "import/import.h"
+#include "import/values/evaluate.h"
 #include "ir/verify.h"
 
 namespace fuseflow {
@@ -222,6 +223,17 @@ TEST(ImportHostile, LongChainsBeforeASoftmax) {
     for (int i = 0; i < 3; ++i) t->add_float_data(name[0] == 'm' && i == 1 ? -1e9F : 0.25F);
   }
   import_model(model, kX);
+}
+
+TEST(ImportHostile, TinyRowsAreNotTakenForCheap) {
+  const auto steps = [](std::vector<int64_t> shape) {
+    return evaluation_steps(whole_tensor(0, ElementType::f32, shape));
+  };
+  EXPECT_EQ(steps({3, 1000}), 3 * 1000 + 3 * 32);
+  EXPECT_EQ(steps({1000, 3}), 3 * 1000 + 1000 * 32);
+  EXPECT_EQ(steps({1000, 3, 1}), steps({1000, 3}));  // extents of 1 are no rows
+  EXPECT_EQ(steps({}), 1 + 32);
+  EXPECT_EQ(steps({1000, 0}), 0);
 }
 
 TEST(ImportHostile, ShapesThatDisagree) {

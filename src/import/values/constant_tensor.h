@@ -20,8 +20,8 @@
 
 namespace fuseflow {
 
-/// The largest constant that folding may create, and the most elementary steps it may take.
-/// What exceeds them stays a statement of the program.
+/// The largest constant that folding may create, the elements of all of them, and the most steps
+/// that one and all of them may take (see evaluation_steps). What exceeds them stays a statement.
 inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
 inline constexpr int64_t kMaxFoldedTotal = int64_t{1} << 28;
 inline constexpr int64_t kMaxFoldedSteps = int64_t{1} << 31;

@@ -12,7 +12,8 @@ namespace fuseflow {
 /// The values of a tensor, or null when it is not a constant.
 using ConstantLookup = std::function<const ConstantTensor*(TensorId)>;
 
-/// Elements x reduction steps x nodes that evaluation would take, saturated.
+/// Elements x reduction steps x nodes that evaluation would take, saturated; a row of the innermost
+/// dimension counts 32 elements more, so that tiny rows are not taken for cheap.
 int64_t evaluation_steps(const View& value);
 
 /// Every access must be to a constant. Integer and boolean expressions are evaluated in i64, others
