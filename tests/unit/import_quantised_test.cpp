@@ -95,6 +95,16 @@ TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
   EXPECT_EQ(tensor_of(program, "a").role, Role::input);
 }
 
+/// As what folds: -9 / 4 and 7 / 4.
+TEST(ImportQuantised, MeansOfIntegersAreCutTowardsZero) {
+  const Binds binds = {{"a", "values(1, 2, 3, 1, -3, -2, -3, -1)"}, {"b", "values(1)"}};
+  const Program program =
+      imported(model_of("(int8[2,4,1] a, int8[1,1] b) => (int32[2,1] y) {"
+                        "p = MatMulInteger(a, b) y = ReduceMean<axes = [1], keepdims = 0>(p) }"),
+               binds);
+  EXPECT_EQ(result(program), (std::vector<float>{1, -2}));
+}
+
 TEST(ImportQuantised, WeightsOfEightBitsStay) {
   onnx::ModelProto model = model_of(
       "(float[2,2] x, float s) => (float[2,2] y) {"

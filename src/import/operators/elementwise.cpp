@@ -58,9 +58,11 @@ void variadic(NodeImport& node) {
   if (b.operands.empty()) node.reject("expected at least one input");
   int32_t root = b.operands[0];
   for (size_t i = 1; i < b.operands.size(); ++i) root = b.kernel.apply(op, {root, b.operands[i]});
-  if (mean)
+  if (mean) {
     root =
         b.kernel.apply(Op::div, {root, b.kernel.constant(static_cast<float>(b.operands.size()))});
+    if (is_cut(node)) root = cut_towards_zero(b.kernel, root);
+  }
   node.define(0, b.kernel.result(b.labels, root, node.input(0).type));
 }
 
@@ -68,17 +70,8 @@ void divide(NodeImport& node) {
   Broadcast b = broadcast_inputs(node, 2);
   Kernel& k = b.kernel;
   int32_t root = k.apply(Op::div, {b.operands[0], b.operands[1]});
-  const ElementType type = node.input(0).type;
-  const bool constant =
-      node.importer().is_constant(node.input(0)) && node.importer().is_constant(node.input(1));
-  if (ConstantTensor::is_integral(type) &&
-      !constant) {  // integers truncate; folding does so by itself
-    const int32_t negative = k.apply(Op::lt, {root, k.constant(0)});
-    const int32_t up = k.apply(Op::ceil, {root});
-    const int32_t down = k.apply(Op::floor, {root});
-    root = k.apply(Op::where, {negative, up, down});
-  }
-  node.define(0, k.result(b.labels, root, type));
+  if (is_cut(node)) root = cut_towards_zero(k, root);
+  node.define(0, k.result(b.labels, root, node.input(0).type));
 }
 
 /// Products remember that they weight a selection (see Selection in view.h).
