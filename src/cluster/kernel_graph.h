@@ -33,6 +33,8 @@ class KernelGraphBuilder {
   Input add_output(const TileDims& dims, std::string name);
   Input map(Op op, std::vector<Input> inputs, const TileDims& dims, std::string name);
   void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
+  /// Tiles of rows that a cluster's cores have at a time, one each.
+  void set_cluster(int cores) { graph_.indices[kKernelM].cluster = cores; }
 
   Graph take();
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cluster/candidates.h"
+#include "cluster/load_cycles.h"
 #include "cluster/present_tiles.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int64_t kMostCopiesTried = 4;
 constexpr size_t kMostSimulated = 12;
+constexpr size_t kMostOfClusters = 4;             ///< ... of each size of clusters
 constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles, of all cores
 
 struct Candidate {
@@ -20,6 +22,7 @@ struct Candidate {
   double cost = 0, steps = 0;
   size_t number = 0;
   int64_t gathered = 0;  ///< rows that a step packs; 0: it takes a tile of k
+  int cores = 1;         ///< of a cluster, which shares the tiles of the columns' operand
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
   }
@@ -39,17 +42,27 @@ struct TileCosts {
   double step = 0, stored = 0;
 };
 
-TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
-                   const Machine& machine) {
-  const auto cores = static_cast<double>(std::max<int64_t>(machine.concurrent_clusters(1), 1));
-  const auto tiles = static_cast<double>(tiles_of(size, b));
-  const double loaded = static_cast<double>((b[kKernelM] + b[kKernelN]) * b[kKernelK] * element);
+int64_t cores_at_work(int64_t tiles, int cores, const Machine& machine) {
+  return std::min(std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores, tiles);
+}
+
+/// With `loaded` bytes a step, in clusters of `cores`.
+TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepBytes& loaded,
+                   int64_t element, int cores, const Machine& machine) {
+  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
   const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], element);
-  const double at_work = std::min(cores, tiles);
-  double rate = machine.core.port_bytes_per_cycle;
-  if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
-  const double step = std::max(loaded / rate, work / machine.matrix_rate(element));
-  return {step, static_cast<double>(b[kKernelM] * b[kKernelN] * element) / rate};
+  const auto stored = static_cast<double>(b[kKernelM] * b[kKernelN] * element);
+  return {
+      std::max(load_cycles(loaded, cores, at_work, machine), work / machine.matrix_rate(element)),
+      load_cycles({stored, 0}, 1, at_work, machine)};
+}
+
+/// The columns' operand is the same for all rows.
+TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t element, int cores,
+                   const Machine& machine) {
+  const StepBytes loaded{static_cast<double>(b[kKernelM] * b[kKernelK] * element),
+                         static_cast<double>(b[kKernelN] * b[kKernelK] * element)};
+  return costs_of(size, b, loaded, element, cores, machine);
 }
 
 /// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
@@ -57,24 +70,20 @@ TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t 
                          int64_t element, const Machine& machine) {
   KernelSizes whole = b;
   whole[kKernelK] = packed;
-  TileCosts costs = costs_of(size, whole, element, machine);
   const int64_t burst = machine.dram.burst_bytes;
   const auto bursts = [&](int64_t elements) { return ceil_div(elements * element, burst) * burst; };
   const auto loaded = static_cast<double>(packed * (bursts(b[kKernelM]) + bursts(b[kKernelN])));
-  const double at_work = static_cast<double>(
-      std::min(std::max<int64_t>(machine.concurrent_clusters(1), 1), tiles_of(size, b)));
-  double rate = machine.core.port_bytes_per_cycle;
-  if (machine.has_l2()) rate = std::min(rate, machine.l2.bytes_per_cycle / at_work);
-  costs.step = std::max({costs.step, loaded / rate, 2.0 * static_cast<double>(packed)});
+  TileCosts costs = costs_of(size, whole, {loaded, 0}, element, 1, machine);
+  costs.step = std::max(costs.step, 2.0 * static_cast<double>(packed));
   return costs;
 }
 
 /// Cycles of the slowest core, roughly.
-double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element,
+double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element, int cores,
                const Machine& machine) {
-  const int64_t cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
-  const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), cores));
-  const TileCosts costs = costs_of(size, b, element, machine);
+  const int64_t all = std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores;
+  const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), all));
+  const TileCosts costs = costs_of(size, b, element, cores, machine);
   return a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
 }
 
@@ -102,10 +111,10 @@ void for_each_tile(const KernelSizes& size, const KernelSizes& b, const StepsOfR
 }
 
 /// ... where rows have steps of their own.
-double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& costs,
+double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& costs, int cores,
                const Machine& machine, const StepsOfRows& steps) {
-  const int64_t cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
-  std::vector<double> of_core(static_cast<size_t>(std::min(cores, tiles_of(size, b))), 0);
+  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
+  std::vector<double> of_core(static_cast<size_t>(at_work), 0);
   for_each_tile(size, b, steps, [&](int64_t tile, int64_t taken) {
     of_core[static_cast<size_t>(tile) % of_core.size()] +=
         static_cast<double>(taken) * costs.step + costs.stored;
@@ -123,14 +132,15 @@ void sort(std::vector<Candidate>& candidates) {
   std::sort(candidates.begin(), candidates.end());
 }
 
-std::vector<Candidate> product_tiles(const KernelForm& form, const Machine& machine) {
+std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Machine& machine) {
   const KernelSizes size = sizes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t n : power_blocks(size[kKernelN], 256)) {
       for (const int64_t k : power_blocks(size[kKernelK], 256)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size()};
-        candidate.cost = cost_of(size, candidate.block, form.element_bytes, machine);
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
+        candidate.cost = cost_of(size, candidate.block, form.element_bytes, cores, machine);
         candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
                           static_cast<double>(steps_of(size, candidate.block));
         all.push_back(candidate);
@@ -142,17 +152,18 @@ std::vector<Candidate> product_tiles(const KernelForm& form, const Machine& mach
 }
 
 /// The same with the steps that are there: their number depends on rows and k of a tile.
-std::vector<Candidate> sparse_tiles(const KernelForm& form, const Machine& machine) {
+std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine) {
   const KernelSizes size = sizes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t k : power_blocks(size[kKernelK], 256)) {
       const StepsOfRows steps = present_steps(*form.present, m, k);
       for (const int64_t n : power_blocks(size[kKernelN], 256)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size()};
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        const TileCosts costs = costs_of(size, candidate.block, form.element_bytes, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, machine, steps);
+        const TileCosts costs = costs_of(size, candidate.block, form.element_bytes, cores, machine);
+        candidate.cost = cost_of(size, candidate.block, costs, cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
       }
@@ -176,7 +187,7 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         const TileCosts costs =
             gathered_costs(size, candidate.block, packed, form.element_bytes, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, machine, steps);
+        candidate.cost = cost_of(size, candidate.block, costs, 1, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
       }
@@ -215,16 +226,17 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
+    graph.indices[kKernelM].cluster = candidate.cores;
     if (candidate.gathered > 0 && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     if (fits_core(kernel_need(graph), machine)) return graph;
   }
   return std::nullopt;
 }
 
-/// The fastest of them; of products only so many are simulated.
-std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates,
-                                        const KernelForm& form, const Machine& machine) {
-  std::optional<FastestKernel> best;
+/// The fastest of them, where it is faster than `best`; of products only `most` are simulated.
+std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates, size_t most,
+                                        const KernelForm& form, const Machine& machine,
+                                        std::optional<FastestKernel> best = std::nullopt) {
   size_t simulated = 0;
   for (const Candidate& candidate : candidates) {
     if (candidate.steps > static_cast<double>(kMostSteps)) continue;
@@ -236,22 +248,41 @@ std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates
     if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
       best = FastestKernel{std::move(*graph), measured};
     }
-    if (++simulated == kMostSimulated && form.product) break;
+    if (++simulated == most && form.product) break;
   }
   return best;
+}
+
+/// The fastest product of single cores, or of clusters where these are faster. `tiles` has the
+/// candidates of clusters of so many cores.
+template <typename Tiles>
+std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machine& machine,
+                                             const Tiles& tiles) {
+  std::optional<FastestKernel> best = fastest_of(tiles(1), kMostSimulated, form, machine);
+  for (const int cores : kKernelClusters) {
+    if (!best || machine.concurrent_clusters(cores) < 1) continue;
+    best = fastest_of(tiles(cores), kMostOfClusters, form, machine, std::move(best));
+  }
+  return best;
+}
+
+std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine& machine) {
+  if (!form.product) return fastest_of(row_tiles(form), kMostSimulated, form, machine);
+  return fastest_product(form, machine,
+                         [&](int cores) { return product_tiles(form, cores, machine); });
 }
 
 }  // namespace
 
 std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
                                             const KernelForm* sparse) {
-  std::optional<FastestKernel> whole =
-      fastest_of(form.product ? product_tiles(form, machine) : row_tiles(form), form, machine);
+  std::optional<FastestKernel> whole = fastest_dense(form, machine);
   if (sparse == nullptr) return whole;
-  std::optional<FastestKernel> part = fastest_of(sparse_tiles(*sparse, machine), *sparse, machine);
+  std::optional<FastestKernel> part = fastest_product(
+      *sparse, machine, [&](int cores) { return sparse_tiles(*sparse, cores, machine); });
   if (sparse->gathered) {
     std::optional<FastestKernel> rows =
-        fastest_of(gathered_tiles(*sparse, machine), *sparse, machine);
+        fastest_of(gathered_tiles(*sparse, machine), kMostSimulated, *sparse, machine);
     if (rows && (!part || rows->measured.cycles < part->measured.cycles)) part = std::move(rows);
   }
   if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;

@@ -17,6 +17,7 @@ std::vector<std::pair<std::string, std::string>> notes_of(const OnlineOutcome& o
           {"tile", fmt::format("{},{},{}", o.tiles.block[kKernelM], o.tiles.block[kKernelN],
                                o.tiles.block[kKernelK])},
           {"copies", std::to_string(o.tiles.copies)},
+          {"cluster", std::to_string(o.tiles.cores)},
           {"steps", std::to_string(o.tiles.steps)},
           {"global_bytes", std::to_string(o.fused.bytes.global())},
           {"cycles", std::to_string(o.fused.cycles)},

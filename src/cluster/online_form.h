@@ -38,12 +38,13 @@ struct OnlineForm : KernelTerms {
 std::optional<OnlineForm> online_form(const StatementTable& statements, const Statement& last,
                                       std::string& why);
 
-/// Tiles of `block` elements (1 along g), copies of the loads, and the steps of k whose tiles there
-/// is room for.
+/// Tiles of `block` elements (1 along g), copies of the loads, the steps of k whose tiles there is
+/// room for, and the cores of a cluster, which share keys and values.
 struct OnlineTiles {
   KernelSizes block{1, 1, 1, 1};
   int64_t copies = 1;
   int64_t steps = 1;
+  int cores = 1;
 };
 Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles);
 

@@ -39,6 +39,7 @@ class OnlineGraph {
     const Input products = builder_.add(std::move(product), kResult, "o");
     builder_.store(form_.result, form_.stored,
                    builder_.map(Op::div, {products, sums}, kResult, "y"));
+    builder_.set_cluster(tiles_.cores);
     return builder_.take();
   }
 

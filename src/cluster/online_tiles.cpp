@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/load_cycles.h"
 #include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
 
@@ -34,6 +35,19 @@ double steps_of(const Graph& graph, int64_t all) {
   return static_cast<double>(steps) / static_cast<double>(graph.tiles->open.size());
 }
 
+/// What a step loads; what does not differ along rows the cores of a cluster share.
+StepBytes step_bytes(const Graph& graph) {
+  StepBytes bytes;
+  for (const NodeId n : kernel_roles(graph).loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const auto varies = varies_along(graph, load);
+    if (!varies[kKernelK]) continue;
+    (varies[kKernelM] ? bytes.own : bytes.shared) +=
+        static_cast<double>(tile_elements(graph, load.outputs[0]) * graph.tiles->element_bytes);
+  }
+  return bytes;
+}
+
 /// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
 /// and its loads take, or the sum of the first two where one step is there at a time.
 double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
@@ -41,7 +55,7 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   const KernelRoles roles = kernel_roles(graph);
   const int64_t element = graph.tiles->element_bytes;
   const auto at = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
-  double products = 0, lanes = 0, loaded = 0;
+  double products = 0, lanes = 0;
   for (const NodeId n : roles.steps) {
     const Node& node = at(n);
     const auto work = static_cast<double>(kernel_flops(graph, node));
@@ -54,20 +68,14 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
       lanes += time_at(work, machine.core.vector_operations_per_cycle);
     }
   }
-  for (const NodeId n : roles.loads) {
-    if (!varies_along(graph, at(n))[kKernelK]) continue;
-    loaded += static_cast<double>(tile_elements(graph, at(n).outputs[0]) * element);
-  }
-  const auto cores = std::max<int64_t>(machine.concurrent_clusters(1), 1);
+  const int64_t cores =
+      std::max<int64_t>(machine.concurrent_clusters(tiles.cores), 1) * tiles.cores;
   const int64_t all = tiles_of(size, tiles.block);
-  double rate = machine.core.port_bytes_per_cycle;
-  if (machine.has_l2()) {
-    rate = std::min(rate, machine.l2.bytes_per_cycle / static_cast<double>(std::min(cores, all)));
-  }
+  const double loads = load_cycles(step_bytes(graph), tiles.cores, std::min(cores, all), machine);
   const double matrix = products / machine.matrix_rate(element);
   const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
   const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
-  return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loaded / rate);
+  return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loads);
 }
 
 /// As many copies as fit.
@@ -82,15 +90,17 @@ std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTile
   return std::nullopt;
 }
 
-std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, const Machine& machine) {
+std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, int cores,
+                                                  const Machine& machine) {
   const KernelSizes size = sizes_of(form.digits);
   std::vector<Candidate<OnlineTiles>> all;
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
+    if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
       for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
         for (int64_t steps = 1; steps <= most_steps; ++steps) {
-          const OnlineTiles tiles{{m, n, k, 1}, 1, steps};
+          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cores};
           if (tiles_of(size, tiles.block) * ceil_div(size[kKernelK], k) > kMostSteps) continue;
           if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
         }
@@ -103,7 +113,15 @@ std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, const 
 }  // namespace
 
 std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
-  return fastest_of(candidates_of(form, machine), kMostSimulated, 0, machine);
+  std::optional<OnlinePlan> best =
+      fastest_of(candidates_of(form, 1, machine), kMostSimulated, 0, machine);
+  for (const int cores : kKernelClusters) {
+    if (!best || machine.concurrent_clusters(cores) < 1) continue;
+    auto linked = fastest_of(candidates_of(form, cores, machine), kMostSimulated,
+                             best->measured.cycles, machine);
+    if (linked) best = std::move(linked);
+  }
+  return best;
 }
 
 }  // namespace fuseflow::cluster

@@ -21,6 +21,10 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 
 }  // namespace
 
+int kernel_cluster(const Graph& graph) {
+  return graph.indices[kKernelM].cluster;
+}
+
 std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g) {
   const GraphIndex& rows = graph.indices[kKernelM];
   const GraphIndex& along = graph.indices[kKernelK];

@@ -1,7 +1,7 @@
 // Kernels of tiles: the second form of a graph of tiles. One statement by itself (a product, an
 // elementwise expression, a reduction of rows), or statements whose reductions walk the same loop
-// together (attention), on cores that share nothing. Sizes and parts that follow from the text.
-// Meaning: ir-spec/cluster.md, "Kernels". Nothing of machines or execution.
+// together (attention), on cores that share at most what they load. Sizes and parts that follow
+// from the text. Meaning: ir-spec/cluster.md, "Kernels". Nothing of machines or execution.
 #pragma once
 
 #include <array>
@@ -45,6 +45,10 @@ using KernelSizes = std::array<int64_t, kKernelDims>;
 KernelSizes kernel_tiles(const Graph& graph);     ///< tiles along each dimension
 KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along each dimension
 KernelSizes kernel_elements(const Graph& graph);  ///< that exist
+
+/// Cores of a cluster. They have tiles of rows that follow each other, of the same columns and
+/// element of the batch; the last ones of a cluster have none where the tiles do not fill it.
+int kernel_cluster(const Graph& graph);
 
 /// The tiles of k that a tile of rows (of an element of the batch) walks: all of them, or those
 /// that are open. Of a single product `open` has the tiles of its (m, k) operand that may hold a

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/cluster_shape.h"
 #include "graph/tile_kernel.h"
 #include "nodes/rule.h"
 #include "nodes/subscripts.h"
@@ -87,10 +88,24 @@ class KernelVerifier {
                       !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size &&
                       padded - index.block < index.size;
-    if (index.digits.empty() || size != index.size || !fits || index.cluster != 1) {
-      fail(-1, fmt::format("index {}: expected digits whose product is its size, tiles that all "
-                           "have elements, and cluster=1",
+    if (index.digits.empty() || size != index.size || !fits) {
+      fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles that "
+                           "all have elements",
                            name));
+    }
+    check_cluster(index);
+  }
+
+  /// Rows alone are spread over a cluster.
+  void check_cluster(const GraphIndex& index) {
+    const int cores = index.cluster;
+    if (index.name != "m" && cores != 1) {
+      fail(-1, fmt::format("index {}: cluster={}, expected 1: the cores of a cluster have tiles of "
+                           "rows",
+                           index.name, cores));
+    } else if (cores < 1 || cores > kLargestCluster || (cores & (cores - 1)) != 0) {
+      fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
+                           kLargestCluster));
     }
   }
 

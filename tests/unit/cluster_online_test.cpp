@@ -189,11 +189,14 @@ void expect_right(const Program& program) {
   const TensorId y = find_tensor(read, "y");
   const auto checked = check_reference(read, run.data, {y}, {.tolerance = 1e-4, .threads = 1});
   EXPECT_TRUE(checked.tensors.at(0).passes) << text;
-  for (const Region& region : read.regions) {
-    const Measured measured = time_tiles(*region.graph, roomy);  // holds to the laws
-    const CompulsoryBytes least = compulsory_kernel_bytes(*region.graph);
-    EXPECT_EQ(measured.bytes.global_read, least.loaded);  // the L2 has room for all
-    EXPECT_EQ(measured.bytes.global_write, least.stored);
+  for (const bool multicast : {true, false}) {  // ... or over links
+    roomy.links.multicast = multicast;
+    for (const Region& region : read.regions) {
+      const Measured measured = time_tiles(*region.graph, roomy);  // holds to the laws
+      const CompulsoryBytes least = compulsory_kernel_bytes(*region.graph);
+      EXPECT_EQ(measured.bytes.global_read, least.loaded);  // the L2 has room for all
+      EXPECT_EQ(measured.bytes.global_write, least.stored);
+    }
   }
 }
 
@@ -245,8 +248,10 @@ TEST(Online, RandomShapesMasksAndTiles) {
       more += data("mask", fmt::format("{}, {}", r, k), "dense,compressed");
     if (needs == "keys" || needs == "both") more += data("keys", k, "dense");
     const int values = draw(1, 20);
-    const OnlineTiles tiles{
-        {draw(1, rows), draw(1, values), draw(1, keys), 1}, draw(1, 3), draw(1, 2)};
+    const OnlineTiles tiles{{draw(1, rows), draw(1, values), draw(1, keys), 1},
+                            draw(1, 3),
+                            draw(1, 2),
+                            1 << draw(0, 3)};
     SCOPED_TRACE(trial);
     expect_right(planned(attention(heads, rows, keys, draw(1, 20), values, scores, more), tiles));
     if (HasFailure()) return;
@@ -412,14 +417,14 @@ Program with_steps_left_out(const std::string& text, const OnlineTiles& tiles) {
 /// What random blocks of keys hide is neither loaded nor multiplied, whatever the blocks of the
 /// mask and of the tiles.
 TEST(OnlineOpen, RandomBlocksGiveTheSameInFewerSteps) {
-  const Machine machine = load_machine("h100", {"core.count=3"});
+  const Machine machine = load_machine("h100", {"core.count=12"});
   int holes = 0;
   for (int seed = 1; seed <= 12; ++seed) {
     const std::string mask = "bigbird(block=" + std::to_string(3 + seed % 6) +
                              ",random=1,values=ones,seed=" + std::to_string(seed) + ")";
     const int size = 40 + 7 * (seed % 3);
     const std::string text = masked(2, size, size, mask);
-    const OnlineTiles tiles{{8 + 4 * (seed % 2), 8, 4 + seed % 5, 1}, 2, 1};
+    const OnlineTiles tiles{{8 + 4 * (seed % 2), 8, 4 + seed % 5, 1}, 2, 1, 1 << (seed % 3)};
     Program program = with_steps_left_out(text, tiles);
     const Graph& graph = *program.regions.back().graph;
     holes += graph.tiles->open.empty() ? 0 : 1;

@@ -59,6 +59,9 @@ struct TileOp {
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
   int32_t depth = 0;  ///< of a product: what it sums over
+  int32_t turn =
+      -1;  ///< of a load, or a send that passes one on: loads of a tile that come together
+           ///< have the same; -1: the first of each core does with the first of others
   LevelBytes bytes;
   int64_t flops = 0;                        ///< of the matrix unit
   LaneWork lanes;                           ///< elementwise work

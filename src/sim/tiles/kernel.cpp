@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "graph/tile_kernel.h"
+#include "sim/tiles/kernel_cluster.h"
 #include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -40,21 +43,28 @@ class CoreBuilder {
     }
   }
 
-  void tile(const KernelTile& at) {
+  /// `turn`: which of the cluster's groups of tiles it is of, from 0.
+  void tile(const KernelTile& at, int32_t turn) {
     at_ = {at.m, at.n, 0, at.g};
+    turn_ = turn;
     for (Running& running : running_) running.op = -1;
     if (roles_.reductions.empty()) {
       step(0);
     } else {
       walk(kernel_walk(g_, at.m, at.g));
     }
+    begin_step(kAfterSteps);
     for (const NodeId n : roles_.last_maps) compute(n);
     store();
   }
 
-  TileOps take() { return std::move(ops_); }
+  KernelCoreOps take() { return {std::move(ops_), std::move(begins_)}; }
 
  private:
+  void begin_step(int64_t k) {
+    begins_.push_back({turn_, k, static_cast<int32_t>(ops_.nodes.size())});
+  }
+
   void walk(const std::vector<TileRange>& ranges) {
     picked_.clear();
     for (const TileRange& range : ranges) {
@@ -76,6 +86,7 @@ class CoreBuilder {
 
   /// The product is 0 without an operation. What follows it still loads what it takes.
   void nothing_to_sum() {
+    begin_step(0);
     for (const NodeId n : roles_.reductions) {
       for (const StreamId given : node(n).outputs) made(given) = -1;
     }
@@ -85,6 +96,7 @@ class CoreBuilder {
   }
 
   void step(int64_t k) {
+    begin_step(k);
     at_[kKernelK] = k;
     for (const NodeId n : roles_.loads) load(n);
     for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
@@ -149,6 +161,7 @@ class CoreBuilder {
     const int64_t tile = resident(node(n));
     if (buffer.resident != tile) {
       TileOp op = op_of(TileOpKind::load, n);
+      op.turn = turn_;
       op.row = static_cast<int32_t>(number(varies_along(g_, node(n))));
       if (gathered(node(n))) add_pieces(node(n), op);
       op.bytes.global_read = op.bytes.scratchpad_write =
@@ -316,6 +329,8 @@ class CoreBuilder {
   const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
+  int32_t turn_ = 0;
+  std::vector<StepBegin> begins_;
   std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
   std::vector<LoadBuffer> buffers_;
   /// Of a reduction: the operation that gave what it holds, and what has read it since.
@@ -379,6 +394,40 @@ void check_tile_numbers(const Graph& graph) {
   }
 }
 
+/// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
+/// batch: numbered like tiles, g outermost and n innermost.
+int64_t tile_groups(const Graph& graph) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  return ceil_div(tiles[kKernelM], int64_t{kernel_cluster(graph)}) * tiles[kKernelN] *
+         tiles[kKernelG];
+}
+
+/// The tile of a core in a group; none where the rows end before.
+std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t group, int core) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  const int cores = kernel_cluster(graph);
+  const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
+  const int64_t row = group / tiles[kKernelN];
+  const KernelTile tile{row % rows * cores + core, group % tiles[kKernelN], row / rows};
+  if (tile.m >= tiles[kKernelM]) return std::nullopt;
+  return tile;
+}
+
+/// The operations of the cores of a cluster.
+TileOps expand_cluster(const Graph& graph, int64_t cluster, int64_t clusters, bool over_links) {
+  std::vector<KernelCoreOps> cores;
+  for (int core = 0; core < kernel_cluster(graph); ++core) {
+    CoreBuilder builder(graph);
+    int32_t turn = 0;
+    for (int64_t group = cluster; group < tile_groups(graph); group += clusters, ++turn) {
+      const auto tile = tile_of_group(graph, group, core);
+      if (tile) builder.tile(*tile, turn);
+    }
+    cores.push_back(builder.take());
+  }
+  return join_cores(graph, std::move(cores), over_links);
+}
+
 }  // namespace
 
 int64_t kernel_tile_count(const Graph& graph) {
@@ -392,18 +441,16 @@ KernelTile kernel_tile(const Graph& graph, int64_t number) {
   return {row % tiles[kKernelM], number % tiles[kKernelN], row / tiles[kKernelM]};
 }
 
-std::vector<TileOps> expand_kernel(const Graph& graph, int64_t cores) {
+std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links) {
   if (operations_of(graph) > kMostOperations) {
     throw Error(ExitCode::unfinished,
                 fmt::format("a kernel of tiles exceeds {} operations", kMostOperations));
   }
   check_tile_numbers(graph);
-  const int64_t count = kernel_tile_count(graph);
+  const int64_t groups = tile_groups(graph);
   std::vector<TileOps> result;
-  for (int64_t core = 0; core < std::min(cores, count); ++core) {
-    CoreBuilder builder(graph);
-    for (int64_t tile = core; tile < count; tile += cores) builder.tile(kernel_tile(graph, tile));
-    result.push_back(builder.take());
+  for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
+    result.push_back(expand_cluster(graph, cluster, clusters, over_links));
   }
   return result;
 }

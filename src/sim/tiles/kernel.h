@@ -18,8 +18,10 @@ struct KernelTile {
 int64_t kernel_tile_count(const Graph& graph);
 KernelTile kernel_tile(const Graph& graph, int64_t number);
 
-/// One cluster of one core for each core at work: core c of P has the tiles c, c + P, c + 2 P...
+/// One list of operations for each cluster at work. Tiles are dealt in groups of as many rows as a
+/// cluster has cores: cluster c of P has the groups c, c + P, c + 2 P... `over_links`: what several
+/// of its cores load together one of them loads and sends to the others (kernel_cluster.h).
 /// Throws Error(unfinished) above 2^22 operations of all cores.
-std::vector<TileOps> expand_kernel(const Graph& graph, int64_t cores);
+std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links);
 
 }  // namespace fuseflow

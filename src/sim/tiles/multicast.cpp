@@ -10,7 +10,7 @@ namespace {
 struct Load {
   int32_t node = 0, row = 0, col = 0;
   int32_t core = 0;
-  int32_t turn = 0;  ///< how often its core had loaded the tile before
+  int32_t turn = 0;  ///< as TileOp::turn, or how often its core had loaded the tile before
   int32_t op = 0;
   auto tile() const { return std::tie(node, row, col); }
   auto together() const { return std::tie(node, row, col, turn); }
@@ -21,7 +21,7 @@ std::vector<Load> loads_of(const TileOps& ops) {
   for (size_t i = 0; i < ops.nodes.size(); ++i) {
     const TileOp& op = ops.nodes[i];
     if (op.kind != TileOpKind::load || op.pieces > 0) continue;
-    loads.push_back({op.node, op.row, op.col, op.core, 0, static_cast<int32_t>(i)});
+    loads.push_back({op.node, op.row, op.col, op.core, op.turn, static_cast<int32_t>(i)});
   }
   return loads;
 }
@@ -30,10 +30,11 @@ void number_turns(std::vector<Load>& loads) {
   std::sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
     return std::tuple(a.tile(), a.core, a.op) < std::tuple(b.tile(), b.core, b.op);
   });
-  for (size_t i = 1; i < loads.size(); ++i) {
-    const Load& before = loads[i - 1];
-    const bool again = before.tile() == loads[i].tile() && before.core == loads[i].core;
-    if (again) loads[i].turn = before.turn + 1;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    if (loads[i].turn >= 0) continue;
+    const bool again =
+        i > 0 && loads[i - 1].tile() == loads[i].tile() && loads[i - 1].core == loads[i].core;
+    loads[i].turn = again ? loads[i - 1].turn + 1 : 0;
   }
 }
 

@@ -123,7 +123,7 @@ int64_t rows_flops(const Graph& graph, const Node& node) {
   }
 }
 
-LinkBytes rows_link_bytes(const TileOps& ops, const Graph& graph) {
+LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
   LinkBytes bytes;
   std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: who took it
   for (const TileOp& op : ops.nodes) {

@@ -25,6 +25,6 @@ int64_t rows_tiles_computed(const Graph& graph, const Node& node);
 int64_t rows_flops(const Graph& graph, const Node& node);
 
 /// Bytes over links of the operations of one cluster, counted by who sends and by who takes.
-LinkBytes rows_link_bytes(const TileOps& ops, const Graph& graph);
+LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph);
 
 }  // namespace fuseflow

@@ -247,7 +247,8 @@ class Launch {
   void account(int32_t cluster, int32_t op, const TileOp& done, int64_t time) {
     if (options_.nodes == nullptr || done.node < 0) return;
     TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
-    ++node.operations;
+    const bool passes_on = done.kind == TileOpKind::send && done.turn >= 0;
+    node.operations += passes_on ? 0 : 1;  // who takes the tile counts it
     node.bytes += moved_by(cluster, op);
     int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
     while (!node.busy.empty() && node.busy.back().second >= first) {
@@ -599,10 +600,15 @@ Measured time_numbered(const Graph& graph, const Machine& machine, const std::ve
   return measured;
 }
 
-/// A kernel: a cluster of one core for each core at work.
+/// A kernel: a cluster for each that is at work. Without multicast its cores pass on what they
+/// share.
 Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
-  const int64_t cores = machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(1);
-  std::vector<TileOps> ops = expand_kernel(graph, cores);
+  const int cores = kernel_cluster(graph);
+  const int64_t clusters =
+      machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(cores);
+  if (clusters < 1) refuse_cluster(cores, machine);
+  std::vector<TileOps> ops = expand_kernel(graph, clusters, !machine.links.multicast);
+  for (const TileOps& cluster : ops) check_links(link_bytes_by_node(cluster, graph));
   round_to_bursts(ops, machine);
   return time_numbered(graph, machine, ops, compulsory_kernel_bytes(graph), std::move(options));
 }
@@ -614,7 +620,7 @@ Measured time_rows(const Graph& graph, const Machine& machine, LaunchOptions opt
       machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(cores);
   if (clusters < 1) refuse_cluster(cores, machine);
   const std::vector<TileOps> ops = expand_rows(graph, clusters);
-  for (const TileOps& cluster : ops) check_links(rows_link_bytes(cluster, graph));
+  for (const TileOps& cluster : ops) check_links(link_bytes_by_node(cluster, graph));
   return time_numbered(graph, machine, ops, compulsory_rows_bytes(graph), std::move(options));
 }
 

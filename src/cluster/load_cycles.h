@@ -1,0 +1,25 @@
+// How long the loads of a step take on a core, roughly, for ranking: through its port, of its share
+// of the L2, over links to the cores that share a tile. Rules: ir-spec/cluster.md, "Clusters of
+// kernels".
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "machine/machine.h"
+
+namespace fuseflow::cluster {
+
+/// Sizes of clusters that kernels try besides single cores.
+inline constexpr std::array<int, 3> kKernelClusters{2, 4, 8};
+
+/// Bytes that a core needs for a step: `own` ones, and `shared` ones which all cores of its cluster
+/// need.
+struct StepBytes {
+  double own = 0, shared = 0;
+};
+
+/// Cycles, with `at_a_time` cores at work in clusters of `cores`.
+double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const Machine& machine);
+
+}  // namespace fuseflow::cluster
