@@ -37,6 +37,43 @@ bool is_text(std::string_view bytes) {
   });
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+void check_utf8(const google::protobuf::Message& message);
+
+void check_utf8_field(const google::protobuf::Message& message,
+                      const google::protobuf::FieldDescriptor& field) {
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& values = *message.GetReflection();
+  const int count = field.is_repeated() ? values.FieldSize(message, &field) : 1;
+  for (int i = 0; i < count; ++i) {
+    if (field.cpp_type() == Field::CPPTYPE_MESSAGE) {
+      check_utf8(field.is_repeated() ? values.GetRepeatedMessage(message, &field, i)
+                                     : values.GetMessage(message, &field));
+    } else if (field.type() == Field::TYPE_STRING) {
+      const std::string text = field.is_repeated() ? values.GetRepeatedString(message, &field, i)
+                                                   : values.GetString(message, &field);
+      if (is_utf8(text)) continue;
+      throw Error(ExitCode::rejected,
+                  fmt::format("the {} '{}' of a {} is not UTF-8, as a ComalGraph needs; rename it",
+                              field.name(), printable(text), message.GetDescriptor()->name()));
+    }
+  }
+}
+
+void check_utf8(const google::protobuf::Message& message) {
+  std::vector<const google::protobuf::FieldDescriptor*> set;
+  message.GetReflection()->ListFields(message, &set);
+  for (const auto* field : set) check_utf8_field(message, *field);
+}
+
 }  // namespace
 
 comal::ComalGraph parse_comal(std::string_view bytes, const std::string& path) {
@@ -74,10 +111,12 @@ std::string message_line(const google::protobuf::Message& message) {
 }
 
 std::string comal_binary(const comal::ComalGraph& graph) {
+  check_utf8(graph);
   return graph.SerializeAsString();
 }
 
 std::string comal_text(const comal::ComalGraph& graph) {
+  check_utf8(graph);
   std::string text;
   google::protobuf::TextFormat::PrintToString(graph, &text);
   return text;

@@ -6,8 +6,9 @@ namespace fuseflow {
 
 std::vector<int64_t> row_major_strides(std::span<const int64_t> shape) {
   std::vector<int64_t> strides(shape.size(), 1);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return strides;
   for (size_t d = shape.size(); d-- > 1;) {
-    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
+    strides[d - 1] = strides[d] * shape[d];
   }
   return strides;
 }

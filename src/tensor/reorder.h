@@ -7,7 +7,8 @@
 
 namespace fuseflow {
 
-/// Strides of row-major storage, in elements.
+/// Strides of row-major storage, in elements; all 1 where the shape has none (its other extents
+/// may be of any size).
 std::vector<int64_t> row_major_strides(std::span<const int64_t> shape);
 
 /// Copies row-major `values` of `shape` so that dimension order[0] varies slowest, order.back()

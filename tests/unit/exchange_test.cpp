@@ -156,6 +156,17 @@ TEST(RoundTrip, NodesAndInputsStay) {
   }
 }
 
+/// Found by fuzzing: a binary was written that nobody could read.
+TEST(Write, RefusesNamesThatProtobufCannotHold) {
+  Program program = program_of(kProgram);
+  program.regions[0].graph->indices[0].name = "i\xdd";
+  const WrittenGraph written = write_graph(program, program.regions[0], Dialect::comal);
+  EXPECT_NE(fault([&] { comal_binary(written.graph); }).find("'i\\xdd'"), std::string::npos);
+  EXPECT_NE(fault([&] { comal_text(written.graph); }).find("is not UTF-8"), std::string::npos);
+  const WrittenGraph dot = write_graph(program, program.regions[0], Dialect::sam);
+  EXPECT_FALSE(sam_dot(dot.graph).empty());
+}
+
 TEST(Write, SaysWhatOnlyWeRead) {
   const Program program = program_of(kProgram);
   const WrittenGraph written = write_graph(program, program.regions[0], Dialect::comal);

@@ -247,6 +247,19 @@ TEST(ImportHostile, ShapesThatDisagree) {
   expect_part(rejection([&] { import_model(product, kX); }), "do not multiply");
 }
 
+/// Computed, it would have been 0.5; folded, cut to an integer.
+TEST(ImportHostile, IntegersForOperatorsOfFloats) {
+  const std::string told = rejection([] {
+    import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = HardSigmoid(a) }"),
+                 {{"x", "values(1, 0)"}});
+  });
+  expect_part(told, "input 0 ('a') has type bool, expected a floating-point type; put a Cast");
+  const Program program =
+      import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = Abs(a) }"),
+                   {{"x", "values(1, 0)"}});
+  EXPECT_EQ(program.regions.empty(), false);
+}
+
 TEST(ImportHostile, LargeSparseInitializersStaySparse) {
   constexpr int64_t kRows = 100'000'000;
   auto model = model_of("g (float[2,3] x) => (float[N,3] y) { y = MatMul(w, x) }");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -39,12 +40,38 @@ std::string count_fault(const OnnxNode& node, const onnx::OpSchema& schema) {
   return {};
 }
 
+/// Whether a tensor of integers or booleans may be given.
+bool takes_integers(const Formal& formal) {
+  const auto& types = formal.GetTypes();
+  return std::any_of(types.begin(), types.end(), [](const std::string* type) {
+    return type->find("int") != std::string::npos || type->find("bool") != std::string::npos;
+  });
+}
+
 /// The definition's parameter that input i is given for; null beyond its parameters.
 const Formal* formal_input(const onnx::OpSchema& schema, size_t i) {
   const auto& formals = schema.inputs();
   if (i < formals.size()) return &formals[i];
   const bool variadic = !formals.empty() && formals.back().GetOption() == onnx::OpSchema::Variadic;
   return variadic && formals.back().GetIsHomogeneous() ? &formals.back() : nullptr;
+}
+
+/// Integers where the operator knows floating-point numbers only: its result would be of the type
+/// of its input, and so neither what a computed one holds nor what a folded one does. Other
+/// operators take what their newest definition does not list, where the meaning is plain.
+std::string class_fault(const OnnxNode& node,
+                        const std::function<ElementType(const std::string&)>& type_of) {
+  const onnx::OpSchema* newest = onnx::OpSchemaRegistry::Schema(node.op, onnx::ONNX_DOMAIN);
+  for (size_t i = 0; newest != nullptr && i < node.inputs.size(); ++i) {
+    const Formal* formal = formal_input(*newest, i);
+    if (node.inputs[i].empty() || formal == nullptr) continue;
+    const ElementType given = type_of(node.inputs[i]);
+    if (!is_integer(given) || takes_integers(*formal)) continue;
+    return fmt::format(
+        "input {} ('{}') has type {}, expected a floating-point type; put a Cast before it", i,
+        node.inputs[i], element_name(given));
+  }
+  return {};
 }
 
 std::string type_fault(const OnnxNode& node, const onnx::OpSchema& schema,
@@ -77,7 +104,8 @@ std::string signature_fault(const OnnxNode& node,
       onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
   // What was added to an operator later is not in the newest definition that is known.
   std::string fault = node.opset <= newest ? count_fault(node, *schema) : std::string();
-  return fault.empty() ? type_fault(node, *schema, type_of) : fault;
+  if (fault.empty()) fault = type_fault(node, *schema, type_of);
+  return fault.empty() ? class_fault(node, type_of) : fault;
 }
 
 }  // namespace fuseflow
