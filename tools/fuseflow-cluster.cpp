@@ -263,10 +263,12 @@ void report_sparse(const Program& program, const SparseKernel& kernel) {
 
 /// What is no chain as kernels of tiles; regions that have no such form are named. Where the
 /// machine has units for streams, products with compressed operands are left to them.
-void add_kernels(Program& program, const Machine& machine) {
+void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
-  const KernelOptions options{
-      .store_operands_dense = !machine.has_streams, .reorder_operands = true, .sparse = &sparse};
+  const KernelOptions options{.store_operands_dense = !machine.has_streams,
+                              .reorder_operands = true,
+                              .given = &given,
+                              .sparse = &sparse};
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));
@@ -315,20 +317,45 @@ std::string plans_in(const Program& program, const Machine& machine,
   return plans_json(machine, chains, std::move(rows));
 }
 
-Program given_program(const Options& o) {
-  Program program = without_copy_regions(read_program(o.filter));
-  if (std::string note = drop_residents(program); !note.empty()) {
+/// A program, and how its inputs arrive: those that --dense stores, as whoever reads them likes.
+struct Given {
+  Program program;
+  GivenFormats formats;
+};
+
+Given given_program(const Options& o) {
+  Given given;
+  given.program = without_copy_regions(read_program(o.filter));
+  if (std::string note = drop_residents(given.program); !note.empty()) {
     report(Severity::note, std::move(note));
   }
-  if (o.dense) store_dense(program);
-  return program;
+  given.formats = given_formats(given.program);
+  if (!o.dense) return given;
+  std::erase_if(given.formats, [](const auto& input) { return !input.second.all_dense(); });
+  store_dense(given.program);
+  return given;
+}
+
+/// The program in which the machine makes what kernels read otherwise than it arrives.
+void write_planned(const Options& o, const Machine& machine, Given given) {
+  Program& program = given.program;
+  for (const TensorId copy : restore_given_formats(program, given.formats)) {
+    const Tensor& input = program.tensors[static_cast<size_t>(original_of(program, copy))];
+    const Format& format = program.tensors[static_cast<size_t>(copy)].format;
+    report(Severity::note,
+           fmt::format("input %{} arrives as {} and is read as {}: its copy takes {} cycles; a "
+                       "`const` is stored so beforehand",
+                       quote_if_needed(input.name), to_string(input.format), to_string(format),
+                       conversion_cycles(input, format, machine)));
+  }
+  write_program(o.filter.output, std::move(program));
 }
 
 /// The unfused program: every statement a kernel, no chain.
 ExitCode run_kernels(const Options& o, const Machine& machine) {
-  Program program = given_program(o);
-  add_kernels(program, machine);
-  write_program(o.filter.output, std::move(program));
+  Given given = given_program(o);
+  add_kernels(given.program, given.formats, machine);
+  write_planned(o, machine, std::move(given));
   return ExitCode::ok;
 }
 
@@ -345,7 +372,8 @@ std::vector<OnlineOutcome> plan_softmaxes(const Options& o, const Machine& machi
 /// the largest chain.
 ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "none") return run_kernels(o, machine);
-  Program program = given_program(o);
+  Given given = given_program(o);
+  Program& program = given.program;
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
   const bool measures = measures_chains(o);
   if (!measures) add_rows(o, machine, program);
@@ -376,7 +404,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (o.strategy == "tiles") add_kernels(program, machine);
+  if (o.strategy == "tiles") add_kernels(program, given.formats, machine);
   std::vector<RowsOutcome> rows;
   if (measures) rows = add_rows(o, machine, program);
   if (nothing && !any_taken(rows)) {
@@ -385,7 +413,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
                                : "no chain of dense products found; the program is left as it is");
   }
   if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
-  write_program(o.filter.output, std::move(program));
+  write_planned(o, machine, std::move(given));
   return ExitCode::ok;
 }
 
@@ -495,7 +523,8 @@ void declare(CLI::App& app, Options& o) {
       ->option_text("NAME")
       ->check(CLI::IsMember({"chains", "tiles", "none"}));
   app.add_flag("--dense", o.dense,
-               "Store every tensor of the program dense first: masks become tiles, too");
+               "Store every tensor of the program dense first, inputs as if they arrived so: masks "
+               "become tiles, too");
   app.add_flag("--accept-slower", o.accept_slower,
                "Take a plan although its kernels apart are faster, with a warning");
   app.add_option("--explain", o.explain,

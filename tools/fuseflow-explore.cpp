@@ -201,11 +201,13 @@ std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& machine,
   const cluster::Effort effort{.operations = int64_t{1} << 20};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
+  const cluster::GivenFormats given = cluster::given_formats(kernels);
   const auto apart = [&](const Program& program, const char* name) {
-    return planned_seed(kernels, cluster::kernels_apart(program, machine), name);
+    return planned_seed(kernels, cluster::kernels_apart(program, given, machine), name);
   };
   const auto planned = [&](const Program& program, const char* name) {
-    return planned_seed(kernels, cluster::planned_program(program, machine, effort, threads), name);
+    return planned_seed(kernels, cluster::planned_program(program, given, machine, effort, threads),
+                        name);
   };
   std::vector<Seed> seeds = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
                              apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};

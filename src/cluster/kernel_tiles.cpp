@@ -283,10 +283,16 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
   if (sparse->gathered) {
     std::optional<FastestKernel> rows =
         fastest_of(gathered_tiles(*sparse, machine), kMostSimulated, *sparse, machine);
-    if (rows && (!part || rows->measured.cycles < part->measured.cycles)) part = std::move(rows);
+    if (rows && (!part || rows->measured.cycles < part->measured.cycles)) {
+      rows->ungathered_cycles = part ? part->measured.cycles : 0;
+      part = std::move(rows);
+    }
   }
   if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;
   part->dense_cycles = whole ? whole->measured.cycles : 0;
+  if (whole && part->ungathered_cycles > 0) {
+    part->ungathered_cycles = std::min(part->ungathered_cycles, part->dense_cycles);
+  }
   return part;
 }
 

@@ -16,6 +16,8 @@ struct FastestKernel {
   /// Of a product with an operand that leaves out tiles: the fastest that takes them all; 0 where
   /// none fits.
   int64_t dense_cycles = 0;
+  /// Of a gathered product: the fastest that does not gather; 0 where none fits.
+  int64_t ungathered_cycles = 0;
 };
 
 /// The fastest graph of the candidates; nothing where none fits the machine. `sparse`: the form of

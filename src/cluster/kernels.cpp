@@ -83,7 +83,7 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
     const TilesPresent tiles = tiles_present(fastest->graph);
     making.sparse.push_back({name, sparse->sparse, tiles.present, tiles.all,
                              fastest->measured.cycles, fastest->dense_cycles,
-                             gathered_step(fastest->graph)});
+                             gathered_step(fastest->graph), fastest->ungathered_cycles});
     if (making.sparse.back().gathered > 0) making.gathered[sparse->sparse] = *sparse->gathered;
     kernel.plan = notes_of(making.sparse.back(), making.program, *fastest, making.machine);
   }
@@ -234,6 +234,41 @@ std::optional<Made> made_kernels(Making& making) {
   return made;
 }
 
+/// Cycles that gathering an operand saves all of its kernels; nothing where a kernel cannot do
+/// without.
+std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand) {
+  int64_t saved = 0;
+  for (const SparseKernel& kernel : making.sparse) {
+    if (kernel.operand != operand || kernel.gathered == 0) continue;
+    if (kernel.ungathered_cycles == 0) return std::nullopt;
+    saved += kernel.ungathered_cycles - kernel.cycles;
+  }
+  return saved;
+}
+
+/// Lets no kernel gather an input that takes longer to be stored by columns than that saves; true
+/// where there was one.
+bool drop_dear_orders(Making& making, const GivenFormats& given) {
+  bool dropped = false;
+  for (const auto& [tensor, by_columns] : making.gathered) {
+    Tensor input = making.program.tensors[static_cast<size_t>(tensor)];
+    const Format otherwise =
+        input.format.all_dense() ? input.format : dense_format(input.format.rank());
+    const auto arrives = given.find(tensor);
+    if (arrives == given.end() || by_columns == otherwise) continue;
+    input.format = arrives->second;
+    const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
+    const auto paid = [&](const Format& format) {
+      if (input.format == format) return int64_t{0};
+      return conversion_cycles(input, format, making.machine) +
+             making.machine.reconfiguration_cycles;
+    };
+    if (!saved || *saved > paid(by_columns) - paid(otherwise)) continue;
+    dropped = making.by_columns.erase(tensor) > 0 || dropped;
+  }
+  return dropped;
+}
+
 /// What the kernels read as if it were dense is.
 void store_read_dense(Program& program, const std::vector<Region>& regions,
                       const std::set<TensorId>& as_dense) {
@@ -279,6 +314,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
     making.sparse.clear();
     making.gathered.clear();
     made = made_kernels(making);
+    if (made && options.given != nullptr && drop_dear_orders(making, *options.given)) made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);
   for (const auto& [tensor, format] : making.gathered) {

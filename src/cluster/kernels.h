@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/given_formats.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 
@@ -28,6 +29,7 @@ struct SparseKernel {
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
   int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0
+  int64_t ungathered_cycles = 0;  ///< of the fastest that does not gather (0: none fits)
 };
 
 struct KernelOptions {
@@ -37,6 +39,9 @@ struct KernelOptions {
   /// Given operands may be stored by columns, dense, where their rows are then gathered and every
   /// statement that reads them becomes a kernel.
   bool reorder_operands = false;
+  /// How inputs arrive: where one is stored by columns for less than that takes, none gathers it.
+  /// Null: in whatever format they are read.
+  const GivenFormats* given = nullptr;
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
   /// Elementwise statements that alone read a product (or a reduction of rows) are one kernel with
   /// it, not one of their own.

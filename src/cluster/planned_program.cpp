@@ -55,18 +55,18 @@ PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredP
   return notes;
 }
 
-Program kernels_apart(Program program, const Machine& machine) {
-  make_kernels(program, machine, {.reorder_operands = true});
+Program kernels_apart(Program program, const GivenFormats& given, const Machine& machine) {
+  make_kernels(program, machine, {.reorder_operands = true, .given = &given});
   return program;
 }
 
-Program planned_program(Program program, const Machine& machine, const Effort& effort,
-                        int threads) {
+Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
+                        const Effort& effort, int threads) {
   plan_online(program, machine, {});
   for (const FoundChain& found : find_chains(program)) {
     plan_chain(program, found, machine, effort, threads);
   }
-  make_kernels(program, machine, {.reorder_operands = true});
+  make_kernels(program, machine, {.reorder_operands = true, .given = &given});
   plan_rows(program, machine);
   return program;
 }

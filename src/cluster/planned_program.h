@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/choice.h"
+#include "cluster/given_formats.h"
 #include "cluster/recognize.h"
 #include "ir/program.h"
 
@@ -18,8 +19,10 @@ using PlanNotes = std::vector<std::pair<std::string, std::string>>;
 PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredPlan& best);
 
 /// Every statement a kernel of tiles (`none`), or chains and attentions fused where that is faster
-/// and the rest kernels (`tiles`). Regions that have no such form stay as they are.
-Program kernels_apart(Program program, const Machine& machine);
-Program planned_program(Program program, const Machine& machine, const Effort& effort, int threads);
+/// and the rest kernels (`tiles`). Regions that have no such form stay as they are. Inputs arrive
+/// as `given` says, and are in the formats that kernels read: what that costs is not in it.
+Program kernels_apart(Program program, const GivenFormats& given, const Machine& machine);
+Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
+                        const Effort& effort, int threads);
 
 }  // namespace fuseflow::cluster

@@ -370,7 +370,8 @@ TEST(SparseKernels, AChainOfThemIsPlannedWhereItIsFaster) {
               "\nregion @h { %h[i, j] = sum(k) %x[i, k] * %w[k, j] }\n"
               "region @a { %a[i, j] = relu(%h[i, j]) }\n"
               "region @y { %y[i, j] = sum(k) %a[i, k] * %v[k, j] }\n");
-    const Program made = planned_program(program, machine, {.operations = 1 << 14}, 1);
+    const Program made =
+        planned_program(program, given_formats(program), machine, {.operations = 1 << 14}, 1);
     expect_right(made, machine);
     return std::count_if(made.regions.begin(), made.regions.end(), [](const Region& region) {
       return !region.plan.empty() && region.plan[0].second == "gemm";

@@ -1,0 +1,27 @@
+// Inputs arrive in the format that the program declares. What kernels of tiles read otherwise is a
+// copy that the machine makes, which takes time (ir-spec/storage.md, "What a copy costs").
+// Constants are stored offline, as whoever reads them likes.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "ir/program.h"
+#include "machine/machine.h"
+
+namespace fuseflow::cluster {
+
+/// The formats in which inputs arrive. An input that is not listed may be stored in any.
+using GivenFormats = std::map<TensorId, Format>;
+
+GivenFormats given_formats(const Program& program);
+
+/// Cycles that a machine takes to store an input, which arrives as the tensor declares, as
+/// `format`; 0 where it arrives so. Reads data of compressed formats.
+int64_t conversion_cycles(const Tensor& input, const Format& format, const Machine& machine);
+
+/// Declares the listed inputs as they arrive; what regions read otherwise are copies then. The
+/// program has no region that reads an input in two formats. Returns the copies.
+std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats& given);
+
+}  // namespace fuseflow::cluster
