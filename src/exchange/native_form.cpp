@@ -188,6 +188,9 @@ void check_has_form(const Program& program, const Region& region) {
   };
   if (!region.graph) reject("has no graph, expected a program from fuseflow-lower");
   const Graph& graph = *region.graph;
+  const bool empty = std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                                 [](const Node& node) { return node.kind == NodeKind::root; });
+  if (empty) reject("has nothing to write: no node but `root`");
   const std::vector<GraphTensor> tensors = graph_tensors(program);
   for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
     const std::string why = no_form(graph, program, graph.nodes[static_cast<size_t>(n)]);

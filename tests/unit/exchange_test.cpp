@@ -167,6 +167,16 @@ TEST(Write, RefusesNamesThatProtobufCannotHold) {
   EXPECT_FALSE(sam_dot(dot.graph).empty());
 }
 
+/// Found by fuzzing: a SAM graph without a node, which nobody reads.
+TEST(Write, RefusesGraphsOfRootsAlone) {
+  Program program = program_of(kProgram);
+  program.regions[0].graph->nodes.resize(1);
+  EXPECT_NE(fault([&] {
+              write_graph(program, program.regions[0], Dialect::sam);
+            }).find("nothing to write"),
+            std::string::npos);
+}
+
 TEST(Write, SaysWhatOnlyWeRead) {
   const Program program = program_of(kProgram);
   const WrittenGraph written = write_graph(program, program.regions[0], Dialect::comal);

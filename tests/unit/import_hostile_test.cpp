@@ -236,6 +236,21 @@ TEST(ImportHostile, TinyRowsAreNotTakenForCheap) {
   EXPECT_EQ(steps({1000, 0}), 0);
 }
 
+/// Found by fuzzing: folding a chain of them took a minute.
+TEST(ImportHostile, ThousandsOfDimensions) {
+  auto model = model_of(
+      "g (float[1] x) => (float[1] y) { v = ConstantOfShape(c) a = Abs(v) y = Add(x, a) }");
+  auto* c = model.mutable_graph()->add_initializer();
+  c->set_name("c");
+  c->set_data_type(onnx::TensorProto::INT64);
+  c->add_dims(2401);
+  for (int d = 0; d < 2401; ++d) c->add_int64_data(1);
+  expect_part(rejection([&] {
+                import_model(model, {{"x", "values(1)"}});
+              }),
+              "input 'v' has 2401 dimensions, expected at most 64");
+}
+
 TEST(ImportHostile, ShapesThatDisagree) {
   const auto model = model_of("g (float[N,3] x, float[N,3] z) => (float[N,3] y) { y = Add(x, z) }");
   expect_part(rejection([&] {
