@@ -165,9 +165,16 @@ std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Mac
   return choice;
 }
 
+/// A program, and how its inputs arrive: those that --dense stores, as whoever reads them likes.
+struct Given {
+  Program program;
+  GivenFormats formats;
+};
+
 /// Plans one chain of a program; false when the tool stops after --explain.
-bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Program& program,
+bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Given& given,
                 std::vector<PlannedChain>& planned) {
+  Program& program = given.program;
   const Chain chain = padded(found.chain);
   const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
     return lower_plan(found.form, chain, plan, analysis);
@@ -186,7 +193,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const MeasuredPlan& best = choice->fused();
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine, true);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given.formats);
   const bool loses = measured.cycles >= choice->apart().cycles ||
                      (sparse && measured.cycles >= sparse->total.cycles);
   const std::string leaving =
@@ -317,12 +324,6 @@ std::string plans_in(const Program& program, const Machine& machine,
   return plans_json(machine, chains, std::move(rows));
 }
 
-/// A program, and how its inputs arrive: those that --dense stores, as whoever reads them likes.
-struct Given {
-  Program program;
-  GivenFormats formats;
-};
-
 Given given_program(const Options& o) {
   Given given;
   given.program = without_copy_regions(read_program(o.filter));
@@ -398,7 +399,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Options each = o;
   std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
-    if (!plan_found(each, machine, found, program, planned)) {
+    if (!plan_found(each, machine, found, given, planned)) {
       return ExitCode::ok;
     }
     each.explain.clear();

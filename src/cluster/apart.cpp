@@ -23,10 +23,24 @@ Program only(const Program& program, const std::set<TensorId>& members) {
   return part;
 }
 
+/// What the copies of inputs take that kernels read in another order than `before`.
+int64_t copies_cycles(const Program& part, const std::vector<Tensor>& before,
+                      const GivenFormats& given, const Machine& machine) {
+  int64_t cycles = 0;
+  for (const auto& [input, arrives] : given) {
+    const Tensor& declared = before[static_cast<size_t>(input)];
+    const Format& read = part.tensors[static_cast<size_t>(input)].format;
+    if (read != declared.format) cycles += reordering_cycles(declared, arrives, read, machine);
+  }
+  return cycles;
+}
+
 /// All kernels of a program one after the other; nothing, and the reason, where a region is none.
 std::optional<KernelsApart> apart_of(Program part, const Program& whole, const Machine& machine,
-                                     std::string& why, bool reorder = false) {
-  const KernelOptions options{.reorder_operands = reorder, .whole = &whole};
+                                     std::string& why, const GivenFormats* given = nullptr) {
+  const std::vector<Tensor> before = part.tensors;
+  const KernelOptions options{
+      .reorder_operands = given != nullptr, .given = given, .whole = &whole};
   const std::vector<RefusedKernel> refused = make_kernels(part, machine, options);
   if (!refused.empty()) {
     why = refused.front().why;
@@ -34,7 +48,9 @@ std::optional<KernelsApart> apart_of(Program part, const Program& whole, const M
   }
   KernelSequence sequence(machine);
   for (const Region& region : part.regions) sequence.run(*region.graph);
-  return sequence.apart();
+  KernelsApart apart = sequence.apart();
+  if (given != nullptr) apart.total.cycles += copies_cycles(part, before, *given, machine);
+  return apart;
 }
 
 }  // namespace
@@ -46,11 +62,12 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
 
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
-                                                 const Machine& machine, bool reorder) {
+                                                 const Machine& machine,
+                                                 const GivenFormats& given) {
   Program part = only(program, {members.begin(), members.end()});
   if (!may_leave_tiles_out(part, program)) return std::nullopt;
   std::string why;
-  return apart_of(std::move(part), program, machine, why, reorder);
+  return apart_of(std::move(part), program, machine, why, &given);
 }
 
 }  // namespace fuseflow::cluster

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/given_formats.h"
 #include "cluster/kernel_sequence.h"
 #include "ir/program.h"
 
@@ -19,9 +20,10 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
                                           const Machine& machine, std::string& why);
 
 /// ... where one of them is a product that may leave out tiles without a value; else nothing.
-/// `reorder`: KernelOptions::reorder_operands of the kernels that the program would get instead.
+/// Given operands may be gathered; copies by columns of inputs, which arrive as `given` says,
+/// count.
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
-                                                 const Machine& machine, bool reorder = false);
+                                                 const Machine& machine, const GivenFormats& given);
 
 }  // namespace fuseflow::cluster

@@ -50,6 +50,18 @@ int64_t conversion_cycles(const Tensor& input, const Format& format, const Machi
   return conversion_counts({input, read}, {copy, written}, machine).cycles;
 }
 
+int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Format& read,
+                          const Machine& machine) {
+  Tensor given = input;
+  given.format = arrives;
+  const auto paid = [&](const Format& format) {
+    if (arrives == format) return int64_t{0};
+    return conversion_cycles(given, format, machine) + machine.reconfiguration_cycles;
+  };
+  const bool dense = input.format.all_dense();
+  return paid(read) - paid(dense ? input.format : dense_format(input.format.rank()));
+}
+
 std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats& given) {
   std::vector<TensorId> copies;
   for (const auto& [input, arrives] : given) {

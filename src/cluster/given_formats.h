@@ -20,6 +20,12 @@ GivenFormats given_formats(const Program& program);
 /// `format`; 0 where it arrives so. Reads data of compressed formats.
 int64_t conversion_cycles(const Tensor& input, const Format& format, const Machine& machine);
 
+/// How much longer an input that arrives as `arrives` takes to be stored as `read` than as the
+/// dense format that kernels would read otherwise, the pauses before either included: that which
+/// the tensor declares, or row by row where that is compressed.
+int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Format& read,
+                          const Machine& machine);
+
 /// Declares the listed inputs as they arrive; what regions read otherwise are copies then. The
 /// program has no region that reads an input in two formats. Returns the copies.
 std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats& given);

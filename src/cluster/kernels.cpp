@@ -251,19 +251,12 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
 bool drop_dear_orders(Making& making, const GivenFormats& given) {
   bool dropped = false;
   for (const auto& [tensor, by_columns] : making.gathered) {
-    Tensor input = making.program.tensors[static_cast<size_t>(tensor)];
-    const Format otherwise =
-        input.format.all_dense() ? input.format : dense_format(input.format.rank());
-    const auto arrives = given.find(tensor);
-    if (arrives == given.end() || by_columns == otherwise) continue;
-    input.format = arrives->second;
     const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
-    const auto paid = [&](const Format& format) {
-      if (input.format == format) return int64_t{0};
-      return conversion_cycles(input, format, making.machine) +
-             making.machine.reconfiguration_cycles;
-    };
-    if (!saved || *saved > paid(by_columns) - paid(otherwise)) continue;
+    const auto arrives = given.find(tensor);
+    if (arrives == given.end() || !saved) continue;
+    const int64_t dearer = reordering_cycles(making.program.tensors[static_cast<size_t>(tensor)],
+                                             arrives->second, by_columns, making.machine);
+    if (*saved > dearer) continue;
     dropped = making.by_columns.erase(tensor) > 0 || dropped;
   }
   return dropped;

@@ -14,8 +14,8 @@ namespace fuseflow::cluster {
 namespace {
 
 /// Puts the best plan of a chain into the program, unless its kernels apart are as fast.
-void plan_chain(Program& program, const FoundChain& found, const Machine& machine,
-                const Effort& effort, int threads) {
+void plan_chain(Program& program, const FoundChain& found, const GivenFormats& given,
+                const Machine& machine, const Effort& effort, int threads) {
   const Chain chain = padded(found.chain);
   const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
     return lower_plan(found.form, chain, plan, analysis);
@@ -23,7 +23,7 @@ void plan_chain(Program& program, const FoundChain& found, const Machine& machin
   const Choice choice = choose(chain, machine, effort, graph_of, threads);
   const MeasuredPlan& best = choice.fused();
   if (best.rank == 0 || best.measure.measured.cycles >= choice.apart().cycles) return;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine, true);
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given);
   if (sparse && best.measure.measured.cycles >= sparse->total.cycles) return;
   attach_plan(program, found, plan_notes(chain, machine, best),
               graph_of(best.plan.plan, best.plan.analysis));
@@ -64,7 +64,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
                         const Effort& effort, int threads) {
   plan_online(program, machine, {});
   for (const FoundChain& found : find_chains(program)) {
-    plan_chain(program, found, machine, effort, threads);
+    plan_chain(program, found, given, machine, effort, threads);
   }
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
   plan_rows(program, machine);

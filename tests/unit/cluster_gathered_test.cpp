@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "cluster/apart.h"
 #include "cluster/gathered.h"
 #include "cluster/kernels.h"
 #include "cluster/present_tiles.h"
@@ -301,6 +302,15 @@ TEST(GatheredKernels, WhatTheCopyOfAnInputCostsIsCompared) {
   EXPECT_GT(gathered_step(*made("input", false).regions[0].graph), 0);
   EXPECT_EQ(gathered_step(*made("input", true).regions[0].graph), 0);
   EXPECT_GT(gathered_step(*made("const", true).regions[0].graph), 0);
+
+  // Chains are compared with that, too.
+  const Program whole = parse(text("input"));
+  const auto apart = [&](const GivenFormats& arrives) {
+    return sparse_kernels_apart(whole, {find_tensor(whole, "y")}, machine, arrives)->total.cycles;
+  };
+  EXPECT_EQ(apart({}), time_tiles(*made("input", false).regions[0].graph, machine).cycles);
+  EXPECT_EQ(apart(given_formats(whole)),
+            time_tiles(*made("input", true).regions[0].graph, machine).cycles);
 
   // What is stored otherwise all the same is a copy, and right.
   Program program = made("input", false);
