@@ -263,16 +263,21 @@ TEST(ImportHostile, ShapesThatDisagree) {
 }
 
 /// Computed, it would have been 0.5; folded, cut to an integer.
-TEST(ImportHostile, IntegersForOperatorsOfFloats) {
+TEST(ImportHostile, IntegersAndBooleansForOperatorsThatKnowNone) {
   const std::string told = rejection([] {
     import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = HardSigmoid(a) }"),
                  {{"x", "values(1, 0)"}});
   });
   expect_part(told, "input 0 ('a') has type bool, expected a floating-point type; put a Cast");
+  const std::string numbers = rejection([] {
+    import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = Add(a, a) }"),
+                 {{"x", "values(1, 0)"}});
+  });
+  expect_part(numbers, "input 0 ('a') has type bool, expected a type of numbers; put a Cast");
   const Program program =
-      import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = Abs(a) }"),
+      import_model(model_of("g (bool[2] x) => (bool[2] y) { a = And(x, x) y = Not(a) }"),
                    {{"x", "values(1, 0)"}});
-  EXPECT_EQ(program.regions.empty(), false);
+  EXPECT_FALSE(program.regions.empty());
 }
 
 TEST(ImportHostile, LargeSparseInitializersStaySparse) {

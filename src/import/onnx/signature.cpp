@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <onnx/defs/schema.h>
 
-#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -40,12 +39,18 @@ std::string count_fault(const OnnxNode& node, const onnx::OpSchema& schema) {
   return {};
 }
 
-/// Whether a tensor of integers or booleans may be given.
-bool takes_integers(const Formal& formal) {
-  const auto& types = formal.GetTypes();
-  return std::any_of(types.begin(), types.end(), [](const std::string* type) {
-    return type->find("int") != std::string::npos || type->find("bool") != std::string::npos;
-  });
+/// What a parameter may be given, of what is told apart here.
+struct Classes {
+  bool booleans = false, integers = false;
+};
+
+Classes classes_of(const Formal& formal) {
+  Classes classes;
+  for (const std::string* type : formal.GetTypes()) {
+    classes.booleans = classes.booleans || type->find("bool") != std::string::npos;
+    classes.integers = classes.integers || type->find("int") != std::string::npos;
+  }
+  return classes;
 }
 
 /// The definition's parameter that input i is given for; null beyond its parameters.
@@ -56,9 +61,10 @@ const Formal* formal_input(const onnx::OpSchema& schema, size_t i) {
   return variadic && formals.back().GetIsHomogeneous() ? &formals.back() : nullptr;
 }
 
-/// Integers where the operator knows floating-point numbers only: its result would be of the type
-/// of its input, and so neither what a computed one holds nor what a folded one does. Other
-/// operators take what their newest definition does not list, where the meaning is plain.
+/// Integers where the operator knows floating-point numbers only, booleans where it knows numbers
+/// only: its result would be of the type of its input, and so neither what a computed one holds nor
+/// what a folded one does. Other operators take what their newest definition does not list, where
+/// the meaning is plain.
 std::string class_fault(const OnnxNode& node,
                         const std::function<ElementType(const std::string&)>& type_of) {
   const onnx::OpSchema* newest = onnx::OpSchemaRegistry::Schema(node.op, onnx::ONNX_DOMAIN);
@@ -66,10 +72,12 @@ std::string class_fault(const OnnxNode& node,
     const Formal* formal = formal_input(*newest, i);
     if (node.inputs[i].empty() || formal == nullptr) continue;
     const ElementType given = type_of(node.inputs[i]);
-    if (!is_integer(given) || takes_integers(*formal)) continue;
-    return fmt::format(
-        "input {} ('{}') has type {}, expected a floating-point type; put a Cast before it", i,
-        node.inputs[i], element_name(given));
+    const Classes known = classes_of(*formal);
+    const bool boolean = given == ElementType::boolean;
+    if (!is_integer(given) || known.booleans || (!boolean && known.integers)) continue;
+    return fmt::format("input {} ('{}') has type {}, expected {}; put a Cast before it", i,
+                       node.inputs[i], element_name(given),
+                       known.integers ? "a type of numbers" : "a floating-point type");
   }
   return {};
 }
