@@ -85,6 +85,26 @@ TEST(Dot, RefusesWhatItIsNot) {
   }
 }
 
+/// What one type of stream goes into, no other comes out of.
+TEST(Dot, BroadcastsKeepTheTypeOfAStream) {
+  const auto told = [](const std::string& in, const std::string& out) {
+    const std::string from = in == "val" ? "arrayvals" : "fiberlookup";
+    return fault([&] {
+      parse_sam_dot(fmt::format("digraph {{ 1 [type=\"{}\" tensor=\"B\" mode=\"0\" "
+                                "format=\"dense\"] 2 [type=\"broadcast\"] 3 [type=\"{}\"] "
+                                "1 -> 2 [type=\"{}\"] 2 -> 3 [type=\"{}\"] }}",
+                                from, out == "val" ? "mul" : "repeat", in, out),
+                    "g.gv");
+    });
+  };
+  for (const std::string in : {"crd", "ref", "val"}) {
+    for (const std::string out : {"crd", "ref", "val"}) {
+      const bool refused = told(in, out).find("node 2 gives no " + out) != std::string::npos;
+      EXPECT_EQ(refused, in != out) << in << " " << out << ": " << told(in, out);
+    }
+  }
+}
+
 TEST(Comal, TextAndBinaryAreTold) {
   const comal::ComalGraph graph = parse_comal("name: \"g\" channel_size: 4", "g.txtpb");
   EXPECT_EQ(parse_comal(comal_binary(graph), "g.bin").channel_size(), 4U);
