@@ -48,7 +48,7 @@ class Text:
 
 def _graph_inputs(t, graph):
     n, f = graph["nodes"], graph["features"]
-    t.tensor("input", "adj", (n, n), "dense,compressed", graph["adj"],
+    t.tensor(graph.get("adj_role", "input"), "adj", (n, n), "dense,compressed", graph["adj"],
              "facts(finite, nonnegative)")
     t.tensor("input", "x", (n, f), graph.get("x_levels", "dense,compressed"), graph["x"],
              "facts(finite, nonnegative)")

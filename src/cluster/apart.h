@@ -20,8 +20,8 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
                                           const Machine& machine, std::string& why);
 
 /// ... where one of them is a product that may leave out tiles without a value; else nothing.
-/// Given operands may be gathered; copies by columns of inputs, which arrive as `given` says,
-/// count.
+/// Given operands may be gathered. Inputs arrive as `given` says; what copies of them by columns
+/// take is in the total.
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
                                                  const Machine& machine, const GivenFormats& given);

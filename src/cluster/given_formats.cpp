@@ -1,7 +1,5 @@
 #include "cluster/given_formats.h"
 
-#include <optional>
-
 #include "ir/copies.h"
 #include "sim/common/conversion.h"
 #include "sim/common/stored_arrays.h"
@@ -17,17 +15,14 @@ StoredArrays arrays_of(const Tensor& tensor) {
   return stored_arrays(tensor, &storage);
 }
 
-/// Every access of the region to `from` is one to `to`.
-void replace_tensor(Region& region, TensorId from, TensorId to) {
-  for (Statement& statement : region.statements) {
-    for (Expr& access : statement.nodes) {
-      if (access.kind == Expr::Kind::access && access.tensor == from) access.tensor = to;
-    }
-  }
-  if (!region.graph) return;
-  for (Node& node : region.graph->nodes) {
-    if (node.tensor == from) node.tensor = to;
-  }
+/// Cycles to store an input, of which the arrays are there, as `format`.
+int64_t conversion_cycles(const ConversionSide& input, const Format& format,
+                          const Machine& machine) {
+  if (input.tensor.format == format) return 0;
+  Tensor copy = input.tensor;
+  copy.format = format;
+  const StoredArrays written = arrays_of(copy);
+  return conversion_counts(input, {copy, written}, machine).cycles;
 }
 
 }  // namespace
@@ -42,21 +37,18 @@ GivenFormats given_formats(const Program& program) {
 }
 
 int64_t conversion_cycles(const Tensor& input, const Format& format, const Machine& machine) {
-  if (input.format == format) return 0;
-  Tensor copy = input;
-  copy.format = format;
   const StoredArrays read = arrays_of(input);
-  const StoredArrays written = arrays_of(copy);
-  return conversion_counts({input, read}, {copy, written}, machine).cycles;
+  return conversion_cycles(ConversionSide{input, read}, format, machine);
 }
 
 int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Format& read,
                           const Machine& machine) {
   Tensor given = input;
   given.format = arrives;
+  const StoredArrays arrays = arrays_of(given);
   const auto paid = [&](const Format& format) {
-    if (arrives == format) return int64_t{0};
-    return conversion_cycles(given, format, machine) + machine.reconfiguration_cycles;
+    const int64_t cycles = conversion_cycles(ConversionSide{given, arrays}, format, machine);
+    return arrives == format ? 0 : cycles + machine.reconfiguration_cycles;
   };
   const bool dense = input.format.all_dense();
   return paid(read) - paid(dense ? input.format : dense_format(input.format.rank()));
@@ -70,7 +62,7 @@ std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats
     if (read == arrives) continue;
     program.tensors[t].format = arrives;
     const TensorId copy = copy_as(program, input, read, ".dense");
-    for (Region& region : program.regions) replace_tensor(region, input, copy);
+    for (Region& region : program.regions) read_copy(region, input, copy);
     copies.push_back(copy);
   }
   return copies;

@@ -272,6 +272,12 @@ std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine
                          [&](int cores) { return product_tiles(form, cores, machine); });
 }
 
+/// Of those that there are; 0: none.
+int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<FastestKernel>& b) {
+  if (!a || !b) return a ? a->measured.cycles : b ? b->measured.cycles : 0;
+  return std::min(a->measured.cycles, b->measured.cycles);
+}
+
 }  // namespace
 
 std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
@@ -284,15 +290,12 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
     std::optional<FastestKernel> rows =
         fastest_of(gathered_tiles(*sparse, machine), kMostSimulated, *sparse, machine);
     if (rows && (!part || rows->measured.cycles < part->measured.cycles)) {
-      rows->ungathered_cycles = part ? part->measured.cycles : 0;
+      rows->ungathered_cycles = least_cycles(part, whole);
       part = std::move(rows);
     }
   }
   if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;
   part->dense_cycles = whole ? whole->measured.cycles : 0;
-  if (whole && part->ungathered_cycles > 0) {
-    part->ungathered_cycles = std::min(part->ungathered_cycles, part->dense_cycles);
-  }
   return part;
 }
 

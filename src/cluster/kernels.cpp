@@ -246,17 +246,17 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
   return saved;
 }
 
-/// Lets no kernel gather an input that takes longer to be stored by columns than that saves; true
+/// Lets no kernel gather an input whose copy by columns takes longer than gathering saves; true
 /// where there was one.
-bool drop_dear_orders(Making& making, const GivenFormats& given) {
+bool drop_costly_orders(Making& making, const GivenFormats& given) {
   bool dropped = false;
   for (const auto& [tensor, by_columns] : making.gathered) {
     const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
     const auto arrives = given.find(tensor);
     if (arrives == given.end() || !saved) continue;
-    const int64_t dearer = reordering_cycles(making.program.tensors[static_cast<size_t>(tensor)],
-                                             arrives->second, by_columns, making.machine);
-    if (*saved > dearer) continue;
+    const int64_t paid = reordering_cycles(making.program.tensors[static_cast<size_t>(tensor)],
+                                           arrives->second, by_columns, making.machine);
+    if (*saved > paid) continue;
     dropped = making.by_columns.erase(tensor) > 0 || dropped;
   }
   return dropped;
@@ -307,7 +307,8 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
     making.sparse.clear();
     making.gathered.clear();
     made = made_kernels(making);
-    if (made && options.given != nullptr && drop_dear_orders(making, *options.given)) made.reset();
+    if (made && options.given != nullptr && drop_costly_orders(making, *options.given))
+      made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);
   for (const auto& [tensor, format] : making.gathered) {

@@ -39,8 +39,8 @@ struct KernelOptions {
   /// Given operands may be stored by columns, dense, where their rows are then gathered and every
   /// statement that reads them becomes a kernel.
   bool reorder_operands = false;
-  /// How inputs arrive: where one is stored by columns for less than that takes, none gathers it.
-  /// Null: in whatever format they are read.
+  /// How inputs arrive: one is gathered only where that saves more cycles than its copy by columns
+  /// takes. Null: every input arrives as kernels read it.
   const GivenFormats* given = nullptr;
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
   /// Elementwise statements that alone read a product (or a reduction of rows) are one kernel with

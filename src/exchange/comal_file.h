@@ -19,8 +19,9 @@ bool parse_message_text(std::string_view text, google::protobuf::Message& messag
 /// A message as text on one line.
 std::string message_line(const google::protobuf::Message& message);
 
-// Both throw Error(rejected) for a name that is not UTF-8, which protobuf cannot hold.
+/// Throws Error(rejected) for a name that is not UTF-8, which protobuf cannot hold.
 std::string comal_binary(const comal::ComalGraph& graph);
+/// Throws like comal_binary().
 std::string comal_text(const comal::ComalGraph& graph);
 
 }  // namespace fuseflow

@@ -59,15 +59,7 @@ Region put_part(Program& program, const Region& whole, const PlannedRegion& plan
                       [&](const Statement& s) { return s.result == result; }));
   }
   for (const auto& [original, format] : planned.copies) {
-    const TensorId copy = copy_as(program, original, format, ".dense");
-    for (Node& node : part.graph->nodes) {
-      if (node.tensor == original) node.tensor = copy;
-    }
-    for (Statement& statement : part.statements) {
-      for (Expr& access : statement.nodes) {
-        if (access.kind == Expr::Kind::access && access.tensor == original) access.tensor = copy;
-      }
-    }
+    read_copy(part, original, copy_as(program, original, format, ".dense"));
   }
   return part;
 }

@@ -78,6 +78,19 @@ TensorId copy_as(Program& program, TensorId of, const Format& format, std::strin
   return static_cast<TensorId>(program.tensors.size()) - 1;
 }
 
+void read_copy(Region& region, TensorId original, TensorId copy) {
+  const auto replace = [&](TensorId& tensor) {
+    if (tensor == original) tensor = copy;
+  };
+  for (Statement& statement : region.statements) {
+    for (Expr& e : statement.nodes) {
+      if (e.kind == Expr::Kind::access) replace(e.tensor);
+    }
+  }
+  if (!region.graph) return;
+  for (Node& node : region.graph->nodes) for_tensors(node, replace);
+}
+
 bool is_copy_statement(const Program& program, const Statement& statement) {
   const auto valid = [&](TensorId t) {
     return t >= 0 && static_cast<size_t>(t) < program.tensors.size();

@@ -17,6 +17,9 @@ namespace fuseflow {
 /// the original, `suffix` and a number. Copies of copies are copies of the original.
 TensorId copy_as(Program& program, TensorId of, const Format& format, std::string_view suffix);
 
+/// The region reads `copy` where it read `original`, in its statements and in its graph.
+void read_copy(Region& region, TensorId original, TensorId copy);
+
 /// The tensor whose elements a copy has; itself where it is none, and in a part of a program
 /// without that tensor.
 TensorId original_of(const Program& program, TensorId tensor);

@@ -1,6 +1,6 @@
 // Whether a node keeps to ONNX's own definition of its operator: how many inputs and outputs, and
-// which inputs must be of one type, or must not be integers. Asked once for every node, so
-// that operators need not.
+// which inputs must be of one type, or must not be integers or booleans. Asked once for every node,
+// so that operators need not.
 #pragma once
 
 #include <functional>
