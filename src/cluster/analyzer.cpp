@@ -305,7 +305,7 @@ void count_lanes(const Chain& chain, const Plan& plan, const Machine& machine, A
   const int64_t c_share = plan.tile[Dim::m] / shape.k * plan.tile[Dim::n];
   const int64_t e_share = plan.tile[Dim::m] / shape.reduce() * plan.tile[Dim::l];
   result.c_lanes = lane_cycles(c_share * of_c, machine);
-  result.e_lanes = lane_cycles({(shape.reduce() - 1) * e_share, 0}, machine);
+  result.e_lanes = lane_cycles({.vector = (shape.reduce() - 1) * e_share}, machine);
 }
 
 /// Bytes that `cores` cores load of one tensor beyond those that memory gives.

@@ -137,7 +137,7 @@ LaneWork work_of_activation(const Chain& chain) {
 }
 
 LaneWork work_of_e(const Chain& chain) {
-  return {(chain.bias1 ? 1 : 0) + (chain.residual ? 1 : 0), 0};
+  return {.vector = (chain.bias1 ? 1 : 0) + (chain.residual ? 1 : 0)};
 }
 
 void check_chain(const Chain& chain) {

@@ -4,6 +4,7 @@
 
 #include "cluster/load_cycles.h"
 #include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/lanes.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
@@ -18,11 +19,6 @@ constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
 int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
          size[kKernelG];
-}
-
-/// A rate of 0 is free.
-double time_at(double work, double rate) {
-  return rate > 0 ? work / rate : 0;
 }
 
 /// Steps of a tile of rows: all, or the mean of those that are open.
@@ -58,14 +54,11 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   double products = 0, lanes = 0;
   for (const NodeId n : roles.steps) {
     const Node& node = at(n);
-    const auto work = static_cast<double>(kernel_flops(graph, node));
     if (node.kind == NodeKind::tile_multiply) {
       const ProductExtents extents = product_extents(graph, node);
       products += machine.matrix_work(extents.rows, extents.columns, extents.depth, element);
-    } else if (node.kind == NodeKind::map && node.op == Op::exp) {
-      lanes += time_at(work, machine.core.special_operations_per_cycle);
     } else {
-      lanes += time_at(work, machine.core.vector_operations_per_cycle);
+      lanes += lane_cycles(kernel_lanes(graph, node), machine);
     }
   }
   const int64_t cores =

@@ -70,12 +70,8 @@ class Costs {
     for (const NodeId n : loop.nodes) {
       const Node& at = node(n);
       if (at.kind == NodeKind::tile_multiply) matrix += tiles * product(at);
-      if (at.kind == NodeKind::map) {
-        lanes += tiles * lane_cycles(tile_elements(g_, at.outputs[0]) * lane_work(at.op), machine_);
-      }
-      if (at.kind == NodeKind::reduce) {
-        lanes += tiles * time_at(static_cast<double>(tile_elements(g_, at.inputs[0].stream)),
-                                 machine_.core.vector_operations_per_cycle);
+      if (at.kind == NodeKind::map || at.kind == NodeKind::reduce) {
+        lanes += tiles * lane_cycles(kernel_lanes(g_, at), machine_);
       }
       loaded += loads_of(at, tiles, cores, turns, once);
     }

@@ -114,7 +114,8 @@ struct CoreModel {
   int64_t matrix_latency_cycles = 0;
   int64_t barrier_cycles = 0;  ///< until those who wait for a tile on the core see that it is there
   double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
-  double vector_operations_per_cycle = 0;   ///< elementwise: sums, products, comparisons; 0: free
+  double vector_operations_per_cycle = 0;   ///< elementwise: sums, products; 0: free
+  double comparison_rate_share = 1;         ///< of that rate, which comparisons have
   double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
 };
 

@@ -22,7 +22,7 @@ Machine small_machine() {
                "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
                "core.scratchpad_latency_cycles=10", "core.register_bytes_per_cycle=0",
                "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-               "core.barrier_cycles=0"});
+               "core.comparison_rate_share=1", "core.barrier_cycles=0"});
   return machine;
 }
 

@@ -15,6 +15,7 @@ namespace {
 Machine slow_lanes(double vector, double special) {
   Machine machine = load_machine("h100", {});
   machine.core.vector_operations_per_cycle = vector;
+  machine.core.comparison_rate_share = 1;
   machine.core.special_operations_per_cycle = special;
   return machine;
 }
@@ -33,6 +34,22 @@ TEST(Lanes, OneTileOnPaper) {
   EXPECT_EQ(cycles(slow_lanes(8, 2)), cycles(slow_lanes(0, 0)) + 256 + 256);
 }
 
+/// silu is x / (1 + exp(-x)): a sum, a product and a comparison, a division and an exponential.
+TEST(Lanes, ComparisonsHaveARateOfTheirOwn) {
+  EXPECT_EQ(lane_work(Op::silu), (LaneWork{2, 1, 2}));
+  EXPECT_EQ(lane_work(Op::where), (LaneWork{0, 1, 0}));
+  EXPECT_EQ(lane_work(Reduction::max), (LaneWork{0, 1, 0}));
+  EXPECT_EQ(lane_work(Reduction::min), (LaneWork{0, 1, 0}));
+  EXPECT_EQ(lane_work(Reduction::sum), (LaneWork{1, 0, 0}));
+  EXPECT_EQ(lane_work(Reduction::prod), (LaneWork{1, 0, 0}));
+  Machine machine = slow_lanes(8, 2);
+  EXPECT_EQ(lane_cycles({16, 24, 10}, machine), 16. / 8 + 24. / 8 + 10. / 2);
+  machine.core.comparison_rate_share = 0.25;
+  EXPECT_EQ(lane_cycles({16, 24, 10}, machine), 16. / 8 + 24. / 2 + 10. / 2);
+  machine.core.vector_operations_per_cycle = 0;
+  EXPECT_EQ(lane_cycles({16, 24, 10}, machine), 10. / 2);
+}
+
 /// Two cores sum their halves of C: 256 sums and ReLUs each.
 TEST(Lanes, SumsOfAnExchange) {
   const Chain chain = gemm_chain(16, 32, 32, 32, Activation::relu);
@@ -44,6 +61,9 @@ TEST(Lanes, SumsOfAnExchange) {
     return measure_plan(chain, plan, analyze(chain, plan, machine), machine).cycles;
   };
   EXPECT_EQ(cycles(slow_lanes(4, 1)), cycles(slow_lanes(0, 0)) + 2 * 256 / 4);
+  Machine slow_comparisons = slow_lanes(4, 1);
+  slow_comparisons.core.comparison_rate_share = 0.5;
+  EXPECT_EQ(cycles(slow_comparisons), cycles(slow_lanes(0, 0)) + 256 / 4 + 2 * 256 / 4);
 }
 
 TEST(Lanes, WorkOfAChain) {
@@ -51,9 +71,11 @@ TEST(Lanes, WorkOfAChain) {
   chain.bias0 = 2;
   const LaneWork silu = lane_work(Op::silu);
   EXPECT_EQ(work_of_activation(chain), silu);
-  EXPECT_EQ(work_of_c(chain), (LaneWork{silu.vector + 3, silu.special}));
+  LaneWork of_c = silu;
+  of_c.vector += 3;
+  EXPECT_EQ(work_of_c(chain), of_c);
   chain.residual = true;
-  EXPECT_EQ(work_of_e(chain), (LaneWork{1, 0}));
+  EXPECT_EQ(work_of_e(chain), LaneWork{.vector = 1});
 }
 
 TEST(Lanes, KernelsApartPayForThemToo) {

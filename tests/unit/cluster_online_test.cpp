@@ -140,13 +140,13 @@ TEST(OnlineForm, AProductOfAnythingElseIsNoSoftmax) {
 /// One core; loads and stores take the port and a latency, scratchpad and registers nothing.
 Machine small_machine() {
   return load_machine(
-      "h100",
-      {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "dram.channels=1",
-       "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-       "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
-       "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-       "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-       "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
+      "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "dram.channels=1",
+               "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
+               "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
+               "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
+               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
+               "core.comparison_rate_share=1", "core.barrier_cycles=0",
+               "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
 }
 
 TEST(Online, WorkedCase) {

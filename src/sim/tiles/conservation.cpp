@@ -54,20 +54,26 @@ std::optional<std::string> exceeded_rate(const WorkDone& core, int64_t cycles,
                                          const Machine& machine) {
   struct Rate {
     const char* what;
-    int64_t amount;
+    double amount;
     double a_cycle;  // 0: free
   };
   const std::array<Rate, 6> rates{
-      Rate{"FLOPs of a matrix unit", core.flops, machine.matrix_rate(element_bytes)},
-      Rate{"operations of vector lanes", core.vector_ops, machine.core.vector_operations_per_cycle},
-      Rate{"special operations", core.special_ops, machine.core.special_operations_per_cycle},
-      Rate{"bytes of a port", core.port_bytes, machine.core.port_bytes_per_cycle},
-      Rate{"bytes of a scratchpad", core.scratchpad_bytes, machine.core.scratchpad_bytes_per_cycle},
-      Rate{"bytes of a link", core.link_bytes, machine.link_bytes_per_cycle(cluster_cores)}};
+      Rate{"FLOPs of a matrix unit", static_cast<double>(core.flops),
+           machine.matrix_rate(element_bytes)},
+      Rate{"sums of vector lanes", in_sums(core.lanes, machine),
+           machine.core.vector_operations_per_cycle},
+      Rate{"special operations", static_cast<double>(core.lanes.special),
+           machine.core.special_operations_per_cycle},
+      Rate{"bytes of a port", static_cast<double>(core.port_bytes),
+           machine.core.port_bytes_per_cycle},
+      Rate{"bytes of a scratchpad", static_cast<double>(core.scratchpad_bytes),
+           machine.core.scratchpad_bytes_per_cycle},
+      Rate{"bytes of a link", static_cast<double>(core.link_bytes),
+           machine.link_bytes_per_cycle(cluster_cores)}};
   for (const Rate& rate : rates) {
     const double most = rate.a_cycle * static_cast<double>(cycles) * (1 + kRounding);
-    if (rate.a_cycle > 0 && static_cast<double>(rate.amount) > most) {
-      return fmt::format("{} {} in {} cycles, expected at most {:.0f}", rate.amount, rate.what,
+    if (rate.a_cycle > 0 && rate.amount > most) {
+      return fmt::format("{:.0f} {} in {} cycles, expected at most {:.0f}", rate.amount, rate.what,
                          cycles, most);
     }
   }

@@ -9,14 +9,14 @@
 
 #include "machine/machine.h"
 #include "sim/tiles/expand.h"
+#include "sim/tiles/lanes.h"
 
 namespace fuseflow {
 
 /// What one core, or the whole machine, did in a launch.
 struct WorkDone {
   int64_t flops = 0;             ///< of matrix units
-  int64_t vector_ops = 0;        ///< of vector lanes: sums, products and comparisons
-  int64_t special_ops = 0;       ///< ... divisions, roots, exponentials
+  LaneWork lanes;                ///< of vector lanes
   int64_t port_bytes = 0;        ///< loads and stores
   int64_t scratchpad_bytes = 0;  ///< reads and writes
   int64_t link_bytes = 0;        ///< sent

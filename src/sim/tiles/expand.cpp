@@ -300,7 +300,7 @@ class Builder {
       sum.parts = static_cast<uint8_t>(shape_.k);
       const int64_t branches = static_cast<int64_t>(partial[static_cast<size_t>(core)].size());
       const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
-      sum.lanes = m_ / shape_.k * n_ * (LaneWork{sums_of_one, 0} += c_lanes_);
+      sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
       std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
       sums.push_back(add(sum, {}, operands));

@@ -234,12 +234,11 @@ class CoreBuilder {
     const bool product = at.kind == NodeKind::tile_multiply;
     TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
     const std::vector<int32_t> taken = operands(at, op);
-    const int64_t elements = tile_elements(g_, at.outputs[0]);
-    op.bytes.registers += elements * kAccumulatorBytes;
+    op.bytes.registers += tile_elements(g_, at.outputs[0]) * kAccumulatorBytes;
     if (product) {
       count_product(at, op);
     } else {
-      op.lanes = elements * lane_work(at.op);
+      op.lanes = kernel_lanes(g_, at);
     }
     const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
@@ -288,7 +287,7 @@ class CoreBuilder {
     if (product) {
       count_product(at, op);
     } else {
-      op.lanes.vector = kernel_flops(g_, at);
+      op.lanes = kernel_lanes(g_, at);
     }
     if (!product && rescales) op.lanes.vector += tile_elements(g_, at.outputs[0]);
     if (running.op >= 0) taken.push_back(running.op);

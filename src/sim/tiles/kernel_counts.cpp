@@ -192,6 +192,13 @@ ProductExtents product_extents(const Graph& graph, const Node& product) {
   return extents;
 }
 
+LaneWork kernel_lanes(const Graph& graph, const Node& node) {
+  if (node.kind == NodeKind::reduce) {
+    return tile_elements(graph, node.inputs[0].stream) * lane_work(node.reduction);
+  }
+  return tile_elements(graph, node.outputs[0]) * lane_work(node.op);
+}
+
 int64_t kernel_flops(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case NodeKind::tile_multiply: {

@@ -7,6 +7,7 @@
 
 #include "graph/tile_kernel.h"
 #include "sim/tiles/conservation.h"
+#include "sim/tiles/lanes.h"
 
 namespace fuseflow {
 
@@ -39,6 +40,9 @@ struct ProductExtents {
   int64_t rows = 1, columns = 1, depth = 1;
 };
 ProductExtents product_extents(const Graph& graph, const Node& product);
+
+/// What one operation of a map or a reduction takes of the lanes, but for rescaling.
+LaneWork kernel_lanes(const Graph& graph, const Node& node);
 
 /// FLOPs of one operation of a node, but for rescaling.
 int64_t kernel_flops(const Graph& graph, const Node& node);

@@ -1,5 +1,5 @@
-// Elementwise work on a core's vector lanes: how many operations of either kind an operator is, and
-// how long they take. Of kernels and chains alike.
+// Elementwise work on a core's vector lanes: how many operations of each kind an operator or a
+// reduction is, and how long they take. Of kernels and chains alike.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,11 @@
 
 namespace fuseflow {
 
-/// Operations of lanes: sums, products and comparisons; divisions, roots, exponentials.
+/// Operations of lanes.
 struct LaneWork {
-  int64_t vector = 0, special = 0;
+  int64_t vector = 0;   ///< sums and products
+  int64_t compare = 0;  ///< comparisons, maxima, minima, choices
+  int64_t special = 0;  ///< divisions, roots, exponentials
   LaneWork& operator+=(const LaneWork& other);
   bool operator==(const LaneWork&) const = default;
 };
@@ -20,7 +22,14 @@ LaneWork operator*(int64_t factor, const LaneWork& work);
 /// Of one evaluation of an operator: the parts that energy prices.
 LaneWork lane_work(Op op);
 
-/// Both kinds are issued one after the other; a rate of 0 is free.
+/// Of combining one more value.
+LaneWork lane_work(Reduction reduction);
+
+/// Sums and comparisons, in sums: a comparison takes as long as 1 / core.comparison_rate_share
+/// sums.
+double in_sums(const LaneWork& work, const Machine& machine);
+
+/// All kinds are issued one after the other; a rate of 0 is free.
 double lane_cycles(const LaneWork& work, const Machine& machine);
 
 }  // namespace fuseflow

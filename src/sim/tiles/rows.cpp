@@ -8,6 +8,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
+#include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/rows_core.h"
 #include "support/error.h"
 
@@ -243,9 +244,8 @@ class ClusterBuilder {
     const StreamId given = at.outputs[0];
     TileOp op = op_of(TileOpKind::map, c, n);
     const Taken taken = take_all(c, n, op);
-    const int64_t elements = tile_elements(g_, given);
-    op.bytes.registers += elements * kAccumulatorBytes;
-    op.lanes = elements * lane_work(at.op);
+    op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
+    op.lanes = kernel_lanes(g_, at);
     OpIds order = registers(c, given).at().readers;
     wait_for_loops(c, order);
     if (place_of(given) >= 0) put_in_place(c, given, op, order);
@@ -349,7 +349,7 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::map, c, n);
     Taken taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
-    op.lanes.vector = tile_elements(g_, at.inputs[0].stream);
+    op.lanes = kernel_lanes(g_, at);
     RowsRegister& held = registers(c, given);
     OpIds order;
     if (first_tile_) {
@@ -380,7 +380,7 @@ class ClusterBuilder {
     }
     for (int c = 0; c < ops_.cores; ++c) {
       TileOp op = op_of(TileOpKind::map, c, n);
-      op.lanes.vector = (cluster_.wide - 1) * tile_elements(g_, given);
+      op.lanes = (cluster_.wide - 1) * tile_elements(g_, given) * lane_work(node(n).reduction);
       op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
       OpIds operands{registers(c, given).at().op};
       for_peers(c, [&](int peer) { operands.push_back(sends[static_cast<size_t>(peer)]); });

@@ -425,10 +425,9 @@ class Launch {
     return comes ? machine_.core.barrier_cycles : 0;
   }
 
-  /// Both kinds of operations are issued one after the other.
+  /// All kinds of operations are issued one after the other.
   int64_t on_lanes(const TileOp& node) const {
-    return ticks_for(static_cast<double>(node.lanes.vector),
-                     machine_.core.vector_operations_per_cycle) +
+    return ticks_for(in_sums(node.lanes, machine_), machine_.core.vector_operations_per_cycle) +
            ticks_for(static_cast<double>(node.lanes.special),
                      machine_.core.special_operations_per_cycle);
   }
@@ -459,8 +458,7 @@ class Launch {
 
   static void add_work(WorkDone& work, const TileOp& op) {
     work.flops += op.flops;
-    work.vector_ops += op.lanes.vector;
-    work.special_ops += op.lanes.special;
+    work.lanes += op.lanes;
     work.port_bytes += op.bytes.global();
     work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
     work.link_bytes += op.bytes.link;
