@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cluster/apart.h"
+#include "cluster/behind.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
@@ -283,6 +284,23 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+/// Products that leave tiles out and the dense product behind each as one kernel, where that is
+/// faster.
+bool add_products_behind(Program& program, const Machine& machine) {
+  bool any = false;
+  for (const BehindOutcome& o : plan_behind(program, machine)) {
+    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
+    report(Severity::note,
+           fmt::format("product behind a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
+                       "bytes of global memory, apart {}{}",
+                       quote_if_needed(name), o.fused.cycles, o.apart.kernels, o.apart.total.cycles,
+                       o.fused.bytes.global(), o.apart.total.bytes.global(),
+                       o.taken ? "" : "; left as they are"));
+    any = any || o.taken;
+  }
+  return any;
+}
+
 /// --explain alone only says what there is.
 bool measures_chains(const Options& o) {
   return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
@@ -408,7 +426,8 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   if (o.strategy == "tiles") add_kernels(program, given.formats, machine);
   std::vector<RowsOutcome> rows;
   if (measures) rows = add_rows(o, machine, program);
-  if (nothing && !any_taken(rows)) {
+  const bool behind = measures && add_products_behind(program, machine);
+  if (nothing && !any_taken(rows) && !behind) {
     report(Severity::note, o.strategy == "tiles"
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");

@@ -17,7 +17,8 @@ class PresentElements;
 struct KernelForm : KernelTerms {
   TensorId result = -1;
   std::vector<TileSubscript> stored;  ///< where an element of the result is
-  bool product = false;               ///< the reduction is a product of matrices
+  bool product = false;               ///< the (first) reduction is a product of matrices
+  int32_t behind = -1;                ///< the term of a product behind it (behind_form.h); -1: none
   /// Of the product's first operand, the tensor `sparse`: where it holds values. Null: everywhere.
   std::shared_ptr<const PresentElements> present;
   TensorId sparse = -1;
@@ -37,7 +38,8 @@ inline KernelSizes sizes_of(const KernelForm& form) {
   return sizes_of(form.digits);
 }
 
-/// The graph with tiles of `block` elements (1 along g), `copies` of each load. Tiles of the first
+/// The graph with tiles of `block` elements (1 along g; all of n where a product is behind),
+/// `copies` of each load. Tiles of the first
 /// operand without a value are left out. `gathered`: of a product with blocks of one k, how many a
 /// step packs (graph/tile_kernel.h); 0: none.
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,

@@ -111,7 +111,7 @@ void KernelGraphBuilder::dimensions(const KernelSizes& block) {
   }
   int64_t inner = 1;
   for (const KernelDigit& digit : terms_.digits) inner *= digit.dim == kKernelL ? digit.extent : 1;
-  if (terms_.inner_product) dimension(kKernelL, inner, inner, digits);
+  if (terms_.one_tile_l) dimension(kKernelL, inner, inner, digits);
   TileMapping tiles;
   tiles.element_bytes = terms_.element_bytes;
   graph_.tiles = std::move(tiles);
@@ -166,6 +166,19 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   return builder.add(std::move(node), {kKernelM, kKernelN}, "c");
 }
 
+/// Of what the first product and the maps behind it give, and a load that stays.
+Input product_behind_of(KernelGraphBuilder& builder, const KernelForm& form) {
+  const auto term = [&](int32_t t) -> const KernelTerm& {
+    return form.terms[static_cast<size_t>(t)];
+  };
+  const KernelTerm& body = term(term(form.behind).children[0]);
+  Node node;
+  node.kind = NodeKind::tile_multiply;
+  node.inputs = {builder.give(body.children[0], {kKernelM, kKernelN}),
+                 builder.load(term(body.children[1]), {kKernelN, kKernelL}, 1)};
+  return builder.add(std::move(node), {kKernelM, kKernelL}, "d");
+}
+
 Input row_reduction_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {
   Node node;
   node.kind = NodeKind::reduce;
@@ -195,6 +208,11 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
   for (size_t t = 0; t < form.terms.size(); ++t) {
     const KernelTerm& term = form.terms[t];
     if (term.kind != KernelTerm::Kind::reduce) continue;
+    if (static_cast<int32_t>(t) == form.behind) {
+      whole = {kKernelM, kKernelL};
+      builder.set_made(form.behind, product_behind_of(builder, form), whole);
+      continue;
+    }
     if (!form.product) whole = {kKernelM};
     builder.set_made(
         static_cast<int32_t>(t),

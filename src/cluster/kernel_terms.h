@@ -36,7 +36,7 @@ struct KernelTerms {
   std::vector<KernelDigit> digits;  ///< those of the result first
   std::vector<KernelTerm> terms;
   int64_t element_bytes = 4;
-  bool inner_product = false;  ///< a product within a step of k sums l
+  bool one_tile_l = false;  ///< there is an index l (graph/tile_kernel.h)
 };
 
 /// The loops whose digits the subscripts of a load have.

@@ -151,6 +151,21 @@ std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Ma
   return all;
 }
 
+/// Columns of tiles: all where a product behind the first one takes them.
+std::vector<int64_t> column_blocks(const KernelForm& form) {
+  const int64_t columns = sizes_of(form)[kKernelN];
+  return form.behind >= 0 ? std::vector<int64_t>{columns} : power_blocks(columns, 256);
+}
+
+/// Cycles of the product behind, of a tile of so many rows.
+double behind_cycles(const KernelForm& form, int64_t rows, const Machine& machine) {
+  if (form.behind < 0) return 0;
+  int64_t columns = 1;
+  for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
+  return machine.matrix_work(rows, columns, sizes_of(form)[kKernelN], form.element_bytes) /
+         machine.matrix_rate(form.element_bytes);
+}
+
 /// The same with the steps that are there: their number depends on rows and k of a tile.
 std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine) {
   const KernelSizes size = sizes_of(form);
@@ -159,10 +174,11 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
     if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t k : power_blocks(size[kKernelK], 256)) {
       const StepsOfRows steps = present_steps(*form.present, m, k);
-      for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+      for (const int64_t n : column_blocks(form)) {
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        const TileCosts costs = costs_of(size, candidate.block, form.element_bytes, cores, machine);
+        TileCosts costs = costs_of(size, candidate.block, form.element_bytes, cores, machine);
+        costs.stored += behind_cycles(form, m, machine);
         candidate.cost = cost_of(size, candidate.block, costs, cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
@@ -182,11 +198,12 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
     for (const int64_t packed : power_blocks(size[kKernelK], kMostGathered)) {
       StepsOfRows steps = rows;
       for (int64_t& taken : steps) taken = ceil_div(taken, packed);
-      for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+      for (const int64_t n : column_blocks(form)) {
         Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        const TileCosts costs =
+        TileCosts costs =
             gathered_costs(size, candidate.block, packed, form.element_bytes, machine);
+        costs.stored += behind_cycles(form, m, machine);
         candidate.cost = cost_of(size, candidate.block, costs, 1, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
@@ -278,17 +295,24 @@ int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<
   return std::min(a->measured.cycles, b->measured.cycles);
 }
 
+std::optional<FastestKernel> fastest_of_tiles(const KernelForm& sparse, const Machine& machine) {
+  return fastest_product(sparse, machine,
+                         [&](int cores) { return sparse_tiles(sparse, cores, machine); });
+}
+
+std::optional<FastestKernel> fastest_gathered(const KernelForm& sparse, const Machine& machine) {
+  return fastest_of(gathered_tiles(sparse, machine), kMostSimulated, sparse, machine);
+}
+
 }  // namespace
 
 std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
                                             const KernelForm* sparse) {
   std::optional<FastestKernel> whole = fastest_dense(form, machine);
   if (sparse == nullptr) return whole;
-  std::optional<FastestKernel> part = fastest_product(
-      *sparse, machine, [&](int cores) { return sparse_tiles(*sparse, cores, machine); });
+  std::optional<FastestKernel> part = fastest_of_tiles(*sparse, machine);
   if (sparse->gathered) {
-    std::optional<FastestKernel> rows =
-        fastest_of(gathered_tiles(*sparse, machine), kMostSimulated, *sparse, machine);
+    std::optional<FastestKernel> rows = fastest_gathered(*sparse, machine);
     if (rows && (!part || rows->measured.cycles < part->measured.cycles)) {
       rows->ungathered_cycles = least_cycles(part, whole);
       part = std::move(rows);
@@ -297,6 +321,14 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
   if (!part || (whole && whole->measured.cycles <= part->measured.cycles)) return whole;
   part->dense_cycles = whole ? whole->measured.cycles : 0;
   return part;
+}
+
+std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machine& machine) {
+  std::optional<FastestKernel> tiles = fastest_of_tiles(form, machine);
+  if (!form.gathered) return tiles;
+  std::optional<FastestKernel> rows = fastest_gathered(form, machine);
+  const bool faster = rows && (!tiles || rows->measured.cycles < tiles->measured.cycles);
+  return faster ? rows : tiles;
 }
 
 }  // namespace fuseflow::cluster

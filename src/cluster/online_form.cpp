@@ -76,7 +76,7 @@ class OnlineBuilder {
     form_.values.subscripts = TermBuilder::bound(values.expr(), values.binding);
     builder_.require_dense(form_.values.tensor);
     static_cast<KernelTerms&>(form_) = std::move(builder_.made());
-    form_.inner_product = form_.product >= 0;
+    form_.one_tile_l = form_.product >= 0;
     settle();
     check_extents(form_.digits);
     check_as_dense();

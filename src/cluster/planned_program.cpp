@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cluster/apart.h"
+#include "cluster/behind.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
@@ -68,6 +69,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
   }
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
   plan_rows(program, machine);
+  plan_behind(program, machine);
   return program;
 }
 

@@ -65,11 +65,29 @@ int64_t gathered_step(const Graph& graph) {
   return 0;
 }
 
+namespace {
+
+/// Do the tiles that a node gives extend over a dimension?
+bool gives_along(const Graph& graph, const Node& node, KernelDim dim) {
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
+  return std::find(dims.begin(), dims.end(), static_cast<int>(dim)) != dims.end();
+}
+
+}  // namespace
+
 bool is_held_reduction(const Graph& graph, const Node& node) {
   if (node.kind == NodeKind::reduce) return true;
-  if (node.kind != NodeKind::tile_multiply) return false;
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
-  return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelK)) == dims.end();
+  return node.kind == NodeKind::tile_multiply && !gives_along(graph, node, kKernelK) &&
+         !gives_along(graph, node, kKernelL);
+}
+
+bool is_product_behind(const Graph& graph, const Node& node) {
+  return node.kind == NodeKind::tile_multiply && gives_along(graph, node, kKernelL);
+}
+
+bool has_product_behind(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const Node& node) { return is_product_behind(graph, node); });
 }
 
 const Input* rescale_of(const Node& reduction) {
@@ -95,7 +113,7 @@ KernelRoles kernel_roles(const Graph& graph) {
       open.clear();
     }
   }
-  roles.last_maps = std::move(open);
+  roles.last = std::move(open);
   return roles;
 }
 

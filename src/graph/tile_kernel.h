@@ -13,8 +13,8 @@
 namespace fuseflow {
 
 /// The indices of a kernel: rows and columns of its result, what its reductions walk, and the
-/// batch, of which a tile has one element. A fifth, l, is what a product within a step of k sums:
-/// one tile, so that nothing walks it.
+/// batch, of which a tile has one element. A fifth, l, is one tile, so that nothing walks it: what
+/// a product within a step of k sums, or the columns of a product behind the one over k.
 enum KernelDim : int {
   kKernelM,
   kKernelN,
@@ -32,7 +32,7 @@ struct KernelRoles {
   std::vector<NodeId> loads;
   std::vector<NodeId> steps;       ///< once a step of k, in order; the last is a reduction
   std::vector<NodeId> reductions;  ///< of these, those that hold a result from step to step
-  std::vector<NodeId> last_maps;   ///< after them, or all of an elementwise kernel
+  std::vector<NodeId> last;        ///< after them, or all of an elementwise kernel
   NodeId store = -1;
   /// Several reductions walk k together: what they hold may be read before the last step.
   bool held() const { return reductions.size() > 1; }
@@ -71,6 +71,11 @@ inline constexpr int64_t kMostGathered = 256;
 /// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
 /// products over k.
 bool is_held_reduction(const Graph& graph, const Node& node);
+
+/// Is a product behind the one over k: of a tile (m, n) of the core and a load (n, l), once a tile?
+bool is_product_behind(const Graph& graph, const Node& node);
+/// Has the kernel one? Its result is (m, l) then, and n is one tile.
+bool has_product_behind(const Graph& graph);
 
 /// The factor by which a reduction multiplies what it holds before it adds: its last input; null
 /// where it has none.

@@ -17,6 +17,7 @@ constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
 constexpr int64_t kMostTiles = int64_t{1} << 40;         ///< of the walk
 constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
 constexpr int64_t kMostCopies = 16;
+constexpr size_t kMostDims = 3;  ///< of a tile
 
 using Dims = std::vector<int>;
 
@@ -66,11 +67,11 @@ class KernelVerifier {
     if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
   }
 
-  /// What a product within a step sums is one tile.
+  /// What a product within a step sums is one tile, as are the columns of one behind the steps.
   void check_inner() {
     const GraphIndex& index = g_.indices[kKernelL];
     check_dimension(index, "l");
-    if (index.extent != 1) fail(-1, "index l: expected one tile, which a step sums at once");
+    if (index.extent != 1) fail(-1, "index l: expected one tile, which nothing walks");
   }
 
   void check_dimension(const GraphIndex& index, std::string_view name) {
@@ -109,10 +110,11 @@ class KernelVerifier {
     }
   }
 
-  /// Tiles extend over m, n, k and l, each at most once.
+  /// Tiles extend over three of m, n, k and l at most, each once.
   void check_streams() {
     for (const Stream& stream : g_.streams) {
-      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block;
+      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block &&
+                   stream.block.size() <= kMostDims;
       int64_t elements = 1;
       for (const int dim : stream.block) {
         const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
@@ -184,6 +186,7 @@ class KernelVerifier {
     for (size_t i = 0; i < 2; ++i) {
       if (at.inputs[i].is_immediate()) return fail(n, "multiplies tiles, not numbers");
     }
+    if (is_product_behind(g_, at)) return check_product_behind(n);
     const bool held = is_held_reduction(g_, at);
     const bool wanted = held ? over(at, {kKernelM, kKernelK}, {kKernelK, kKernelN}) &&
                                    dims_of(at.outputs[0]) == Dims{kKernelM, kKernelN}
@@ -195,7 +198,8 @@ class KernelVerifier {
     if (!wanted || !loaded) {
       return fail(n,
                   "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n); or, within "
-                  "a step, loads of (m, l) and (l, k), and gives (m, k)");
+                  "a step, loads of (m, l) and (l, k), and gives (m, k); or, behind the steps, "
+                  "tiles (m, n) and a load of (n, l), and gives (m, l)");
     }
     const bool gathers = held && at.capacity != 0 && !kernel_roles(g_).held();
     if (at.branch >= 0 || at.held != std::array<int64_t, 4>{} ||
@@ -209,6 +213,27 @@ class KernelVerifier {
                               kMostCopies));
     }
     check_rescale(n);
+  }
+
+  /// Of what the product over k gives, all of whose columns are there: n is one tile.
+  void check_product_behind(NodeId n) {
+    const Node& at = node(n);
+    const bool wanted = over(at, {kKernelM, kKernelN}, {kKernelN, kKernelL}) &&
+                        dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
+                        maker(at.inputs[0].stream) != NodeKind::tile_load &&
+                        maker(at.inputs[1].stream) == NodeKind::tile_load;
+    if (!wanted) {
+      return fail(n,
+                  "behind the steps, expected computed tiles (m, n) and a load of (n, l), and "
+                  "gives tiles (m, l)");
+    }
+    if (at.inputs.size() != 2 || at.capacity != 0 || at.branch >= 0 ||
+        at.held != std::array<int64_t, 4>{}) {
+      return fail(n, "behind the steps has two inputs and no branch, capacity or held bytes");
+    }
+    if (g_.indices[kKernelN].extent != 1) {
+      fail(n, "sums n, expected one tile along n, which is there at once");
+    }
   }
 
   /// A product with a capacity packs single k, which `open` lists.
@@ -255,7 +280,8 @@ class KernelVerifier {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (node(n).kind != NodeKind::tile_load && node(n).kind != NodeKind::tile_store) continue;
       const bool stores = node(n).kind == NodeKind::tile_store;
-      Dims dims = stores ? Dims{kKernelM, kKernelN} : dims_of(node(n).outputs[0]);
+      const int columns = has_product_behind(g_) ? kKernelL : kKernelN;
+      Dims dims = stores ? Dims{kKernelM, columns} : dims_of(node(n).outputs[0]);
       dims.push_back(kKernelG);
       std::string wrong = wrong_subscripts(g_, node(n), dims);
       if (!wrong.empty()) return fail(n, std::move(wrong));
@@ -270,8 +296,9 @@ class KernelVerifier {
     const auto seen = plain_digits(node(store), dim_of.size());
     if (!seen) return fail(store, "expected plain digits as subscripts, each once");
     const Dims& dims = dims_of(node(store).inputs[0].stream);
+    const int summed = has_product_behind(g_) ? kKernelN : kKernelL;
     for (size_t d = 0; d < dim_of.size(); ++d) {
-      if (dim_of[d] == kKernelK || dim_of[d] == kKernelL || digit_extent(g_, d) == 1) continue;
+      if (dim_of[d] == kKernelK || dim_of[d] == summed || digit_extent(g_, d) == 1) continue;
       const bool in_tile =
           dim_of[d] == kKernelG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
       if ((*seen)[d] != 1) return fail(store, "expected plain digits as subscripts, each once");

@@ -21,6 +21,7 @@ class WholeVerifier {
 
   void run() {
     check_ends();
+    if (sound_ && has_product_behind(g_)) check_behind();
     if (sound_) roles_.held() ? check_held() : check_single();
     if (sound_ && g_.tiles->band) check_band();
     if (sound_ && !g_.tiles->open.empty()) check_open();
@@ -47,7 +48,7 @@ class WholeVerifier {
         node(static_cast<NodeId>(g_.nodes.size()) - 1).kind != NodeKind::tile_store) {
       return fail(-1, "a kernel ends with its one tile_store");
     }
-    for (const NodeId n : roles_.last_maps) {
+    for (const NodeId n : roles_.last) {
       if (takes_steps(n)) return fail(n, "takes tiles over k, which the reduction ends");
     }
     if (takes_steps(roles_.store)) return fail(roles_.store, "stores tiles over k");
@@ -71,10 +72,12 @@ class WholeVerifier {
     });
   }
 
-  /// One reduction alone: a product is of what it loads, and what it holds is read at the end.
+  /// One reduction alone: a product is of what it loads, and what it holds is read at the end,
+  /// perhaps by a second product.
   void check_single() {
-    if (g_.indices.size() > kKernelDims)
-      return fail(-1, "a kernel of one reduction has no index l");
+    if (g_.indices.size() > kKernelDims && !has_product_behind(g_)) {
+      return fail(-1, "a kernel of one reduction has an index l only for a product behind it");
+    }
     if (roles_.reductions.empty()) return;
     const NodeId n = roles_.reductions[0];
     if (rescale_of(node(n)) != nullptr || node(n).outputs.size() > 1) {
@@ -82,6 +85,23 @@ class WholeVerifier {
     }
     if (node(n).kind == NodeKind::tile_multiply && roles_.steps.size() > 1) {
       fail(n, "expected maps after the product alone");
+    }
+  }
+
+  /// One product behind the product over k, whose result is stored.
+  void check_behind() {
+    const auto behind = [&](const Node& at) { return is_product_behind(g_, at); };
+    const auto& last = roles_.last;
+    const bool product =
+        roles_.reductions.size() == 1 && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+    const auto in_last =
+        std::count_if(last.begin(), last.end(), [&](NodeId n) { return behind(node(n)); });
+    if (!product || in_last != 1 || std::count_if(g_.nodes.begin(), g_.nodes.end(), behind) != 1) {
+      return fail(-1, "expected one product behind the steps, of what one product over k gives");
+    }
+    const std::vector<int>& stored = stream(node(roles_.store).inputs[0]).block;
+    if (stored != std::vector<int>{kKernelM, kKernelL}) {
+      fail(roles_.store, "expected tiles (m, l), which the product behind the steps gives");
     }
   }
 

@@ -54,7 +54,7 @@ class CoreBuilder {
       walk(kernel_walk(g_, at.m, at.g));
     }
     begin_step(kAfterSteps);
-    for (const NodeId n : roles_.last_maps) compute(n);
+    for (const NodeId n : roles_.last) compute(n);
     store();
   }
 
@@ -228,7 +228,7 @@ class CoreBuilder {
     }
   }
 
-  /// A map, or a product within a step.
+  /// A map, or a product within or behind the steps.
   void compute(NodeId n) {
     const Node& at = node(n);
     const bool product = at.kind == NodeKind::tile_multiply;

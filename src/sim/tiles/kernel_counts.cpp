@@ -94,7 +94,7 @@ int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
     }
   };
   for (const NodeId n : roles.reductions) add(n);
-  for (const NodeId n : roles.last_maps) add(n);
+  for (const NodeId n : roles.last) add(n);
   return bytes;
 }
 
@@ -182,8 +182,11 @@ KernelNeed kernel_need(const Graph& graph) {
 }
 
 ProductExtents product_extents(const Graph& graph, const Node& product) {
-  const auto summed = static_cast<size_t>(is_held_reduction(graph, product) ? kKernelK : kKernelL);
-  const int64_t packed = std::max<int64_t>(gathered_step(graph), 1);
+  const bool held = is_held_reduction(graph, product);
+  const auto summed = static_cast<size_t>(held                                ? kKernelK
+                                          : is_product_behind(graph, product) ? kKernelN
+                                                                              : kKernelL);
+  const int64_t packed = held ? std::max<int64_t>(gathered_step(graph), 1) : 1;
   const std::vector<int>& dims = graph.streams[static_cast<size_t>(product.outputs[0])].block;
   ProductExtents extents;
   extents.rows = graph.indices[static_cast<size_t>(dims.front())].block;

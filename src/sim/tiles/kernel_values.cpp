@@ -64,7 +64,9 @@ class KernelValues {
       }
     }
     for (const NodeId n : roles_.reductions) finish(node(n));
-    for (const NodeId n : roles_.last_maps) map(node(n));
+    for (const NodeId n : roles_.last) {
+      is_product_behind(g_, node(n)) ? product_behind(node(n)) : map(node(n));
+    }
     return value(node(roles_.store).inputs[0].stream);
   }
 
@@ -236,6 +238,13 @@ class KernelValues {
     add_product(at, block(kKernelL), block(kKernelL), out);
   }
 
+  /// Of the columns of the product over k that exist.
+  void product_behind(const Node& at) {
+    Tile& out = value(at.outputs[0]);
+    out.assign(block(kKernelM) * block(kKernelL), 0.0F);
+    add_product(at, static_cast<size_t>(kernel_elements(g_)[kKernelN]), block(kKernelN), out);
+  }
+
   /// Adds left * right, of which `depth` elements of `inner` exist.
   void add_product(const Node& at, size_t depth, size_t inner, Tile& out) {
     const Tile& left = value(at.inputs[0].stream);
@@ -282,7 +291,8 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
   const Node& store = graph.nodes[static_cast<size_t>(kernel_roles(graph).store)];
   const Tensor& result = program.tensors[static_cast<size_t>(store.tensor)];
   const std::vector<int64_t> shape = known_shape(result);
-  const KernelSizes size = kernel_elements(graph);
+  KernelSizes size = kernel_elements(graph);
+  if (has_product_behind(graph)) size[kKernelN] = graph.indices[kKernelL].elements();
   int64_t elements = size[kKernelM];
   const bool large = __builtin_mul_overflow(elements, size[kKernelN], &elements) ||
                      __builtin_mul_overflow(elements, size[kKernelG], &elements);

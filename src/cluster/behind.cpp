@@ -1,0 +1,168 @@
+#include "cluster/behind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cluster/behind_form.h"
+#include "cluster/gathered.h"
+#include "cluster/kernel_tiles.h"
+#include "cluster/present_tiles.h"
+#include "cluster/recognize.h"
+#include "graph/tile_kernel.h"
+#include "sim/tiles/kernel_counts.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr size_t kMostRegions = 5;  ///< that one kernel may take the place of
+
+/// Regions [first, end) as one kernel.
+struct Pair {
+  size_t first = 0, end = 0;
+  TensorId operand = -1;  ///< that leaves tiles out
+  FastestKernel fastest;
+  KernelsApart apart;
+  int64_t saved() const { return apart.total.cycles - fastest.measured.cycles; }
+};
+
+/// Is the region a single product that leaves tiles out?
+bool begins_pair(const Region& region) {
+  return region.graph && is_tile_kernel(*region.graph) &&
+         load_of_absent_tiles(*region.graph) >= 0 && !has_product_behind(*region.graph) &&
+         !region.statements.empty();
+}
+
+class Finder {
+ public:
+  Finder(const Program& program, const Machine& machine)
+      : program_(program), machine_(machine), statements_(program), presence_(program) {}
+
+  /// The pair that saves most of those whose first product is that of a region.
+  std::optional<Pair> best_from(size_t first) {
+    std::optional<Pair> best;
+    const size_t end = std::min(program_.regions.size(), first + kMostRegions);
+    for (size_t last = first + 1; last < end && program_.regions[last].graph; ++last) {
+      if (program_.regions[last].graph->tiles == std::nullopt) break;
+      std::optional<Pair> pair = planned(first, last + 1);
+      if (pair && (!best || pair->saved() > best->saved())) best = std::move(pair);
+    }
+    return best;
+  }
+
+ private:
+  std::optional<Pair> planned(size_t first, size_t end) {
+    if (program_.regions[end - 1].statements.empty()) return std::nullopt;
+    const Statement& root = program_.regions[end - 1].statements.back();
+    const std::set<TensorId> members = members_of(first, end);
+    for (const TensorId t : members) {
+      const bool stays = statements_.of(t) != nullptr && statements_.read_only_by(t, members);
+      if (t != root.result && !stays) return std::nullopt;
+    }
+    std::string why;
+    std::optional<KernelForm> form = behind_form(statements_, root, members, why);
+    if (!form || !leaves_tiles_out(first, *form)) return std::nullopt;
+    std::optional<FastestKernel> fastest = fastest_behind(*form, machine_);
+    if (!fastest || fastest->graph.tiles->open.empty()) return std::nullopt;
+    KernelSequence sequence(machine_);
+    for (size_t r = first; r < end; ++r) sequence.run(*program_.regions[r].graph);
+    return Pair{first, end, form->sparse, std::move(*fastest), sequence.apart()};
+  }
+
+  std::set<TensorId> members_of(size_t first, size_t end) const {
+    std::set<TensorId> members;
+    for (size_t r = first; r < end; ++r) {
+      for (const Statement& s : program_.regions[r].statements) members.insert(s.result);
+    }
+    return members;
+  }
+
+  /// Gives the form what the first product leaves out, where that is of its own first operand.
+  bool leaves_tiles_out(size_t region, KernelForm& form) {
+    std::string why;
+    const Statement& product = program_.regions[region].statements.back();
+    const std::optional<KernelForm> alone = kernel_form(program_, product, {}, why);
+    const std::optional<KernelForm> sparse = alone ? presence_.sparse_form(*alone) : std::nullopt;
+    const bool one_loop = alone && rows_of(*alone) == rows_of(form);
+    if (!sparse || !one_loop || sparse->sparse != first_operand(form)) return false;
+    form.present = sparse->present;
+    form.sparse = sparse->sparse;
+    form.gathered = gathered_format(program_, *sparse, {});
+    return true;
+  }
+
+  /// Extents of the loops of rows.
+  static std::vector<int64_t> rows_of(const KernelForm& form) {
+    std::vector<int64_t> rows;
+    for (const KernelDigit& digit : form.digits) {
+      if (digit.dim == kKernelM) rows.push_back(digit.extent);
+    }
+    return rows;
+  }
+
+  static TensorId first_operand(const KernelForm& form) {
+    const auto sum = std::find_if(form.terms.begin(), form.terms.end(), [](const KernelTerm& t) {
+      return t.kind == KernelTerm::Kind::reduce;
+    });
+    const KernelTerm& body = form.terms[static_cast<size_t>(sum->children[0])];
+    return form.terms[static_cast<size_t>(body.children[0])].tensor;
+  }
+
+  const Program& program_;
+  const Machine& machine_;
+  const StatementTable statements_;
+  PresenceFinder presence_;
+};
+
+std::vector<std::pair<std::string, std::string>> notes_of(const Pair& pair, const Program& program,
+                                                          const Machine& machine) {
+  const Graph& graph = pair.fastest.graph;
+  KernelSizes block = kernel_block(graph);
+  block[kKernelK] *= std::max<int64_t>(gathered_step(graph), 1);
+  const TilesPresent present = tiles_present(graph);
+  return {{"kind", gathered_step(graph) > 0 ? "gathered product and one behind it"
+                                            : "sparse product and one behind it"},
+          {"machine", machine.name},
+          {"operand", program.tensors[static_cast<size_t>(pair.operand)].name},
+          {"tile", fmt::format("{},{},{},{}", block[kKernelM], block[kKernelN], block[kKernelK],
+                               graph.indices[kKernelL].block)},
+          {"present", fmt::format("{} of {}", present.present, present.all)},
+          {"global_bytes", std::to_string(pair.fastest.measured.bytes.global())},
+          {"cycles", std::to_string(pair.fastest.measured.cycles)},
+          {"apart", std::to_string(pair.apart.total.cycles)}};
+}
+
+/// Of the pair's statements, in program order.
+std::vector<TensorId> results_of(const Program& program, const Pair& pair) {
+  std::vector<TensorId> results;
+  for (size_t r = pair.first; r < pair.end; ++r) {
+    for (const Statement& s : program.regions[r].statements) results.push_back(s.result);
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<BehindOutcome> plan_behind(Program& program, const Machine& machine) {
+  std::vector<BehindOutcome> outcomes;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (!begins_pair(program.regions[r])) continue;
+    std::optional<Pair> pair = Finder(program, machine).best_from(r);
+    if (!pair) continue;
+    const std::vector<TensorId> results = results_of(program, *pair);
+    BehindOutcome outcome{results.back(), false, pair->fastest.measured, pair->apart};
+    if (pair->saved() > 0) {
+      const auto notes = notes_of(*pair, program, machine);
+      outcome.taken = attach_plan(program, results, notes, std::move(pair->fastest.graph), true);
+    }
+    outcomes.push_back(outcome);
+  }
+  return outcomes;
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,299 @@
+// A dense product behind one that leaves tiles out, as one kernel: a worked case, values against
+// the reference over random programs, what has no form, when it is taken, hostile text.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "cluster/behind.h"
+#include "cluster/behind_form.h"
+#include "cluster/kernels.h"
+#include "cluster/present_tiles.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "machine/load.h"
+#include "sim/common/program_result.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
+#include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+Program parse(const std::string& text) {
+  return parse_program({"test", "fuseflow 1\n" + text});
+}
+
+/// z = after((between(a x) w)): a of single values at random places, `part` of 100 are there.
+struct Layer {
+  int rows = 40, inner = 70, columns = 24, width = 10, part = 5, seed = 1;
+  std::string between = "sigmoid(%c[i, j] + %b[j])", product = "%h[i, j] * %w[j, l]",
+              after = "relu(%d[i, l] * %s[i] + %v[l])";
+
+  std::string text() const {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::string values;
+    for (int i = 0; i < rows * inner; ++i) {
+      const int value = static_cast<int>(random() % 100) < part ? i % 7 + 1 : 0;
+      values += (i == 0 ? "" : ", ") + std::to_string(value);
+    }
+    return fmt::format(
+        "const %a: f32[{0}, {1}] dense,dense@1,0 = values({4})\n"
+        "input %x: f32[{1}, {2}] dense,dense = uniform(density=1,seed=2)\n"
+        "input %b: f32[{2}] dense = uniform(density=1,seed=3)\n"
+        "const %w: f32[{2}, {3}] dense,dense = uniform(density=1,seed=4)\n"
+        "input %v: f32[{3}] dense = uniform(density=1,seed=5)\n"
+        "input %s: f32[{0}] dense = uniform(density=1,seed=6)\n"
+        "temp %c: f32[{0}, {2}] dense,dense\ntemp %h: f32[{0}, {2}] dense,dense\n"
+        "temp %d: f32[{0}, {3}] dense,dense\nresult %y: f32[{0}, {3}] dense,dense\n"
+        "region @c {{ %c[i, j] = sum(k) %a[i, k] * %x[k, j] }}\n"
+        "region @h {{ %h[i, j] = {5} }}\nregion @d {{ %d[i, l] = sum(j) {6} }}\n"
+        "region @y {{ %y[i, l] = {7} }}\n",
+        rows, inner, columns, width, values, between, product, after);
+  }
+};
+
+std::set<TensorId> temporaries_and_result(const Program& program) {
+  std::set<TensorId> members;
+  for (const Region& region : program.regions) {
+    for (const Statement& s : region.statements) members.insert(s.result);
+  }
+  return members;
+}
+
+std::optional<KernelForm> form_of(const Program& program, std::string& why) {
+  const StatementTable statements(program);
+  const Statement& root = program.regions.back().statements.back();
+  std::optional<KernelForm> form =
+      behind_form(statements, root, temporaries_and_result(program), why);
+  if (!form) return form;
+  const Statement& product = program.regions.front().statements.front();
+  const auto alone = kernel_form(program, product, {}, why);
+  const auto sparse = alone ? PresenceFinder(program).sparse_form(*alone) : std::nullopt;
+  if (!sparse) return std::nullopt;
+  form->present = sparse->present;
+  return form;
+}
+
+/// All statements in one region with the graph.
+Program fused(const Program& given, const KernelForm& form, const KernelSizes& block,
+              int64_t packed) {
+  Program program = given;
+  Region all;
+  all.name = "y";
+  for (const Region& region : given.regions) {
+    all.statements.insert(all.statements.end(), region.statements.begin(), region.statements.end());
+  }
+  all.graph = kernel_graph(form, block, 2, packed);
+  program.regions = {all};
+  return program;
+}
+
+void expect_right(const Program& program, const Machine& machine) {
+  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
+  EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+/// The worked case of "Gathered rows" with a product of 24 by 16 behind: columns 1, 4 and 5 of A,
+/// two a step.
+Graph worked_graph() {
+  Layer layer{16, 8, 24, 16};
+  layer.between = "%c[i, j]";
+  layer.after = "%d[i, l]";
+  const Program program = parse(layer.text());
+  std::string why;
+  const StatementTable statements(program);
+  auto form = behind_form(statements, program.regions.back().statements.back(),
+                          temporaries_and_result(program), why);
+  EXPECT_TRUE(form) << why;
+  form->present = std::make_shared<const PresentElements>(
+      1, 16, 8, std::vector<size_t>{0, 0, 0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
+      std::vector<PresentElements::Stretch>{{1, 2}, {4, 5}, {5, 6}});
+  return kernel_graph(*form, {16, 24, 1, 1}, 2, 2);
+}
+
+/// Port and memory pass 64 bytes a cycle, memory's latency is 100; scratchpad 128 bytes a cycle,
+/// latency 10. Step 0 loads A (port until 2), X (6) and W (30; there at 30 + 100 + 12 + 10 = 152),
+/// step 1 A (31) and X (33): their bytes wait for those of W until 142, so that X is there at 142 +
+/// 0.5 + 0.75 + 10 = 153.25. The second step of the first product reads 320 bytes: 155.75. 32
+/// later, at 187.75, the second one reads the 1,536 of W (12; its 12,288 FLOPs take 6): 199.75,
+/// complete at 231.75. The store of 1,024 bytes: 8 in, 8 + 10 out, port 16, 100: 373.75.
+TEST(ProductBehind, WorkedCase) {
+  const Graph graph = worked_graph();
+  EXPECT_EQ(graph.indices.size(), 5U);
+  EXPECT_TRUE(has_product_behind(graph));
+  const KernelRoles roles = kernel_roles(graph);
+  EXPECT_EQ(roles.reductions.size(), 1U);
+  EXPECT_EQ(roles.last.size(), 1U);
+  const Machine machine =
+      load_machine("h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0",
+                            "dram.channels=1", "dram.bandwidth_gigabytes_per_second=64",
+                            "dram.latency_cycles=100", "core.scratchpad_latency_cycles=10",
+                            "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
+                            "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
+  const Measured measured = time_tiles(graph, machine);
+  EXPECT_EQ(measured.nodes, 5 + 2 + 1 + 1);  // loads, steps, the product behind, the store
+  EXPECT_EQ(measured.cycles, 374);
+  EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2) + 2 * 16 * 24 * 16);
+  EXPECT_EQ(measured.bytes.global_read, 3 * (64 + 128) + 24 * 16 * 4);
+  EXPECT_EQ(measured.bytes.global_write, 16 * 16 * 4);
+  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
+  EXPECT_EQ(compulsory_kernel_bytes(graph).stored, 16 * 16 * 4);
+  EXPECT_EQ(kernel_need(graph).registers, (16 * 24 + 16 * 16) * 4);
+  EXPECT_EQ(kernel_need(graph).scratchpad, 2 * 2 * (16 + 24) * 4 + 24 * 16 * 4 + 16 * 16 * 4);
+}
+
+/// Any size, part and packing, tiles and gathered rows; columns that are padding are not summed
+/// (sigmoid(0) is not 0).
+TEST(ProductBehind, RandomLayersAgainstTheReference) {
+  const std::vector<std::string> between{"sigmoid(%c[i, j] + %b[j])", "%c[i, j]",
+                                         "%c[i, j] * %s[i]", "%c[i, j] * tanh(%c[i, j])"};
+  const std::vector<std::string> product{"%h[i, j] * %w[j, l]", "%w[j, l] * %h[i, j]"};
+  const std::vector<std::string> after{"relu(%d[i, l] * %s[i] + %v[l])", "%d[i, l]",
+                                       "exp(%d[i, l] * 0.01) - %v[l]"};
+  int checked = 0, empty_rows = 0;
+  for (int seed = 1; seed <= 40; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const auto among = [&](int least, int most) {
+      return least + static_cast<int>(random() % static_cast<uint32_t>(most - least + 1));
+    };
+    const Machine machine = load_machine("h100", {"core.count=" + std::to_string(among(1, 4))});
+    Layer layer{among(17, 70), among(17, 70), among(1, 40), among(1, 30), among(0, 3) * 2, seed};
+    layer.between = between[static_cast<size_t>(among(0, 3))];
+    layer.product = product[static_cast<size_t>(among(0, 1))];
+    layer.after = after[static_cast<size_t>(among(0, 2))];
+    const Program given = parse(layer.text());
+    std::string why;
+    const auto form = form_of(given, why);
+    EXPECT_TRUE(why.empty()) << why << layer.text();
+    if (!form) continue;
+    const int64_t m = among(1, 40), n = layer.columns + among(0, 3);
+    const bool gathers = among(0, 1) == 1;
+    const int64_t k = gathers ? 1 : among(1, 9), packed = gathers ? among(1, 40) : 0;
+    const Program program = fused(given, *form, {m, n, k, 1}, packed);
+    const Graph& graph = *program.regions.back().graph;
+    if (graph.tiles->open.empty()) continue;
+    ++checked;
+    expect_right(program, machine);
+    const std::string printed = print_program(program);
+    EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
+    for (const auto& list : graph.tiles->open) empty_rows += list.empty() ? 1 : 0;
+    const Measured measured = time_tiles(graph, machine);
+    EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
+  }
+  EXPECT_GT(checked, 25);  // of 40
+  EXPECT_GT(empty_rows, 5);
+}
+
+TEST(ProductBehind, WhatHasNoForm) {
+  const auto why = [](const Layer& layer) {
+    std::string says;
+    const Program program = parse(layer.text());
+    const StatementTable statements(program);
+    EXPECT_FALSE(behind_form(statements, program.regions.back().statements.back(),
+                             temporaries_and_result(program), says));
+    return says;
+  };
+  Layer layer;
+  layer.between = "%c[i, j] + (sum(q) %a[i, q] * %x[q, j])";
+  EXPECT_EQ(why(layer), "it has other reductions than two products, or reads one of them twice");
+  layer = {};
+  layer.product = "(%h[i, j] + %w[j, l])";
+  EXPECT_EQ(why(layer), "one of its sums is no product of two");
+  layer = {};
+  layer.product = "(%h[i, j] + %v[l]) * %w[j, l]";
+  EXPECT_EQ(why(layer), "what its second product takes has other loops than the first product's");
+  layer = {};
+  layer.product = "%x[i, j] * %w[j, l]";
+  layer.inner = layer.rows;
+  EXPECT_EQ(why(layer), "it is not one product behind another");
+}
+
+/// A layer of a GCN: taken where it is faster, and then no slower than what the program had.
+TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
+  const std::string text =
+      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=3000,values=uniform(0,1),"
+      "seed=7)\ninput %x: f32[1024, 64] dense,dense = dense(seed=8)\n"
+      "const %w: f32[64, 16] dense,dense = dense(seed=9)\n"
+      "temp %c: f32[1024, 64] dense,dense\n{} %d: f32[1024, 16] dense,dense\n"
+      "result %y: f32[1024, 16] dense,dense\nregion @c {{ %c[i, j] = sum(k) %a[i, k] * %x[k, j] "
+      "}}\n"
+      "region @d {{ %d[i, l] = sum(j) %c[i, j] * %w[j, l] }}\n"
+      "region @y {{ %y[i, l] = relu(%d[i, l]) }}\n";
+  const auto made = [&](const char* role, const Machine& machine) {
+    Program program = parse(fmt::format(fmt::runtime(text), role));
+    make_kernels(program, machine, {.store_operands_dense = true, .reorder_operands = true});
+    return program;
+  };
+  const auto cycles = [](const Program& program, const Machine& machine) {
+    const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+    return total_counts(run, machine).cycles;
+  };
+  const Machine machine = load_machine("h100", {});
+  Program program = made("temp", machine);
+  const int64_t before = cycles(program, machine);
+  std::vector<BehindOutcome> outcomes = plan_behind(program, machine);
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_TRUE(outcomes[0].taken);
+  EXPECT_EQ(program.regions.size(), 1U);
+  EXPECT_EQ(outcomes[0].apart.kernels, 3);
+  EXPECT_LE(outcomes[0].apart.total.cycles, before);  // an L2 holds what those before left
+  EXPECT_EQ(outcomes[0].fused.cycles, cycles(program, machine));
+  EXPECT_LT(outcomes[0].fused.cycles, before);
+  expect_right(program, machine);
+
+  // A result between the two is stored: the kernel ends there.
+  program = made("result", machine);
+  outcomes = plan_behind(program, machine);
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(program.regions.size(), 2U);
+  expect_right(program, machine);
+
+  // What is not faster is left as it is: a core has little room for registers, launches are free.
+  const Machine small = load_machine(
+      "h100", {"reconfiguration_cycles=0", "core.count=1024", "core.matrix_flops_per_cycle=8"});
+  program = made("temp", small);
+  const std::string printed = print_program(program);
+  for (const BehindOutcome& o : plan_behind(program, small)) {
+    EXPECT_EQ(o.taken, o.fused.cycles < o.apart.total.cycles);
+  }
+  expect_right(program, small);
+}
+
+TEST(ProductBehind, RefusesHostileText) {
+  Layer layer;
+  const Program given = parse(layer.text());
+  std::string why;
+  const auto form = form_of(given, why);
+  ASSERT_TRUE(form) << why;
+  const std::string text = print_program(fused(given, *form, {16, 24, 1, 1}, 8));
+  const auto refused = [&](const std::string& from, const std::string& to,
+                           const std::string& message) {
+    std::string other = text;
+    ASSERT_NE(other.find(from), std::string::npos) << from << "\n" << text;
+    other.replace(other.find(from), from.size(), to);
+    const std::string says = refusal([&] { parse_program({"text", other}); });
+    EXPECT_NE(says.find(message), std::string::npos) << to << ": " << says;
+  };
+  refused("n: 1 block=24", "n: 2 block=16", "expected one tile along n");
+  refused("l: 1 block=10", "l: 2 block=8", "index l: expected one tile");
+  refused("tile_multiply ($v_1, $x_3)", "tile_multiply ($v_1, $x_3) capacity=2", "no branch");
+  refused("tile_multiply ($v_1, $x_3)", "tile_multiply ($x_3, $x_3)", "behind the steps, expected");
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
