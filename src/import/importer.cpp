@@ -441,14 +441,12 @@ void Importer::check_operators() const {
   if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
 }
 
-void Importer::check_ranks(const OnnxNode& node) const {
-  // Far more than anything can be stored with. Work is done by dimension, too: tensors of few
-  // elements and thousands of dimensions of extent 1 would take minutes.
-  constexpr int kMostDimensions = 64;
-  for (const std::string& name : node.inputs) {
-    if (name.empty() || value(name).rank() <= kMostDimensions) continue;
-    throw Error(ExitCode::rejected, fmt::format("input '{}' has {} dimensions, expected at most {}",
-                                                shown(name), value(name).rank(), kMostDimensions));
+void Importer::check_ranks(const char* what, const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    if (name.empty() || !has_value(name) || value(name).rank() <= kMostDimensions) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("{} '{}' has {} dimensions, expected at most {}", what, shown(name),
+                            value(name).rank(), kMostDimensions));
   }
 }
 
@@ -461,8 +459,9 @@ void Importer::convert_nodes() {
       const std::string fault =
           signature_fault(node, [this](const std::string& name) { return value(name).type; });
       if (!fault.empty()) throw Error(ExitCode::rejected, fault);
-      check_ranks(node);
+      check_ranks("input", node.inputs);
       find_operator(node.op)->convert(view);
+      check_ranks("output", node.outputs);
     } catch (const Error& error) {
       if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
       throw Error(ExitCode::rejected, Location{model_.path},

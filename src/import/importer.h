@@ -71,7 +71,7 @@ class Importer {
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
   void check_bindings() const;
   void check_operators() const;
-  void check_ranks(const OnnxNode& node) const;
+  void check_ranks(const char* what, const std::vector<std::string>& names) const;
   void convert_nodes();
   void bind_output(const OnnxPort& port);
   std::string fresh_name(const std::string& wanted);

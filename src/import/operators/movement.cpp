@@ -58,8 +58,12 @@ void transpose_node(NodeImport& node) {
   node.output(0, std::move(view));
 }
 
-/// The product of extents, refusing what is out of range.
+/// The product of extents, refusing what is out of range and what has too many.
 int64_t checked_product(const NodeImport& node, const std::vector<int64_t>& extents) {
+  if (extents.size() > kMostDimensions) {
+    node.reject(fmt::format("a shape of {} dimensions, expected at most {}", extents.size(),
+                            kMostDimensions));
+  }
   for (const int64_t e : extents) {
     if (e < 0)
       node.reject(fmt::format("shape [{}] has a negative extent", fmt::join(extents, ",")));
