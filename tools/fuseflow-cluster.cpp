@@ -10,6 +10,7 @@
 #include "cluster/apart.h"
 #include "cluster/behind.h"
 #include "cluster/evaluate.h"
+#include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online_report.h"
@@ -339,7 +340,7 @@ std::string plans_in(const Program& program, const Machine& machine,
     }
   }
   std::erase_if(chains, [&](const PlannedChain& c) { return replaced.contains(c.tensors.e); });
-  return plans_json(machine, chains, std::move(rows));
+  return plans_json(machine, chains, std::move(rows), kernels_json(program, machine));
 }
 
 Given given_program(const Options& o) {
@@ -374,6 +375,9 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
 ExitCode run_kernels(const Options& o, const Machine& machine) {
   Given given = given_program(o);
   add_kernels(given.program, given.formats, machine);
+  if (!o.plan.empty()) {
+    write_output(o.plan, plans_json(machine, {}, {}, kernels_json(given.program, machine)));
+  }
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;
 }
@@ -559,7 +563,8 @@ void declare(CLI::App& app, Options& o) {
   add_threads_option(app, o.threads);
   app.add_flag("--program", o.program,
                "Print the chain as a program, one kernel an operator, to plan and to simulate");
-  app.add_option("--plan", o.plan, "Write the plan of each chain (JSON, ir-spec/plan.schema.json)")
+  app.add_option("--plan", o.plan,
+                 "Write the plan of each chain and kernel (JSON, ir-spec/plan.schema.json)")
       ->option_text("FILE");
   app.add_option("--plans", o.plans, "Write the plans that were simulated (CSV)")
       ->option_text("FILE");

@@ -221,8 +221,16 @@ Json bytes_json(const LevelBytes& bytes) {
                        {"global_write", bytes.global_write}});
 }
 
+Json dimension_json(const GraphIndex& index) {
+  return Json::object({{"name", index.name},
+                       {"size", index.size},
+                       {"tile", index.block},
+                       {"tiles", index.extent},
+                       {"cores", index.cluster}});
+}
+
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
-                       std::vector<Json> rows) {
+                       std::vector<Json> rows, std::vector<Json> kernels) {
   std::vector<Json> plans;
   plans.reserve(chains.size());
   for (const PlannedChain& chain : chains) plans.push_back(planned_json(chain));
@@ -230,7 +238,8 @@ std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& 
                        {"machine", machine.name},
                        {"clock_gigahertz", machine.clock_gigahertz},
                        {"chains", Json::array(std::move(plans))},
-                       {"rows", Json::array(std::move(rows))}})
+                       {"rows", Json::array(std::move(rows))},
+                       {"kernels", Json::array(std::move(kernels))}})
              .text() +
          "\n";
 }

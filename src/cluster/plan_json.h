@@ -42,8 +42,12 @@ std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan);
 /// Bytes by level, of a chain's plan or of a kernel of rows.
 Json bytes_json(const LevelBytes& bytes);
 
-/// Ends with a line end. `rows`: kernels of rows of the program, as JSON (rows_json.h).
+/// A dimension of the tiles of a kernel: its size, tiles and cores.
+Json dimension_json(const GraphIndex& index);
+
+/// Ends with a line end. `rows`: kernels of rows of the program, `kernels`: its other kernels, as
+/// JSON (rows_json.h, kernel_json.h).
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,
-                       std::vector<Json> rows = {});
+                       std::vector<Json> rows = {}, std::vector<Json> kernels = {});
 
 }  // namespace fuseflow::cluster

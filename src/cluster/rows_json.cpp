@@ -9,14 +9,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-Json dimension_json(const GraphIndex& index) {
-  return Json::object({{"name", index.name},
-                       {"size", index.size},
-                       {"tile", index.block},
-                       {"tiles", index.extent},
-                       {"cores", index.cluster}});
-}
-
 Json widths_json(const Graph& graph) {
   std::vector<Json> widths;
   for (size_t d = kRowsWidths; d < graph.indices.size(); ++d) {

@@ -32,6 +32,18 @@ region @f { %f[i, j] = sum(k) %e[i, k] * %u[k, j] }
 region @y { %y[i, o] = sum(j) %f[i, j] * %"a \\"quoted\\" name"[j, o] }
 """
 
+GRAPH = """fuseflow 1
+const %a: f32[512, 512] dense,compressed = power_law(edges=600,values=uniform(0,0.5),seed=7)
+input %x: f32[512, 64] dense,dense = dense(seed=1)
+const %w: f32[64, 16] dense,dense = dense(seed=2)
+temp %ax: f32[512, 64] dense,dense
+temp %h: f32[512, 16] dense,dense
+result %y: f32[512, 16] dense,dense
+region @aggregate { %ax[i, j] = sum(k) %a[i, k] * %x[k, j] }
+region @combine { %h[i, l] = sum(j) %ax[i, j] * %w[j, l] }
+region @activate { %y[i, l] = relu(%h[i, l]) }
+"""
+
 
 def is_type(value, name):
     if name in ("integer", "number"):
@@ -135,6 +147,34 @@ def check_rows(planned, program):
     assert planned["chosen"] == (f'plan cycles = "{cycles["rows"]}"' in program)
 
 
+def check_kernel(kernel, program):
+    """... of a kernel in the program."""
+    axes = {axis["name"]: axis for axis in kernel["dimensions"]}
+    for axis in axes.values():
+        assert axis["size"] <= axis["tile"] * axis["tiles"] < axis["size"] + axis["tile"], axis
+    walk, element = kernel["steps_of_k"], 4
+    assert walk["walked"] <= walk["of"]
+    buffers = sum(load["bytes"] * load["copies"] * max(load["gathered"], 1) for load in kernel["loads"])
+    columns = axes["l"] if "tile_multiply" in kernel["after"] else axes["n"]
+    rows = axes["m"]["tile"]
+    stored = kernel["held"]["scratchpad"] - buffers
+    assert stored in (rows * element, rows * columns["tile"] * element), (stored, kernel)
+    assert f'region @{kernel["region"]} {{' in program
+    assert (f'plan cycles = "{kernel["cycles"]}"' in program) == (kernel["kind"] != "kernel")
+
+
+def check_kernels(tools, words, kinds):
+    """The kernels of a graph layer."""
+    document, program = run(tools, words, GRAPH.encode())
+    assert agrees(document), list(errors(document, SCHEMA))
+    assert [kernel["kind"] for kernel in document["kernels"]] == kinds, document["kernels"]
+    for kernel in document["kernels"]:
+        check_kernel(kernel, program)
+    wrong = copy.deepcopy(document)
+    wrong["kernels"][0].pop("held")
+    assert not agrees(wrong)
+
+
 def run(tools, words, stdin=b""):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "plan.json")
@@ -205,6 +245,8 @@ def main():
     document, _ = run(tools, [], b"fuseflow 1\ninput %x: f32[4] dense = uniform(density=1,seed=1)\n"
                                  b"result %y: f32[4] dense\nregion @y { %y[i] = relu(%x[i]) }\n")
     assert agrees(document) and document["chains"] == []
+    check_kernels(tools, ["--strategy=tiles"], ["gathered product and one behind it"])
+    check_kernels(tools, ["--strategy=none"], ["gathered product", "kernel", "kernel"])
     print("plans as the schema says")
 
 
