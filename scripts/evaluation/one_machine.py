@@ -7,6 +7,7 @@ feed-forward network on `rda` and `h100`, as streams, as tiles, and as fuseflow-
 Every program is simulated and compared with the reference. `streams`: the best that the search finds
 with copies, without tiles (`h100` has no units for streams). `tiles`: all tensors stored dense,
 fuseflow-cluster --strategy=tiles --dense. `mixed`: the search of both, from the program as it is.
+`rewritten`: the same of the program as fuseflow-rewrite --allow-reassociation rewrites it, too.
 The adjacency is a constant: prepared once, in any format (ir-spec/storage.md).
 """
 import argparse
@@ -90,13 +91,14 @@ def main():
     parser.add_argument("--budget", type=float, default=30, help="seconds of a search")
     options = parser.parse_args()
     tools = Tools(options.tools, options.budget)
-    print("| model | machine | streams | MB | tiles | MB | mixed | MB |\n|---|---|---|---|---|---|---|---|")
+    print("| model | machine | streams | MB | tiles | MB | mixed | MB | rewritten | MB |\n" + "|---" * 10 + "|")
     for name, text in models().items():
         with open(os.path.join(tools.scratch, "given.ff"), "w") as file:
             file.write(text)
         for machine in ("rda", "h100"):
             streams = tools.searched(machine, "--no-tiles") if machine == "rda" else None
-            found = [streams, tools.tiles(machine), tools.searched(machine)]
+            found = [streams, tools.tiles(machine), tools.searched(machine),
+                     tools.searched(machine, "--rewrite", "--allow-reassociation")]
             print(f"| {name} | `{machine}` | " + " | ".join(shown(f) or " | " for f in found) + " |",
                   flush=True)
 
