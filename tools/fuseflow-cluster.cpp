@@ -291,6 +291,11 @@ bool add_products_behind(Program& program, const Machine& machine) {
   bool any = false;
   for (const BehindOutcome& o : plan_behind(program, machine)) {
     const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
+    if (!o.why.empty()) {
+      report(Severity::note, fmt::format("product behind a sparse one, %{}: {}; left as they are",
+                                         quote_if_needed(name), o.why));
+      continue;
+    }
     report(Severity::note,
            fmt::format("product behind a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
                        "bytes of global memory, apart {}{}",

@@ -43,20 +43,26 @@ class Finder {
   Finder(const Program& program, const Machine& machine)
       : program_(program), machine_(machine), statements_(program), presence_(program) {}
 
-  /// The pair that saves most of those whose first product is that of a region.
-  std::optional<Pair> best_from(size_t first) {
+  /// The pair that saves most of those whose first product is that of a region; else, where there
+  /// is one, in `refused` the result and why it is none.
+  std::optional<Pair> best_from(size_t first, BehindOutcome& refused) {
     std::optional<Pair> best;
     const size_t end = std::min(program_.regions.size(), first + kMostRegions);
     for (size_t last = first + 1; last < end && program_.regions[last].graph; ++last) {
       if (program_.regions[last].graph->tiles == std::nullopt) break;
-      std::optional<Pair> pair = planned(first, last + 1);
+      std::string why;
+      std::optional<Pair> pair = planned(first, last + 1, why);
+      if (refused.why.empty() && !why.empty()) {
+        refused.result = program_.regions[last].statements.back().result;
+        refused.why = std::move(why);
+      }
       if (pair && (!best || pair->saved() > best->saved())) best = std::move(pair);
     }
     return best;
   }
 
  private:
-  std::optional<Pair> planned(size_t first, size_t end) {
+  std::optional<Pair> planned(size_t first, size_t end, std::string& why) {
     if (program_.regions[end - 1].statements.empty()) return std::nullopt;
     const Statement& root = program_.regions[end - 1].statements.back();
     const std::set<TensorId> members = members_of(first, end);
@@ -64,10 +70,10 @@ class Finder {
       const bool stays = statements_.of(t) != nullptr && statements_.read_only_by(t, members);
       if (t != root.result && !stays) return std::nullopt;
     }
-    std::string why;
     std::optional<KernelForm> form = behind_form(statements_, root, members, why);
     if (!form || !leaves_tiles_out(first, *form)) return std::nullopt;
     std::optional<FastestKernel> fastest = fastest_behind(*form, machine_);
+    if (!fastest) why = "no tiles of it fit the machine";
     if (!fastest || fastest->graph.tiles->open.empty()) return std::nullopt;
     KernelSequence sequence(machine_);
     for (size_t r = first; r < end; ++r) sequence.run(*program_.regions[r].graph);
@@ -152,15 +158,19 @@ std::vector<BehindOutcome> plan_behind(Program& program, const Machine& machine)
   std::vector<BehindOutcome> outcomes;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (!begins_pair(program.regions[r])) continue;
-    std::optional<Pair> pair = Finder(program, machine).best_from(r);
-    if (!pair) continue;
+    BehindOutcome outcome;
+    std::optional<Pair> pair = Finder(program, machine).best_from(r, outcome);
+    if (!pair) {
+      if (!outcome.why.empty()) outcomes.push_back(std::move(outcome));
+      continue;
+    }
     const std::vector<TensorId> results = results_of(program, *pair);
-    BehindOutcome outcome{results.back(), false, pair->fastest.measured, pair->apart};
+    outcome = {results.back(), {}, false, pair->fastest.measured, pair->apart};
     if (pair->saved() > 0) {
       const auto notes = notes_of(*pair, program, machine);
       outcome.taken = attach_plan(program, results, notes, std::move(pair->fastest.graph), true);
     }
-    outcomes.push_back(outcome);
+    outcomes.push_back(std::move(outcome));
   }
   return outcomes;
 }

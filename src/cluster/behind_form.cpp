@@ -40,7 +40,7 @@ class Builder {
     }
     const int32_t last = builder_.term(root, static_cast<int32_t>(root.nodes.size()) - 1, binding);
     static_cast<KernelTerms&>(form_) = std::move(builder_.made());
-    if (first_ < 0 || form_.behind < 0) refuse_kernel("it is not one product behind another");
+    if (first_ < 0 || form_.behind < 0) refuse_kernel("");
     if (last + 1 != static_cast<int32_t>(form_.terms.size())) refuse_kernel("it is computed twice");
     form_.product = form_.one_tile_l = true;
     settle_behind();
