@@ -127,8 +127,9 @@ class KernelVerifier {
         }
       }
       if (!plain || elements < 0 || elements > kMostTileElements) {
-        fail(stream.producer, fmt::format("${} is no stream of tiles over m, n, k and l of at most "
-                                          "{} elements, expected one like val<m,n>[m,n]",
+        fail(stream.producer, fmt::format("${} is no stream of tiles over up to three of m, n, k "
+                                          "and l and of at most {} elements, expected one like "
+                                          "val<m,n>[m,n]",
                                           stream.name, kMostTileElements));
       }
     }

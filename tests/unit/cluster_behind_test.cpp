@@ -292,6 +292,7 @@ TEST(ProductBehind, RefusesHostileText) {
   refused("n: 1 block=24", "n: 2 block=16", "expected one tile along n");
   refused("l: 1 block=10", "l: 2 block=8", "index l: expected one tile");
   refused("tile_multiply ($v_1, $x_3)", "tile_multiply ($v_1, $x_3) capacity=2", "no branch");
+  refused("val<n,l>[n,l]", "val<m,k,n,l>[m,k,n,l]", "over up to three of m, n, k and l");
   refused("tile_multiply ($v_1, $x_3)", "tile_multiply ($x_3, $x_3)", "behind the steps, expected");
 }
 
