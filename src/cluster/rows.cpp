@@ -102,7 +102,7 @@ std::vector<size_t> best_of(const std::vector<Run>& runs, size_t units) {
   for (size_t end = 1; end <= units; ++end) {
     saved[end] = saved[end - 1];
     for (size_t r = 0; r < runs.size(); ++r) {
-      if (runs[r].end != end || runs[r].saves() <= 0) continue;
+      if (runs[r].end != end) continue;
       const int64_t with = saved[runs[r].first] + runs[r].saves();
       if (with <= saved[end]) continue;
       saved[end] = with;

@@ -14,7 +14,7 @@ class Flattener {
 
   std::optional<Product> run(const Term& term) {
     add(term);
-    if (product_.given.empty() || product_.factors.size() > kMostFactors) return std::nullopt;
+    if (product_.given.empty() || too_many()) return std::nullopt;
     for (const FactorSet sum : own_sums_) {
       const int all = static_cast<int>(product_.factors.size());
       product_.has_inner_sum = product_.has_inner_sum || std::popcount(sum) < all;
@@ -60,7 +60,15 @@ class Flattener {
   FactorSet add_factor(const Term& term, bool inverse) {
     const size_t place = product_.factors.size();
     product_.factors.push_back({term, inverse, free_indices(term)});
-    return place < kMostFactors ? FactorSet{1} << place : 0;
+    return place < kMostBits ? FactorSet{1} << place : 0;
+  }
+
+  /// Numbers go outside of all sums: they add no order.
+  bool too_many() const {
+    const auto& all = product_.factors;
+    const auto with_indices =
+        std::count_if(all.begin(), all.end(), [](const Factor& f) { return !f.free.empty(); });
+    return static_cast<size_t>(with_indices) > kMostFactors || all.size() > kMostBits;
   }
 
   /// Takes in the statement of an intermediate; 0: the term stays a factor.
@@ -80,7 +88,7 @@ class Flattener {
     ++inside_;
     const FactorSet factors = add(*body);
     --inside_;
-    if (product_.factors.size() <= kMostFactors) return factors;
+    if (!too_many()) return factors;
     product_ = before;
     return 0;
   }
@@ -107,6 +115,8 @@ class Flattener {
       return std::find(f.free.begin(), f.free.end(), index) != f.free.end();
     });
   }
+
+  static constexpr size_t kMostBits = 31;  ///< of a FactorSet
 
   const Program& program_;
   const Definitions& definitions_;

@@ -12,7 +12,8 @@
 
 namespace fuseflow {
 
-/// More are not flattened: the number of orders grows like the square of the factorial.
+/// Products of more factors with indices are not flattened: the number of orders grows like the
+/// square of the factorial.
 inline constexpr size_t kMostFactors = 4;
 
 using FactorSet = uint32_t;  ///< bit f: factor f
@@ -61,7 +62,7 @@ class Definitions {
 };
 
 /// The product that a term is, statements of intermediates taken in. Nothing where it is no product
-/// with a sum, or an index that is summed is in no factor.
+/// with a sum, has too many factors, or an index that is summed is in no factor.
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
                                const Term& term, Scope& scope);
 

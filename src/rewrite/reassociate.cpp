@@ -211,8 +211,8 @@ class ProductFinder {
         };
         add_rewrites(site_, statement_, scope, *product, whole, found_);
         at = given;
+        return visit_below(at);
       }
-      return visit_below(at);
     }
     for (Term& child : at.children) visit(child);
   }

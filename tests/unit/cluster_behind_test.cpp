@@ -147,6 +147,7 @@ TEST(ProductBehind, WorkedCase) {
   const Measured measured = time_tiles(graph, machine);
   EXPECT_EQ(measured.nodes, 5 + 2 + 1 + 1);  // loads, steps, the product behind, the store
   EXPECT_EQ(measured.cycles, 374);
+  EXPECT_EQ(measured.matrix_busy_cycles, 17);  // 2.5 + 2.5 + 12
   EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2) + 2 * 16 * 24 * 16);
   EXPECT_EQ(measured.bytes.global_read, 3 * (64 + 128) + 24 * 16 * 4);
   EXPECT_EQ(measured.bytes.global_write, 16 * 16 * 4);

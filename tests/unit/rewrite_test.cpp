@@ -66,6 +66,44 @@ TEST(Rewrite, ProductsOfThreeMatricesHaveOneOtherOrder) {
                                       "%y[i, h] = sum(k) %a[i, k] * %y_1[k, h]"}));
 }
 
+/// A chain of three products, and what multiplies or divides it.
+std::vector<std::string> orders_of(const std::string& value) {
+  const Program program = parse(R"(
+input %a: f32[9, 8] dense,dense facts(finite, range(-1, 1))
+input %x: f32[8, 7] dense,dense facts(finite, range(-1, 1))
+input %w: f32[7, 6] dense,dense facts(finite, range(-1, 1))
+input %s: f32[9] dense facts(finite, nonzero, range(1, 2))
+input %t: f32[6] dense facts(finite, nonzero, range(1, 2))
+result %y: f32[9, 6] dense,dense
+region @y { %y[i, h] = )" + value +
+                                " }\n");
+  std::vector<std::string> orders;
+  for (const Rewrite& rewrite : of_kind(program, RewriteKind::reassociate)) {
+    orders.push_back(statement_texts(program, rewrite).back());
+    verify(applied(program, rewrite));
+  }
+  return orders;
+}
+
+/// Numbers go outside of the sums; they do not keep a product from being rewritten.
+TEST(Rewrite, NumbersAreNoFactorsOfAnOrder) {
+  const std::string chain = "sum(f) (sum(k) %a[i, k] * %x[k, f]) * %w[f, h]";
+  EXPECT_EQ(orders_of(chain),
+            (std::vector<std::string>{"%y[i, h] = sum(k) %a[i, k] * %y_1[k, h]"}));
+  EXPECT_EQ(orders_of("3 * (2 * (" + chain + "))"),
+            (std::vector<std::string>{"%y[i, h] = (sum(k) %a[i, k] * %y_1[k, h]) * 3 * 2"}));
+  EXPECT_EQ(orders_of("3 / (2 * (5 * (" + chain + ")))"),
+            (std::vector<std::string>{"%y[i, h] = 3 / ((sum(k) %a[i, k] * %y_1[k, h]) * 2 * 5)"}));
+}
+
+/// Of a product of too many factors its parts are.
+TEST(Rewrite, APartOfALongProductIsRewritten) {
+  const std::string chain = "sum(f) (sum(k) %a[i, k] * %x[k, f]) * %w[f, h]";
+  const std::vector<std::string> orders = orders_of("%s[i] * (%t[h] * (" + chain + "))");
+  EXPECT_EQ(orders.size(), 4U);  // of a, x, w and t
+  for (const std::string& order : orders) EXPECT_EQ(order.find("%y[i, h] = %s[i] * "), 0U);
+}
+
 TEST(Rewrite, KeepsWhatItCameFrom) {
   const Program program = parse(std::string(kMatrices) + kLeftFirst);
   const Program after = applied(program, rewrites(program)[0]);
