@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,11 +45,13 @@ class Finder {
   /// is one, in `refused` the result and why it is none.
   std::optional<Pair> best_from(size_t first, BehindOutcome& refused) {
     std::optional<Pair> best;
+    const std::optional<KernelForm> product = sparse_product(first);
+    if (!product) return best;
     const size_t end = std::min(program_.regions.size(), first + kMostRegions);
     for (size_t last = first + 1; last < end && program_.regions[last].graph; ++last) {
       if (program_.regions[last].graph->tiles == std::nullopt) break;
       std::string why;
-      std::optional<Pair> pair = planned(first, last + 1, why);
+      std::optional<Pair> pair = planned(first, last + 1, *product, why);
       if (refused.why.empty() && !why.empty()) {
         refused.result = program_.regions[last].statements.back().result;
         refused.why = std::move(why);
@@ -62,7 +62,9 @@ class Finder {
   }
 
  private:
-  std::optional<Pair> planned(size_t first, size_t end, std::string& why) {
+  /// `product`: the form of the first one, which leaves tiles out.
+  std::optional<Pair> planned(size_t first, size_t end, const KernelForm& product,
+                              std::string& why) {
     if (program_.regions[end - 1].statements.empty()) return std::nullopt;
     const Statement& root = program_.regions[end - 1].statements.back();
     const std::set<TensorId> members = members_of(first, end);
@@ -71,7 +73,10 @@ class Finder {
       if (t != root.result && !stays) return std::nullopt;
     }
     std::optional<KernelForm> form = behind_form(statements_, root, members, why);
-    if (!form || !leaves_tiles_out(first, *form)) return std::nullopt;
+    if (!form || !same_first_operand(*form, product)) return std::nullopt;
+    form->present = product.present;
+    form->sparse = product.sparse;
+    form->gathered = product.gathered;
     std::optional<FastestKernel> fastest = fastest_behind(*form, machine_);
     if (!fastest) why = "no tiles of it fit the machine";
     if (!fastest || fastest->graph.tiles->open.empty()) return std::nullopt;
@@ -88,35 +93,39 @@ class Finder {
     return members;
   }
 
-  /// Gives the form what the first product leaves out, where that is of its own first operand.
-  bool leaves_tiles_out(size_t region, KernelForm& form) {
+  /// The form of a region's product that leaves tiles out, of its own first operand, whose rows are
+  /// one loop.
+  std::optional<KernelForm> sparse_product(size_t region) {
     std::string why;
     const Statement& product = program_.regions[region].statements.back();
     const std::optional<KernelForm> alone = kernel_form(program_, product, {}, why);
-    const std::optional<KernelForm> sparse = alone ? presence_.sparse_form(*alone) : std::nullopt;
-    const bool one_loop = alone && rows_of(*alone) == rows_of(form);
-    if (!sparse || !one_loop || sparse->sparse != first_operand(form)) return false;
-    form.present = sparse->present;
-    form.sparse = sparse->sparse;
-    form.gathered = gathered_format(program_, *sparse, {});
-    return true;
+    std::optional<KernelForm> sparse = alone ? presence_.sparse_form(*alone) : std::nullopt;
+    if (!sparse || !is_one_loop(*sparse, kKernelM)) return std::nullopt;
+    sparse->gathered = gathered_format(program_, *sparse, {});
+    return sparse;
   }
 
-  /// Extents of the loops of rows.
-  static std::vector<int64_t> rows_of(const KernelForm& form) {
-    std::vector<int64_t> rows;
-    for (const KernelDigit& digit : form.digits) {
-      if (digit.dim == kKernelM) rows.push_back(digit.extent);
+  /// The same tensor, read by the same dimensions: of A A W both operands are one.
+  static bool same_first_operand(const KernelForm& a, const KernelForm& b) {
+    return operand_of(a, 0).tensor == operand_of(b, 0).tensor &&
+           dimensions_of(a, operand_of(a, 0)) == dimensions_of(b, operand_of(b, 0));
+  }
+
+  static std::vector<std::set<KernelDim>> dimensions_of(const KernelForm& form,
+                                                        const KernelTerm& load) {
+    std::vector<std::set<KernelDim>> dimensions;
+    for (const TileSubscript& subscript : load.subscripts) {
+      std::set<KernelDim>& of = dimensions.emplace_back();
+      for (const auto& [digit, factor] : subscript.terms) {
+        of.insert(form.digits[static_cast<size_t>(digit)].dim);
+      }
     }
-    return rows;
+    return dimensions;
   }
 
-  static TensorId first_operand(const KernelForm& form) {
-    const auto sum = std::find_if(form.terms.begin(), form.terms.end(), [](const KernelTerm& t) {
-      return t.kind == KernelTerm::Kind::reduce;
-    });
-    const KernelTerm& body = form.terms[static_cast<size_t>(sum->children[0])];
-    return form.terms[static_cast<size_t>(body.children[0])].tensor;
+  static bool is_one_loop(const KernelForm& form, KernelDim dim) {
+    return std::count_if(form.digits.begin(), form.digits.end(),
+                         [&](const KernelDigit& digit) { return digit.dim == dim; }) == 1;
   }
 
   const Program& program_;
@@ -128,14 +137,13 @@ class Finder {
 std::vector<std::pair<std::string, std::string>> notes_of(const Pair& pair, const Program& program,
                                                           const Machine& machine) {
   const Graph& graph = pair.fastest.graph;
-  KernelSizes block = kernel_block(graph);
-  block[kKernelK] *= std::max<int64_t>(gathered_step(graph), 1);
+  const KernelSizes step = kernel_step(graph);
   const TilesPresent present = tiles_present(graph);
   return {{"kind", gathered_step(graph) > 0 ? "gathered product and one behind it"
                                             : "sparse product and one behind it"},
           {"machine", machine.name},
           {"operand", program.tensors[static_cast<size_t>(pair.operand)].name},
-          {"tile", fmt::format("{},{},{},{}", block[kKernelM], block[kKernelN], block[kKernelK],
+          {"tile", fmt::format("{},{},{},{}", step[kKernelM], step[kKernelN], step[kKernelK],
                                graph.indices[kKernelL].block)},
           {"present", fmt::format("{} of {}", present.present, present.all)},
           {"global_bytes", std::to_string(pair.fastest.measured.bytes.global())},

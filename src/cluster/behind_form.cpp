@@ -32,12 +32,7 @@ class Builder {
 
   KernelForm build(const Statement& root) {
     form_.result = root.result;
-    builder_.require_dense(root.result);
-    TermBuilder::Binding binding;
-    for (const IndexId index : root.result_indices) {
-      binding[index] = builder_.new_digit(root, index, false);
-      form_.stored.push_back(binding[index]);
-    }
+    const TermBuilder::Binding binding = builder_.bind_result(root, form_.stored);
     const int32_t last = builder_.term(root, static_cast<int32_t>(root.nodes.size()) - 1, binding);
     static_cast<KernelTerms&>(form_) = std::move(builder_.made());
     if (first_ < 0 || form_.behind < 0) refuse_kernel("");
@@ -46,6 +41,10 @@ class Builder {
     settle_behind();
     settle_first();
     check_between_and_after();
+    set_dim(m_, kKernelM);
+    set_dim(n_, kKernelN);
+    set_dim(k_, kKernelK);
+    set_dim(l_, kKernelL);
     check_extents(form_.digits);
     return std::move(form_);
   }
@@ -54,7 +53,7 @@ class Builder {
   /// The outer one is the product behind, the one in it the first, which may be read again.
   int32_t reduction(const Statement& s, const Expr& node, TermBuilder::Binding binding) {
     if (depth_ == 1 && first_ >= 0 && s.result == first_read_.tensor &&
-        same_places(binding, first_read_.binding)) {
+        binding == first_read_.binding) {
       return first_;
     }
     if (depth_ == 1) first_read_ = {s.result, binding};
@@ -63,20 +62,17 @@ class Builder {
     }
     if (node.reduction != Reduction::sum) refuse_kernel("a reduction of it is no sum");
     ++depth_;
-    for (const IndexId index : node.over) binding[index] = builder_.new_digit(s, index, true);
+    for (const IndexId index : node.over) {
+      binding[index] = builder_.new_digit(s, index, true);
+      for (const auto& [digit, factor] : binding[index].terms)
+        (depth_ == 1 ? n_ : k_).insert(digit);
+    }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
     made.reduction = node.reduction;
     made.children = {builder_.term(s, node.children[0], binding)};
     --depth_;
     return (depth_ == 0 ? form_.behind : first_) = builder_.add(std::move(made));
-  }
-
-  static bool same_places(const TermBuilder::Binding& a, const TermBuilder::Binding& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-      return x.first == y.first && x.second.offset == y.second.offset &&
-             x.second.terms == y.second.terms;
-    });
   }
 
   KernelTerm& term(int32_t t) { return form_.terms[static_cast<size_t>(t)]; }
@@ -91,30 +87,19 @@ class Builder {
     return body.children;
   }
 
-  /// The loops that a term depends on and does not sum.
-  Digits depends_on(int32_t t) {
+  /// The loops of all that a term loads.
+  Digits read_by(int32_t t) {
     if (is_load(t)) return digits_of(term(t));
     Digits all;
-    for (const int32_t child : term(t).children) all = both(all, depends_on(child));
-    return t == first_ ? without_summed(all, factors(first_)) : all;
-  }
-
-  /// Without the loops that both factors have and the result has not.
-  Digits without_summed(const Digits& all, const std::vector<int32_t>& of) {
-    const Digits left = digits_of(term(of[0])), right = digits_of(term(of[1]));
-    Digits rest;
-    for (const int d : all) {
-      const bool summed = form_.digits[static_cast<size_t>(d)].summed;
-      if (!(summed && left.count(d) > 0 && right.count(d) > 0)) rest.insert(d);
-    }
-    return rest;
+    for (const int32_t child : term(t).children) all = both(all, read_by(child));
+    return all;
   }
 
   void set_dim(const Digits& digits, KernelDim dim) {
     for (const int d : digits) form_.digits[static_cast<size_t>(d)].dim = dim;
   }
 
-  /// H W: the digits of W are n, which are summed, and l. H is put first.
+  /// H W: the loops of W are n, all of which are summed, and l. H is put first.
   void settle_behind() {
     std::vector<int32_t>& sides = factors(form_.behind);
     if (is_load(sides[0])) std::swap(sides[0], sides[1]);
@@ -122,19 +107,12 @@ class Builder {
       refuse_kernel("its second product is not of the first and a tensor");
     }
     const Digits of_w = digits_of(term(sides[1]));
+    if (!within(n_, of_w)) refuse_kernel("its second product sums a loop that its tensor lacks");
     for (int d = 0; d < static_cast<int>(form_.digits.size()); ++d) {
-      const bool summed = form_.digits[static_cast<size_t>(d)].summed;
-      if (of_w.count(d) > 0) {
-        (summed ? n_ : l_).insert(d);
-      } else if (!summed) {
-        m_.insert(d);
-      }
+      if (!form_.digits[static_cast<size_t>(d)].summed) (of_w.count(d) > 0 ? l_ : m_).insert(d);
     }
     if (m_.size() != 1) refuse_kernel("its rows are not one loop");
-    set_dim(m_, kKernelM);
-    set_dim(n_, kKernelN);
-    set_dim(l_, kKernelL);
-    if (!within(depends_on(sides[0]), both(m_, n_))) {
+    if (!within(read_by(sides[0]), both(both(m_, n_), k_))) {
       refuse_kernel("what its second product takes has other loops than the first product's");
     }
   }
@@ -146,21 +124,15 @@ class Builder {
       refuse_kernel("its first product is not of two tensors");
     }
     if (!within(m_, digits_of(term(sides[0])))) std::swap(sides[0], sides[1]);
-    Digits k;
-    for (int d = 0; d < static_cast<int>(form_.digits.size()); ++d) {
-      if (form_.digits[static_cast<size_t>(d)].summed && n_.count(d) == 0) k.insert(d);
-    }
-    if (digits_of(term(sides[0])) != both(m_, k) || digits_of(term(sides[1])) != both(k, n_)) {
+    if (digits_of(term(sides[0])) != both(m_, k_) || digits_of(term(sides[1])) != both(k_, n_)) {
       refuse_kernel("its first product has no form (m, k) x (k, n)");
     }
-    set_dim(k, kKernelK);
   }
 
   /// What stands between the products is over (m, n), after the second over (m, l).
   void check_between_and_after() {
     for (int32_t t = 0; t < static_cast<int32_t>(form_.terms.size()); ++t) {
-      const bool factor = is_factor(t);
-      if (!is_load(t) || factor) continue;
+      if (!is_load(t) || is_factor(t)) continue;
       const Digits digits = digits_of(term(t));
       if (!within(digits, both(m_, n_)) && !within(digits, both(m_, l_))) {
         refuse_kernel("a tensor beside its products has loops of both");
@@ -184,8 +156,8 @@ class Builder {
     TensorId tensor = -1;
     TermBuilder::Binding binding;
   } first_read_;
-  int depth_ = 0;  ///< of sums, while expressions are read
-  Digits m_, n_, l_;
+  int depth_ = 0;         ///< of sums, while expressions are read
+  Digits m_, n_, k_, l_;  ///< loops by dimension
 };
 
 }  // namespace

@@ -17,11 +17,7 @@ bool is_plain(const TileSubscript& subscript) {
 }
 
 bool same(const FormAccess& x, const FormAccess& y) {
-  return x.tensor == y.tensor &&
-         std::equal(x.subscripts.begin(), x.subscripts.end(), y.subscripts.begin(),
-                    y.subscripts.end(), [](const TileSubscript& p, const TileSubscript& q) {
-                      return p.offset == q.offset && p.terms == q.terms;
-                    });
+  return x.tensor == y.tensor && x.subscripts == y.subscripts;
 }
 
 }  // namespace

@@ -6,14 +6,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-const KernelTerm& operand_of(const KernelForm& form, size_t number) {
-  const auto reduce =
-      std::find_if(form.terms.begin(), form.terms.end(),
-                   [](const KernelTerm& term) { return term.kind == KernelTerm::Kind::reduce; });
-  const KernelTerm& product = form.terms[static_cast<size_t>(reduce->children[0])];
-  return form.terms[static_cast<size_t>(product.children[number])];
-}
-
 /// The dimension of the tensor that the only loop along `dim` walks element by element; -1: none.
 int dimension_along(const KernelForm& form, const KernelTerm& load, KernelDim dim) {
   int found = -1;

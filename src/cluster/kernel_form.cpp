@@ -30,12 +30,7 @@ class Builder {
 
   KernelForm build(const Statement& s) {
     form_.result = s.result;
-    builder_.require_dense(s.result);
-    TermBuilder::Binding binding;
-    for (const IndexId index : s.result_indices) {
-      binding[index] = builder_.new_digit(s, index, false);
-      form_.stored.push_back(binding[index]);
-    }
+    const TermBuilder::Binding binding = builder_.bind_result(s, form_.stored);
     const int32_t root = builder_.term(s, static_cast<int32_t>(s.nodes.size()) - 1, binding);
     static_cast<KernelTerms&>(form_) = std::move(builder_.made());
     if (form_.terms[static_cast<size_t>(root)].kind == KernelTerm::Kind::constant) {
@@ -197,6 +192,18 @@ class Builder {
 };
 
 }  // namespace
+
+int32_t product_of(const KernelForm& form) {
+  const auto sum = std::find_if(form.terms.begin(), form.terms.end(), [](const KernelTerm& term) {
+    return term.kind == KernelTerm::Kind::reduce;
+  });
+  return sum->children[0];
+}
+
+const KernelTerm& operand_of(const KernelForm& form, size_t number) {
+  const KernelTerm& product = form.terms[static_cast<size_t>(product_of(form))];
+  return form.terms[static_cast<size_t>(product.children[number])];
+}
 
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,

@@ -33,6 +33,10 @@ std::optional<KernelForm> kernel_form(const Program& program, const Statement& s
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense = {});
 
+/// Of a form with a product: the term a * b that its (first) sum is over, and its operands 0 and 1.
+int32_t product_of(const KernelForm& form);
+const KernelTerm& operand_of(const KernelForm& form, size_t number);
+
 /// Elements along each dimension.
 inline KernelSizes sizes_of(const KernelForm& form) {
   return sizes_of(form.digits);

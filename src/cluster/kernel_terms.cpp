@@ -10,10 +10,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-bool same(const TileSubscript& x, const TileSubscript& y) {
-  return x.offset == y.offset && x.terms == y.terms;
-}
-
 TileSubscript bound_at(const Subscript& subscript, const TermBuilder::Binding& binding) {
   std::map<int, int64_t> terms;
   TileSubscript at;
@@ -100,6 +96,17 @@ TileSubscript TermBuilder::new_digit(const Statement& s, IndexId index, bool sum
   return at;
 }
 
+TermBuilder::Binding TermBuilder::bind_result(const Statement& s,
+                                              std::vector<TileSubscript>& stored) {
+  require_dense(s.result);
+  Binding binding;
+  for (const IndexId index : s.result_indices) {
+    binding[index] = new_digit(s, index, false);
+    stored.push_back(binding[index]);
+  }
+  return binding;
+}
+
 TermBuilder::Binding TermBuilder::bound_results(const Statement& s,
                                                 const std::vector<TileSubscript>& at) {
   Binding binding;
@@ -121,8 +128,7 @@ int32_t TermBuilder::add(KernelTerm term) {
     const bool equal = other.kind == term.kind && other.tensor == term.tensor &&
                        same_constant(other.constant, term.constant) && other.op == term.op &&
                        other.children == term.children && term.kind != KernelTerm::Kind::reduce &&
-                       std::equal(other.subscripts.begin(), other.subscripts.end(),
-                                  term.subscripts.begin(), term.subscripts.end(), same);
+                       other.subscripts == term.subscripts;
     if (equal) return static_cast<int32_t>(t);
   }
   made_.terms.push_back(std::move(term));

@@ -74,6 +74,8 @@ class TermBuilder {
   void allow(std::set<TensorId> tensors) { as_dense_ = std::move(tensors); }
   /// A new loop of a statement; one of one step is a constant 0.
   TileSubscript new_digit(const Statement& s, IndexId index, bool summed);
+  /// New loops for the result of the last statement, where `stored` gets the place of an element.
+  Binding bind_result(const Statement& s, std::vector<TileSubscript>& stored);
   /// The loops of a statement's result, read at given subscripts.
   static Binding bound_results(const Statement& s, const std::vector<TileSubscript>& at);
   static std::vector<TileSubscript> bound(const Expr& access, const Binding& binding);

@@ -295,7 +295,7 @@ int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<
   return std::min(a->measured.cycles, b->measured.cycles);
 }
 
-std::optional<FastestKernel> fastest_of_tiles(const KernelForm& sparse, const Machine& machine) {
+std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Machine& machine) {
   return fastest_product(sparse, machine,
                          [&](int cores) { return sparse_tiles(sparse, cores, machine); });
 }
@@ -310,7 +310,7 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
                                             const KernelForm* sparse) {
   std::optional<FastestKernel> whole = fastest_dense(form, machine);
   if (sparse == nullptr) return whole;
-  std::optional<FastestKernel> part = fastest_of_tiles(*sparse, machine);
+  std::optional<FastestKernel> part = fastest_by_tiles(*sparse, machine);
   if (sparse->gathered) {
     std::optional<FastestKernel> rows = fastest_gathered(*sparse, machine);
     if (rows && (!part || rows->measured.cycles < part->measured.cycles)) {
@@ -324,7 +324,7 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
 }
 
 std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machine& machine) {
-  std::optional<FastestKernel> tiles = fastest_of_tiles(form, machine);
+  std::optional<FastestKernel> tiles = fastest_by_tiles(form, machine);
   if (!form.gathered) return tiles;
   std::optional<FastestKernel> rows = fastest_gathered(form, machine);
   const bool faster = rows && (!tiles || rows->measured.cycles < tiles->measured.cycles);

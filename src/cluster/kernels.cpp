@@ -55,13 +55,12 @@ std::vector<std::pair<std::string, std::string>> notes_of(const SparseKernel& ke
                                                           const Program& program,
                                                           const FastestKernel& fastest,
                                                           const Machine& machine) {
-  KernelSizes block = kernel_block(fastest.graph);
-  block[kKernelK] *= std::max<int64_t>(kernel.gathered, 1);
+  const KernelSizes step = kernel_step(fastest.graph);
   std::vector<std::pair<std::string, std::string>> notes = {
       {"kind", "sparse product"},
       {"machine", machine.name},
       {"operand", name_of(program, kernel.operand)},
-      {"tile", fmt::format("{},{},{}", block[kKernelM], block[kKernelN], block[kKernelK])},
+      {"tile", fmt::format("{},{},{}", step[kKernelM], step[kKernelN], step[kKernelK])},
       {"present", fmt::format("{} of {}", kernel.present, kernel.tiles)},
       {"global_bytes", std::to_string(fastest.measured.bytes.global())},
       {"cycles", std::to_string(kernel.cycles)},

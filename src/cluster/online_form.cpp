@@ -132,12 +132,8 @@ class OnlineBuilder {
   void bind_result() {
     form_.result = last_->result;
     form_.members.insert(last_->result);
-    builder_.require_dense(last_->result);
-    root_ = {last_, static_cast<int32_t>(last_->nodes.size()) - 1, {}};
-    for (const IndexId index : last_->result_indices) {
-      root_.binding[index] = builder_.new_digit(*last_, index, false);
-      form_.stored.push_back(root_.binding[index]);
-    }
+    root_ = {last_, static_cast<int32_t>(last_->nodes.size()) - 1,
+             builder_.bind_result(*last_, form_.stored)};
     for (const IndexId index : root_.expr().over) {
       steps_ *= builder_.extent_of(*last_, index);
       root_.binding[index] = builder_.new_digit(*last_, index, true);

@@ -159,16 +159,9 @@ std::shared_ptr<const PresentElements> present_elements(const Tensor& tensor,
   return std::make_shared<const PresentElements>(stretches_of(bits, layout));
 }
 
-KernelTerm& product_of(KernelForm& form) {
-  const auto reduce =
-      std::find_if(form.terms.begin(), form.terms.end(),
-                   [](const KernelTerm& term) { return term.kind == KernelTerm::Kind::reduce; });
-  return form.terms[static_cast<size_t>(reduce->children[0])];
-}
-
 /// The same product with the other operand first: its columns are rows.
 void swap_operands(KernelForm& form) {
-  std::vector<int32_t>& operands = product_of(form).children;
+  std::vector<int32_t>& operands = form.terms[static_cast<size_t>(product_of(form))].children;
   std::swap(operands[0], operands[1]);
   for (KernelDigit& digit : form.digits) {
     if (digit.dim == kKernelM || digit.dim == kKernelN) {
@@ -271,10 +264,7 @@ bool PresenceFinder::finite(TensorId t) {
 std::optional<KernelForm> PresenceFinder::sparse_form(const KernelForm& form) {
   if (!form.product) return std::nullopt;
   KernelForm sparse = form;
-  const std::vector<int32_t> operands = product_of(sparse).children;
-  const auto load = [&](size_t i) -> const KernelTerm& {
-    return form.terms[static_cast<size_t>(operands[i])];
-  };
+  const auto load = [&](size_t i) -> const KernelTerm& { return operand_of(form, i); };
   Found left = found(form, load(0), kKernelM), right = found(form, load(1), kKernelN);
   if (left.elements != nullptr && !finite(load(1).tensor)) left = {};
   if (right.elements != nullptr && !finite(load(0).tensor)) right = {};

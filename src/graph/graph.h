@@ -93,6 +93,7 @@ struct TileDigit {
 struct TileSubscript {
   std::vector<std::pair<int, int64_t>> terms;
   int64_t offset = 0;
+  bool operator==(const TileSubscript&) const = default;
 };
 
 /// Tiles of k, [begin, end).

@@ -144,6 +144,12 @@ KernelSizes kernel_block(const Graph& graph) {
   return sizes_of(graph, [](const GraphIndex& index) { return index.block; });
 }
 
+KernelSizes kernel_step(const Graph& graph) {
+  KernelSizes step = kernel_block(graph);
+  step[kKernelK] *= std::max<int64_t>(gathered_step(graph), 1);
+  return step;
+}
+
 KernelSizes kernel_elements(const Graph& graph) {
   return sizes_of(graph, [](const GraphIndex& index) { return index.elements(); });
 }

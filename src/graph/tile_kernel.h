@@ -67,6 +67,8 @@ NodeId load_of_absent_tiles(const Graph& graph);
 /// to a step; the last step of a tile may have fewer. 0: steps are tiles of k.
 int64_t gathered_step(const Graph& graph);
 inline constexpr int64_t kMostGathered = 256;
+/// Elements of a step along each dimension: a tile's, but for the k that are packed.
+KernelSizes kernel_step(const Graph& graph);
 
 /// Does a node hold a result from one step of k to the next? All reductions of rows do, and the
 /// products over k.

@@ -11,6 +11,7 @@
 #include "cluster/gathered.h"
 #include "cluster/kernels.h"
 #include "cluster/present_tiles.h"
+#include "cluster_program.h"
 #include "ir/copies.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -27,22 +28,13 @@ namespace {
 
 using Lists = std::vector<std::vector<TileRange>>;
 
-Program parse(const std::string& text) {
-  return parse_program({"test", "fuseflow 1\n" + text});
-}
-
 /// y = relu(a x + bias) with a of single values at random places; `part` of 100 are there.
 struct Product {
   int rows = 40, inner = 70, columns = 24, part = 5, seed = 1;
   std::string levels = "dense,dense@1,0", right = "dense,dense";
 
   std::string text() const {
-    std::mt19937 random(static_cast<uint32_t>(seed));
-    std::string values;
-    for (int i = 0; i < rows * inner; ++i) {
-      const int value = static_cast<int>(random() % 100) < part ? i % 7 + 1 : 0;
-      values += (i == 0 ? "" : ", ") + std::to_string(value);
-    }
+    const std::string values = sparse_values(rows * inner, part, seed);
     const std::string m = std::to_string(rows), k = std::to_string(inner);
     const std::string n = std::to_string(columns);
     return "const %a: f32[" + m + ", " + k + "] " + levels + " = values(" + values +
@@ -66,22 +58,6 @@ Program gathered(const std::string& text, int64_t m, int64_t n, int64_t packed) 
   EXPECT_TRUE(form) << text;
   if (form) program.regions.back().graph = kernel_graph(*form, {m, n, 1, 1}, 2, packed);
   return program;
-}
-
-void expect_right(const Program& program, const Machine& machine) {
-  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
-  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
-  EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
-    return error.what();
-  }
-  return "nothing is refused";
 }
 
 /// One core, bursts of 64 bytes. The tile has columns 1, 4 and 5 of A; two are packed. A column has
@@ -209,19 +185,12 @@ TEST(GatheredKernel, AColumnThatHoldsAValueIsRefused) {
 
 TEST(GatheredRules, RefusesHostileText) {
   const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
-  const auto refused = [&](const std::string& from, const std::string& to,
-                           const std::string& message) {
-    std::string other = text;
-    ASSERT_NE(other.find(from), std::string::npos) << from;
-    other.replace(other.find(from), from.size(), to);
-    const std::string says = refusal([&] { parse_program({"text", other}); });
-    EXPECT_NE(says.find(message), std::string::npos) << to << ": " << says;
-  };
-  refused("capacity=8", "capacity=257", "gathers 257 rows a step, expected 1 to 256");
-  refused("capacity=8", "capacity=-1", "");
+  expect_refused(text, "capacity=8", "capacity=257", "gathers 257 rows a step, expected 1 to 256");
+  expect_refused(text, "capacity=8", "capacity=-1", "");
   const size_t at = text.find(" open=");
-  refused(text.substr(at, text.find('\n', at) - at), "", "expected `open` to say which");
-  refused("k: 70 block=1 size=70", "k: 35 block=2 size=70", "expected tiles of one k");
+  expect_refused(text, text.substr(at, text.find('\n', at) - at), "",
+                 "expected `open` to say which");
+  expect_refused(text, "k: 70 block=1 size=70", "k: 35 block=2 size=70", "expected tiles of one k");
 }
 
 /// Rows of an operand that are not consecutive in memory are not gathered.

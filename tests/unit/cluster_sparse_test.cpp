@@ -7,6 +7,7 @@
 #include "cluster/kernels.h"
 #include "cluster/planned_program.h"
 #include "cluster/present_tiles.h"
+#include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -19,10 +20,6 @@ namespace fuseflow::cluster {
 namespace {
 
 using Lists = std::vector<std::vector<TileRange>>;
-
-Program parse(const std::string& text) {
-  return parse_program({"test", "fuseflow 1\n" + text});
-}
 
 /// A matrix of blocks, some absent, ragged at its edges; `part` of 100 blocks hold a value.
 struct Blocks {
@@ -85,12 +82,6 @@ Program planned(const std::string& text, const KernelSizes& block) {
   EXPECT_TRUE(form) << text;
   if (form) program.regions.back().graph = kernel_graph(*form, block, 2);
   return program;
-}
-
-void expect_right(const Program& program, const Machine& machine) {
-  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
-  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
-  EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
 }
 
 TEST(PresentElements, TilesOfAnySize) {
@@ -228,16 +219,6 @@ TEST(SparseKernel, RandomPatternsAgainstTheReference) {
   EXPECT_GT(left_out, 10);
   EXPECT_GT(empty_rows, 5);
   EXPECT_GT(batched, 3);
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
-    return error.what();
-  }
-  return "nothing is refused";
 }
 
 /// Bound to other data, the program says which tile holds what, where.

@@ -330,8 +330,8 @@ bool slice(View& value, int dim, int64_t start, int64_t step, int64_t count) {
 }
 
 void expand(View& value, const std::vector<int64_t>& shape) {
-  while (value.dims.size() < shape.size())
-    value.dims.insert(value.dims.begin(), std::vector<IndexId>{});
+  const size_t fresh = shape.size() - std::min(shape.size(), value.dims.size());
+  value.dims.insert(value.dims.begin(), fresh, std::vector<IndexId>{});
   for (size_t d = 0; d < shape.size(); ++d) {
     if (value.dims[d].empty() && shape[d] != 1) value.dims[d].push_back(new_atom(value, shape[d]));
   }

@@ -1,0 +1,60 @@
+// What tests of kernels of tiles share: programs of text, sparse data, the check against the
+// reference, refusals.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+
+inline Program parse(const std::string& text) {
+  return parse_program({"test", "fuseflow 1\n" + text});
+}
+
+/// Values of `elements` elements, of which `part` of 100 are not 0, at random places.
+inline std::string sparse_values(int elements, int part, int seed) {
+  std::mt19937 random(static_cast<uint32_t>(seed));
+  std::string values;
+  for (int i = 0; i < elements; ++i) {
+    const int value = static_cast<int>(random() % 100) < part ? i % 7 + 1 : 0;
+    values += (i == 0 ? "" : ", ") + std::to_string(value);
+  }
+  return values;
+}
+
+/// The result y is that of the reference.
+inline void expect_right(const Program& program, const Machine& machine) {
+  const ProgramRun run = run_program(program, load_tensors(program), machine, {});
+  const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
+  EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
+}
+
+inline std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::rejected) << error.what();
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+/// The text of a program with one part replaced is refused with `message`.
+inline void expect_refused(std::string text, const std::string& from, const std::string& to,
+                           const std::string& message) {
+  ASSERT_NE(text.find(from), std::string::npos) << from << "\n" << text;
+  text.replace(text.find(from), from.size(), to);
+  const std::string says = refusal([&] { parse_program({"text", text}); });
+  EXPECT_NE(says.find(message), std::string::npos) << to << ": " << says;
+}
+
+}  // namespace fuseflow::cluster
