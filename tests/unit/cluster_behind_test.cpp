@@ -221,11 +221,11 @@ TEST(ProductsBehind, BothOperandsAreOneTensor) {
   const Machine machine = load_machine("h100", {});
   int taken = 0;
   for (const char* second : {"%a[k, j]", "%a[j, k]"}) {
-    for (int last = 1; last <= 2; ++last) {
-      // All rows up to a few hold values in the first columns alone: rows and columns differ.
+    for (const bool in_columns : {true, false}) {
+      // Values in the first columns alone, or in the first rows: A is not symmetric.
       std::string values;
       for (int i = 0; i < 64 * 64; ++i) {
-        const bool there = last == 1 ? i % 64 < 3 : i / 64 < 3;
+        const bool there = (in_columns ? i % 64 : i / 64) < 3;
         values += (i == 0 ? "" : ", ") + std::string(there ? "2" : "0");
       }
       Program program =

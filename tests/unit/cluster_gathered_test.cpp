@@ -186,7 +186,7 @@ TEST(GatheredKernel, AColumnThatHoldsAValueIsRefused) {
 TEST(GatheredRules, RefusesHostileText) {
   const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
   expect_refused(text, "capacity=8", "capacity=257", "gathers 257 rows a step, expected 1 to 256");
-  expect_refused(text, "capacity=8", "capacity=-1", "");
+  expect_refused(text, "capacity=8", "capacity=-1", "expected a capacity of at least 0");
   const size_t at = text.find(" open=");
   expect_refused(text, text.substr(at, text.find('\n', at) - at), "",
                  "expected `open` to say which");
