@@ -144,12 +144,13 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
                               const Machine& machine, Holding holding, int64_t stages) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
                 l = plan.tile[Dim::l];
-  const int64_t element = chain.element_bytes;
+  const int64_t element = chain.bytes.work();
   Capacity need;
   need.stages = stages;
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
   need.buffer_bytes =
-      stages * element * (m * k + k * n + n * l) + receive_buffer(plan, m * n, m * l, element);
+      stages * (m * k * chain.bytes.a + k * n * chain.bytes.b + n * l * chain.bytes.d) +
+      receive_buffer(plan, m * n, m * l, element);
   need.c_tiles_held = tiles_held(plan, trips, Dim::l, Dim::n);
   need.e_tiles_held = tiles_held(plan, trips, Dim::n, Dim::l);
   int64_t registers = machine.core.register_bytes - need.accumulator_bytes;
@@ -219,15 +220,17 @@ void over_link(LevelBytes& bytes, int64_t amount) {
 void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& first,
                     LevelBytes& second) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l], element = chain.element_bytes;
-  global_load(first, visits.a_loads * m * k * element);
-  global_load(first, visits.b_loads * k * n * element);
-  global_load(second, visits.d_loads * n * l * element);
-  first.scratchpad_read += visits.first_multiplies * (m * k + k * n) * element;
-  second.scratchpad_read += visits.second_multiplies * (m * n + n * l) * element;
+                l = plan.tile[Dim::l];
+  const ElementBytes& each = chain.bytes;
+  const int64_t a = m * k * each.a, b = k * n * each.b, c = m * n * each.work(), d = n * l * each.d;
+  global_load(first, visits.a_loads * a);
+  global_load(first, visits.b_loads * b);
+  global_load(second, visits.d_loads * d);
+  first.scratchpad_read += visits.first_multiplies * (a + b);
+  second.scratchpad_read += visits.second_multiplies * (c + d);
   first.registers += 2 * kAccumulatorBytes * visits.first_multiplies * m * n;
   second.registers += 2 * kAccumulatorBytes * visits.second_multiplies * m * l;
-  const int64_t bias = visits.c_tiles * chain.bias0 * n * element;
+  const int64_t bias = visits.c_tiles * chain.bias0 * n * each.bias0;
   global_load(first, bias);
   first.scratchpad_read += bias;
 }
@@ -257,7 +260,7 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
 /// Exchanges inside the cluster and the stores of E.
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
                          const Trips& trips, LevelBytes& first, LevelBytes& second) {
-  const int64_t element = chain.element_bytes;
+  const int64_t element = chain.bytes.work();
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
   const Communication sent =
       communicate(plan.shape, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n], e_block);
@@ -267,8 +270,8 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
   over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
   const int64_t adds = inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
                                             trips.all[Dim::k] / trips.temporal[Dim::k]);
-  const int64_t stored =
-      visits.e_tiles * (e_block / plan.shape.reduce()) * (adds > 1 ? kAccumulatorBytes : element);
+  const int64_t stored = visits.e_tiles * (e_block / plan.shape.reduce()) *
+                         (adds > 1 ? kAccumulatorBytes : chain.bytes.e);
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
@@ -277,8 +280,9 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
 /// Bias and residual of E: only one of the clusters that share an E range adds them.
 LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& visits) {
   const int64_t share = plan.tile[Dim::m] * plan.tile[Dim::l] / plan.shape.reduce();
-  const int64_t amount = visits.e_tiles * chain.element_bytes *
-                         ((chain.bias1 ? plan.tile[Dim::l] : 0) + (chain.residual ? share : 0));
+  const int64_t amount =
+      visits.e_tiles * ((chain.bias1 ? plan.tile[Dim::l] * chain.bytes.bias1 : 0) +
+                        (chain.residual ? share * chain.bytes.residual : 0));
   LevelBytes out;
   global_load(out, amount);
   out.scratchpad_read += amount;
@@ -291,9 +295,9 @@ void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
   const int64_t first = result.visits.first_multiplies, second = result.visits.second_multiplies;
   result.core_flops = 2 * m * n * (first * k + second * l);
   result.first_work =
-      static_cast<double>(first) * machine.matrix_work(m, n, k, result.element_bytes);
+      static_cast<double>(first) * machine.matrix_work(m, n, k, result.bytes.work());
   result.second_work =
-      static_cast<double>(second) * machine.matrix_work(m, l, n, result.element_bytes);
+      static_cast<double>(second) * machine.matrix_work(m, l, n, result.bytes.work());
 }
 
 /// Partial sums of C and E are added by the core that finishes them, C is mapped there.
@@ -317,15 +321,18 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
                      const Machine& machine) {
   const Extents& t = plan.tile;
   const Sharing sharing = sharing_of(plan, machine);
-  const int64_t element = chain.element_bytes, cores = a.trips.clusters * plan.shape.cores();
+  const int64_t cores = a.trips.clusters * plan.shape.cores();
+  const ElementBytes& each = chain.bytes;
   const Visits& v = a.visits;
-  const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n];
-  int64_t elements = beyond_once(v.a_loads * t[Dim::m] * t[Dim::k], sharing.a, cores) +
-                     beyond_once(v.b_loads * t[Dim::k] * t[Dim::n], sharing.b, cores) +
-                     beyond_once(v.d_loads * t[Dim::n] * t[Dim::l], sharing.d, cores) +
-                     beyond_once(biases, sharing.bias0, cores);
-  if (chain.bias1) elements += beyond_once(v.e_tiles * t[Dim::l], sharing.bias1, cores / sharers);
-  return elements * element;
+  const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n] * each.bias0;
+  int64_t bytes = beyond_once(v.a_loads * t[Dim::m] * t[Dim::k] * each.a, sharing.a, cores) +
+                  beyond_once(v.b_loads * t[Dim::k] * t[Dim::n] * each.b, sharing.b, cores) +
+                  beyond_once(v.d_loads * t[Dim::n] * t[Dim::l] * each.d, sharing.d, cores) +
+                  beyond_once(biases, sharing.bias0, cores);
+  if (chain.bias1) {
+    bytes += beyond_once(v.e_tiles * t[Dim::l] * each.bias1, sharing.bias1, cores / sharers);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -340,7 +347,7 @@ Sharing sharing_of(const Plan& plan, const Machine& machine) {
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
-  result.element_bytes = chain.element_bytes;
+  result.bytes = chain.bytes;
   result.trips = trips_of(chain, plan);
   result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
   result.visits = visits_of(plan, result.trips, result.capacity);
@@ -425,9 +432,9 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
                      const Machine& machine) {
   const int cores = plan.shape.cores();
   const Extents& t = plan.tile;
-  const auto ab = static_cast<double>(a.element_bytes * t[Dim::k] * (t[Dim::m] + t[Dim::n]));
-  const auto d = static_cast<double>(a.element_bytes * t[Dim::n] * t[Dim::l]);
-  const double matrix = machine.matrix_rate(a.element_bytes);
+  const auto ab = static_cast<double>(t[Dim::k] * (t[Dim::m] * a.bytes.a + t[Dim::n] * a.bytes.b));
+  const auto d = static_cast<double>(t[Dim::n] * t[Dim::l] * a.bytes.d);
+  const double matrix = machine.matrix_rate(a.bytes.work());
   const auto stages = static_cast<double>(a.capacity.stages);
   const Cost first = level_cycles(a.first, a.first_work / matrix, cores,
                                   latency_rate(stages * ab, ab, memory), machine);
@@ -457,7 +464,7 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const int64_t waves = ceil_div(clusters, at_a_time);
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
-  const double matrix = machine.matrix_rate(analysis.element_bytes);
+  const double matrix = machine.matrix_rate(analysis.bytes.work());
   const auto asked = static_cast<double>(analysis.total.global());
   const SharedMemory memory =
       shared_memory({asked, asked - static_cast<double>(analysis.shared), analysis.memory_bytes},

@@ -49,7 +49,7 @@ struct Capacity {
   int64_t c_tiles_held = 1;       ///< C tiles of a core alive at a time
   int64_t e_tiles_held = 1;       ///< partial E tiles of a core alive at a time
   int64_t e_accumulators = 1;     ///< two where registers are left: sums overlap the next E tile
-  Placement c;                    ///< the held C, f16
+  Placement c;                    ///< the held C
   Placement e;                    ///< the held partial E beyond the accumulator, f32
   bool accumulators_fit = false;
   bool buffers_fit = false;
@@ -95,7 +95,7 @@ struct Analysis {
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
   /// Cycles of a core's lanes for one tile of C, and for the sums of one of E.
   double c_lanes = 0, e_lanes = 0;
-  int64_t element_bytes = 0;
+  ElementBytes bytes;
   /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
   double least_memory_bytes = 0, memory_bytes = 0;
 };

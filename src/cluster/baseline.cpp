@@ -28,7 +28,7 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
                  Kernels kernels) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
-  const int64_t bytes = chain.element_bytes;
+  const ElementBytes& bytes = chain.bytes;
   const auto product = [&](const ProductSize& size) {
     return kernels == Kernels::fixed ? fixed_product(size, machine)
                                      : best_product(size, machine, effort);
@@ -36,7 +36,8 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
   Launches all(machine);
   const LaneWork activation = work_of_activation(chain);
   const bool folded = kernels == Kernels::folded;
-  ProductSize first{m, n, k, chain.bias0 > 0, false, bytes, false};
+  ProductSize first{
+      m, n, k, chain.bias0 > 0, false, {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c}, false};
   if (folded) first.each = activation;
   all.add(product(first));
   if (chain.gated()) {
@@ -48,12 +49,13 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
   if (!folded) {
     const int64_t mn = m * n;
     if (chain.activation != Activation::none) {
-      all.add(elementwise({mn, 1, 1, bytes, activation}, machine));
+      all.add(elementwise({mn, 1, 1, bytes.c, bytes.c, activation}, machine));
     }
-    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes, {1, 0}}, machine));
+    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes.c, bytes.c, {1, 0}}, machine));
   }
-  all.add(product({m, l, n, chain.bias1, false, bytes, true}));
-  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes, {1, 0}}, machine));
+  const ProductBytes second{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
+  all.add(product({m, l, n, chain.bias1, false, second, true}));
+  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes.e, bytes.e, {1, 0}}, machine));
   return all.total();
 }
 

@@ -93,16 +93,15 @@ class Path {
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
         sharing_(sharing_of(plan, machine)),
-        time_(a.element_bytes, plan.shape.cores(), shares_e(a.trips), machine) {
+        time_(a.bytes.work(), plan.shape.cores(), shares_e(a.trips), machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),
                k = static_cast<double>(plan.tile[Dim::k]),
-               l = static_cast<double>(plan.tile[Dim::l]),
-               element = static_cast<double>(a.element_bytes);
-    a_tile_ = m * k * element;
-    b_tile_ = k * n * element;
-    c_tile_ = m * n * element;
-    d_tile_ = n * l * element;
+               l = static_cast<double>(plan.tile[Dim::l]);
+    a_tile_ = m * k * static_cast<double>(a.bytes.a);
+    b_tile_ = k * n * static_cast<double>(a.bytes.b);
+    c_tile_ = m * n * static_cast<double>(a.bytes.work());
+    d_tile_ = n * l * static_cast<double>(a.bytes.d);
     branches_ = plan.way == GatedWay::sequential ? 2 : 1;
     k_steps_ = static_cast<double>(a.trips.temporal[Dim::k]);
     const double in_registers = std::min(c_tile_, static_cast<double>(a.capacity.c.registers));
@@ -114,7 +113,9 @@ class Path {
     sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
                         plan.tile[Dim::m] * plan.tile[Dim::l]);
     const auto e_tiles = static_cast<double>(a.visits.e_tiles);
-    e_bytes_ = m * l / shape_.reduce() * element;  // more where clusters add in f32
+    // Where clusters add, in f32.
+    const int64_t stored = shares_e(a.trips) ? std::min(a.bytes.e, kAccumulatorBytes) : a.bytes.e;
+    e_bytes_ = m * l / shape_.reduce() * static_cast<double>(stored);
     c_tiles_ = static_cast<double>(a.visits.c_tiles);
     second_products_ = static_cast<double>(a.visits.second_multiplies);
     d_late_ = std::max(0.0, static_cast<double>(a.visits.d_loads) - stages_);
@@ -166,7 +167,7 @@ class Path {
   /// From the last product of a C tile until C can be used.
   double exchange() const {
     if (shape_.k == 1) return finished();
-    return finished() + time_.send(static_cast<double>(sent_.exchange_gather * a_.element_bytes));
+    return finished() + time_.send(static_cast<double>(sent_.exchange_gather * a_.bytes.work()));
   }
   /// ... until it is mapped, its partial sums added before.
   double finished() const {
@@ -245,7 +246,7 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const Path path(analysis, plan, machine);
   const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
                                 : path.together(static_cast<double>(clusters * cores));
-  const Times time(analysis.element_bytes, cores, false, machine);
+  const Times time(analysis.bytes.work(), cores, false, machine);
   const auto given = static_cast<double>(analysis.total.global() - analysis.shared);
   const double moved = time.all_cores(given) + time.near();
   const double missed = time.all_channels(analysis.least_memory_bytes) + time.far();
@@ -253,10 +254,11 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
 }
 
 int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine) {
-  const Times time(block.element_bytes, 1, block.adds, machine);
+  const Times time(std::max(block.x_bytes, block.w_bytes), 1, block.adds, machine);
   const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
-               k = static_cast<double>(block.k), element = static_cast<double>(block.element_bytes);
-  const double x = m * k * element, w = k * n * element;
+               k = static_cast<double>(block.k);
+  const double x = m * k * static_cast<double>(block.x_bytes);
+  const double w = k * n * static_cast<double>(block.w_bytes);
   const double product =
       time.product({block.m, block.n, block.k}, x + w, 2 * kAccumulatorBytes * m * n);
   const auto stored = static_cast<double>(block.least_stored_bytes);

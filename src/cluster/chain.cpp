@@ -208,15 +208,18 @@ int64_t least_bytes(const Chain& chain, bool fused) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
   const int64_t branches = chain.gated() ? 2 : 1;
-  int64_t elements = m * k + branches * k * n + n * l + m * l + chain.bias0 * n +
-                     (chain.bias1 ? l : 0) + (chain.residual ? m * l : 0);
+  const ElementBytes& each = chain.bytes;
+  int64_t bytes = m * k * each.a + branches * k * n * each.b + n * l * each.d + m * l * each.e +
+                  chain.bias0 * n * each.bias0 + (chain.bias1 ? l * each.bias1 : 0) +
+                  (chain.residual ? m * l * each.residual : 0);
   if (!fused) {
-    elements += (branches - 1) * m * k + branches * m * n + m * n;  // A again; C out and in
-    if (chain.activation != Activation::none) elements += 2 * m * n;
-    if (chain.gated()) elements += 3 * m * n;
-    if (chain.residual) elements += 2 * m * l;
+    bytes += (branches - 1) * m * k * each.a;      // A again
+    bytes += (branches * m * n + m * n) * each.c;  // C out and in
+    if (chain.activation != Activation::none) bytes += 2 * m * n * each.c;
+    if (chain.gated()) bytes += 3 * m * n * each.c;
+    if (chain.residual) bytes += 2 * m * l * each.e;
   }
-  return elements * chain.element_bytes;
+  return bytes;
 }
 
 const std::vector<Chain>& workloads() {

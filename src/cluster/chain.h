@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/element_bytes.h"
 #include "graph/cluster_shape.h"
 #include "sim/tiles/lanes.h"
 
@@ -33,7 +34,7 @@ struct Chain {
   int bias0 = 0;          ///< vectors over N that C takes (a bias; two of a gated chain)
   bool bias1 = false;     ///< a vector of L added to E
   bool residual = false;  ///< an MxL tensor added to E
-  int64_t element_bytes = 2;
+  ElementBytes bytes = {};
   /// Elementwise work for an element of C in the program where the chain was found.
   std::optional<LaneWork> found_work = {};
   /// Of a convolution chain, when known: channels in, height = width, kernel of the first.

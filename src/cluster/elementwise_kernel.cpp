@@ -13,25 +13,24 @@ constexpr int64_t kMapTilesInFlight = 16;
 
 /// A block's share of an elementwise kernel.
 TileOps map_graph(int64_t elements, const MapSize& size) {
-  const int64_t element_bytes = size.element_bytes;
   BlockBuilder block;
   std::vector<int32_t> stores;
   for (int64_t begin = 0; begin < elements; begin += kMapTileElements) {
     const int64_t count = std::min(kMapTileElements, elements - begin);
     const auto behind = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
     const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
-    const int32_t x = block.load({0, 0, begin}, count, element_bytes, order);
+    const int32_t x = block.load({0, 0, begin}, count, size.read_bytes, order);
     const int32_t y =
-        size.inputs > 1 ? block.load({1, 0, begin}, count, element_bytes, order) : kNone;
+        size.inputs > 1 ? block.load({1, 0, begin}, count, size.read_bytes, order) : kNone;
     TileOp map;
     map.kind = TileOpKind::map;
-    map.bytes.scratchpad_read = count * element_bytes * size.inputs;
-    map.bytes.scratchpad_write = count * element_bytes;
+    map.bytes.scratchpad_read = count * size.read_bytes * size.inputs;
+    map.bytes.scratchpad_write = count * size.stored_bytes;
     map.lanes = count * size.each;
     const int32_t mapped = block.add(map, {x, y});
     TileOp store = BlockBuilder::at({size.inputs, 0, begin});
     store.kind = TileOpKind::store;
-    store.bytes.scratchpad_read = store.bytes.global_write = count * element_bytes;
+    store.bytes.scratchpad_read = store.bytes.global_write = count * size.stored_bytes;
     stores.push_back(block.add(store, {mapped}));
   }
   return block.take();
@@ -53,7 +52,7 @@ HeldTiles map_held(const MapSize& size, int64_t share, const Machine& machine) {
       const int64_t block = std::min(share, size.elements - at);
       for (int64_t begin = 0; begin < block; begin += kMapTileElements) {
         const int64_t count = std::min(kMapTileElements, block - begin);
-        held.push_back({{input, at / share, begin}, count * size.element_bytes});
+        held.push_back({{input, at / share, begin}, count * size.read_bytes});
       }
     }
   }
@@ -74,7 +73,7 @@ Measured elementwise(const MapSize& size, const Machine& machine) {
   }
   const TilePlaces places = map_places(size, static_cast<int64_t>(which.size()));
   LaunchOptions options;
-  options.element_bytes = size.element_bytes;
+  options.element_bytes = size.read_bytes;
   options.places = &places;
   options.held = map_held(size, share, machine);
   return time_launch(machine, {&full, &rest}, which, options);

@@ -12,8 +12,8 @@ struct MapSize {
   int64_t elements = 1;
   int inputs = 1;
   int held = 0;
-  int64_t element_bytes = 2;
-  LaneWork each = {};  ///< of an element
+  int64_t read_bytes = 2, stored_bytes = 2;  ///< of an element
+  LaneWork each = {};                        ///< of an element
 };
 Measured elementwise(const MapSize& size, const Machine& machine);
 

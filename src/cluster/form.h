@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/element_bytes.h"
 #include "graph/graph.h"
 
 namespace fuseflow::cluster {
@@ -39,7 +40,9 @@ struct ChainForm {
   FormAccess a, d, store;
   std::vector<FormAccess> b;          ///< one a branch
   std::vector<FormNode> first, last;  ///< C from its products, E from its product; the root is last
-  int64_t element_bytes = 4;
+  TensorId c = -1;                    ///< the tensor that the second product reads
+  TensorBytes element_bytes;          ///< of what is loaded and stored
+  ElementBytes bytes;                 ///< the same by what they are for
 };
 
 /// Product of the extents of a dimension's digits.

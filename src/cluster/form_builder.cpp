@@ -93,7 +93,7 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
     }
     ++(vector ? built_.last_vectors : built_.last_tensors);
   }
-  check_element_bytes();
+  settle_element_bytes();
   return built_;
 }
 
@@ -292,6 +292,7 @@ bool FormBuilder::try_second(const Expr& c, const Expr& d) {
     refuse(given ? "" : fmt::format("{} {}", text_of(c.tensor), why_not_inner(c.tensor)));
   }
   const FormAccess c_access = access_of(c, second_->binding);
+  built_.form.c = c.tensor;
   built_.form.d = access_of(d, second_->binding);
   const std::set<int> rows = digits_of(c_access);
   const std::set<int> columns = digits_of(built_.form.d);
@@ -446,22 +447,46 @@ bool FormBuilder::try_first(const Product& product, const Expr& a, const Expr& b
   return true;
 }
 
-void FormBuilder::check_element_bytes() {
-  const auto bytes = [&](TensorId tensor) {
-    return element_bytes(program_.tensors[static_cast<size_t>(tensor)].type);
-  };
-  built_.form.element_bytes = bytes(built_.form.store.tensor);
-  std::vector<TensorId> tensors{built_.form.a.tensor, built_.form.d.tensor};
-  for (const FormAccess& b : built_.form.b) tensors.push_back(b.tensor);
-  for (const auto* nodes : {&built_.form.first, &built_.form.last}) {
-    for (const FormNode& node : *nodes) {
-      if (node.kind == FormNode::Kind::load) tensors.push_back(node.access.tensor);
+/// Bytes of an element of a tensor, which is loaded or stored.
+int64_t FormBuilder::bytes_of(TensorId tensor) {
+  const int64_t bytes = element_bytes(program_.tensors[static_cast<size_t>(tensor)].type);
+  built_.form.element_bytes[tensor] = bytes;
+  return bytes;
+}
+
+void FormBuilder::settle_element_bytes() {
+  ChainForm& form = built_.form;
+  form.bytes.a = bytes_of(form.a.tensor);
+  form.bytes.b = bytes_of(form.b[0].tensor);
+  form.bytes.d = bytes_of(form.d.tensor);
+  form.bytes.e = bytes_of(form.store.tensor);
+  form.bytes.c = element_bytes(program_.tensors[static_cast<size_t>(form.c)].type);
+  for (const FormAccess& b : form.b) {
+    if (bytes_of(b.tensor) != form.bytes.b) {
+      refuse(fmt::format("{} has elements of another size than {}", text_of(b.tensor),
+                         text_of(form.b[0].tensor)));
     }
   }
-  for (const TensorId tensor : tensors) {
-    if (bytes(tensor) != built_.form.element_bytes) {
-      refuse(fmt::format("{} has elements of another size", text_of(tensor)));
+  settle_load_bytes();
+}
+
+/// Of the vectors that C takes, all the same; of the vector and the tensor that E takes.
+void FormBuilder::settle_load_bytes() {
+  ChainForm& form = built_.form;
+  TensorId vector = -1;
+  for (const FormNode& node : form.first) {
+    if (node.kind != FormNode::Kind::load) continue;
+    const TensorId tensor = node.access.tensor;
+    if (vector < 0) form.bytes.bias0 = bytes_of(vector = tensor);
+    if (bytes_of(tensor) != form.bytes.bias0) {
+      refuse(
+          fmt::format("{} has elements of another size than {}", text_of(tensor), text_of(vector)));
     }
+  }
+  for (const FormNode& node : form.last) {
+    if (node.kind != FormNode::Kind::load) continue;
+    const bool row = only(digits_of(node.access), {Dim::l});
+    (row ? form.bytes.bias1 : form.bytes.residual) = bytes_of(node.access.tensor);
   }
 }
 

@@ -72,7 +72,9 @@ class FormBuilder {
   bool try_first(const Product& product, const Expr& a, const Expr& b,
                  const std::vector<int>& order);
   static int32_t add(std::vector<FormNode>& nodes, FormNode node);
-  void check_element_bytes();
+  void settle_element_bytes();
+  int64_t bytes_of(TensorId tensor);
+  void settle_load_bytes();
 
   const Program& program_;
   std::function<const Statement*(TensorId)> statement_of_;

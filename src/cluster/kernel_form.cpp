@@ -205,6 +205,12 @@ const KernelTerm& operand_of(const KernelForm& form, size_t number) {
   return form.terms[static_cast<size_t>(product.children[number])];
 }
 
+const KernelTerm& weights_behind(const KernelForm& form) {
+  const KernelTerm& reduce = form.terms[static_cast<size_t>(form.behind)];
+  const KernelTerm& product = form.terms[static_cast<size_t>(reduce.children[0])];
+  return form.terms[static_cast<size_t>(product.children[1])];
+}
+
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense) {

@@ -36,6 +36,8 @@ std::optional<KernelForm> kernel_form(const Program& program, const Statement& s
 /// Of a form with a product: the term a * b that its (first) sum is over, and its operands 0 and 1.
 int32_t product_of(const KernelForm& form);
 const KernelTerm& operand_of(const KernelForm& form, size_t number);
+/// Of a form with a product behind it: the load W.
+const KernelTerm& weights_behind(const KernelForm& form);
 
 /// Elements along each dimension.
 inline KernelSizes sizes_of(const KernelForm& form) {

@@ -98,6 +98,7 @@ void KernelGraphBuilder::store(TensorId tensor, const std::vector<TileSubscript>
 
 Graph KernelGraphBuilder::take() {
   name_streams(graph_);
+  set_element_bytes(graph_, terms_.element_bytes);
   return std::move(graph_);
 }
 
@@ -112,9 +113,7 @@ void KernelGraphBuilder::dimensions(const KernelSizes& block) {
   int64_t inner = 1;
   for (const KernelDigit& digit : terms_.digits) inner *= digit.dim == kKernelL ? digit.extent : 1;
   if (terms_.one_tile_l) dimension(kKernelL, inner, inner, digits);
-  TileMapping tiles;
-  tiles.element_bytes = terms_.element_bytes;
-  graph_.tiles = std::move(tiles);
+  graph_.tiles = TileMapping{};
 }
 
 void KernelGraphBuilder::dimension(int dim, int64_t block, int64_t size, int& digits_before) {

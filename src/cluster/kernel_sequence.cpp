@@ -49,8 +49,8 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph,
   std::sort(loads.begin(), loads.end());
   std::vector<std::pair<TileKey, int64_t>> held;
   for (const auto& [when, n] : loads) {
-    const StreamId given = graph.nodes[static_cast<size_t>(n)].outputs[0];
-    const int64_t bytes = tile_elements(graph, given) * graph.tiles->element_bytes;
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const int64_t bytes = tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
     for (const TileKey& key : tiles_of(graph, n)) held.emplace_back(key, bytes);
   }
   return held;

@@ -56,9 +56,7 @@ void TermBuilder::require_dense(TensorId t) {
   if (!known || !(at.format.all_dense() || as_dense_.count(t) != 0)) {
     refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(at.name)));
   }
-  const int64_t bytes = element_bytes(at.type);
-  made_.element_bytes = sized_ ? std::max(made_.element_bytes, bytes) : bytes;
-  sized_ = true;
+  made_.element_bytes[t] = element_bytes(at.type);
 }
 
 int64_t TermBuilder::extent_of(const Statement& s, IndexId index) const {

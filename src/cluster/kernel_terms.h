@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/element_bytes.h"
 #include "graph/tile_kernel.h"
 #include "ir/program.h"
 
@@ -35,8 +36,8 @@ struct KernelTerm {
 struct KernelTerms {
   std::vector<KernelDigit> digits;  ///< those of the result first
   std::vector<KernelTerm> terms;
-  int64_t element_bytes = 4;
-  bool one_tile_l = false;  ///< there is an index l (graph/tile_kernel.h)
+  TensorBytes element_bytes;  ///< of what is loaded and stored
+  bool one_tile_l = false;    ///< there is an index l (graph/tile_kernel.h)
 };
 
 /// The loops whose digits the subscripts of a load have.
@@ -68,7 +69,7 @@ class TermBuilder {
   KernelTerms& made() { return made_; }
   const KernelTerm& at(int32_t t) const { return made_.terms[static_cast<size_t>(t)]; }
 
-  /// Tensors in tiles are dense, of known shape; elements are as wide as the widest of them.
+  /// Tensors in tiles are dense, of known shape.
   void require_dense(TensorId tensor);
   /// These are as if they were dense.
   void allow(std::set<TensorId> tensors) { as_dense_ = std::move(tensors); }
@@ -93,7 +94,6 @@ class TermBuilder {
   const OnReduce on_reduce_;
   KernelTerms made_;
   std::set<TensorId> as_dense_;
-  bool sized_ = false;
 };
 
 /// Elements along each dimension that is walked.

@@ -37,6 +37,22 @@ int64_t steps_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelK], block[kKernelK]);
 }
 
+/// Bytes of an element of a product's operands and result; products run at `work`.
+struct FormBytes {
+  int64_t rows = 4, columns = 4, stored = 4, work = 4;
+};
+
+FormBytes bytes_of(const KernelForm& form) {
+  const auto of = [&](TensorId tensor) { return form.element_bytes.at(tensor); };
+  FormBytes bytes;
+  bytes.rows = of(operand_of(form, 0).tensor);
+  bytes.columns = of(operand_of(form, 1).tensor);
+  bytes.stored = of(form.result);
+  bytes.work = std::max(bytes.rows, bytes.columns);
+  if (form.behind >= 0) bytes.work = std::max(bytes.work, of(weights_behind(form).tensor));
+  return bytes;
+}
+
 /// Cycles of a step of a tile, and of its store, roughly: loads against what they compute.
 struct TileCosts {
   double step = 0, stored = 0;
@@ -48,42 +64,43 @@ int64_t cores_at_work(int64_t tiles, int cores, const Machine& machine) {
 
 /// With `loaded` bytes a step, in clusters of `cores`.
 TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepBytes& loaded,
-                   int64_t element, int cores, const Machine& machine) {
+                   const FormBytes& bytes, int cores, const Machine& machine) {
   const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
-  const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], element);
-  const auto stored = static_cast<double>(b[kKernelM] * b[kKernelN] * element);
-  return {
-      std::max(load_cycles(loaded, cores, at_work, machine), work / machine.matrix_rate(element)),
-      load_cycles({stored, 0}, 1, at_work, machine)};
+  const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], bytes.work);
+  const auto stored = static_cast<double>(b[kKernelM] * b[kKernelN] * bytes.stored);
+  return {std::max(load_cycles(loaded, cores, at_work, machine),
+                   work / machine.matrix_rate(bytes.work)),
+          load_cycles({stored, 0}, 1, at_work, machine)};
 }
 
 /// The columns' operand is the same for all rows.
-TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, int64_t element, int cores,
+TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& bytes, int cores,
                    const Machine& machine) {
-  const StepBytes loaded{static_cast<double>(b[kKernelM] * b[kKernelK] * element),
-                         static_cast<double>(b[kKernelN] * b[kKernelK] * element)};
-  return costs_of(size, b, loaded, element, cores, machine);
+  const StepBytes loaded{static_cast<double>(b[kKernelM] * b[kKernelK] * bytes.rows),
+                         static_cast<double>(b[kKernelN] * b[kKernelK] * bytes.columns)};
+  return costs_of(size, b, loaded, bytes, cores, machine);
 }
 
 /// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
 TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t packed,
-                         int64_t element, const Machine& machine) {
+                         const FormBytes& bytes, const Machine& machine) {
   KernelSizes whole = b;
   whole[kKernelK] = packed;
   const int64_t burst = machine.dram.burst_bytes;
-  const auto bursts = [&](int64_t elements) { return ceil_div(elements * element, burst) * burst; };
-  const auto loaded = static_cast<double>(packed * (bursts(b[kKernelM]) + bursts(b[kKernelN])));
-  TileCosts costs = costs_of(size, whole, {loaded, 0}, element, 1, machine);
+  const auto bursts = [&](int64_t row) { return ceil_div(row, burst) * burst; };
+  const auto loaded = static_cast<double>(
+      packed * (bursts(b[kKernelM] * bytes.rows) + bursts(b[kKernelN] * bytes.columns)));
+  TileCosts costs = costs_of(size, whole, {loaded, 0}, bytes, 1, machine);
   costs.step = std::max(costs.step, 2.0 * static_cast<double>(packed));
   return costs;
 }
 
 /// Cycles of the slowest core, roughly.
-double cost_of(const KernelSizes& size, const KernelSizes& b, int64_t element, int cores,
+double cost_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& bytes, int cores,
                const Machine& machine) {
   const int64_t all = std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores;
   const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), all));
-  const TileCosts costs = costs_of(size, b, element, cores, machine);
+  const TileCosts costs = costs_of(size, b, bytes, cores, machine);
   return a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
 }
 
@@ -134,13 +151,14 @@ void sort(std::vector<Candidate>& candidates) {
 
 std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Machine& machine) {
   const KernelSizes size = sizes_of(form);
+  const FormBytes bytes = bytes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
     if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t n : power_blocks(size[kKernelN], 256)) {
       for (const int64_t k : power_blocks(size[kKernelK], 256)) {
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
-        candidate.cost = cost_of(size, candidate.block, form.element_bytes, cores, machine);
+        candidate.cost = cost_of(size, candidate.block, bytes, cores, machine);
         candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
                           static_cast<double>(steps_of(size, candidate.block));
         all.push_back(candidate);
@@ -162,8 +180,9 @@ double behind_cycles(const KernelForm& form, int64_t rows, const Machine& machin
   if (form.behind < 0) return 0;
   int64_t columns = 1;
   for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
-  return machine.matrix_work(rows, columns, sizes_of(form)[kKernelN], form.element_bytes) /
-         machine.matrix_rate(form.element_bytes);
+  const int64_t element = bytes_of(form).work;
+  return machine.matrix_work(rows, columns, sizes_of(form)[kKernelN], element) /
+         machine.matrix_rate(element);
 }
 
 /// The same with the steps that are there: their number depends on rows and k of a tile.
@@ -177,7 +196,7 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
       for (const int64_t n : column_blocks(form)) {
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        TileCosts costs = costs_of(size, candidate.block, form.element_bytes, cores, machine);
+        TileCosts costs = costs_of(size, candidate.block, bytes_of(form), cores, machine);
         costs.stored += behind_cycles(form, m, machine);
         candidate.cost = cost_of(size, candidate.block, costs, cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
@@ -201,8 +220,7 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
       for (const int64_t n : column_blocks(form)) {
         Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        TileCosts costs =
-            gathered_costs(size, candidate.block, packed, form.element_bytes, machine);
+        TileCosts costs = gathered_costs(size, candidate.block, packed, bytes_of(form), machine);
         costs.stored += behind_cycles(form, m, machine);
         candidate.cost = cost_of(size, candidate.block, costs, 1, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);

@@ -31,6 +31,7 @@ class PlanLowering {
     store.subscripts = numbered(form_.store.subscripts);
     graph_.nodes.push_back(std::move(store));
     name_streams(graph_);
+    set_moved_bytes(graph_, form_.element_bytes);
     return std::move(graph_);
   }
 
@@ -63,7 +64,7 @@ class PlanLowering {
       tiles.loops.push_back(plan_.schedule.loop(depth));
     }
     tiles.way = plan_.way;
-    tiles.element_bytes = chain_.element_bytes;
+    tiles.element_bytes = chain_.bytes.work();
     graph_.tiles = std::move(tiles);
   }
 
@@ -215,9 +216,10 @@ class ProgramText {
         image ? fmt::format("{}, {}", chain_.side, chain_.side) : std::to_string(m);
     row_ = image ? "r, s" : "i";
     if (image) {
-      declare("input", "x", fmt::format("{}, {}, {}", chain_.channels, chain_.side, chain_.side));
+      declare("input", "x", fmt::format("{}, {}, {}", chain_.channels, chain_.side, chain_.side),
+              chain_.bytes.a);
     } else {
-      declare("input", "x", fmt::format("{}, {}", m, k));
+      declare("input", "x", fmt::format("{}, {}", m, k), chain_.bytes.a);
     }
     const std::string weight =
         image ? fmt::format("{}, {}, {}, {}", n, chain_.channels, chain_.kernel, chain_.kernel)
@@ -226,10 +228,10 @@ class ProgramText {
     product("h", "b0", weight, rows + fmt::format(", {}", n), image);
     if (gated) product("u", "b1", weight, rows + fmt::format(", {}", n), image);
     intermediate(gated, rows, n);
-    declare("const", "d", fmt::format("{}, {}", n, l));
+    declare("const", "d", fmt::format("{}, {}", n, l), chain_.bytes.d);
     const bool tail = chain_.bias1 || chain_.residual;
     const std::string e_shape = rows + fmt::format(", {}", l);
-    declare(tail ? "temp" : "result", tail ? "e" : "y", e_shape);
+    declare(tail ? "temp" : "result", tail ? "e" : "y", e_shape, chain_.bytes.e);
     region(tail ? "e" : "y", fmt::format("%{}[{}, o] = sum(j) %{}[{}, j] * %d[j, o]",
                                          tail ? "e" : "y", row_, c_, row_));
     if (tail) epilogue(e_shape, l);
@@ -237,8 +239,14 @@ class ProgramText {
   }
 
  private:
-  void declare(const std::string& role, const std::string& name, const std::string& shape) {
-    const char* type = chain_.element_bytes == 2 ? "f16" : "f32";
+  /// A type of so many bytes.
+  static const char* type_of(int64_t bytes) {
+    return bytes == 1 ? "f8e4m3" : bytes == 2 ? "f16" : bytes == 4 ? "f32" : "f64";
+  }
+
+  void declare(const std::string& role, const std::string& name, const std::string& shape,
+               int64_t bytes) {
+    const char* type = type_of(bytes);
     const auto rank = static_cast<size_t>(std::count(shape.begin(), shape.end(), ',')) + 1;
     std::string levels = "dense";
     for (size_t i = 1; i < rank; ++i) levels += ",dense";
@@ -253,8 +261,8 @@ class ProgramText {
 
   void product(const std::string& name, const std::string& weight, const std::string& shape,
                const std::string& result, bool image) {
-    declare("const", weight, shape);
-    declare("temp", name, result);
+    declare("const", weight, shape, chain_.bytes.b);
+    declare("temp", name, result, chain_.bytes.c);
     const int64_t before = (chain_.kernel - 1) / 2;
     const std::string window = before > 0 ? fmt::format(" - {}", before) : "";
     region(name, image ? fmt::format("%{}[{}, j] = sum(c, p, q) %x[c, r + p{}, s + q{}] * "
@@ -269,7 +277,7 @@ class ProgramText {
     for (int b = 0; b < (gated ? 2 : 1); ++b) {
       std::string value = fmt::format("%{}[{}, j]", b == 0 ? "h" : "u", row_);
       if (b < chain_.bias0) {
-        declare("const", fmt::format("p{}", b), std::to_string(n));
+        declare("const", fmt::format("p{}", b), std::to_string(n), chain_.bytes.bias0);
         value = fmt::format("({} + %p{}[j])", value, b);
       }
       branches.push_back(value);
@@ -280,7 +288,7 @@ class ProgramText {
       return;
     }
     c_ = "c";
-    declare("temp", "c", fmt::format("{}, {}", rows, n));
+    declare("temp", "c", fmt::format("{}, {}", rows, n), chain_.bytes.c);
     const bool other = chain_.activation == Activation::other;
     if (!plain) {
       branches[0] =
@@ -292,14 +300,14 @@ class ProgramText {
   void epilogue(const std::string& shape, int64_t l) {
     std::string sum = fmt::format("%e[{}, o]", row_);
     if (chain_.bias1) {
-      declare("const", "q1", std::to_string(l));
+      declare("const", "q1", std::to_string(l), chain_.bytes.bias1);
       sum += " + %q1[o]";
     }
     if (chain_.residual) {
-      declare("input", "z", shape);
+      declare("input", "z", shape, chain_.bytes.residual);
       sum += fmt::format(" + %z[{}, o]", row_);
     }
-    declare("result", "y", shape);
+    declare("result", "y", shape, chain_.bytes.e);
     region("y", fmt::format("%y[{}, o] = {}", row_, sum));
   }
 

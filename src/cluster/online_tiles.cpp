@@ -39,7 +39,7 @@ StepBytes step_bytes(const Graph& graph) {
     const auto varies = varies_along(graph, load);
     if (!varies[kKernelK]) continue;
     (varies[kKernelM] ? bytes.own : bytes.shared) +=
-        static_cast<double>(tile_elements(graph, load.outputs[0]) * graph.tiles->element_bytes);
+        static_cast<double>(tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load));
   }
   return bytes;
 }

@@ -28,7 +28,12 @@ Json chain_json(const PlannedChain& planned) {
       {"name", c.name},
       {"kind", name_of(c.kind)},
       {"activation", name_of(c.activation)},
-      {"element_bytes", c.element_bytes},
+      {"element_bytes", c.bytes.work()},
+      {"tensor_bytes", Json::object({{"a", c.bytes.a},
+                                     {"b", c.bytes.b},
+                                     {"c", c.bytes.c},
+                                     {"d", c.bytes.d},
+                                     {"e", c.bytes.e}})},
       {"extents", by_dim(c.size)},
       {"vectors_before_activation", c.bias0},
       {"bias", c.bias1},
@@ -76,17 +81,18 @@ Json cluster_json(const Plan& plan) {
 Json loads_json(const RankedPlan& ranked) {
   const Extents& t = ranked.plan.tile;
   const Analysis& a = ranked.analysis;
-  const auto load = [&](const char* tensor, int64_t rows, int64_t columns, int64_t times) {
+  const auto load = [&](const char* tensor, int64_t rows, int64_t columns, int64_t element,
+                        int64_t times) {
     return Json::object({{"tensor", tensor},
                          {"rows", rows},
                          {"columns", columns},
-                         {"bytes", rows * columns * a.element_bytes},
+                         {"bytes", rows * columns * element},
                          {"copies", a.capacity.stages},
                          {"times", times}});
   };
-  return Json::array({load("a", t[Dim::m], t[Dim::k], a.visits.a_loads),
-                      load("b", t[Dim::k], t[Dim::n], a.visits.b_loads),
-                      load("d", t[Dim::n], t[Dim::l], a.visits.d_loads)});
+  return Json::array({load("a", t[Dim::m], t[Dim::k], a.bytes.a, a.visits.a_loads),
+                      load("b", t[Dim::k], t[Dim::n], a.bytes.b, a.visits.b_loads),
+                      load("d", t[Dim::n], t[Dim::l], a.bytes.d, a.visits.d_loads)});
 }
 
 Json held_json(const RankedPlan& ranked) {
@@ -191,7 +197,7 @@ ChainTensors tensors_of(const Chain& chain) {
 
 std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan) {
   const ClusterShape& shape = plan.shape;
-  const int64_t element = analysis.element_bytes;
+  const int64_t element = analysis.bytes.work();
   const int64_t c_tile = plan.tile[Dim::m] * plan.tile[Dim::n];
   const Communication sent =
       communicate(shape, plan.way, c_tile, plan.tile[Dim::m] * plan.tile[Dim::l]);

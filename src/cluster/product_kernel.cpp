@@ -62,15 +62,18 @@ class ProductBuilder {
     int32_t accumulator = kNone;
     const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
     for (int64_t ik = 0; ik < steps_k; ++ik) {
-      const int32_t x = tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k);
-      const int32_t w = tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n);
+      const int32_t x =
+          tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k, size_.bytes.x);
+      const int32_t w =
+          tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n, size_.bytes.w);
       TileOp product;
       product.kind = TileOpKind::multiply;
       product.rows = static_cast<int32_t>(plan_.m);
       product.cols = static_cast<int32_t>(plan_.n);
       product.depth = static_cast<int32_t>(plan_.k);
       product.flops = 2 * plan_.m * plan_.n * plan_.k;
-      product.bytes.scratchpad_read = (plan_.m * plan_.k + plan_.k * plan_.n) * size_.element_bytes;
+      product.bytes.scratchpad_read =
+          plan_.m * plan_.k * size_.bytes.x + plan_.k * plan_.n * size_.bytes.w;
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
       accumulator =
           block_.add(product, {x, w, accumulator}, accumulator == kNone ? stored_ : kNone);
@@ -83,21 +86,21 @@ class ProductBuilder {
     store.late = true;
     store.lanes = plan_.m * plan_.n * work_of_element(size_);
     store.bytes.global_write =
-        plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.element_bytes);
+        plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.bytes.y);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
     const int32_t bias =
-        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.element_bytes, kNone) : kNone;
-    const int32_t gate = size_.gate ? block_.load({kGate, y.row, y.col}, plan_.m * plan_.n,
-                                                  size_.element_bytes, kNone)
-                                    : kNone;
+        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone) : kNone;
+    const int32_t gate =
+        size_.gate ? block_.load({kGate, y.row, y.col}, plan_.m * plan_.n, size_.bytes.gate, kNone)
+                   : kNone;
     stored_ = block_.add(store, {accumulator, bias, gate});
   }
 
-  int32_t tile(Copies& copies, const TileKey& key, int64_t elements) {
+  int32_t tile(Copies& copies, const TileKey& key, int64_t elements, int64_t element_bytes) {
     if (copies.resident != key) {
       const auto copy = static_cast<size_t>(++copies.loaded % plan_.stages);
       copies.resident = key;
-      copies.node = block_.load(key, elements, size_.element_bytes, copies.last_use[copy]);
+      copies.node = block_.load(key, elements, element_bytes, copies.last_use[copy]);
       copies.last_use[copy] = copies.node;
     }
     return copies.node;
@@ -189,8 +192,8 @@ void hold_all(Tensor tensor, std::array<int64_t, 2> extent, std::array<int64_t, 
 HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
   HeldTiles held;
   if (!machine.has_l2() || !size.follows) return held;
-  hold_all(kX, {size.m, size.k}, {plan.m, plan.k}, size.element_bytes, held);
-  if (size.gate) hold_all(kGate, {size.m, size.n}, {plan.m, plan.n}, size.element_bytes, held);
+  hold_all(kX, {size.m, size.k}, {plan.m, plan.k}, size.bytes.x, held);
+  if (size.gate) hold_all(kGate, {size.m, size.n}, {plan.m, plan.n}, size.bytes.gate, held);
   return held;
 }
 
@@ -200,7 +203,7 @@ Measured measure_product(const ProductSize& size, const ProductPlan& plan, const
   const std::vector<int32_t> which(static_cast<size_t>(clusters_of(size, plan)), 0);
   const TilePlaces places = places_of(size, plan, machine);
   LaunchOptions options;
-  options.element_bytes = size.element_bytes;
+  options.element_bytes = size.bytes.work();
   options.most_cycles = most_cycles;
   options.places = &places;
   options.held = held_before(size, plan, machine);
@@ -221,24 +224,24 @@ struct RankedProduct {
 };
 
 /// Bytes that DRAM moves for a product.
-struct ProductBytes {
+struct MovedBytes {
   double about = 0;
   int64_t least = 0;
 };
 
-/// `loaded`: elements of X and W that all blocks load.
-ProductBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
-                          std::array<int64_t, 2> loaded, const Machine& machine) {
-  const int64_t element = size.element_bytes;
+/// `loaded`: bytes of X and W that all blocks load.
+MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
+                        std::array<int64_t, 2> loaded, const Machine& machine) {
   const int64_t blocks = blocks_of(size, plan);
-  const int64_t x = size.follows ? 0 : size.m * size.k * element, w = size.k * size.n * element;
-  const int64_t y = size.m * size.n * element;
+  const int64_t x = size.follows ? 0 : size.m * size.k * size.bytes.x;
+  const int64_t w = size.k * size.n * size.bytes.w;
+  const int64_t y = size.m * size.n * size.bytes.y;
   if (!machine.has_l2()) {
-    const int64_t summed = plan.split_k > 1 ? kAccumulatorBytes : element;
+    const int64_t summed = plan.split_k > 1 ? kAccumulatorBytes : size.bytes.y;
     const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
-    const int64_t gates = size.gate ? tiles * plan.m * plan.n * element : 0;
+    const int64_t gates = size.gate ? tiles * plan.m * plan.n * size.bytes.gate : 0;
     const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
-    const int64_t all = once * element + gates + tiles * plan.m * plan.n * summed;
+    const int64_t all = once + gates + tiles * plan.m * plan.n * summed;
     return {static_cast<double>(all), all};
   }
   const int64_t least = x + w + y;
@@ -246,13 +249,18 @@ ProductBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
   const int64_t rows = rows_together(size, plan, machine);
   const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(plan.cores()) / rows, 1,
                                            clusters_along(size, plan)[Dim::n]);
-  const auto once = [&](int64_t elements, int64_t distinct, int64_t together) {
-    return read_once_together(static_cast<double>(elements * element),
-                              static_cast<double>(distinct), static_cast<double>(together));
+  const auto once = [&](int64_t bytes, int64_t distinct, int64_t together) {
+    return read_once_together(static_cast<double>(bytes), static_cast<double>(distinct),
+                              static_cast<double>(together));
   };
   return {once(loaded[0], x, cols * plan.cores_n) + once(loaded[1], w, rows * plan.cores_m) +
               static_cast<double>(y),
           least};
+}
+
+/// Bytes of an element of Y that are stored at least; where blocks add, in f32.
+int64_t least_stored(const ProductSize& size, const ProductPlan& plan) {
+  return plan.split_k > 1 ? std::min(size.bytes.y, kAccumulatorBytes) : size.bytes.y;
 }
 
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
@@ -262,10 +270,10 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t tiles = p.steps_m * p.steps_n;
   const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
   const int64_t w_loads = steps_k == 1 && p.steps_m > 1 ? p.steps_n : tiles * steps_k;
-  const int64_t gates = size.gate ? tiles * p.m * p.n : 0;
-  const int64_t loaded = (x_loads * p.m * p.k + w_loads * p.k * p.n + gates) * size.element_bytes;
-  const int64_t stored =
-      tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.element_bytes);
+  const int64_t gates = size.gate ? tiles * p.m * p.n * size.bytes.gate : 0;
+  const int64_t x_tile = p.m * p.k * size.bytes.x, w_tile = p.k * p.n * size.bytes.w;
+  const int64_t loaded = x_loads * x_tile + w_loads * w_tile + gates;
+  const int64_t stored = tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.bytes.y);
   const int64_t blocks = blocks_of(size, p);
   const int64_t at_a_time = machine.concurrent_clusters(p.cores());
   const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
@@ -275,32 +283,31 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
   ranked.global = static_cast<double>(blocks) * block_bytes;
   const double at_work = static_cast<double>(std::min(blocks, at_a_time * p.cores()));
-  const int64_t x_elements = blocks * x_loads * p.m * p.k;
-  const int64_t w_elements = blocks * w_loads * p.k * p.n;
-  const ProductBytes dram = memory_bytes(size, p, {x_elements, w_elements}, machine);
-  const int64_t once = x_elements / p.cores_n * (p.cores_n - 1) +
-                       w_elements / p.cores_m * (p.cores_m - 1);  // multicast to the others
-  const int64_t given = blocks * (loaded + stored) - once * size.element_bytes;
+  const int64_t x_bytes = blocks * x_loads * x_tile, w_bytes = blocks * w_loads * w_tile;
+  const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
+  const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
+                       w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
+  const int64_t given = blocks * (loaded + stored) - once;
   const SharedMemory memory =
       shared_memory({ranked.global, static_cast<double>(given), dram.about}, at_work, machine);
-  const auto step_bytes = static_cast<double>((p.m * p.k + p.k * p.n) * size.element_bytes);
+  const auto step_bytes = static_cast<double>(x_tile + w_tile);
   const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
                                                 (memory.latency + step_bytes / memory.rate));
   const double global =
       waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
-  const double operands = static_cast<double>(
-      tiles * steps_k * (p.m * p.k + p.k * p.n) * size.element_bytes + loaded + 2 * stored);
+  const double operands =
+      static_cast<double>(tiles * steps_k * (x_tile + w_tile) + loaded + 2 * stored);
   const double work =
-      static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.element_bytes);
+      static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.bytes.work());
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                          waves * (work / machine.matrix_rate(size.element_bytes) +
+                          waves * (work / machine.matrix_rate(size.bytes.work()) +
                                    static_cast<double>(tiles) * lanes)});
   ranked.tiles = blocks * tiles * steps_k;
-  ranked.least =
-      least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.element_bytes,
-                    p.m * p.n * size.element_bytes, loaded + stored, static_cast<int64_t>(operands),
-                    p.split_k > 1, dram.least, lanes, p.cores(), given},
-                   blocks, machine);
+  ranked.least = least_cycles(
+      {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.bytes.x, size.bytes.w,
+       p.m * p.n * least_stored(size, p), loaded + stored, static_cast<int64_t>(operands),
+       p.split_k > 1, dram.least, lanes, p.cores(), given},
+      blocks, machine);
   return ranked;
 }
 
@@ -326,7 +333,7 @@ void for_each_product(const ProductSize& size, const Machine& machine,
     for (const int64_t n : tile_sizes(size.n)) {
       for (const int64_t k : tile_sizes(size.k)) {
         p.m = m, p.n = n, p.k = k;
-        const int64_t buffer = (m * k + k * n) * size.element_bytes;
+        const int64_t buffer = m * k * size.bytes.x + k * n * size.bytes.w;
         if (m * n * kAccumulatorBytes > machine.core.register_bytes ||
             buffer > machine.core.scratchpad_bytes) {
           continue;

@@ -2,6 +2,8 @@
 // cores that share loads. No links are used.
 #pragma once
 
+#include <algorithm>
+
 #include "cluster/fastest.h"
 #include "machine/machine.h"
 #include "sim/tiles/timing.h"
@@ -20,11 +22,20 @@ struct ProductPlan {
   int cores() const { return static_cast<int>(cores_m * cores_n); }
 };
 
+/// Bytes of an element of each tensor of a product by itself.
+struct ProductBytes {
+  int64_t x = 2, w = 2, y = 2, bias = 2, gate = 2;
+  /// At which it runs: that of the larger operand.
+  int64_t work() const { return std::max(x, w); }
+  /// All the same.
+  static ProductBytes of(int64_t bytes) { return {bytes, bytes, bytes, bytes, bytes}; }
+};
+
 struct ProductSize {
   int64_t m = 1, n = 1, k = 1;
   bool bias = false;
   bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
-  int64_t element_bytes = 2;
+  ProductBytes bytes = {};
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
   LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate

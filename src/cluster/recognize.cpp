@@ -171,7 +171,7 @@ class Finder {
     chain.bias0 = built.first_loads;
     chain.bias1 = built.last_vectors > 0;
     chain.residual = built.last_tensors > 0;
-    chain.element_bytes = built.form.element_bytes;
+    chain.bytes = built.form.bytes;
     chain.found_work = LaneWork{};
     for (const FormNode& node : built.form.first) {
       if (node.kind == FormNode::Kind::map) *chain.found_work += lane_work(node.op);

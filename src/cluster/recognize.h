@@ -26,9 +26,9 @@ struct RefusedChain {
 };
 
 /// Chains of the program in program order; no statement is in two of them. A chain needs dense
-/// tensors of known shape and one element size, a C that nothing else uses, and for a gated chain
-/// two products of the same A. Regions with a graph are left out. `refused`, when given, receives
-/// pairs of products that are no chain.
+/// tensors of known shape, branches and vectors of one element size each, a C that nothing else
+/// uses, and for a gated chain two products of the same A. Regions with a graph are left out.
+/// `refused`, when given, receives pairs of products that are no chain.
 std::vector<FoundChain> find_chains(const Program& program,
                                     std::vector<RefusedChain>* refused = nullptr);
 

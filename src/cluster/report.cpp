@@ -121,7 +121,7 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
   std::string text =
       fmt::format("chain {} ({}, {}): M {} N {} K {} L {}, {} bytes an element\n", chain.name,
                   name_of(chain.kind), name_of(chain.activation), chain.size[Dim::m],
-                  chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l], chain.element_bytes);
+                  chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l], chain.bytes.work());
   text += fmt::format("machine {}: {} clusters of {} cores, {} wave(s), occupancy {:.3f}\n",
                       machine.name, a.trips.clusters, p.shape.cores(), c.waves, c.occupancy);
   text += fmt::format("plan {}\n", describe(p));

@@ -50,22 +50,25 @@ double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analys
   const Extents wave = wave_of(
       analysis.trips, std::max<int64_t>(machine.concurrent_clusters(plan.shape.cores()), 1));
   const int64_t cores = analysis.trips.clusters * plan.shape.cores();
-  const auto tensor = [&](int64_t loads, Dim rows, Dim cols, int64_t copies, int64_t together) {
-    const int64_t tile = plan.tile[rows] * plan.tile[cols] * chain.element_bytes;
-    const int64_t distinct = chain.size[rows] * chain.size[cols] * chain.element_bytes * copies;
+  const auto tensor = [&](int64_t loads, Dim rows, Dim cols, int64_t element, int64_t copies,
+                          int64_t together) {
+    const int64_t tile = plan.tile[rows] * plan.tile[cols] * element;
+    const int64_t distinct = chain.size[rows] * chain.size[cols] * element * copies;
     return read_once_together(static_cast<double>(cores * loads * tile),
                               static_cast<double>(distinct), static_cast<double>(together));
   };
   const Visits& v = analysis.visits;
+  const ElementBytes& each = chain.bytes;
   const ClusterShape& shape = plan.shape;
   // Cores that differ only along dimensions which a tensor does not have load the same tiles.
-  const double a = tensor(v.a_loads, Dim::m, Dim::k, 1, shape.n * wave[Dim::n] * wave[Dim::l]);
-  const double b = tensor(v.b_loads, Dim::k, Dim::n, chain.gated() ? 2 : 1,
+  const double a =
+      tensor(v.a_loads, Dim::m, Dim::k, each.a, 1, shape.n * wave[Dim::n] * wave[Dim::l]);
+  const double b = tensor(v.b_loads, Dim::k, Dim::n, each.b, chain.gated() ? 2 : 1,
                           shape.m * wave[Dim::m] * wave[Dim::l]);
-  const double d = tensor(v.d_loads, Dim::n, Dim::l, 1, shape.m * wave[Dim::m] * wave[Dim::k]);
-  const auto stored = static_cast<double>(chain.size[Dim::m] * chain.size[Dim::l]);
-  const double element = static_cast<double>(chain.element_bytes);
-  return std::min(static_cast<double>(total.global()), a + b + d + stored * element);
+  const double d =
+      tensor(v.d_loads, Dim::n, Dim::l, each.d, 1, shape.m * wave[Dim::m] * wave[Dim::k]);
+  const auto stored = static_cast<double>(chain.size[Dim::m] * chain.size[Dim::l] * each.e);
+  return std::min(static_cast<double>(total.global()), a + b + d + stored);
 }
 
 }  // namespace fuseflow::cluster

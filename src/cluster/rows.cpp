@@ -136,7 +136,7 @@ int64_t tuned_product(const Graph& graph, const Machine& machine) {
       gemm_chain(elements[kKernelM], elements[kKernelN], elements[kKernelK], 16, Activation::none));
   ProductSize size;
   size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
-  size.element_bytes = graph.tiles->element_bytes;
+  size.bytes = ProductBytes::of(graph.tiles->element_bytes);
   size.follows = true;
   Effort effort;
   effort.operations = kEffort;

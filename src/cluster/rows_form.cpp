@@ -47,9 +47,7 @@ class Builder {
     if (!known || !of.format.all_dense()) {
       refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(of.name)));
     }
-    const int64_t bytes = fuseflow::element_bytes(of.type);
-    form_.element_bytes = sized_ ? std::max(form_.element_bytes, bytes) : bytes;
-    sized_ = true;
+    form_.element_bytes[t] = fuseflow::element_bytes(of.type);
   }
 
   int32_t add(RowsTerm term) {
@@ -290,7 +288,6 @@ class Builder {
   const RowsLoops loops_;
   RowsForm form_;
   std::map<TensorId, int32_t> terms_of_;
-  bool sized_ = false;
 };
 
 }  // namespace

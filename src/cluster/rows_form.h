@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/element_bytes.h"
 #include "cluster/rows_loops.h"
 #include "graph/graph.h"
 #include "ir/program.h"
@@ -39,7 +40,7 @@ struct RowsForm {
   };
   std::vector<Result> results;  ///< what others read, or the program gives
   std::set<TensorId> members;   ///< whose statements it computes
-  int64_t element_bytes = 4;
+  TensorBytes element_bytes;    ///< of what is loaded and stored
   int products = 0, reductions = 0;
 
   int64_t rows() const { return extent_of(LoopRole::rows); }

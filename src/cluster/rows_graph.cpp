@@ -20,9 +20,7 @@ class RowsGraph {
     made_.resize(form.terms.size());
     number_.assign(form.loops.size(), -1);
     dimensions();
-    TileMapping mapping;
-    mapping.element_bytes = form.element_bytes;
-    graph_.tiles = mapping;
+    graph_.tiles = TileMapping{};
   }
 
   Graph build() {
@@ -30,6 +28,7 @@ class RowsGraph {
     for (const RowsForm::Result& result : form_.results) store(result);
     for (const auto& [from, of] : loads_) settle_copies(of);
     name_streams(graph_);
+    set_element_bytes(graph_, form_.element_bytes);
     return std::move(graph_);
   }
 

@@ -25,7 +25,7 @@ Json loads_json(const Program& program, const Graph& graph, const RowsShape& sha
     const auto buffer = static_cast<size_t>(shape.buffer_of[static_cast<size_t>(n)]);
     loads.push_back(
         Json::object({{"tensor", program.tensors[static_cast<size_t>(load.tensor)].name},
-                      {"bytes", tile_elements(graph, load.outputs[0]) * graph.tiles->element_bytes},
+                      {"bytes", tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load)},
                       {"tiles", rows_load_tiles(graph, load)},
                       {"buffer", static_cast<int64_t>(buffer)},
                       {"copies", shape.buffers[buffer].copies}}));

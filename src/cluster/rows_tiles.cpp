@@ -56,7 +56,10 @@ class Costs {
  private:
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
   double bytes(StreamId s) const {
-    return static_cast<double>(tile_elements(g_, s) * g_.tiles->element_bytes);
+    const Node& from = node(g_.streams[static_cast<size_t>(s)].producer);
+    const bool loaded = from.kind == NodeKind::tile_load;
+    return static_cast<double>(tile_elements(g_, s) *
+                               (loaded ? moved_bytes(g_, from) : g_.tiles->element_bytes));
   }
   double tiles_along(int width) const {
     const GraphIndex& index = g_.indices[static_cast<size_t>(width)];

@@ -60,6 +60,7 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
   for (const int64_t stride : node.strides) h.add(stride);
   for (const int loop : node.contract) h.add(int64_t{loop});
   for (const int64_t bytes : node.held) h.add(bytes);
+  if (node.element_bytes > 0) h.add(node.element_bytes);
   for (const TileSubscript& subscript : node.subscripts) {
     h.add(subscript.offset);
     for (const auto& [digit, coefficient] : subscript.terms) {

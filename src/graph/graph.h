@@ -107,7 +107,9 @@ struct TileRange {
 struct TileMapping {
   std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
   GatedWay way = GatedWay::none;
-  int64_t element_bytes = 2;  ///< of every tensor; partial sums have 4
+  /// Of an element at which products run and tiles are held; partial sums have 4. Loads and stores
+  /// of other tensors say theirs (Node::element_bytes).
+  int64_t element_bytes = 2;
   /// A kernel whose reductions hold results: steps of k without a pair k - m of elements in this
   /// range are left out, at least one is taken. What they would give adds nothing: it is masked.
   std::optional<std::array<int64_t, 2>> band = std::nullopt;
@@ -179,6 +181,7 @@ struct Node {
   int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
   std::vector<TileSubscript> subscripts = {};  ///< tile_load, tile_store: one a tensor dimension
   int branch = -1;  ///< tile_load, tile_multiply: only on the cores of this branch of a split chain
+  int64_t element_bytes = 0;  ///< tile_load, tile_store: of its tensor; 0: TileMapping's
   /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
   /// its scratchpad, linked scratchpads and global memory
   std::array<int64_t, 4> held{};

@@ -19,6 +19,7 @@ struct GraphTensor {
   std::string name;
   Format format;
   std::vector<int64_t> shape;  ///< -1 where symbolic
+  int64_t element_bytes = 4;
 
   /// Extent of storage level l (its dimension's; in blocks where there are blocks); -1 if unknown.
   int64_t level_extent(int l) const;

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "graph/tiles.h"
+
 namespace fuseflow {
 namespace {
 
@@ -125,15 +127,17 @@ void give_buffers(const Graph& graph, RowsShape& shape) {
   for (const NodeId n : shape.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const std::vector<int>& dims = dims_of(graph, load.outputs[0]);
-    RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1, false};
+    RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1,
+                          moved_bytes(graph, load), false};
     for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
     wanted.shared =
         dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < rows_load_tiles(graph, load);
     size_t buffer = 0;
-    while (buffer < shape.buffers.size() && !(wanted.shared && shape.buffers[buffer].shared &&
-                                              shape.buffers[buffer].elements == wanted.elements)) {
-      ++buffer;
-    }
+    const auto same = [&](const RowsBufferSize& other) {
+      return wanted.shared && other.shared && other.elements == wanted.elements &&
+             other.element_bytes == wanted.element_bytes;
+    };
+    while (buffer < shape.buffers.size() && !same(shape.buffers[buffer])) ++buffer;
     if (buffer == shape.buffers.size()) shape.buffers.push_back(wanted);
     shape.buffers[buffer].copies = std::max(shape.buffers[buffer].copies, wanted.copies);
     shape.buffer_of[static_cast<size_t>(n)] = static_cast<int>(buffer);

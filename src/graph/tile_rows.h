@@ -31,11 +31,12 @@ struct RowsPlace {
   int64_t elements = 0;  ///< of a tile
 };
 
-/// Room for the tiles of a load. Weights (two widths) with tiles of one size share it, as they
-/// take turns, unless there is room for all of their tiles.
+/// Room for the tiles of a load. Weights (two widths) with tiles of one size (and
+/// elements of one size) share it, as they take turns, unless there is room for all of their tiles.
 struct RowsBufferSize {
   int64_t copies = 0;
-  int64_t elements = 0;  ///< of a tile
+  int64_t elements = 0;       ///< of a tile
+  int64_t element_bytes = 0;  ///< of an element
   bool shared = false;
 };
 

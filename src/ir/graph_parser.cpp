@@ -503,6 +503,8 @@ class GraphParser {
         node.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
       } else if (fields.held && token.is("held")) {
         parse_held(node);
+      } else if (fields.element_bytes && token.is("bytes")) {
+        node.element_bytes = c_.expect_integer_in(1, 8, "bytes of an element", "bytes=4");
       } else if (token.is("from")) {
         node.statement = resolve_tensor(c_, names_, c_.next());
       } else if (fields.split && token.is("split")) {
@@ -558,6 +560,7 @@ class GraphParser {
     if (fields.inner) known.emplace_back("inner");
     if (fields.branch) known.emplace_back("branch");
     if (fields.held) known.emplace_back("held");
+    if (fields.element_bytes) known.emplace_back("bytes");
     known.emplace_back("from");
     c_.unknown(token, fmt::format("attribute of {}", *rule.name), known);
   }

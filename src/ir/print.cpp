@@ -342,6 +342,9 @@ class GraphPrinter {
     if (fields.held && node.held != std::array<int64_t, 4>{}) {
       text += fmt::format(" held=[{}]", fmt::join(node.held, ", "));
     }
+    if (fields.element_bytes && node.element_bytes > 0) {
+      text += fmt::format(" bytes={}", node.element_bytes);
+    }
     if (node.statement >= 0) text += " from=" + tensor_text(program_, node.statement);
     return text;
   }

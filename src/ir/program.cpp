@@ -112,7 +112,7 @@ std::vector<GraphTensor> graph_tensors(const Program& program) {
   std::vector<GraphTensor> tensors;
   tensors.reserve(program.tensors.size());
   for (const Tensor& tensor : program.tensors) {
-    GraphTensor t{tensor.name, tensor.format, {}};
+    GraphTensor t{tensor.name, tensor.format, {}, element_bytes(tensor.type)};
     for (const Extent& extent : tensor.shape) t.shape.push_back(extent.value);
     tensors.push_back(std::move(t));
   }

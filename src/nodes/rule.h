@@ -80,6 +80,7 @@ struct NodeFields {
   bool subscripts = false;
   bool branch = false;
   bool held = false;
+  bool element_bytes = false;
 };
 
 /// What distinguishes joins: which of the coordinates that they meet they keep.

@@ -38,9 +38,10 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
 
 }  // namespace
 
-constinit const NodeRule tile_load_rule =
-    tile_rule("tile_load", {.tensor = true, .capacity = true, .subscripts = true, .branch = true},
-              NodeFamily::tile_transfer);
+constinit const NodeRule tile_load_rule = tile_rule(
+    "tile_load",
+    {.tensor = true, .capacity = true, .subscripts = true, .branch = true, .element_bytes = true},
+    NodeFamily::tile_transfer);
 constinit const NodeRule tile_multiply_rule = tile_rule(
     "tile_multiply", {.capacity = true, .branch = true, .held = true}, NodeFamily::tile_product);
 constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::tile_link);
@@ -51,6 +52,7 @@ constinit const NodeRule shuffle_rule = tile_rule("shuffle", {}, NodeFamily::til
 constinit const NodeRule reduce_scatter_rule =
     tile_rule("reduce_scatter", {}, NodeFamily::tile_link);
 constinit const NodeRule tile_store_rule =
-    tile_rule("tile_store", {.tensor = true, .subscripts = true}, NodeFamily::tile_transfer);
+    tile_rule("tile_store", {.tensor = true, .subscripts = true, .element_bytes = true},
+              NodeFamily::tile_transfer);
 
 }  // namespace fuseflow

@@ -88,6 +88,12 @@ class Verifier {
         fail(n, fmt::format("expected a subscript for each of the {} dimensions of a dense tensor",
                             format.rank()));
       }
+      const int64_t bytes = tensors_[node.tensor].element_bytes;
+      if (node.element_bytes != 0 && node.element_bytes != bytes) {
+        fail(n,
+             fmt::format("has elements of {} bytes, expected bytes={}, as its tensor is declared",
+                         node.element_bytes, bytes));
+      }
     }
     if (!sound_) return;
     const auto report = [this](NodeId n, std::string message) {

@@ -43,7 +43,11 @@ std::vector<Chain> chains() {
   chains.back().bias0 = 1;
   chains.back().bias1 = chains.back().residual = true;
   chains.push_back(gated_ffn(128, 256, 64));
-  chains.back().element_bytes = 4;
+  chains.back().bytes = ElementBytes::of(4);
+  chains.push_back(gemm_chain(64, 128, 256, 64, Activation::relu));
+  chains.back().bias0 = 1;
+  chains.back().bias1 = true;
+  chains.back().bytes = {.a = 2, .b = 1, .d = 1, .e = 4, .c = 2, .bias0 = 4, .bias1 = 4};
   return chains;
 }
 
@@ -89,8 +93,9 @@ TEST(Bound, TheSearchFindsWhatSimulatingEverythingFinds) {
 TEST(Bound, KernelsApartAreTheFastestToo) {
   for (const char* l2 : {"l2.capacity_bytes=0", "l2.capacity_bytes=65536"}) {
     const Machine machine = load_machine("h100", {l2, "l2.bytes_per_cycle=4000"});
-    for (const ProductSize& size : {ProductSize{64, 128, 256, true, false, 2, false},
-                                    ProductSize{128, 64, 64, false, true, 4, true}}) {
+    for (const ProductSize& size :
+         {ProductSize{64, 128, 256, true, false, ProductBytes::of(2), false},
+          ProductSize{128, 64, 64, false, true, ProductBytes::of(4), true}}) {
       Effort all, first;
       first.most = 1;
       const Measured best = best_product(size, machine, all);

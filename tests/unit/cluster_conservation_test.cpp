@@ -53,6 +53,23 @@ TEST(Conservation, EveryTileIsLoadedOnce) {
   EXPECT_GE(given.analysis.total.global_write, least.stored);
 }
 
+TEST(Conservation, TensorsOfOtherElementSizes) {
+  Linked given;
+  given.chain.bytes = {.a = 2, .b = 1, .d = 4, .e = 8, .c = 2};
+  given.machine.core.scratchpad_bytes = 2 * 3700;
+  given.machine.core.register_bytes = 2048 + 600;
+  given.analysis = analyze(given.chain, given.plan, given.machine);
+  ASSERT_EQ(obstacle_of(given.chain, given.plan, given.analysis.trips), Obstacle::none);
+  const Graph graph = plan_graph(given.chain, given.plan, given.analysis);
+  EXPECT_EQ(graph.tiles->element_bytes, 4);
+  const CompulsoryBytes least = compulsory_bytes(graph);
+  EXPECT_EQ(least.loaded, 2 * 32 * 128 + 1 * 128 * 256 + 4 * 256 * 256);
+  EXPECT_EQ(least.stored, 8 * 32 * 256);
+  const LinkBytes bytes = link_bytes_of(expand_tiles(graph, true), graph);
+  EXPECT_EQ(bytes.sent, bytes.received);
+  EXPECT_EQ(bytes.sent * given.analysis.trips.clusters, given.analysis.total.link);
+}
+
 TEST(Conservation, NoCoreIsFasterThanItsPeak) {
   const Machine machine = load_machine("h100", {});
   WorkDone most;

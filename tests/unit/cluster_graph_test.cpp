@@ -21,7 +21,7 @@ Chain full_chain() {
   chain.size[Dim::l] = 100;
   chain.bias0 = 2;
   chain.bias1 = chain.residual = true;
-  chain.element_bytes = 4;
+  chain.bytes = ElementBytes::of(4);
   return chain;
 }
 

@@ -167,7 +167,7 @@ TEST(L2, SmallerOnesNeverSaveMore) {
 
 TEST(L2, AKernelFindsWhatTheOneBeforeWrote) {
   const Machine machine = with_l2(bare(), 1 << 20);
-  const ProductSize cold{64, 128, 256, false, false, 2, false};
+  const ProductSize cold{64, 128, 256, false, false, ProductBytes::of(2), false};
   ProductSize warm = cold;
   warm.follows = true;
   const int64_t x = int64_t{64} * 256 * 2, w = int64_t{256} * 128 * 2;

@@ -106,7 +106,7 @@ TEST(Lanes, BoundsHoldWhereTheyBind) {
     }
   }
   EXPECT_GT(tighter, 30);
-  ProductSize size{64, 64, 128, true, false, 2, false};
+  ProductSize size{64, 64, 128, true, false, ProductBytes::of(2), false};
   size.each = lane_work(Op::gelu);
   EXPECT_EQ(best_product(size, machine, {}).cycles, best_product_of_all(size, machine).cycles);
 }

@@ -43,7 +43,7 @@ TEST(MatrixShapes, ASmallTileTakesLonger) {
   Machine plain = without_families();
   plain.core.scratchpad_bytes_per_cycle = 0;  // else the operands bind
   const Machine families = with_families(plain);
-  const ProductSize size{16, 16, 256, false, false, 2, false};
+  const ProductSize size{16, 16, 256, false, false, ProductBytes::of(2), false};
   Effort all;
   EXPECT_LT(best_product(size, plain, all).matrix_busy_cycles,
             best_product(size, families, all).matrix_busy_cycles);
@@ -64,7 +64,7 @@ TEST(MatrixShapes, BoundsHold) {
     tighter += least_cycles(analyze(chain, plan.plan, plain), plan.plan, plain) < least ? 1 : 0;
   }
   EXPECT_GT(tighter, 10);
-  const ProductSize size{48, 128, 256, false, false, 2, false};
+  const ProductSize size{48, 128, 256, false, false, ProductBytes::of(2), false};
   Effort first;
   first.most = 1;
   EXPECT_EQ(best_product(size, machine, {}).cycles, best_product_of_all(size, machine).cycles);

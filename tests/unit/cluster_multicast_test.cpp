@@ -137,8 +137,9 @@ TEST(Multicast, ProductsOfPairsOfCores) {
   slow.links.most_cores = {};
   slow.l2.bytes_per_cycle = 40;
   const Machine pairs = with_multicast(slow);
-  for (const ProductSize& size : {ProductSize{64, 128, 256, true, false, 2, false},
-                                  ProductSize{128, 64, 64, false, true, 4, true}}) {
+  for (const ProductSize& size :
+       {ProductSize{64, 128, 256, true, false, ProductBytes::of(2), false},
+        ProductSize{128, 64, 64, false, true, ProductBytes::of(4), true}}) {
     const MeasuredProduct best = find_product(size, pairs, {});
     EXPECT_EQ(best.measured.cycles, best_product_of_all(size, pairs).cycles);
     EXPECT_LE(best.measured.cycles, best_product(size, slow, {}).cycles);

@@ -106,6 +106,31 @@ TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
   }
 }
 
+// Weights of one byte, vectors and result of four beside operands of two: the closed forms charge
+// each tensor its own.
+TEST(TileGraphs, TensorsOfOtherElementSizes) {
+  const ElementBytes mixed{
+      .a = 2, .b = 1, .d = 2, .e = 4, .c = 2, .bias0 = 4, .bias1 = 4, .residual = 1};
+  const ElementBytes wide{
+      .a = 1, .b = 2, .d = 1, .e = 2, .c = 4, .bias0 = 2, .bias1 = 1, .residual = 8};
+  EXPECT_EQ(mixed.work(), 2);
+  EXPECT_EQ(wide.work(), 4);
+  for (const LoopSchedule& schedule : pruned_schedules()) {
+    for (const ClusterShape& shape : kShapes) {
+      for (const GatedWay way : {GatedWay::none, GatedWay::split, GatedWay::sequential}) {
+        if (way == GatedWay::split && shape.k != 2) continue;
+        Plan plan = plan_of(schedule, shape, way);
+        Chain chain = sized(plan, way != GatedWay::none, Activation::silu);
+        chain.bias0 = way == GatedWay::none ? 1 : 2;
+        chain.bias1 = chain.residual = true;
+        chain.bytes = way == GatedWay::sequential ? wide : mixed;
+        cover_k(chain, plan);
+        expect_plan(chain, plan, machine());
+      }
+    }
+  }
+}
+
 // Little memory: C and partial E spread over registers, scratchpad, peers and global memory.
 TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
   Placement c_seen, e_seen;

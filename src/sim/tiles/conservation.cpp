@@ -94,15 +94,20 @@ CompulsoryBytes compulsory_bytes(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const Extents size = tile_geometry(graph).padded;
   const int64_t m = size[Dim::m], n = size[Dim::n], k = size[Dim::k], l = size[Dim::l];
-  int64_t loaded = m * k + roles.branches * k * n + n * l;
-  loaded += static_cast<int64_t>(roles.first_loads.size()) * n;
+  const auto bytes_of = [&](NodeId node) {
+    return moved_bytes(graph, graph.nodes[static_cast<size_t>(node)]);
+  };
+  int64_t loaded = m * k * bytes_of(roles.a) + n * l * bytes_of(roles.d);
+  for (int branch = 0; branch < roles.branches; ++branch) {
+    loaded += k * n * bytes_of(roles.b[static_cast<size_t>(branch)]);
+  }
+  for (const NodeId load : roles.first_loads) loaded += n * bytes_of(load);
   for (const NodeId load : roles.last_loads) {
     const StreamId given = graph.nodes[static_cast<size_t>(load)].outputs[0];
     const bool vector = graph.streams[static_cast<size_t>(given)].block.size() == 1;
-    loaded += vector ? l : m * l;
+    loaded += (vector ? l : m * l) * bytes_of(load);
   }
-  const int64_t element = graph.tiles->element_bytes;
-  return {loaded * element, m * l * element};
+  return {loaded, m * l * bytes_of(roles.store)};
 }
 
 std::optional<std::string> broken_memory_law(const LevelBytes& moved, const CompulsoryBytes& least,

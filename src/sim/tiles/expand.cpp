@@ -203,7 +203,7 @@ class Builder {
     TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
-    result.bytes.global_read = rows * cols * element_;
+    result.bytes.global_read = rows * cols * moved_bytes(source_, source(of));
     result.bytes.scratchpad_write = result.bytes.global_read;
     return result;
   }
@@ -261,7 +261,8 @@ class Builder {
       TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
       product.depth = static_cast<int32_t>(k_);
       product.flops = 2 * m_ * n_ * k_;
-      product.bytes.scratchpad_read = (m_ * k_ + k_ * n_) * element_;
+      product.bytes.scratchpad_read = m_ * k_ * moved_bytes(source_, source(roles_.a)) +
+                                      k_ * n_ * moved_bytes(source_, source(roles_.b[of]));
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
       const int32_t before = accumulator == kNone ? s.c_accumulator_free : kNone;
       accumulator = add(product, {a, b, accumulator}, {}, {before});
@@ -447,7 +448,8 @@ class Builder {
     product.depth = static_cast<int32_t>(n_);
     product.flops = 2 * m_ * n_ * l_;
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
-    product.bytes.scratchpad_read = (m_ * n_ + n_ * l_) * element_ - in_registers;
+    product.bytes.scratchpad_read =
+        m_ * n_ * element_ + n_ * l_ * moved_bytes(source_, source(roles_.d)) - in_registers;
     const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free[0] : kNone;
     s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {}, {free});
     used(s.d, s.e_accumulator);
@@ -575,7 +577,8 @@ class Builder {
     store.late = shape_.reduce() == 1;
     if (epilogue_) store.lanes = rows * l_ * e_lanes_;
     const bool shared = geometry_.sharers() > 1;
-    store.bytes.global_write = rows * l_ * (shared ? kAccumulatorBytes : element_);
+    store.bytes.global_write =
+        rows * l_ * (shared ? kAccumulatorBytes : moved_bytes(source_, source(roles_.store)));
     store.bytes.scratchpad_write = store.bytes.global_write;
     store.bytes.scratchpad_read = store.bytes.global_write;
     return add(store, {tile}, extra);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/tile_kernel.h"
+#include "graph/tiles.h"
 #include "sim/tiles/kernel_cluster.h"
 #include "sim/tiles/kernel_counts.h"
 #include "support/ceil_div.h"
@@ -32,7 +33,6 @@ class CoreBuilder {
       : g_(graph),
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
-        element_(graph.tiles->element_bytes),
         packed_(gathered_step(graph)),
         made_(graph.streams.size(), -1),
         buffers_(graph.nodes.size()),
@@ -165,7 +165,7 @@ class CoreBuilder {
       op.row = static_cast<int32_t>(number(varies_along(g_, node(n))));
       if (gathered(node(n))) add_pieces(node(n), op);
       op.bytes.global_read = op.bytes.scratchpad_write =
-          std::max(op.pieces, 1) * tile_elements(g_, given) * element_;
+          std::max(op.pieces, 1) * tile_elements(g_, given) * moved_bytes(g_, node(n));
       std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
       buffer.resident = tile;
       buffer.op = add(op, {}, copy);
@@ -188,7 +188,7 @@ class CoreBuilder {
       const int64_t tiles = loaded && gathered(producer(input.stream)) ? packed_ : 1;
       const int64_t elements = tiles * tile_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
-          elements * (loaded ? element_ : kAccumulatorBytes);
+          elements * (loaded ? moved_bytes(g_, producer(input.stream)) : kAccumulatorBytes);
       op.late = op.late || (producer(input.stream).kind == NodeKind::tile_multiply &&
                             !drained_before(at, input));
       const int32_t from = made(input.stream);
@@ -315,7 +315,7 @@ class CoreBuilder {
     TileOp op = op_of(TileOpKind::store, roles_.store);
     const std::vector<int32_t> taken = operands(at, op);
     op.row = static_cast<int32_t>(number({true, true, false, true}));
-    op.bytes.global_write = tile_elements(g_, at.inputs[0].stream) * element_;
+    op.bytes.global_write = tile_elements(g_, at.inputs[0].stream) * moved_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
     took(at, add(op, taken, {}));
@@ -324,7 +324,6 @@ class CoreBuilder {
   const Graph& g_;
   const KernelRoles roles_;
   const KernelSizes tiles_;
-  const int64_t element_;
   const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/tiles.h"
 #include "sim/tiles/multicast.h"
 #include "support/error.h"
 
@@ -207,7 +208,7 @@ class PassedOn {
     send.core = op(from).core;
     send.node = op(from).node;
     send.turn = op(from).turn;
-    const auto element = graph_.tiles->element_bytes;
+    const int64_t element = moved_bytes(graph_, graph_.nodes[static_cast<size_t>(send.node)]);
     send.rows = static_cast<int32_t>(op(from).bytes.global_read / element);
     send.cols = 1;
     const auto others = static_cast<int64_t>(to.size()) - 1;

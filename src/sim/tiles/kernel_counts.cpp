@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/tile_kernel.h"
+#include "graph/tiles.h"
 #include "sim/tiles/kernel.h"
 
 namespace fuseflow {
@@ -144,7 +145,6 @@ TilesPresent tiles_present(const Graph& graph) {
 CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
   const KernelRoles roles = kernel_roles(graph);
   const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t element = graph.tiles->element_bytes;
   CompulsoryBytes bytes;
   for (const NodeId n : roles.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
@@ -155,24 +155,24 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
       tiles_taken = static_cast<int64_t>(walked_tiles(graph, load).size());
     }
     const int64_t elements = tiles_taken * tile_elements(graph, load.outputs[0]);
-    bytes.loaded += elements * element;
+    bytes.loaded += elements * moved_bytes(graph, load);
   }
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
-  bytes.stored = kernel_tile_count(graph) * tile_elements(graph, store.inputs[0].stream) * element;
+  bytes.stored = kernel_tile_count(graph) * tile_elements(graph, store.inputs[0].stream) *
+                 moved_bytes(graph, store);
   return bytes;
 }
 
 KernelNeed kernel_need(const Graph& graph) {
-  const int64_t element = graph.tiles->element_bytes;
   const KernelRoles roles = kernel_roles(graph);
   KernelNeed need;
   for (const Node& node : graph.nodes) {
     if (node.kind == NodeKind::tile_load) {
       const bool packed = gathered_step(graph) > 0 && varies_along(graph, node)[kKernelK];
       const int64_t tiles = node.capacity * (packed ? gathered_step(graph) : 1);
-      need.scratchpad += tiles * tile_elements(graph, node.outputs[0]) * element;
+      need.scratchpad += tiles * tile_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
     } else if (node.kind == NodeKind::tile_store) {
-      need.scratchpad += tile_elements(graph, node.inputs[0].stream) * element;
+      need.scratchpad += tile_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
     } else if (!roles.held()) {
       need.registers += tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
     }

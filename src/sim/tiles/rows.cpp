@@ -8,6 +8,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
+#include "graph/tiles.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/rows_core.h"
 #include "support/error.h"
@@ -177,7 +178,7 @@ class ClusterBuilder {
       TileOp op = op_of(TileOpKind::load, c, n);
       op.row = static_cast<int32_t>(tile);
       op.bytes.global_read = op.bytes.scratchpad_write =
-          tile_elements(g_, node(n).outputs[0]) * element_;
+          tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n));
       copy->op = add(op, {}, copy->readers);
       copy->readers = {copy->op};
     }
@@ -192,7 +193,7 @@ class ClusterBuilder {
     const NodeId from = producer(s);
     const int64_t elements = tile_elements(g_, s);
     if (node(from).kind == NodeKind::tile_load) {
-      op.bytes.scratchpad_read += elements * element_;
+      op.bytes.scratchpad_read += elements * moved_bytes(g_, node(from));
       return taken.add(load(c, from, taken));
     }
     const bool in_place = place_of(s) >= 0 && shape_.loop_of[static_cast<size_t>(from)] !=
@@ -403,7 +404,7 @@ class ClusterBuilder {
     varies[kRowsG] = varies[kRowsM] = true;
     if (width >= 0) varies[static_cast<size_t>(width)] = true;
     op.row = static_cast<int32_t>(number(c, varies));
-    op.bytes.global_write = tile_elements(g_, from) * element_;
+    op.bytes.global_write = tile_elements(g_, from) * moved_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
     read_by(taken, add(op, taken.operands, {}));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/tile_kernel.h"
+#include "graph/tiles.h"
 
 namespace fuseflow {
 namespace {
@@ -55,17 +56,18 @@ int64_t need_registers(const Graph& graph, const RowsShape& shape) {
 
 CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
   const RowsShape shape = rows_shape(graph);
-  const int64_t element = graph.tiles->element_bytes;
   CompulsoryBytes bytes;
   for (const NodeId n : shape.loads) {
     const Node& load = node_of(graph, n);
-    bytes.loaded += rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) * element;
+    bytes.loaded += rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) *
+                    moved_bytes(graph, load);
   }
   for (const NodeId n : shape.stores) {
-    const StreamId s = node_of(graph, n).inputs[0].stream;
+    const Node& store = node_of(graph, n);
+    const StreamId s = store.inputs[0].stream;
     const int width = rows_width(graph, s);
     const int64_t tiles = width < 0 ? 1 : graph.indices[static_cast<size_t>(width)].extent;
-    bytes.stored += rows_tiles(graph) * tiles * tile_elements(graph, s) * element;
+    bytes.stored += rows_tiles(graph) * tiles * tile_elements(graph, s) * moved_bytes(graph, store);
   }
   return bytes;
 }
@@ -77,13 +79,14 @@ KernelNeed rows_need(const Graph& graph) {
   KernelNeed need;
   need.registers = need_registers(graph, shape);
   for (const RowsBufferSize& buffer : shape.buffers) {
-    need.scratchpad += buffer.copies * buffer.elements * element;
+    need.scratchpad += buffer.copies * buffer.elements * buffer.element_bytes;
   }
   for (const RowsPlace& place : shape.places) {
     need.scratchpad += place.tiles * place.elements * element;
   }
   for (const NodeId n : shape.stores) {
-    need.scratchpad += tile_elements(graph, node_of(graph, n).inputs[0].stream) * element;
+    const Node& store = node_of(graph, n);
+    need.scratchpad += tile_elements(graph, store.inputs[0].stream) * moved_bytes(graph, store);
   }
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::reduce) continue;
@@ -123,6 +126,16 @@ int64_t rows_flops(const Graph& graph, const Node& node) {
   }
 }
 
+namespace {
+
+/// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
+int64_t sent_bytes(const Graph& graph, const Node& node) {
+  if (node.kind == NodeKind::reduce) return kAccumulatorBytes;
+  return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
+}
+
+}  // namespace
+
 LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
   LinkBytes bytes;
   std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: who took it
@@ -134,9 +147,8 @@ LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
       const TileOp& from = ops.nodes[static_cast<size_t>(id)];
       if (from.kind != TileOpKind::send || from.core == op.core) continue;
       if (!seen.insert({id, op.core}).second) continue;
-      const bool part = node_of(graph, from.node).kind == NodeKind::reduce;
-      const int64_t element = part ? kAccumulatorBytes : graph.tiles->element_bytes;
-      bytes.received += int64_t{from.rows} * from.cols * element;
+      bytes.received +=
+          int64_t{from.rows} * from.cols * sent_bytes(graph, node_of(graph, from.node));
     }
   }
   return bytes;

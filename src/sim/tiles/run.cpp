@@ -46,8 +46,14 @@ Need need_of(const Graph& graph) {
   Need need;
   need.registers =
       kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
-  need.scratchpad = node(roles.a).capacity * element * (m * k + k * n + n * l) +
-                    kReceiveSlots * slot + c[1] + e[1] + ceil_div(c[2], peers);
+  int64_t b_bytes = 0;  // the branches take turns in one buffer
+  for (int branch = 0; branch < roles.branches; ++branch) {
+    b_bytes = std::max(b_bytes, moved_bytes(graph, node(roles.b[static_cast<size_t>(branch)])));
+  }
+  const int64_t copy = m * k * moved_bytes(graph, node(roles.a)) + k * n * b_bytes +
+                       n * l * moved_bytes(graph, node(roles.d));
+  need.scratchpad =
+      node(roles.a).capacity * copy + kReceiveSlots * slot + c[1] + e[1] + ceil_div(c[2], peers);
   return need;
 }
 
