@@ -145,6 +145,7 @@ std::vector<std::pair<std::string, std::string>> notes_of(const Pair& pair, cons
           {"operand", program.tensors[static_cast<size_t>(pair.operand)].name},
           {"tile", fmt::format("{},{},{},{}", step[kKernelM], step[kKernelN], step[kKernelK],
                                graph.indices[kKernelL].block)},
+          {"cluster", fmt::format("{},{}", graph.indices[kKernelM].cluster, column_cores(graph))},
           {"present", fmt::format("{} of {}", present.present, present.all)},
           {"global_bytes", std::to_string(pair.fastest.measured.bytes.global())},
           {"cycles", std::to_string(pair.fastest.measured.cycles)},

@@ -96,6 +96,12 @@ void KernelGraphBuilder::store(TensorId tensor, const std::vector<TileSubscript>
   graph_.nodes.push_back(std::move(store));
 }
 
+bool KernelGraphBuilder::spread_columns() {
+  GraphIndex& columns = graph_.indices[kKernelN];
+  columns.cluster = static_cast<int>(columns.extent);
+  return columns.cluster > 1;
+}
+
 Graph KernelGraphBuilder::take() {
   name_streams(graph_);
   set_element_bytes(graph_, terms_.element_bytes);
@@ -165,7 +171,8 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   return builder.add(std::move(node), {kKernelM, kKernelN}, "c");
 }
 
-/// Of what the first product and the maps behind it give, and a load that stays.
+/// Of what the first product and the maps behind it give, and a load that stays. Columns of several
+/// tiles are spread over the cores of a cluster, which sum what they give.
 Input product_behind_of(KernelGraphBuilder& builder, const KernelForm& form) {
   const auto term = [&](int32_t t) -> const KernelTerm& {
     return form.terms[static_cast<size_t>(t)];
@@ -175,7 +182,12 @@ Input product_behind_of(KernelGraphBuilder& builder, const KernelForm& form) {
   node.kind = NodeKind::tile_multiply;
   node.inputs = {builder.give(body.children[0], {kKernelM, kKernelN}),
                  builder.load(term(body.children[1]), {kKernelN, kKernelL}, 1)};
-  return builder.add(std::move(node), {kKernelM, kKernelL}, "d");
+  const Input product = builder.add(std::move(node), {kKernelM, kKernelL}, "d");
+  if (!builder.spread_columns()) return product;
+  Node sum;
+  sum.kind = NodeKind::reduce_scatter;
+  sum.inputs = {product};
+  return builder.add(std::move(sum), {kKernelM, kKernelL}, "d_sum");
 }
 
 Input row_reduction_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {

@@ -35,6 +35,8 @@ class KernelGraphBuilder {
   void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
   /// Tiles of rows that a cluster's cores have at a time, one each.
   void set_cluster(int cores) { graph_.indices[kKernelM].cluster = cores; }
+  /// Gives each core of a cluster one of the tiles of columns; false where there is only one.
+  bool spread_columns();
 
   Graph take();
 

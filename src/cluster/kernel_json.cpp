@@ -30,7 +30,7 @@ Json loads_json(const Program& program, const Graph& graph, const KernelRoles& r
     const int64_t packed = varies_along(graph, load)[kKernelK] ? gathered_step(graph) : 0;
     loads.push_back(
         Json::object({{"tensor", name_of(program, load.tensor)},
-                      {"bytes", tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load)},
+                      {"bytes", core_elements(graph, load.outputs[0]) * moved_bytes(graph, load)},
                       {"gathered", packed},
                       {"copies", load.capacity}}));
   }

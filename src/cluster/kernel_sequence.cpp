@@ -50,7 +50,7 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph,
   std::vector<std::pair<TileKey, int64_t>> held;
   for (const auto& [when, n] : loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
-    const int64_t bytes = tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
+    const int64_t bytes = core_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
     for (const TileKey& key : tiles_of(graph, n)) held.emplace_back(key, bytes);
   }
   return held;

@@ -6,6 +6,7 @@
 #include "cluster/candidates.h"
 #include "cluster/load_cycles.h"
 #include "cluster/present_tiles.h"
+#include "nodes/kernel_rules.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
 
@@ -23,6 +24,8 @@ struct Candidate {
   size_t number = 0;
   int64_t gathered = 0;  ///< rows that a step packs; 0: it takes a tile of k
   int cores = 1;         ///< of a cluster, which shares the tiles of the columns' operand
+  /// Of a cluster that shares the columns: block[n] is what each of them has.
+  int column_cores = 1;
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
   }
@@ -82,7 +85,7 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const FormByte
 }
 
 /// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
-TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t packed,
+TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t packed, int cores,
                          const FormBytes& bytes, const Machine& machine) {
   KernelSizes whole = b;
   whole[kKernelK] = packed;
@@ -90,7 +93,7 @@ TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t 
   const auto bursts = [&](int64_t row) { return ceil_div(row, burst) * burst; };
   const auto loaded = static_cast<double>(
       packed * (bursts(b[kKernelM] * bytes.rows) + bursts(b[kKernelN] * bytes.columns)));
-  TileCosts costs = costs_of(size, whole, {loaded, 0}, bytes, 1, machine);
+  TileCosts costs = costs_of(size, whole, {loaded, 0}, bytes, cores, machine);
   costs.step = std::max(costs.step, 2.0 * static_cast<double>(packed));
   return costs;
 }
@@ -169,36 +172,49 @@ std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Ma
   return all;
 }
 
-/// Columns of tiles: all where a product behind the first one takes them.
-std::vector<int64_t> column_blocks(const KernelForm& form) {
+/// Columns of tiles: where a product behind the first one takes them all, or a part for each core
+/// of a cluster; none where they cannot be cut so.
+std::vector<int64_t> column_blocks(const KernelForm& form, int column_cores) {
   const int64_t columns = sizes_of(form)[kKernelN];
-  return form.behind >= 0 ? std::vector<int64_t>{columns} : power_blocks(columns, 256);
+  if (form.behind < 0) return power_blocks(columns, 256);
+  const int64_t part = ceil_div(columns, int64_t{column_cores});
+  if (ceil_div(columns, part) != column_cores) return {};
+  return {part};
 }
 
-/// Cycles of the product behind, of a tile of so many rows.
-double behind_cycles(const KernelForm& form, int64_t rows, const Machine& machine) {
+/// Cycles of the product behind, of a tile of so many rows, and of its sum over a cluster.
+double behind_cycles(const KernelForm& form, int64_t rows, int column_cores,
+                     const Machine& machine) {
   if (form.behind < 0) return 0;
   int64_t columns = 1;
   for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
   const int64_t element = bytes_of(form).work;
-  return machine.matrix_work(rows, columns, sizes_of(form)[kKernelN], element) /
-         machine.matrix_rate(element);
+  const int64_t summed = ceil_div(sizes_of(form)[kKernelN], int64_t{column_cores});
+  const double product =
+      machine.matrix_work(rows, columns, summed, element) / machine.matrix_rate(element);
+  if (column_cores == 1) return product;
+  const int64_t sent = rows / column_cores * (column_cores - 1) * columns * kAccumulatorBytes;
+  const double rate = machine.link_bytes_per_cycle(column_cores);
+  return product + static_cast<double>(machine.link_latency(column_cores)) +
+         (rate > 0 ? static_cast<double>(sent) / rate : 0);
 }
 
 /// The same with the steps that are there: their number depends on rows and k of a tile.
-std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine) {
+std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine,
+                                    int column_cores = 1) {
   const KernelSizes size = sizes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
-    if (ceil_div(size[kKernelM], m) < cores) continue;
+    if (ceil_div(size[kKernelM], m) < cores || m % column_cores != 0) continue;
     for (const int64_t k : power_blocks(size[kKernelK], 256)) {
       const StepsOfRows steps = present_steps(*form.present, m, k);
-      for (const int64_t n : column_blocks(form)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
+      for (const int64_t n : column_blocks(form, column_cores)) {
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores, column_cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        TileCosts costs = costs_of(size, candidate.block, bytes_of(form), cores, machine);
-        costs.stored += behind_cycles(form, m, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, cores, machine, steps);
+        const int together = std::max(cores, column_cores);
+        TileCosts costs = costs_of(size, candidate.block, bytes_of(form), together, machine);
+        costs.stored += behind_cycles(form, m, column_cores, machine);
+        candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
       }
@@ -209,20 +225,23 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
 }
 
 /// The same with rows gathered: blocks of one k, of which a step packs up to 256.
-std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& machine) {
+std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& machine,
+                                      int column_cores = 1) {
   const KernelSizes size = sizes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    if (m % column_cores != 0) continue;
     const StepsOfRows rows = present_steps(*form.present, m, 1);
     for (const int64_t packed : power_blocks(size[kKernelK], kMostGathered)) {
       StepsOfRows steps = rows;
       for (int64_t& taken : steps) taken = ceil_div(taken, packed);
-      for (const int64_t n : column_blocks(form)) {
-        Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed};
+      for (const int64_t n : column_blocks(form, column_cores)) {
+        Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed, 1, column_cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        TileCosts costs = gathered_costs(size, candidate.block, packed, bytes_of(form), machine);
-        costs.stored += behind_cycles(form, m, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, 1, machine, steps);
+        TileCosts costs =
+            gathered_costs(size, candidate.block, packed, column_cores, bytes_of(form), machine);
+        costs.stored += behind_cycles(form, m, column_cores, machine);
+        candidate.cost = cost_of(size, candidate.block, costs, column_cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
       }
@@ -256,6 +275,14 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
   return all;
 }
 
+/// Can the cores that share the columns each finish a share of the rows? Not where what follows
+/// takes something that differs from row to row.
+bool shares_rows(const Graph& graph) {
+  bool sound = true;
+  verify_kernel(graph, [&](NodeId, const std::string&) { sound = false; });
+  return sound;
+}
+
 /// With as many copies of the loads as fit.
 std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
                              const Machine& machine) {
@@ -263,6 +290,7 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
     Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
     graph.indices[kKernelM].cluster = candidate.cores;
     if (candidate.gathered > 0 && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
+    if (candidate.column_cores > 1 && !shares_rows(graph)) return std::nullopt;
     if (fits_core(kernel_need(graph), machine)) return graph;
   }
   return std::nullopt;
@@ -318,6 +346,16 @@ std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Ma
                          [&](int cores) { return sparse_tiles(sparse, cores, machine); });
 }
 
+/// Tiles of a form with a product behind, of clusters that share the columns.
+std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
+  std::vector<Candidate> all = sparse_tiles(form, 1, machine, cores);
+  if (!form.gathered) return all;
+  const std::vector<Candidate> gathered = gathered_tiles(form, machine, cores);
+  all.insert(all.end(), gathered.begin(), gathered.end());
+  sort(all);
+  return all;
+}
+
 std::optional<FastestKernel> fastest_gathered(const KernelForm& sparse, const Machine& machine) {
   return fastest_of(gathered_tiles(sparse, machine), kMostSimulated, sparse, machine);
 }
@@ -342,11 +380,17 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
 }
 
 std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machine& machine) {
-  std::optional<FastestKernel> tiles = fastest_by_tiles(form, machine);
-  if (!form.gathered) return tiles;
-  std::optional<FastestKernel> rows = fastest_gathered(form, machine);
-  const bool faster = rows && (!tiles || rows->measured.cycles < tiles->measured.cycles);
-  return faster ? rows : tiles;
+  std::optional<FastestKernel> best = fastest_by_tiles(form, machine);
+  if (form.gathered) {
+    best =
+        fastest_of(gathered_tiles(form, machine), kMostSimulated, form, machine, std::move(best));
+  }
+  for (const int cores : kColumnClusters) {
+    if (machine.concurrent_clusters(cores) < 1) continue;
+    best = fastest_of(column_tiles(form, cores, machine), kMostOfClusters, form, machine,
+                      std::move(best));
+  }
+  return best;
 }
 
 }  // namespace fuseflow::cluster

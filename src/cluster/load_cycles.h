@@ -13,6 +13,9 @@ namespace fuseflow::cluster {
 /// Sizes of clusters that kernels try besides single cores.
 inline constexpr std::array<int, 3> kKernelClusters{2, 4, 8};
 
+/// ... whose cores share the columns of a product behind another.
+inline constexpr std::array<int, 4> kColumnClusters{2, 4, 8, 16};
+
 /// Bytes that a core needs for a step: `own` ones, and `shared` ones which all cores of its cluster
 /// need.
 struct StepBytes {

@@ -22,7 +22,11 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 }  // namespace
 
 int kernel_cluster(const Graph& graph) {
-  return graph.indices[kKernelM].cluster;
+  return graph.indices[kKernelM].cluster * column_cores(graph);
+}
+
+int column_cores(const Graph& graph) {
+  return graph.indices[kKernelN].cluster;
 }
 
 std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g) {
@@ -106,6 +110,7 @@ KernelRoles kernel_roles(const Graph& graph) {
       roles.store = n;
     } else {
       open.push_back(n);
+      if (node.kind == NodeKind::reduce_scatter) roles.scatter = n;
     }
     if (is_held_reduction(graph, node)) {
       roles.reductions.push_back(n);
@@ -162,11 +167,40 @@ int64_t tile_elements(const Graph& graph, StreamId stream) {
   return elements;
 }
 
+namespace {
+
+/// Do cores that share columns each have a share of the rows of a stream? Of what follows the sum
+/// over a cluster, and of loads over rows that it takes.
+bool is_shared(const Graph& graph, StreamId stream) {
+  if (!is_tile_kernel(graph) || column_cores(graph) == 1) return false;
+  const auto is_scatter = [](const Node& node) { return node.kind == NodeKind::reduce_scatter; };
+  const auto scatter = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_scatter);
+  const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
+  if (graph.nodes[static_cast<size_t>(producer)].kind != NodeKind::tile_load) {
+    return graph.nodes.begin() + producer >= scatter;
+  }
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
+  const auto takes = [&](const Node& node) {
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](const Input& input) { return input.stream == stream; });
+  };
+  return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) != dims.end() &&
+         scatter != graph.nodes.end() && std::any_of(scatter + 1, graph.nodes.end(), takes);
+}
+
+}  // namespace
+
+int64_t core_elements(const Graph& graph, StreamId stream) {
+  const int64_t elements = tile_elements(graph, stream);
+  return is_shared(graph, stream) ? elements / column_cores(graph) : elements;
+}
+
 std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load) {
   std::array<bool, kKernelDims> varies{};
   for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
     if (dim < kKernelDims) varies[static_cast<size_t>(dim)] = true;  // l is one tile
   }
+  if (is_shared(graph, load.outputs[0])) varies[kKernelN] = true;  // each core has its own share
   int first = 0;
   for (int d = 0; d < kKernelG; ++d) {
     first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());

@@ -33,6 +33,7 @@ struct KernelRoles {
   std::vector<NodeId> steps;       ///< once a step of k, in order; the last is a reduction
   std::vector<NodeId> reductions;  ///< of these, those that hold a result from step to step
   std::vector<NodeId> last;        ///< after them, or all of an elementwise kernel
+  NodeId scatter = -1;             ///< of `last`: sums a product behind over a cluster
   NodeId store = -1;
   /// Several reductions walk k together: what they hold may be read before the last step.
   bool held() const { return reductions.size() > 1; }
@@ -47,8 +48,12 @@ KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along 
 KernelSizes kernel_elements(const Graph& graph);  ///< that exist
 
 /// Cores of a cluster. They have tiles of rows that follow each other, of the same columns and
-/// element of the batch; the last ones of a cluster have none where the tiles do not fill it.
+/// element of the batch; the last ones of a cluster have none where the tiles do not fill it. Or
+/// they have the same rows and share their columns (column_cores).
 int kernel_cluster(const Graph& graph);
+/// Cores that have a tile of the columns each, of the same rows: only of a kernel with a product
+/// behind its steps, which has no more tiles of columns. 1: a core has all columns.
+int column_cores(const Graph& graph);
 
 /// The tiles of k that a tile of rows (of an element of the batch) walks: all of them, or those
 /// that are open. Of a single product `open` has the tiles of its (m, k) operand that may hold a
@@ -76,7 +81,7 @@ bool is_held_reduction(const Graph& graph, const Node& node);
 
 /// Is a product behind the one over k: of a tile (m, n) of the core and a load (n, l), once a tile?
 bool is_product_behind(const Graph& graph, const Node& node);
-/// Has the kernel one? Its result is (m, l) then, and n is one tile.
+/// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
 bool has_product_behind(const Graph& graph);
 
 /// The factor by which a reduction multiplies what it holds before it adds: its last input; null
@@ -88,9 +93,12 @@ std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles);
 
 /// Elements of a tile of a stream.
 int64_t tile_elements(const Graph& graph, StreamId stream);
+/// ... that a core has: from where a product is summed over a cluster its share of rows, of loads,
+/// too; else all.
+int64_t core_elements(const Graph& graph, StreamId stream);
 
-/// Do the tiles of a load differ along a dimension? They do along those of its stream, and along g
-/// where a subscript has a digit of it.
+/// Do the tiles of a load differ along a dimension? They do along those of its stream, along g
+/// where a subscript has a digit of it, and along n where each core takes its share of the rows.
 std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load);
 
 }  // namespace fuseflow

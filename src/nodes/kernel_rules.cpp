@@ -97,12 +97,12 @@ class KernelVerifier {
     check_cluster(index);
   }
 
-  /// Rows alone are spread over a cluster.
+  /// Rows are spread over a cluster, or the columns that a product behind the steps sums.
   void check_cluster(const GraphIndex& index) {
     const int cores = index.cluster;
-    if (index.name != "m" && cores != 1) {
+    if (index.name != "m" && index.name != "n" && cores != 1) {
       fail(-1, fmt::format("index {}: cluster={}, expected 1: the cores of a cluster have tiles of "
-                           "rows",
+                           "rows or of columns",
                            index.name, cores));
     } else if (cores < 1 || cores > kLargestCluster || (cores & (cores - 1)) != 0) {
       fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
@@ -162,6 +162,9 @@ class KernelVerifier {
       case NodeKind::reduce:
         expect_ports(n, rescale_of(at) != nullptr ? 2 : 1, at.outputs.size() == 2 ? 2 : 1);
         return sound_ ? check_reduce(n) : void();
+      case NodeKind::reduce_scatter:
+        expect_ports(n, 1, 1);
+        return sound_ ? check_scatter(n) : void();
       case NodeKind::tile_store:
         return expect_ports(n, 1, 0);
       default:
@@ -216,7 +219,17 @@ class KernelVerifier {
     check_rescale(n);
   }
 
-  /// Of what the product over k gives, all of whose columns are there: n is one tile.
+  /// What a product behind the steps gives on each core, summed: a share of rows each.
+  void check_scatter(NodeId n) {
+    const Node& at = node(n);
+    const bool wanted =
+        !at.inputs[0].is_immediate() && dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
+        is_product_behind(g_, node(g_.streams[static_cast<size_t>(at.inputs[0].stream)].producer));
+    if (!wanted) fail(n, "expected the tiles (m, l) of a product behind the steps, and gives such");
+  }
+
+  /// Of what the product over k gives, all of whose columns are there: n is one tile, or one a
+  /// core.
   void check_product_behind(NodeId n) {
     const Node& at = node(n);
     const bool wanted = over(at, {kKernelM, kKernelN}, {kKernelN, kKernelL}) &&
@@ -232,8 +245,11 @@ class KernelVerifier {
         at.held != std::array<int64_t, 4>{}) {
       return fail(n, "behind the steps has two inputs and no branch, capacity or held bytes");
     }
-    if (g_.indices[kKernelN].extent != 1) {
-      fail(n, "sums n, expected one tile along n, which is there at once");
+    const GraphIndex& columns = g_.indices[kKernelN];
+    if (columns.extent != columns.cluster) {
+      fail(n, fmt::format("sums n, expected one tile along n, or one for each core of a cluster, "
+                          "not {} tiles on {} cores",
+                          columns.extent, columns.cluster));
     }
   }
 

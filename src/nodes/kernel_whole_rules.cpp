@@ -22,6 +22,7 @@ class WholeVerifier {
   void run() {
     check_ends();
     if (sound_ && has_product_behind(g_)) check_behind();
+    if (sound_) check_columns();
     if (sound_) roles_.held() ? check_held() : check_single();
     if (sound_ && g_.tiles->band) check_band();
     if (sound_ && !g_.tiles->open.empty()) check_open();
@@ -103,6 +104,67 @@ class WholeVerifier {
     if (stored != std::vector<int>{kKernelM, kKernelL}) {
       fail(roles_.store, "expected tiles (m, l), which the product behind the steps gives");
     }
+  }
+
+  /// Columns are spread over a cluster for a product behind the steps, whose parts are summed: each
+  /// core then has a share of the rows.
+  void check_columns() {
+    const int cores = column_cores(g_);
+    const auto scatters = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& at) {
+      return at.kind == NodeKind::reduce_scatter;
+    });
+    if (cores == 1) {
+      if (scatters > 0)
+        fail(roles_.scatter, "sums over a cluster, expected index n with cluster=2");
+      return;
+    }
+    if (!has_product_behind(g_) || scatters != 1) {
+      return fail(-1,
+                  "index n is spread over a cluster, expected a product behind the steps and one "
+                  "reduce_scatter of what it gives");
+    }
+    const GraphIndex& rows = g_.indices[kKernelM];
+    if (rows.cluster != 1 || rows.block % cores != 0) {
+      return fail(-1,
+                  fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block "
+                              "that the {} cores of index n share evenly",
+                              rows.cluster, rows.block, cores));
+    }
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_shares(n);
+  }
+
+  /// A product that is summed is read by the sum alone. What follows takes shares of rows, numbers
+  /// and loads, of which nothing before takes the rows.
+  void check_shares(NodeId n) {
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      const NodeId from = stream(input).producer;
+      if (n != roles_.scatter && is_product_behind(g_, node(from))) {
+        return fail(n, "takes a part of a product, expected the sum of all (reduce_scatter)");
+      }
+      if (node(from).kind == NodeKind::tile_load) {
+        if (n > roles_.scatter || !of_rows(input) || !taken_by_shares(input.stream)) continue;
+        return fail(n, fmt::format("takes all rows of ${}, of which what follows reduce_scatter "
+                                   "takes a share, expected two loads",
+                                   stream(input).name));
+      }
+      if (n <= roles_.scatter || from >= roles_.scatter) continue;
+      return fail(n, fmt::format("takes ${} beside a share of rows, expected a number, a load or "
+                                 "what follows reduce_scatter",
+                                 stream(input).name));
+    }
+  }
+
+  bool of_rows(const Input& input) const {
+    const std::vector<int>& dims = stream(input).block;
+    return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) != dims.end();
+  }
+
+  bool taken_by_shares(StreamId s) const {
+    return std::any_of(g_.nodes.begin() + roles_.scatter + 1, g_.nodes.end(), [&](const Node& at) {
+      return std::any_of(at.inputs.begin(), at.inputs.end(),
+                         [&](const Input& input) { return input.stream == s; });
+    });
   }
 
   /// A reduction that takes what another one holds so far must rescale what it holds itself by how

@@ -38,6 +38,8 @@ struct Layer {
         "const %w: f32[{2}, {3}] dense,dense = uniform(density=1,seed=4)\n"
         "input %v: f32[{3}] dense = uniform(density=1,seed=5)\n"
         "input %s: f32[{0}] dense = uniform(density=1,seed=6)\n"
+        "input %t: f32[{0}] dense = uniform(density=1,seed=7)\n"
+        "input %r: f32[{0}, {3}] dense,dense = uniform(density=1,seed=8)\n"
         "temp %c: f32[{0}, {2}] dense,dense\ntemp %h: f32[{0}, {2}] dense,dense\n"
         "temp %d: f32[{0}, {3}] dense,dense\nresult %y: f32[{0}, {3}] dense,dense\n"
         "region @c {{ %c[i, j] = sum(k) %a[i, k] * %x[k, j] }}\n"
@@ -85,7 +87,7 @@ Program fused(const Program& given, const KernelForm& form, const KernelSizes& b
 
 /// The worked case of "Gathered rows" with a product of 24 by 16 behind: columns 1, 4 and 5 of A,
 /// two a step.
-Graph worked_graph() {
+Graph worked_graph(int cores = 1) {
   Layer layer{16, 8, 24, 16};
   layer.between = "%c[i, j]";
   layer.after = "%d[i, l]";
@@ -98,7 +100,7 @@ Graph worked_graph() {
   form->present = std::make_shared<const PresentElements>(
       1, 16, 8, std::vector<size_t>{0, 0, 0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
       std::vector<PresentElements::Stretch>{{1, 2}, {4, 5}, {5, 6}});
-  return kernel_graph(*form, {16, 24, 1, 1}, 2, 2);
+  return kernel_graph(*form, {16, 24 / cores, 1, 1}, 2, 2);
 }
 
 /// Port and memory pass 64 bytes a cycle, memory's latency is 100; scratchpad 128 bytes a cycle,
@@ -133,6 +135,73 @@ TEST(ProductBehind, WorkedCase) {
   EXPECT_EQ(kernel_need(graph).scratchpad, 2 * 2 * (16 + 24) * 4 + 24 * 16 * 4 + 16 * 16 * 4);
 }
 
+/// The same on two cores that have 12 columns each; memory passes any number of bytes at once,
+/// links 64 bytes a cycle, latency 20. Each loads A (port until 2), X (4; rows of 48 bytes are
+/// bursts of 64) and its 12 rows of W (16), then A (17) and X (18) of step 1. The first step of the
+/// first product reads 224 bytes from 114.75 to 116.5, so that W is written until 122.5 and X of
+/// step 1 at 123.375: there at 133.375. The second step: 135.125. 32 later the second product reads
+/// 768 bytes of W: 173.125. 32 later each core sends 8 rows of it, 512 bytes: link 8, 20,
+/// scratchpad 8 + 10: 251.125. The sum reads them in 4 (its 128 sums take 2): 255.125. The store of
+/// 8 rows: 4 in, 4 + 10 out, port 8, 100: 381.125.
+TEST(ProductBehind, WorkedCaseOnTwoCores) {
+  const Graph graph = worked_graph(2);
+  EXPECT_EQ(column_cores(graph), 2);
+  EXPECT_EQ(kernel_cluster(graph), 2);
+  const KernelRoles roles = kernel_roles(graph);
+  EXPECT_EQ(roles.last.size(), 2U);
+  EXPECT_EQ(roles.scatter, roles.last[1]);
+  for (const char* multicast : {"links.multicast=true", "links.multicast=false"}) {
+    const Machine machine = load_machine(
+        "h100", {"clock_gigahertz=1", "core.count=2", "l2.capacity_bytes=0", multicast,
+                 "dram.channels=1", "dram.bandwidth_gigabytes_per_second=1000000",
+                 "dram.latency_cycles=100", "core.scratchpad_latency_cycles=10",
+                 "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
+                 "core.vector_operations_per_cycle=64", "core.matrix_shapes.1.rows=0",
+                 "core.matrix_shapes.2.rows=0", "links.bandwidth_gigabytes_per_second.2=128",
+                 "links.latency_cycles.2=20", "links.barrier_cycles.2=0", "links.most_cores.2=2"});
+    const Measured measured = time_tiles(graph, machine);
+    EXPECT_EQ(measured.cycles, 382) << multicast;
+    EXPECT_EQ(measured.nodes, 2 * (5 + 2 + 1 + 2 + 1));  // also the send and the sum
+    EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2) + 2 * 16 * 24 * 16);
+    EXPECT_EQ(measured.bytes.global_read, 2 * 3 * (64 + 64) + 24 * 16 * 4);
+    EXPECT_EQ(measured.bytes.global_write, 16 * 16 * 4);
+    EXPECT_EQ(measured.bytes.link, 2 * 8 * 16 * 4);
+  }
+  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
+  EXPECT_EQ(compulsory_kernel_bytes(graph).stored, 16 * 16 * 4);
+  // The tiles of both products, the share; two copies of A and X, W, the share of the other core
+  // and the own one that is stored.
+  EXPECT_EQ(kernel_need(graph).registers, (16 * 12 + 16 * 16 + 8 * 16) * 4);
+  EXPECT_EQ(kernel_need(graph).scratchpad,
+            2 * 2 * (16 + 12) * 4 + 12 * 16 * 4 + 8 * 16 * 4 + 8 * 16 * 4);
+}
+
+/// Counts of a run: FLOPs and tiles are those of one core, but for the sums.
+TEST(ProductBehind, CountsOfACluster) {
+  Layer layer{32, 40, 24, 16};
+  layer.after = "relu(%d[i, l] + %v[l])";
+  const Program given = parse(layer.text());
+  std::string why;
+  const auto form = form_of(given, why);
+  ASSERT_TRUE(form) << why;
+  const auto counts = [&](int cores) {
+    const Program program = fused(given, *form, {16, 24 / cores, 1, 1}, 4);
+    return run_program(program, load_tensors(program), load_machine("h100"), {});
+  };
+  const ProgramRun one = counts(1), four = counts(4);
+  const RunResult &a = one.regions.at(0), &b = four.regions.at(0);
+  EXPECT_EQ(b.flops, a.flops + 3 * 32 * 16);  // each element is the sum of four
+  EXPECT_EQ(b.dram_write_bytes, a.dram_write_bytes);
+  EXPECT_EQ(a.link_bytes, 0);
+  EXPECT_EQ(b.link_bytes, 3 * 32 * 16 * 4);
+  const Graph graph = worked_graph(4);
+  const auto is_last = [](const Node& node) { return node.kind == NodeKind::reduce_scatter; };
+  const auto scatter = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_last);
+  ASSERT_NE(scatter, graph.nodes.end());
+  EXPECT_EQ(core_elements(graph, scatter->outputs[0]), 4 * 16);
+  EXPECT_EQ(tile_elements(graph, scatter->outputs[0]), 16 * 16);
+}
+
 /// Any size, part and packing, tiles and gathered rows; columns that are padding are not summed
 /// (sigmoid(0) is not 0).
 TEST(ProductBehind, RandomLayersAgainstTheReference) {
@@ -147,7 +216,9 @@ TEST(ProductBehind, RandomLayersAgainstTheReference) {
     const auto among = [&](int least, int most) {
       return least + static_cast<int>(random() % static_cast<uint32_t>(most - least + 1));
     };
-    const Machine machine = load_machine("h100", {"core.count=" + std::to_string(among(1, 4))});
+    const Machine machine =
+        load_machine("h100", {"core.count=" + std::to_string(among(1, 4)),
+                              among(0, 1) == 1 ? "links.multicast=false" : "links.multicast=true"});
     Layer layer{among(17, 70), among(17, 70), among(1, 40), among(1, 30), among(0, 3) * 2, seed};
     layer.between = between[static_cast<size_t>(among(0, 3))];
     layer.product = product[static_cast<size_t>(among(0, 1))];
@@ -174,6 +245,50 @@ TEST(ProductBehind, RandomLayersAgainstTheReference) {
   }
   EXPECT_GT(checked, 25);  // of 40
   EXPECT_GT(empty_rows, 5);
+}
+
+/// The same where the cores of a cluster share the columns.
+TEST(ProductBehind, RandomLayersOnClustersAgainstTheReference) {
+  const std::vector<std::string> between{"sigmoid(%c[i, j] + %b[j])", "%c[i, j]",
+                                         "%c[i, j] * %s[i]", "%c[i, j] * tanh(%c[i, j])"};
+  const std::vector<std::string> after{
+      "relu(%d[i, l] + %v[l])", "%d[i, l]", "exp(%d[i, l] * 0.01) - %v[l]",
+      "%d[i, l] * %t[i] + %r[i, l]", "relu(%d[i, l] + %r[i, l] * %r[i, l])"};
+  int checked = 0;
+  for (int seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const auto among = [&](int least, int most) {
+      return least + static_cast<int>(random() % static_cast<uint32_t>(most - least + 1));
+    };
+    const int cores = 2 << among(0, 3);
+    const Machine machine =
+        load_machine("h100", {"core.count=" + std::to_string(cores * among(1, 3)),
+                              among(0, 1) == 1 ? "links.multicast=false" : "links.multicast=true"});
+    Layer layer{among(17, 70), among(17, 70), among(16, 60), among(1, 30), among(0, 3) * 2, seed};
+    layer.between = between[static_cast<size_t>(among(0, 3))];
+    layer.after = after[static_cast<size_t>(among(0, 4))];
+    const Program given = parse(layer.text());
+    std::string why;
+    const auto form = form_of(given, why);
+    if (!form) continue;
+    const int64_t n = (layer.columns + cores - 1) / cores;
+    if ((layer.columns + n - 1) / n != cores) continue;  // a core would have none
+    const int64_t m = cores * among(1, 3);
+    const bool gathers = among(0, 1) == 1;
+    const int64_t k = gathers ? 1 : among(1, 9), packed = gathers ? among(1, 40) : 0;
+    const Program program = fused(given, *form, {m, n, k, 1}, packed);
+    const Graph& graph = *program.regions.back().graph;
+    if (graph.tiles->open.empty()) continue;
+    ++checked;
+    expect_right(program, machine);
+    const std::string printed = print_program(program);
+    EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
+    const Measured measured = time_tiles(graph, machine);
+    EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
+    EXPECT_GE(measured.bytes.link, int64_t{cores - 1} * layer.rows * layer.width * 4);
+  }
+  EXPECT_GT(checked, 25);  // of 60
 }
 
 TEST(ProductBehind, WhatHasNoForm) {
@@ -293,6 +408,80 @@ TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
   expect_right(program, small);
 }
 
+TEST(ProductBehind, RefusesHostileTextOfClusters) {
+  Layer layer;
+  layer.after = "relu(%d[i, l] + %v[l])";
+  const Program given = parse(layer.text());
+  std::string why;
+  const auto form = form_of(given, why);
+  ASSERT_TRUE(form) << why;
+  const std::string text = print_program(fused(given, *form, {16, 12, 1, 1}, 8));
+  ASSERT_NE(text.find("reduce_scatter ($d)"), std::string::npos) << text;
+  expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 1 block=24 size=24 cluster=1",
+                 "sums over a cluster, expected index n with cluster=2");
+  expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 2 block=12 size=24 cluster=1",
+                 "not 2 tiles on 1 cores");
+  expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 2 block=12 size=24 cluster=4",
+                 "not 2 tiles on 4 cores");
+  expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=16 size=40 cluster=2",
+                 "expected cluster=1 and a block");
+  expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=15 size=40 cluster=1",
+                 "that the 2 cores of index n share evenly");
+  expect_refused(text, "l: 1 block=10 size=10 cluster=1", "l: 1 block=10 size=10 cluster=2",
+                 "tiles of rows or of columns");
+  expect_refused(text, "reduce_scatter ($d)", "reduce_scatter ($c)",
+                 "expected the tiles (m, l) of a product behind the steps");
+  // What follows takes the part of one core, or all rows of a load that it has a share of.
+  expect_refused(text, "map add ($d_sum", "map add ($d", "takes a part of a product");
+  layer.between = "%c[i, j] * %s[i]";
+  layer.after = "%d[i, l] * %t[i]";
+  const Program factors = parse(layer.text());
+  const auto of_factors = form_of(factors, why);
+  ASSERT_TRUE(of_factors) << why;
+  const std::string with_factors = print_program(fused(factors, *of_factors, {16, 12, 1, 1}, 8));
+  expect_refused(with_factors, "map mul ($d_sum, $x_4)", "map mul ($d_sum, $x_2)",
+                 "takes all rows of $x_2");
+}
+
+/// What follows takes of a load the rows of the core's share: each is loaded once.
+TEST(ProductBehind, SharesOfALoadOverRows) {
+  Layer layer{32, 40, 24, 16};
+  layer.between = "%c[i, j]";
+  layer.after = "%d[i, l] + %r[i, l]";
+  const Program given = parse(layer.text());
+  std::string why;
+  const auto form = form_of(given, why);
+  ASSERT_TRUE(form) << why;
+  const Machine machine = load_machine("h100", {"l2.capacity_bytes=0"});
+  const Graph one = kernel_graph(*form, {16, 24, 1, 1}, 2, 4);
+  const Graph four = kernel_graph(*form, {16, 6, 1, 1}, 2, 4);
+  EXPECT_EQ(compulsory_kernel_bytes(one).loaded, compulsory_kernel_bytes(four).loaded);
+  EXPECT_EQ(compulsory_kernel_bytes(one).stored, 32 * 16 * 4);
+  EXPECT_EQ(compulsory_kernel_bytes(four).stored, 32 * 16 * 4);
+  // A quarter of the residual's tile, twice.
+  const int64_t residual = kernel_need(one).scratchpad - kernel_need(four).scratchpad;
+  EXPECT_EQ(residual, 2 * 4 * (24 - 6) * 4 + (24 - 6) * 16 * 4 + 2 * 12 * 16 * 4 + 12 * 16 * 4 -
+                          3 * 4 * 16 * 4);
+  const Measured measured = time_tiles(four, machine);
+  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(four).loaded);
+  EXPECT_EQ(measured.bytes.global_write, 32 * 16 * 4);
+}
+
+/// A layer whose rows are scaled before the product and after it by one vector has no cluster that
+/// shares its columns; it is planned all the same.
+TEST(ProductsBehind, WhatFollowsDiffersFromRowToRow) {
+  Layer layer{64, 64, 64, 16};
+  const Machine machine = load_machine("h100", {});
+  for (const char* after : {"relu(%d[i, l] * %s[i])", "relu(%d[i, l] + %r[i, l])"}) {
+    layer.between = "%c[i, j] * %s[i]";
+    layer.after = after;
+    Program program = parse(layer.text());
+    make_kernels(program, machine, {.reorder_operands = true});
+    EXPECT_FALSE(plan_behind(program, machine).empty());
+    expect_right(program, machine);
+  }
+}
+
 TEST(ProductBehind, RefusesHostileText) {
   Layer layer;
   const Program given = parse(layer.text());
@@ -301,6 +490,10 @@ TEST(ProductBehind, RefusesHostileText) {
   ASSERT_TRUE(form) << why;
   const std::string text = print_program(fused(given, *form, {16, 24, 1, 1}, 8));
   expect_refused(text, "n: 1 block=24", "n: 2 block=16", "expected one tile along n");
+  expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=16 size=40 cluster=3",
+                 "a power of two");
+  expect_refused(text, "n: 1 block=24 size=24 cluster=1", "n: 2 block=12 size=24 cluster=2",
+                 "expected a product behind the steps and one reduce_scatter");
   expect_refused(text, "l: 1 block=10", "l: 2 block=8", "index l: expected one tile");
   expect_refused(text, "tile_multiply ($v_1, $x_3)", "tile_multiply ($v_1, $x_3) capacity=2",
                  "no branch");

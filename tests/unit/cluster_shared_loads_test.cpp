@@ -199,7 +199,10 @@ void expect_refused(const std::string& from, const std::string& to, const std::s
 TEST(SharedLoads, RulesOfClusters) {
   expect_refused("size=32 cluster=2", "size=32 cluster=3", "expected a power of two up to 16");
   expect_refused("size=32 cluster=2", "size=32 cluster=32", "from 1 to 16");
-  expect_refused("size=16 cluster=1", "size=16 cluster=2", "index n: cluster=2, expected 1");
+  expect_refused("size=16 cluster=1", "size=16 cluster=2",
+                 "index n is spread over a cluster, expected a product behind the steps");
+  expect_refused("block=16 size=32 cluster=1", "block=16 size=32 cluster=2",
+                 "index k: cluster=2, expected 1");
 }
 
 TEST(SharedLoads, AClusterThatTheMachineLacksIsRefused) {

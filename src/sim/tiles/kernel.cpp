@@ -54,7 +54,7 @@ class CoreBuilder {
       walk(kernel_walk(g_, at.m, at.g));
     }
     begin_step(kAfterSteps);
-    for (const NodeId n : roles_.last) compute(n);
+    for (const NodeId n : roles_.last) n == roles_.scatter ? scatter(n) : compute(n);
     store();
   }
 
@@ -165,7 +165,7 @@ class CoreBuilder {
       op.row = static_cast<int32_t>(number(varies_along(g_, node(n))));
       if (gathered(node(n))) add_pieces(node(n), op);
       op.bytes.global_read = op.bytes.scratchpad_write =
-          std::max(op.pieces, 1) * tile_elements(g_, given) * moved_bytes(g_, node(n));
+          std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
       std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
       buffer.resident = tile;
       buffer.op = add(op, {}, copy);
@@ -186,7 +186,7 @@ class CoreBuilder {
       if (input.is_immediate() || &input == without || made(input.stream) < 0) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
       const int64_t tiles = loaded && gathered(producer(input.stream)) ? packed_ : 1;
-      const int64_t elements = tiles * tile_elements(g_, input.stream);
+      const int64_t elements = tiles * core_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
           elements * (loaded ? moved_bytes(g_, producer(input.stream)) : kAccumulatorBytes);
       op.late = op.late || (producer(input.stream).kind == NodeKind::tile_multiply &&
@@ -234,7 +234,7 @@ class CoreBuilder {
     const bool product = at.kind == NodeKind::tile_multiply;
     TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
     const std::vector<int32_t> taken = operands(at, op);
-    op.bytes.registers += tile_elements(g_, at.outputs[0]) * kAccumulatorBytes;
+    op.bytes.registers += core_elements(g_, at.outputs[0]) * kAccumulatorBytes;
     if (product) {
       count_product(at, op);
     } else {
@@ -243,6 +243,28 @@ class CoreBuilder {
     const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
+  }
+
+  /// The core's part of a product to the others, to each its share of rows; then the sum of what
+  /// they send (kernel_cluster.h adds it to the operands) and its own.
+  void scatter(NodeId n) {
+    const Node& at = node(n);
+    const int32_t own = made(at.inputs[0].stream);
+    const int64_t share = core_elements(g_, at.outputs[0]);
+    TileOp send = op_of(TileOpKind::send, n);
+    send.turn = turn_;
+    send.late = true;  // the product is in the pipeline
+    send.rows = static_cast<int32_t>(kernel_block(g_)[kKernelM] / column_cores(g_));
+    send.cols = static_cast<int32_t>(share / send.rows);
+    const int64_t received = received_in_scatter(g_, roles_);  // as much as it sends
+    send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write = received;
+    const int32_t sent = add(send, {own}, {});
+    begin_step(kAfterSends);
+    TileOp sum = op_of(TileOpKind::map, n);
+    sum.lanes = kernel_lanes(g_, at);
+    sum.bytes.scratchpad_read = received;
+    sum.bytes.registers = 2 * share * kAccumulatorBytes;
+    made(at.outputs[0]) = add(sum, {own}, {sent});
   }
 
   void count_product(const Node& at, TileOp& op) const {
@@ -315,7 +337,7 @@ class CoreBuilder {
     TileOp op = op_of(TileOpKind::store, roles_.store);
     const std::vector<int32_t> taken = operands(at, op);
     op.row = static_cast<int32_t>(number({true, true, false, true}));
-    op.bytes.global_write = tile_elements(g_, at.inputs[0].stream) * moved_bytes(g_, at);
+    op.bytes.global_write = core_elements(g_, at.inputs[0].stream) * moved_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
     took(at, add(op, taken, {}));
@@ -393,16 +415,18 @@ void check_tile_numbers(const Graph& graph) {
 }
 
 /// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
-/// batch: numbered like tiles, g outermost and n innermost.
+/// batch: numbered like tiles, g outermost and n innermost. Where cores share the columns, the
+/// tiles of all of them.
 int64_t tile_groups(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
-  return ceil_div(tiles[kKernelM], int64_t{kernel_cluster(graph)}) * tiles[kKernelN] *
-         tiles[kKernelG];
+  const int64_t rows = graph.indices[kKernelM].cluster;
+  return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
 }
 
 /// The tile of a core in a group; none where the rows end before.
 std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t group, int core) {
   const KernelSizes tiles = kernel_tiles(graph);
+  if (column_cores(graph) > 1) return {{group % tiles[kKernelM], core, group / tiles[kKernelM]}};
   const int cores = kernel_cluster(graph);
   const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
   const int64_t row = group / tiles[kKernelN];

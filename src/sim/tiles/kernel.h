@@ -14,7 +14,8 @@ struct KernelTile {
   int64_t m = 0, n = 0, g = 0;
 };
 
-/// Tiles of the result, g outermost and n innermost.
+/// Tiles of rows and columns, g outermost and n innermost: those of the result, or, where the cores
+/// of a cluster share the columns, the parts of one that each of them has.
 int64_t kernel_tile_count(const Graph& graph);
 KernelTile kernel_tile(const Graph& graph, int64_t number);
 

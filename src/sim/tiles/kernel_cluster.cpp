@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "sim/tiles/multicast.h"
 #include "support/error.h"
@@ -90,8 +91,12 @@ std::vector<Segment> segments_of(const std::vector<KernelCoreOps>& cores) {
 /// stays topological when cores send each other what they loaded.
 class Joined {
  public:
-  explicit Joined(const std::vector<KernelCoreOps>& cores)
-      : cores_(cores), list_(static_cast<int>(cores.size())) {
+  Joined(const Graph& graph, const std::vector<KernelCoreOps>& cores)
+      : cores_(cores),
+        scatter_(is_tile_kernel(graph) ? kernel_roles(graph).scatter : -1),
+        list_(static_cast<int>(cores.size())),
+        sends_(cores.size(), -1),
+        sums_(cores.size(), -1) {
     for (const KernelCoreOps& core : cores) renumbered_.emplace_back(core.ops.nodes.size(), -1);
   }
 
@@ -116,17 +121,34 @@ class Joined {
     for (int32_t i = segment.first; i < segment.end; ++i) {
       TileOp op = from.nodes[static_cast<size_t>(i)];
       if ((op.kind == TileOpKind::load) != loads) continue;
-      const auto operands = edges_of(from, op.first_operand, op.operands, renumbered);
-      const auto orders = edges_of(from, op.first_order, op.orders, renumbered);
+      std::vector<int32_t> operands = edges_of(from, op.first_operand, op.operands, renumbered);
+      std::vector<int32_t> orders = edges_of(from, op.first_order, op.orders, renumbered);
+      const bool sends = op.kind == TileOpKind::send;
+      if (op.node == scatter_ && scatter_ >= 0) {
+        sends ? add_others(segment.core, sums_, orders)
+              : add_others(segment.core, sends_, operands);
+      }
       if (op.pieces > 0) op.first_piece = list_.add_pieces(from, op);
       op.core = static_cast<uint8_t>(segment.core);
-      renumbered[static_cast<size_t>(i)] = list_.add(op, operands, orders);
+      const int32_t id = list_.add(op, operands, orders);
+      renumbered[static_cast<size_t>(i)] = id;
+      if (op.node == scatter_ && scatter_ >= 0) (sends ? sends_ : sums_)[segment.core] = id;
+    }
+  }
+
+  /// What the other cores did last.
+  static void add_others(size_t core, const std::vector<int32_t>& by_core,
+                         std::vector<int32_t>& edges) {
+    for (size_t other = 0; other < by_core.size(); ++other) {
+      if (other != core && by_core[other] >= 0) edges.push_back(by_core[other]);
     }
   }
 
   const std::vector<KernelCoreOps>& cores_;
+  const NodeId scatter_;
   OpList list_;
   std::vector<std::vector<int32_t>> renumbered_;  ///< by core and its operation
+  std::vector<int32_t> sends_, sums_;             ///< of each core the last; -1: none yet
 };
 
 /// Of loads that come together the first stays; a send follows it, and the others take what it
@@ -235,7 +257,7 @@ class PassedOn {
 
 TileOps join_cores(const Graph& graph, std::vector<KernelCoreOps> cores, bool over_links) {
   if (cores.size() == 1) return std::move(cores.front().ops);
-  TileOps joined = Joined(cores).build();
+  TileOps joined = Joined(graph, cores).build();
   return over_links ? PassedOn(graph, joined).build() : joined;
 }
 

@@ -14,10 +14,11 @@ namespace fuseflow {
 /// Where the operations of a step of a tile begin. Steps are ordered by turn, then step.
 struct StepBegin {
   int32_t turn = 0;  ///< which of the cluster's groups of tiles, from 0
-  int64_t step = 0;  ///< of k; kAfterSteps: what follows the last one
+  int64_t step = 0;  ///< of k; kAfterSteps: what follows the last one; kAfterSends
   int32_t first_op = 0;
 };
-inline constexpr int64_t kAfterSteps = INT64_MAX;
+inline constexpr int64_t kAfterSteps = INT64_MAX - 1;
+inline constexpr int64_t kAfterSends = INT64_MAX;  ///< what follows a send to the other cores
 
 /// What one core of a cluster does.
 struct KernelCoreOps {
@@ -27,7 +28,8 @@ struct KernelCoreOps {
 
 /// Cores in the order of their numbers. `over_links`: of the cores that load a tile together one
 /// does, and sends it to the others; else each of them loads it, at once where the machine has
-/// multicast (multicast.h).
+/// multicast (multicast.h). Where a product is summed over the cluster, a core's sum takes what the
+/// others send for the same turn; these wait for its sum of the turn before.
 TileOps join_cores(const Graph& graph, std::vector<KernelCoreOps> cores, bool over_links);
 
 }  // namespace fuseflow

@@ -154,13 +154,18 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
     if (leaves_steps_out(graph) && varies[kKernelK]) {
       tiles_taken = static_cast<int64_t>(walked_tiles(graph, load).size());
     }
-    const int64_t elements = tiles_taken * tile_elements(graph, load.outputs[0]);
+    const int64_t elements = tiles_taken * core_elements(graph, load.outputs[0]);
     bytes.loaded += elements * moved_bytes(graph, load);
   }
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
-  bytes.stored = kernel_tile_count(graph) * tile_elements(graph, store.inputs[0].stream) *
+  bytes.stored = kernel_tile_count(graph) * core_elements(graph, store.inputs[0].stream) *
                  moved_bytes(graph, store);
   return bytes;
+}
+
+int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles) {
+  const Node& scatter = graph.nodes[static_cast<size_t>(roles.scatter)];
+  return (column_cores(graph) - 1) * core_elements(graph, scatter.outputs[0]) * kAccumulatorBytes;
 }
 
 KernelNeed kernel_need(const Graph& graph) {
@@ -170,13 +175,14 @@ KernelNeed kernel_need(const Graph& graph) {
     if (node.kind == NodeKind::tile_load) {
       const bool packed = gathered_step(graph) > 0 && varies_along(graph, node)[kKernelK];
       const int64_t tiles = node.capacity * (packed ? gathered_step(graph) : 1);
-      need.scratchpad += tiles * tile_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
+      need.scratchpad += tiles * core_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
     } else if (node.kind == NodeKind::tile_store) {
-      need.scratchpad += tile_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
+      need.scratchpad += core_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
     } else if (!roles.held()) {
-      need.registers += tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
+      need.registers += core_elements(graph, node.outputs[0]) * kAccumulatorBytes;
     }
   }
+  if (roles.scatter >= 0) need.scratchpad += received_in_scatter(graph, roles);
   if (roles.held()) need.registers = held_registers(graph, roles);
   return need;
 }
@@ -199,7 +205,11 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node) {
   if (node.kind == NodeKind::reduce) {
     return tile_elements(graph, node.inputs[0].stream) * lane_work(node.reduction);
   }
-  return tile_elements(graph, node.outputs[0]) * lane_work(node.op);
+  const int64_t elements = core_elements(graph, node.outputs[0]);
+  if (node.kind == NodeKind::reduce_scatter) {
+    return {.vector = (column_cores(graph) - 1) * elements};
+  }
+  return elements * lane_work(node.op);
 }
 
 int64_t kernel_flops(const Graph& graph, const Node& node) {
@@ -211,7 +221,9 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
     case NodeKind::reduce:
       return tile_elements(graph, node.inputs[0].stream);
     case NodeKind::map:
-      return tile_elements(graph, node.outputs[0]) * op_info(node.op).flops;
+      return core_elements(graph, node.outputs[0]) * op_info(node.op).flops;
+    case NodeKind::reduce_scatter:
+      return (column_cores(graph) - 1) * core_elements(graph, node.outputs[0]);
     default:
       return 0;
   }

@@ -32,6 +32,9 @@ struct KernelNeed {
 };
 KernelNeed kernel_need(const Graph& graph);
 
+/// Bytes that a core of a cluster gets of the others when they sum a product behind the steps.
+int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles);
+
 /// Steps of k whose tiles there is room for.
 int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles);
 
@@ -41,7 +44,8 @@ struct ProductExtents {
 };
 ProductExtents product_extents(const Graph& graph, const Node& product);
 
-/// What one operation of a map or a reduction takes of the lanes, but for rescaling.
+/// What one operation of a map, a reduction or a sum over a cluster takes of the lanes, but for
+/// rescaling.
 LaneWork kernel_lanes(const Graph& graph, const Node& node);
 
 /// FLOPs of one operation of a node, but for rescaling.

@@ -48,8 +48,20 @@ class KernelValues {
     }
   }
 
-  /// The tile of the result at a place.
+  /// The tile of the result at a place. Where cores share the columns, all of them: what they give
+  /// is summed.
   const Tile& tile(const KernelTile& at) {
+    const int cores = column_cores(g_);
+    for (int core = 0; core < cores; ++core) part({at.m, at.n + core, at.g}, core == 0);
+    for (const NodeId n : roles_.last) {
+      if (roles_.scatter >= 0 && n > roles_.scatter) map(node(n));
+    }
+    return value(node(roles_.store).inputs[0].stream);
+  }
+
+ private:
+  /// What one core does up to a sum over its cluster, or up to the store.
+  void part(const KernelTile& at, bool first_part) {
     at_ = {at.m, at.n, 0, at.g};
     std::vector<TileRange> walk{{}};  // without reductions one step
     if (!roles_.reductions.empty()) walk = kernel_walk(g_, at.m, at.g);
@@ -65,12 +77,18 @@ class KernelValues {
     }
     for (const NodeId n : roles_.reductions) finish(node(n));
     for (const NodeId n : roles_.last) {
+      if (n == roles_.scatter) return sum_part(node(n), first_part);
       is_product_behind(g_, node(n)) ? product_behind(node(n)) : map(node(n));
     }
-    return value(node(roles_.store).inputs[0].stream);
   }
 
- private:
+  void sum_part(const Node& scatter, bool first) {
+    const Tile& part = value(scatter.inputs[0].stream);
+    Tile& sum = value(scatter.outputs[0]);
+    if (first) sum.assign(part.size(), 0.0F);
+    for (size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
+  }
+
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
   Tile& value(StreamId s) { return values_[static_cast<size_t>(s)]; }
   const std::vector<int>& dims_of(StreamId s) const {
@@ -242,7 +260,9 @@ class KernelValues {
   void product_behind(const Node& at) {
     Tile& out = value(at.outputs[0]);
     out.assign(block(kKernelM) * block(kKernelL), 0.0F);
-    add_product(at, static_cast<size_t>(kernel_elements(g_)[kKernelN]), block(kKernelN), out);
+    const auto size = static_cast<int64_t>(block(kKernelN));
+    const int64_t left = kernel_elements(g_)[kKernelN] - at_[kKernelN] * size;
+    add_product(at, static_cast<size_t>(std::min(left, size)), block(kKernelN), out);
   }
 
   /// Adds left * right, of which `depth` elements of `inner` exist.
@@ -310,8 +330,9 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
   values.check_absent();
   TileAccess to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
                 kKernelG, result.format, shape);
-  for (int64_t t = 0; t < kernel_tile_count(graph); ++t) {
-    if (t % kTilesBetweenChecks == 0 && !go_on()) return nullptr;
+  const int64_t parts = column_cores(graph);
+  for (int64_t t = 0; t < kernel_tile_count(graph); t += parts) {
+    if (t % (kTilesBetweenChecks * parts) == 0 && !go_on()) return nullptr;
     const KernelTile at = kernel_tile(graph, t);
     const float* next = values.tile(at).data();
     to.for_each(KernelSizes{at.m, at.n, 0, at.g}, [&](int64_t position) {

@@ -130,7 +130,8 @@ namespace {
 
 /// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
 int64_t sent_bytes(const Graph& graph, const Node& node) {
-  if (node.kind == NodeKind::reduce) return kAccumulatorBytes;
+  const bool part = node.kind == NodeKind::reduce || node.kind == NodeKind::reduce_scatter;
+  if (part) return kAccumulatorBytes;
   return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
 }
 
