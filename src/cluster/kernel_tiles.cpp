@@ -1,6 +1,7 @@
 #include "cluster/kernel_tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "cluster/candidates.h"
@@ -56,10 +57,19 @@ FormBytes bytes_of(const KernelForm& form) {
   return bytes;
 }
 
-/// Cycles of a step of a tile, and of its store, roughly: loads against what they compute.
+/// Cycles of a step of a tile, and of its store, roughly: loads against what they compute; and
+/// until a core has what its first step takes.
 struct TileCosts {
-  double step = 0, stored = 0;
+  double step = 0, stored = 0, first = 0;
 };
+
+/// Copies of the buffers of a step that a core has room for.
+double copies_of(const StepBytes& loaded, const Machine& machine) {
+  const auto room = static_cast<double>(machine.core.scratchpad_bytes);
+  const double copies =
+      room > 0 ? std::floor(room / (loaded.own + loaded.shared)) : kMostCopiesTried;
+  return std::clamp<double>(copies, 1, kMostCopiesTried);
+}
 
 int64_t cores_at_work(int64_t tiles, int cores, const Machine& machine) {
   return std::min(std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores, tiles);
@@ -71,9 +81,10 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepByte
   const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
   const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], bytes.work);
   const auto stored = static_cast<double>(b[kKernelM] * b[kKernelN] * bytes.stored);
-  return {std::max(load_cycles(loaded, cores, at_work, machine),
-                   work / machine.matrix_rate(bytes.work)),
-          load_cycles({stored, 0}, 1, at_work, machine)};
+  const double first = load_path(loaded, cores, machine);
+  return {std::max({load_cycles(loaded, cores, at_work, machine),
+                    work / machine.matrix_rate(bytes.work), first / copies_of(loaded, machine)}),
+          load_cycles({stored, 0}, 1, at_work, machine), first};
 }
 
 /// The columns' operand is the same for all rows.
@@ -104,7 +115,8 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& b
   const int64_t all = std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores;
   const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), all));
   const TileCosts costs = costs_of(size, b, bytes, cores, machine);
-  return a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
+  return costs.first +
+         a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
 }
 
 /// Steps of each tile of rows, of all elements of the batch that differ.
@@ -139,7 +151,7 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& c
     of_core[static_cast<size_t>(tile) % of_core.size()] +=
         static_cast<double>(taken) * costs.step + costs.stored;
   });
-  return *std::max_element(of_core.begin(), of_core.end());
+  return costs.first + *std::max_element(of_core.begin(), of_core.end());
 }
 
 double all_steps(const KernelSizes& size, const KernelSizes& b, const StepsOfRows& steps) {

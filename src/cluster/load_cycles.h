@@ -1,6 +1,6 @@
 // How long the loads of a step take on a core, roughly, for ranking: through its port, of its share
-// of the L2, over links to the cores that share a tile. Rules: ir-spec/cluster.md, "Clusters of
-// kernels".
+// of the L2 (or of memory), over links to the cores that share a tile. Rules: ir-spec/cluster.md,
+// "Clusters of kernels".
 #pragma once
 
 #include <array>
@@ -21,6 +21,12 @@ inline constexpr std::array<int, 4> kColumnClusters{2, 4, 8, 16};
 struct StepBytes {
   double own = 0, shared = 0;
 };
+
+/// What all cores together get of the L2, or of memory where there is none; 0: any number of bytes.
+double shared_bytes_per_cycle(const Machine& machine);
+
+/// From when the loads of a step are asked until all of them are there, where nobody else asks.
+double load_path(const StepBytes& bytes, int cores, const Machine& machine);
 
 /// Cycles, with `at_a_time` cores at work in clusters of `cores`.
 double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const Machine& machine);

@@ -64,11 +64,14 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   const int64_t cores =
       std::max<int64_t>(machine.concurrent_clusters(tiles.cores), 1) * tiles.cores;
   const int64_t all = tiles_of(size, tiles.block);
-  const double loads = load_cycles(step_bytes(graph), tiles.cores, std::min(cores, all), machine);
+  const StepBytes bytes = step_bytes(graph);
+  const double first = load_path(bytes, tiles.cores, machine);
+  const double loads = std::max(load_cycles(bytes, tiles.cores, std::min(cores, all), machine),
+                                first / static_cast<double>(tiles.copies));
   const double matrix = products / machine.matrix_rate(element);
   const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
   const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
-  return static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loads);
+  return first + static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loads);
 }
 
 /// As many copies as fit.

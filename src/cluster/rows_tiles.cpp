@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
+#include "cluster/load_cycles.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "sim/tiles/rows_counts.h"
@@ -24,12 +26,30 @@ double time_at(double work, double rate) {
   return rate > 0 ? work / rate : 0;
 }
 
+/// Cycles of a part of a kernel: what a core computes, what passes its port, what its scratchpad
+/// reads and writes. A core does all at a time.
+struct Work {
+  double computed = 0;
+  double passed = 0;  ///< in each turn
+  double once = 0;    ///< in the first turn alone
+  double moved = 0;   ///< by the scratchpad
+
+  Work& operator+=(const Work& other) {
+    computed += other.computed;
+    passed += other.passed;
+    once += other.once;
+    moved += other.moved;
+    return *this;
+  }
+};
+
 /// What one core does for one tile of rows.
 class Costs {
  public:
   Costs(const Graph& graph, const RowsTiles& tiles, const Machine& machine)
       : g_(graph), tiles_(tiles), machine_(machine), shape_(rows_shape(graph)) {}
 
+  /// The first turn waits for the loads of its first loop, the last one's stores for all else.
   double all() const {
     const RowsCluster cluster = rows_cluster(g_);
     const int64_t at_a_time = std::max<int64_t>(machine_.concurrent_clusters(cluster.cores()), 1);
@@ -37,9 +57,18 @@ class Costs {
     const double cores =
         static_cast<double>(std::min(groups, at_a_time)) * static_cast<double>(cluster.cores());
     const int64_t turns = ceil_div(groups, at_a_time);
-    double once = 0, each = 0;
-    for (const RowsLoop& loop : shape_.loops) each += of_loop(loop, cores, turns, once);
-    return static_cast<double>(turns) * each + once;
+    Work turn;
+    double first = 0;
+    for (const RowsLoop& loop : shape_.loops) {
+      const Work work = of_loop(loop, cores, turns);
+      if (first == 0) first = work.passed + work.once;  // nothing is computed meanwhile
+      turn += work;
+    }
+    const Work stored = stored_in_turn(cores);
+    turn += stored;
+    const double later = std::max({turn.computed, turn.passed, turn.moved});
+    return latency(1) + first + std::max(later, turn.passed + turn.once) +
+           static_cast<double>(turns - 1) * later + stored.passed;
   }
 
   double operations() const {
@@ -67,8 +96,12 @@ class Costs {
     return static_cast<double>(tiles);
   }
 
-  double of_loop(const RowsLoop& loop, double cores, int64_t turns, double& once) const {
-    double matrix = 0, lanes = 0, loaded = 0;
+  /// Computed is the longest of what a loop takes of the matrix unit, of the lanes and of links.
+  /// Loads are asked as soon as there is room, so that their latency is only seen where a loop
+  /// takes more tiles of one than there are copies.
+  Work of_loop(const RowsLoop& loop, double cores, int64_t turns) const {
+    double matrix = 0, lanes = 0, waits = 0, sent = 0;
+    Work work;
     const double tiles = loop.width < 0 ? 1 : tiles_along(loop.width);
     for (const NodeId n : loop.nodes) {
       const Node& at = node(n);
@@ -76,13 +109,63 @@ class Costs {
       if (at.kind == NodeKind::map || at.kind == NodeKind::reduce) {
         lanes += tiles * lane_cycles(kernel_lanes(g_, at), machine_);
       }
-      loaded += loads_of(at, tiles, cores, turns, once);
+      if (at.kind == NodeKind::gather) {
+        sent += tiles * (tiles_.wide - 1) *
+                time_at(bytes(at.outputs[0]), machine_.link_bytes_per_cycle(tiles_.wide));
+      }
+      work.moved += tiles * time_at(moved_by(at), machine_.core.scratchpad_bytes_per_cycle);
+      for (const Taken& taken : loads_of(at, tiles)) {
+        const double time = taken.tiles * bytes(taken.stream) / rate(cores, taken.of_rows);
+        const bool kept = !taken.of_rows && copies_of(taken.stream) >= taken.tiles;
+        (kept ? work.once : work.passed) += time;
+        if (!kept) {
+          work.moved +=
+              taken.tiles * time_at(bytes(taken.stream), machine_.core.scratchpad_bytes_per_cycle);
+        }
+        const double rounds = taken.tiles / copies_of(taken.stream) - 1;
+        if (!kept) waits = std::max(waits, rounds * latency(turns));
+      }
     }
-    const double latency = loop.width < 0
-                               ? 0
-                               : static_cast<double>(machine_.core.matrix_latency_cycles) +
-                                     static_cast<double>(machine_.core.scratchpad_latency_cycles);
-    return std::max({matrix, lanes, loaded}) + latency + link_latency();
+    const double pipelines = loop.width < 0
+                                 ? 0
+                                 : static_cast<double>(machine_.core.matrix_latency_cycles) +
+                                       static_cast<double>(machine_.core.scratchpad_latency_cycles);
+    work.computed = std::max({matrix, lanes, waits, sent}) + pipelines + link_latency();
+    return work;
+  }
+
+  /// Bytes that the scratchpad reads and writes for a tile of a node, but for what loads write.
+  double moved_by(const Node& at) const {
+    if (at.kind == NodeKind::gather) return 2 * (tiles_.wide - 1) * bytes(at.outputs[0]);
+    double moved = 0;
+    for (const Input& input : at.inputs) {
+      if (input.is_immediate()) continue;
+      const Node& from = node(g_.streams[static_cast<size_t>(input.stream)].producer);
+      const bool there = shape_.place_of[static_cast<size_t>(input.stream)] >= 0;
+      if (there || from.kind == NodeKind::tile_load) moved += bytes(input.stream);
+    }
+    if (at.kind == NodeKind::tile_multiply) {
+      const auto summed = static_cast<size_t>(rows_width(g_, at.inputs[0].stream));
+      moved *= static_cast<double>(g_.indices[summed].extent);
+    }
+    for (const StreamId given : at.outputs) {
+      if (shape_.place_of[static_cast<size_t>(given)] >= 0) moved += bytes(given);
+    }
+    return moved;
+  }
+
+  /// Of a tile of rows, each result once: into the scratchpad, and out of it.
+  Work stored_in_turn(double cores) const {
+    Work work;
+    for (const NodeId n : shape_.stores) {
+      const StreamId s = node(n).inputs[0].stream;
+      const int width = rows_width(g_, s);
+      const double stored = (width < 0 ? 1 : tiles_along(width)) *
+                            static_cast<double>(tile_elements(g_, s) * moved_bytes(g_, node(n)));
+      work.passed += stored / rate(cores, true);
+      work.moved += time_at(2 * stored, machine_.core.scratchpad_bytes_per_cycle);
+    }
+    return work;
   }
 
   double link_latency() const {
@@ -102,9 +185,16 @@ class Costs {
     return static_cast<double>(g_.indices[summed].extent) * std::max(work, read);
   }
 
-  /// Cycles of a node's loads, of the port or of the core's share of the L2.
-  double loads_of(const Node& at, double tiles, double cores, int64_t turns, double& once) const {
-    double time = 0;
+  /// Tiles of a load that a node takes.
+  struct Taken {
+    StreamId stream;
+    double tiles;
+    bool of_rows;
+  };
+
+  /// The loads of a node in a loop of `tiles` tiles of its width.
+  std::vector<Taken> loads_of(const Node& at, double tiles) const {
+    std::vector<Taken> all;
     for (size_t i = 0; i < at.inputs.size(); ++i) {
       if (at.inputs[i].is_immediate()) continue;
       const StreamId s = at.inputs[i].stream;
@@ -116,13 +206,9 @@ class Costs {
         const auto summed = static_cast<size_t>(rows_width(g_, at.inputs[0].stream));
         count *= static_cast<double>(g_.indices[summed].extent);
       }
-      const bool of_rows = rows_varies_along(g_, load)[kRowsM];
-      const double copies = std::min(copies_of(s), count);
-      const double taken =
-          count * std::max(bytes(s) / rate(cores, of_rows), latency(turns) / copies);
-      (tiles_.keep && !of_rows ? once : time) += taken;
+      all.push_back({s, count, rows_varies_along(g_, load)[kRowsM]});
     }
-    return time;
+    return all;
   }
 
   /// Copies of the buffer of a load.
@@ -140,12 +226,16 @@ class Costs {
                                machine_.core.barrier_cycles);
   }
 
-  /// Cores of a column of a cluster have the same weights, those of a row the same rows.
+  /// Bytes a cycle of a core. Cores of a column of a cluster have the same weights, those of a row
+  /// the same rows. Rows come from memory, each once; weights from the L2, where there is one.
   double rate(double cores, bool of_rows) const {
     double rate = machine_.core.port_bytes_per_cycle;
-    if (!machine_.has_l2()) return rate;
     const int together = machine_.links.multicast ? (of_rows ? tiles_.wide : tiles_.tall) : 1;
-    return std::min(rate, machine_.l2.bytes_per_cycle * together / cores);
+    const double shared = shared_bytes_per_cycle(machine_);
+    if (shared > 0) rate = std::min(rate, shared * together / cores);
+    const double memory = machine_.global_bytes_per_cycle();
+    if (of_rows && memory > 0) rate = std::min(rate, memory * tiles_.wide / cores);
+    return rate;
   }
 
   const Graph& g_;
@@ -195,19 +285,33 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
 
 /// What tells the graphs of candidates apart: tiles along every width.
 std::vector<int64_t> blocks_of(const RowsForm& form, const RowsTiles& tiles) {
-  std::vector<int64_t> blocks{tiles.rows, tiles.tall, tiles.wide, tiles.keep ? 1 : 0};
+  std::vector<int64_t> blocks{tiles.rows, tiles.tall, tiles.wide};
   for (size_t w = 0; w < form.widths.size(); ++w) {
     blocks.push_back(rows_column(form.width(static_cast<int>(w)), tiles));
   }
   return blocks;
 }
 
+/// ... and the room that their loads have: weights are also kept where there is room for all of
+/// them anyway.
+std::vector<int64_t> copies_of(const Graph& graph) {
+  std::vector<int64_t> copies;
+  for (const RowsBufferSize& buffer : rows_shape(graph).buffers) copies.push_back(buffer.copies);
+  return copies;
+}
+
 std::vector<Candidate<RowsTiles>> candidates_of(const RowsForm& form, const Machine& machine) {
   std::vector<Candidate<RowsTiles>> all;
-  std::set<std::vector<int64_t>> seen;
+  std::set<std::pair<std::vector<int64_t>, bool>> tried;
+  std::set<std::pair<std::vector<int64_t>, std::vector<int64_t>>> found;
   for (const RowsTiles& tiles : shapes_of(form, machine)) {
-    if (!seen.insert(blocks_of(form, tiles)).second) continue;
-    if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
+    std::vector<int64_t> blocks = blocks_of(form, tiles);
+    if (!tried.insert({blocks, tiles.keep}).second) continue;
+    auto candidate = fitting(form, tiles, machine);
+    if (!candidate) continue;
+    if (found.insert({std::move(blocks), copies_of(candidate->graph)}).second) {
+      all.push_back(std::move(*candidate));
+    }
   }
   return all;
 }
