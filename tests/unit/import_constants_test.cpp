@@ -280,6 +280,23 @@ TEST_F(ImportConstants, GatherJoinAndSliceKeepIntegers) {
   expect({5}, {3, 0x1p24F, 0x1p24F, 2, 3});
 }
 
+// What a product sums may be joined from parts, on its left or on its right.
+TEST_F(ImportConstants, ProductsOfJoinedMatrices) {
+  graph(
+      "(float[2,3] p, float[2,2] q) => (float[2,2] y) { a = Concat <axis = 1>(p, q)\n"
+      "y = MatMul(a, w) }");
+  floats("w", {1, 0, 0, 1, 2, 0, 0, 2, 1, 1}, std::vector<int64_t>{5, 2});
+  expect({2, 2}, {12, 15, 24, 25}, {{"p", "values(1,2,3,4,5,6)"}, {"q", "values(4,5,6,8)"}});
+}
+
+TEST_F(ImportConstants, ProductsByJoinedMatrices) {
+  graph(
+      "(float[3,2] p, float[2,2] q) => (float[2,2] y) { b = Concat <axis = 0>(p, q)\n"
+      "y = MatMul(w, b) }");
+  floats("w", {1, 0, 2, 0, 1, 0, 1, 0, 2, 1}, std::vector<int64_t>{2, 5});
+  expect({2, 2}, {20, 24, 26, 32}, {{"p", "values(1,2,3,4,5,6)"}, {"q", "values(7,9,9,10)"}});
+}
+
 TEST_F(ImportConstants, HalfAndDoubleConstantsKeepTheirType) {
   graph("(double[2] x) => (double[2] y) { b = Add(a, a)\n y = Mul(x, b) }");
   auto& a = tensor("a", onnx::TensorProto::DOUBLE, {2});

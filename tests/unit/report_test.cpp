@@ -112,6 +112,21 @@ TEST(Report, NodesKnowTheirStatementAndLayer) {
   EXPECT_EQ(layers, (std::set<std::string>{"layer1", "layer2"}));
 }
 
+TEST(Report, BusiestNodesOfEqualOnesTheFirst) {
+  std::vector<NodeRow> nodes(40);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    nodes[n].number = static_cast<int64_t>(n);
+    nodes[n].busy = n % 2 == 0 ? 7 : 3;
+  }
+  const std::vector<const NodeRow*> rows = busiest_nodes(nodes, 25);
+  ASSERT_EQ(rows.size(), 25U);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const size_t wanted = r < 20 ? 2 * r : 2 * (r - 20) + 1;
+    EXPECT_EQ(rows[r]->number, static_cast<int64_t>(wanted));
+  }
+  EXPECT_EQ(busiest_nodes(nodes, 100).size(), 40U);
+}
+
 TEST(Report, HtmlIsEscaped) {
   EXPECT_EQ(html_text("<b a=\"1\">&\n"), "&lt;b a=&quot;1&quot;&gt;&amp; ");
   EXPECT_EQ(html_text("\u00e9\xff\xc3"), "\u00e9??");
