@@ -49,13 +49,16 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
   if (!folded) {
     const int64_t mn = m * n;
     if (chain.activation != Activation::none) {
-      all.add(elementwise({mn, 1, 1, bytes.c, bytes.c, activation}, machine));
+      all.add(elementwise({mn, 1, 1, {bytes.c, bytes.c}, bytes.c, activation}, machine));
     }
-    if (chain.gated()) all.add(elementwise({mn, 2, 2, bytes.c, bytes.c, {1, 0}}, machine));
+    if (chain.gated())
+      all.add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
   }
   const ProductBytes second{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
   all.add(product({m, l, n, chain.bias1, false, second, true}));
-  if (chain.residual) all.add(elementwise({m * l, 2, 1, bytes.e, bytes.e, {1, 0}}, machine));
+  if (chain.residual) {
+    all.add(elementwise({m * l, 2, 1, {bytes.e, bytes.residual}, bytes.e, {1, 0}}, machine));
+  }
   return all.total();
 }
 

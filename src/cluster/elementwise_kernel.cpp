@@ -19,12 +19,13 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
     const int64_t count = std::min(kMapTileElements, elements - begin);
     const auto behind = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
     const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
-    const int32_t x = block.load({0, 0, begin}, count, size.read_bytes, order);
+    const int32_t x = block.load({0, 0, begin}, count, size.read_bytes[0], order);
     const int32_t y =
-        size.inputs > 1 ? block.load({1, 0, begin}, count, size.read_bytes, order) : kNone;
+        size.inputs > 1 ? block.load({1, 0, begin}, count, size.read_bytes[1], order) : kNone;
     TileOp map;
     map.kind = TileOpKind::map;
-    map.bytes.scratchpad_read = count * size.read_bytes * size.inputs;
+    map.bytes.scratchpad_read =
+        count * (size.read_bytes[0] + (size.inputs > 1 ? size.read_bytes[1] : 0));
     map.bytes.scratchpad_write = count * size.stored_bytes;
     map.lanes = count * size.each;
     const int32_t mapped = block.add(map, {x, y});
@@ -52,7 +53,8 @@ HeldTiles map_held(const MapSize& size, int64_t share, const Machine& machine) {
       const int64_t block = std::min(share, size.elements - at);
       for (int64_t begin = 0; begin < block; begin += kMapTileElements) {
         const int64_t count = std::min(kMapTileElements, block - begin);
-        held.push_back({{input, at / share, begin}, count * size.read_bytes});
+        held.push_back(
+            {{input, at / share, begin}, count * size.read_bytes[static_cast<size_t>(input)]});
       }
     }
   }
@@ -73,7 +75,7 @@ Measured elementwise(const MapSize& size, const Machine& machine) {
   }
   const TilePlaces places = map_places(size, static_cast<int64_t>(which.size()));
   LaunchOptions options;
-  options.element_bytes = size.read_bytes;
+  options.element_bytes = size.read_bytes[0];
   options.places = &places;
   options.held = map_held(size, share, machine);
   return time_launch(machine, {&full, &rest}, which, options);

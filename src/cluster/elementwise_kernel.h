@@ -1,6 +1,8 @@
 // An elementwise kernel by itself.
 #pragma once
 
+#include <array>
+
 #include "machine/machine.h"
 #include "sim/tiles/timing.h"
 
@@ -12,8 +14,9 @@ struct MapSize {
   int64_t elements = 1;
   int inputs = 1;
   int held = 0;
-  int64_t read_bytes = 2, stored_bytes = 2;  ///< of an element
-  LaneWork each = {};                        ///< of an element
+  std::array<int64_t, 2> read_bytes{2, 2};  ///< of an element of each input
+  int64_t stored_bytes = 2;
+  LaneWork each = {};  ///< of an element
 };
 Measured elementwise(const MapSize& size, const Machine& machine);
 

@@ -44,7 +44,14 @@ int64_t steps_of(const KernelSizes& size, const KernelSizes& block) {
 /// Bytes of an element of a product's operands and result; products run at `work`.
 struct FormBytes {
   int64_t rows = 4, columns = 4, stored = 4, work = 4;
+  int64_t columns_behind = 0;  ///< of the product behind, which are stored; 0: there is none
 };
+
+int64_t columns_behind(const KernelForm& form) {
+  int64_t columns = 1;
+  for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
+  return columns;
+}
 
 FormBytes bytes_of(const KernelForm& form) {
   const auto of = [&](TensorId tensor) { return form.element_bytes.at(tensor); };
@@ -53,7 +60,9 @@ FormBytes bytes_of(const KernelForm& form) {
   bytes.columns = of(operand_of(form, 1).tensor);
   bytes.stored = of(form.result);
   bytes.work = std::max(bytes.rows, bytes.columns);
-  if (form.behind >= 0) bytes.work = std::max(bytes.work, of(weights_behind(form).tensor));
+  if (form.behind < 0) return bytes;
+  bytes.work = std::max(bytes.work, of(weights_behind(form).tensor));
+  bytes.columns_behind = columns_behind(form);
   return bytes;
 }
 
@@ -80,7 +89,8 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepByte
                    const FormBytes& bytes, int cores, const Machine& machine) {
   const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
   const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], bytes.work);
-  const auto stored = static_cast<double>(b[kKernelM] * b[kKernelN] * bytes.stored);
+  const int64_t columns = bytes.columns_behind > 0 ? bytes.columns_behind : b[kKernelN];
+  const auto stored = static_cast<double>(b[kKernelM] * columns * bytes.stored);
   const double first = load_path(loaded, cores, machine);
   return {std::max({load_cycles(loaded, cores, at_work, machine),
                     work / machine.matrix_rate(bytes.work), first / copies_of(loaded, machine)}),
@@ -198,8 +208,7 @@ std::vector<int64_t> column_blocks(const KernelForm& form, int column_cores) {
 double behind_cycles(const KernelForm& form, int64_t rows, int column_cores,
                      const Machine& machine) {
   if (form.behind < 0) return 0;
-  int64_t columns = 1;
-  for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
+  const int64_t columns = columns_behind(form);
   const int64_t element = bytes_of(form).work;
   const int64_t summed = ceil_div(sizes_of(form)[kKernelN], int64_t{column_cores});
   const double product =
@@ -224,7 +233,13 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores, column_cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         const int together = std::max(cores, column_cores);
-        TileCosts costs = costs_of(size, candidate.block, bytes_of(form), together, machine);
+        const FormBytes bytes = bytes_of(form);
+        const auto of_rows = static_cast<double>(m * k * bytes.rows);
+        const auto of_columns = static_cast<double>(k * n * bytes.columns);
+        // Cores that share the columns have the same rows, others the same columns.
+        const StepBytes loaded =
+            column_cores > 1 ? StepBytes{of_columns, of_rows} : StepBytes{of_rows, of_columns};
+        TileCosts costs = costs_of(size, candidate.block, loaded, bytes, together, machine);
         costs.stored += behind_cycles(form, m, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
@@ -288,7 +303,7 @@ std::vector<Candidate> row_tiles(const KernelForm& form) {
 }
 
 /// Can the cores that share the columns each finish a share of the rows? Not where what follows
-/// takes something that differs from row to row.
+/// takes rows of a load that something before takes, too: the rules of the graph say.
 bool shares_rows(const Graph& graph) {
   bool sound = true;
   verify_kernel(graph, [&](NodeId, const std::string&) { sound = false; });
@@ -301,7 +316,8 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
     graph.indices[kKernelM].cluster = candidate.cores;
-    if (candidate.gathered > 0 && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
+    const bool leaves_out = candidate.gathered > 0 || form.behind >= 0;
+    if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     if (candidate.column_cores > 1 && !shares_rows(graph)) return std::nullopt;
     if (fits_core(kernel_need(graph), machine)) return graph;
   }
@@ -362,8 +378,11 @@ std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Ma
 std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
   std::vector<Candidate> all = sparse_tiles(form, 1, machine, cores);
   if (!form.gathered) return all;
-  const std::vector<Candidate> gathered = gathered_tiles(form, machine, cores);
-  all.insert(all.end(), gathered.begin(), gathered.end());
+  const size_t before = all.size();
+  for (Candidate& candidate : gathered_tiles(form, machine, cores)) {
+    candidate.number += before;
+    all.push_back(candidate);
+  }
   sort(all);
   return all;
 }

@@ -136,7 +136,15 @@ int64_t tuned_product(const Graph& graph, const Machine& machine) {
       gemm_chain(elements[kKernelM], elements[kKernelN], elements[kKernelK], 16, Activation::none));
   ProductSize size;
   size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
-  size.bytes = ProductBytes::of(graph.tiles->element_bytes);
+  const KernelRoles roles = kernel_roles(graph);
+  const auto bytes_of = [&](const Input& input) {
+    const NodeId from = graph.streams[static_cast<size_t>(input.stream)].producer;
+    return moved_bytes(graph, graph.nodes[static_cast<size_t>(from)]);
+  };
+  const Node& product = graph.nodes[static_cast<size_t>(roles.reductions[0])];
+  size.bytes.x = bytes_of(product.inputs[0]);
+  size.bytes.w = bytes_of(product.inputs[1]);
+  size.bytes.y = moved_bytes(graph, graph.nodes[static_cast<size_t>(roles.store)]);
   size.follows = true;
   Effort effort;
   effort.operations = kEffort;

@@ -221,9 +221,9 @@ class Costs {
   /// Of a load: tiles that several turns take come from the L2.
   double latency(int64_t turns) const {
     const bool held = machine_.has_l2() && turns > 1;
-    return static_cast<double>((held ? machine_.l2.latency_cycles : machine_.dram.latency_cycles) +
-                               machine_.core.scratchpad_latency_cycles +
-                               machine_.core.barrier_cycles);
+    return static_cast<double>(
+        (held ? machine_.l2.latency_cycles : machine_.global.latency_cycles) +
+        machine_.core.scratchpad_latency_cycles + machine_.core.barrier_cycles);
   }
 
   /// Bytes a cycle of a core. Cores of a column of a cluster have the same weights, those of a row
@@ -292,11 +292,14 @@ std::vector<int64_t> blocks_of(const RowsForm& form, const RowsTiles& tiles) {
   return blocks;
 }
 
-/// ... and the room that their loads have: weights are also kept where there is room for all of
-/// them anyway.
+/// ... and the room of their loads and products: weights are also kept where there is room for all
+/// of them anyway.
 std::vector<int64_t> copies_of(const Graph& graph) {
   std::vector<int64_t> copies;
   for (const RowsBufferSize& buffer : rows_shape(graph).buffers) copies.push_back(buffer.copies);
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_multiply) copies.push_back(node.capacity);
+  }
   return copies;
 }
 

@@ -73,6 +73,7 @@ namespace {
 
 /// Do the tiles that a node gives extend over a dimension?
 bool gives_along(const Graph& graph, const Node& node, KernelDim dim) {
+  if (node.outputs.empty()) return false;  // the verifier says so later
   const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
   return std::find(dims.begin(), dims.end(), static_cast<int>(dim)) != dims.end();
 }
@@ -175,17 +176,17 @@ bool is_shared(const Graph& graph, StreamId stream) {
   if (!is_tile_kernel(graph) || column_cores(graph) == 1) return false;
   const auto is_scatter = [](const Node& node) { return node.kind == NodeKind::reduce_scatter; };
   const auto scatter = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_scatter);
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
+  if (std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) == dims.end()) return false;
   const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
   if (graph.nodes[static_cast<size_t>(producer)].kind != NodeKind::tile_load) {
     return graph.nodes.begin() + producer >= scatter;
   }
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
   const auto takes = [&](const Node& node) {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](const Input& input) { return input.stream == stream; });
   };
-  return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) != dims.end() &&
-         scatter != graph.nodes.end() && std::any_of(scatter + 1, graph.nodes.end(), takes);
+  return scatter != graph.nodes.end() && std::any_of(scatter + 1, graph.nodes.end(), takes);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "ir/data_facts.h"
 #include "ir/names.h"
 #include "ir/print.h"
@@ -31,20 +29,8 @@ void weaken_facts(Tensor& tensor) {
 
 }  // namespace
 
-namespace {
-
-/// Loads and stores of tiles that say how large elements are say it of the new type.
-void set_moved_bytes(Graph& graph, const std::set<TensorId>& changed, int64_t bytes) {
-  for (Node& node : graph.nodes) {
-    if (node.element_bytes > 0 && changed.count(node.tensor) != 0) node.element_bytes = bytes;
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> set_float_types(Program& program, ElementType type) {
   std::vector<std::string> notes;
-  std::set<TensorId> changed;
   const TensorReader reader = source_reader(program);
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
@@ -56,7 +42,6 @@ std::vector<std::string> set_float_types(Program& program, ElementType type) {
       continue;
     }
     tensor.type = type;
-    changed.insert(static_cast<TensorId>(t));
     if (tensor.facts == Facts{}) continue;
     const auto data = holds_f32(type) ? nullptr : reader(static_cast<TensorId>(t));
     if (data == nullptr) {
@@ -64,9 +49,6 @@ std::vector<std::string> set_float_types(Program& program, ElementType type) {
     } else {
       tensor.facts = without_range(facts_of(*data));
     }
-  }
-  for (Region& region : program.regions) {
-    if (region.graph) set_moved_bytes(*region.graph, changed, element_bytes(type));
   }
   return notes;
 }

@@ -441,6 +441,31 @@ TEST(ProductBehind, RefusesHostileTextOfClusters) {
   const std::string with_factors = print_program(fused(factors, *of_factors, {16, 12, 1, 1}, 8));
   expect_refused(with_factors, "map mul ($d_sum, $x_4)", "map mul ($d_sum, $x_2)",
                  "takes all rows of $x_2");
+  // A product that gives nothing, before what is looked at by its role.
+  expect_refused(text, "$x_2: val<n>[n] = tile_load",
+                 "tile_multiply ($x, $x_1)\n      $x_2: val<n>[n] = tile_load",
+                 "has no branch, capacity or held bytes in a kernel");
+}
+
+/// What has no rows every core computes for itself.
+TEST(ProductBehind, MapsOfColumnsAreWholeOnEveryCore) {
+  Layer layer{32, 40, 24, 16};
+  layer.between = "%c[i, j]";
+  layer.after = "%d[i, l] * sqrt(%v[l] + 2)";
+  const Program given = parse(layer.text());
+  std::string why;
+  const auto form = form_of(given, why);
+  ASSERT_TRUE(form) << why;
+  const Machine machine = load_machine("h100");
+  const auto flops = [&](int cores) {
+    const Program program = fused(given, *form, {16, 24 / cores, 1, 1}, 4);
+    expect_right(program, machine);
+    return run_program(program, load_tensors(program), machine, {}).regions.at(0).flops;
+  };
+  // Sums of four parts; of two tiles of rows the root and the sum of 16 columns on three cores
+  // more.
+  const int64_t of_columns = 2 * 16 * (op_info(Op::sqrt).flops + op_info(Op::add).flops);
+  EXPECT_EQ(flops(4), flops(1) + 3 * 32 * 16 + 3 * of_columns);
 }
 
 /// What follows takes of a load the rows of the core's share: each is loaded once.

@@ -174,7 +174,7 @@ TEST(L2, AKernelFindsWhatTheOneBeforeWrote) {
   EXPECT_EQ(best_product(cold, machine, {}).bytes.global_read, x + w);
   EXPECT_EQ(best_product(warm, machine, {}).bytes.global_read, w);
   EXPECT_LE(best_product(warm, machine, {}).cycles, best_product(cold, machine, {}).cycles);
-  const MapSize map{int64_t{64} * 1024, 2, 1, 2};  // two inputs, one of them held
+  const MapSize map{int64_t{64} * 1024, 2, 1};  // two inputs, one of them held
   EXPECT_EQ(elementwise(map, machine).bytes.global_read, 2 * 64 * 1024);
   EXPECT_EQ(elementwise(map, bare()).bytes.global_read, 2 * 2 * 64 * 1024);
 }

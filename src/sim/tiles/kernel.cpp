@@ -364,12 +364,14 @@ class CoreBuilder {
   TileOps ops_;
 };
 
-/// Operations of a step and of the end of a tile: a rescaled product has two.
+/// Operations of a step and of the end of a tile: a rescaled product and a sum over a cluster have
+/// two.
 int64_t operations_a_step(const Graph& graph) {
   int64_t operations = static_cast<int64_t>(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     const bool reduces = is_held_reduction(graph, node);
     if (reduces && node.kind == NodeKind::tile_multiply && rescale_of(node)) ++operations;
+    if (node.kind == NodeKind::reduce_scatter) ++operations;
   }
   return operations;
 }
