@@ -3,6 +3,7 @@
 
 #include "explore/front.h"
 #include "explore/goals.h"
+#include "explore/promise.h"
 #include "explore/record.h"
 
 namespace fuseflow {
@@ -60,6 +61,33 @@ TEST(ExploreTable, LeastCostsOfARun) {
   EXPECT_EQ(table.best_estimate({0, 0}), 3U);
   EXPECT_EQ(table.best_estimate({1, 1}), std::nullopt);
   EXPECT_EQ(table.runs(), (std::vector<Interval>{{0, 0}}));
+}
+
+// First the four best of each kernel alone, then what is part of a seed, however good the rest.
+TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
+  TrialTable table(2, Machine{}, Objective::cycles);
+  table.add(open({0, 1}, 1, 5));  // the best of all, but of no seed
+  Trial seed = open({0, 1}, 1, 90);
+  seed.point.seed = "full";
+  table.add(seed);
+  const std::vector<double> alone{20, 24, 22, 23, 21};
+  for (const double estimate : alone) table.add(open({0, 0}, 1, estimate));
+  table.add(open({1, 1}, 1, 30));
+  Trial refused = open({1, 1}, 1, 2);
+  refused.status = PointStatus::failed;
+  table.add(refused);
+  const std::vector<size_t> order = by_promise(table);
+  ASSERT_EQ(order.size(), 8U);
+  const auto at = [&](size_t trial) {
+    return std::find(order.begin(), order.end(), trial) - order.begin();
+  };
+  for (const size_t first : {2, 4, 5, 6, 7}) EXPECT_LT(at(first), 5) << first;
+  EXPECT_EQ(order[5], 1U);
+  // Of the rest the one with the best program around it: 5, then 24 and the other kernel's 30.
+  EXPECT_EQ(order[6], 0U);
+  EXPECT_EQ(order[7], 3U);
+  EXPECT_LT(at(2), at(6));
+  EXPECT_LT(at(6), at(4));
 }
 
 TEST(ExploreGoals, AFusedPointHasToBeatTheBestProgram) {
