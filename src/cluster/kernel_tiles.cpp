@@ -7,6 +7,7 @@
 #include "cluster/candidates.h"
 #include "cluster/load_cycles.h"
 #include "cluster/present_tiles.h"
+#include "cluster/row_kernels.h"
 #include "nodes/kernel_rules.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
@@ -278,30 +279,6 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
   return all;
 }
 
-/// Of elementwise kernels and reductions of rows: tiles of few elements first.
-std::vector<Candidate> row_tiles(const KernelForm& form) {
-  const KernelSizes size = sizes_of(form);
-  const bool reduces = size[kKernelK] > 1;
-  const KernelDim along = reduces ? kKernelK : kKernelN;
-  std::vector<Candidate> all;
-  for (const int64_t elements : {256, 512, 1024, 2048, 4096}) {
-    for (const int64_t width : {128, 512, 2048}) {
-      Candidate candidate;
-      candidate.block[along] = even_block(size[along], std::min<int64_t>(width, elements));
-      const int64_t rows = std::max<int64_t>(elements / candidate.block[along], 1);
-      candidate.block[kKernelM] = even_block(size[kKernelM], rows);
-      candidate.number = all.size();
-      candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
-                        static_cast<double>(steps_of(size, candidate.block));
-      const bool known = std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-        return other.block == candidate.block;
-      });
-      if (!known) all.push_back(candidate);
-    }
-  }
-  return all;
-}
-
 /// Can the cores that share the columns each finish a share of the rows? Not where what follows
 /// takes rows of a load that something before takes, too: the rules of the graph say.
 bool shares_rows(const Graph& graph) {
@@ -324,7 +301,7 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
   return std::nullopt;
 }
 
-/// The fastest of them, where it is faster than `best`; of products only `most` are simulated.
+/// The fastest of them, where it is faster than `best`; only `most` are simulated.
 std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates, size_t most,
                                         const KernelForm& form, const Machine& machine,
                                         std::optional<FastestKernel> best = std::nullopt) {
@@ -339,7 +316,7 @@ std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates
     if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
       best = FastestKernel{std::move(*graph), measured};
     }
-    if (++simulated == most && form.product) break;
+    if (++simulated == most) break;
   }
   return best;
 }
@@ -358,7 +335,11 @@ std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machi
 }
 
 std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine& machine) {
-  if (!form.product) return fastest_of(row_tiles(form), kMostSimulated, form, machine);
+  if (!form.product) {
+    std::optional<RowKernelPlan> plan = fastest_row_kernel(form, machine);
+    if (!plan) return std::nullopt;
+    return FastestKernel{std::move(plan->graph), plan->measured};
+  }
   return fastest_product(form, machine,
                          [&](int cores) { return product_tiles(form, cores, machine); });
 }

@@ -255,6 +255,51 @@ TEST(Rank, Attention) {
   }
 }
 
+/// Tiles of any powers of two of rows and of columns, which are those of the reduction where there
+/// is one.
+void look_at_elementwise(const KernelForm& form, Fewest& fewest) {
+  const KernelSizes size = sizes_of(form);
+  const KernelDim along = size[kKernelK] > 1 ? kKernelK : kKernelN;
+  for (int64_t m = 1; m < 2 * size[kKernelM]; m *= 2) {
+    for (int64_t width = 8; width < 2 * size[along]; width *= 2) {
+      if (m * width > 16384) continue;
+      KernelSizes block{1, 1, 1, 1};
+      block[kKernelM] = even_block(size[kKernelM], m);
+      block[along] = even_block(size[along], width);
+      for (const int64_t copies : {2, 4}) {
+        const Graph graph = kernel_graph(form, block, copies);
+        fewest.look_at(graph, kernel_need(graph));
+      }
+    }
+  }
+}
+
+TEST(Rank, ElementwiseKernelsAndReductions) {
+  for (const Machine& machine : machines()) {
+    for (const auto& [rows, columns] :
+         {std::array{512, 256}, std::array{64, 2048}, std::array{2048, 24}, std::array{3, 5000}}) {
+      for (const char* region : {"%y[i, j] = exp(%x[i, j]) * %b[j]",
+                                 "%y[i, j] = %x[i, j] + %x[i, j]", "%z[i] = sum(j) %x[i, j]"}) {
+        const bool reduces = region[1] == 'z';
+        const Program program = parse(
+            fmt::format("input %x: f16[{0}, {1}] dense,dense = dense(seed=1)\n"
+                        "input %b: f16[{1}] dense = dense(seed=2)\nresult %{2}: f16[{3}] {4}\n"
+                        "region @r {{ {5} }}\n",
+                        rows, columns, reduces ? "z" : "y",
+                        reduces ? fmt::format("{}", rows) : fmt::format("{}, {}", rows, columns),
+                        reduces ? "dense" : "dense,dense", region));
+        const KernelForm form = form_of(program);
+        Fewest fewest(machine);
+        look_at_elementwise(form, fewest);
+        const auto taken = fastest_kernel(form, machine);
+        ASSERT_TRUE(taken);
+        expect_near(taken->measured.cycles, fewest, 4,
+                    fmt::format("{} x {}: {} on {}", rows, columns, region, machine.name));
+      }
+    }
+  }
+}
+
 /// As many copies of loads as fit.
 void look_at_rows(const RowsForm& form, const RowsTiles& shape, const Machine& machine,
                   Fewest& fewest) {
