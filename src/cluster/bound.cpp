@@ -4,15 +4,11 @@
 #include <array>
 #include <cmath>
 
+#include "cluster/load_cycles.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
 namespace {
-
-/// A rate of 0 is free.
-double over(double amount, double rate) {
-  return rate > 0 ? amount / rate : 0;
-}
 
 int64_t whole(double cycles) {
   return static_cast<int64_t>(std::ceil(cycles - 1e-6));
@@ -32,17 +28,19 @@ class Times {
         link_rate_(machine.link_bytes_per_cycle(cores)),
         link_latency_(static_cast<double>(machine.link_latency(cores))) {}
 
-  double port(double bytes) const { return over(bytes, machine_.core.port_bytes_per_cycle); }
+  double port(double bytes) const { return cycles_at(bytes, machine_.core.port_bytes_per_cycle); }
   double scratchpad(double bytes) const {
-    return over(bytes, machine_.core.scratchpad_bytes_per_cycle);
+    return cycles_at(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }
-  double link(double bytes) const { return over(bytes, link_rate_); }
+  double link(double bytes) const { return cycles_at(bytes, link_rate_); }
   /// What all cores together load and store: an L2 may hold all of it.
   double all_cores(double bytes) const {
-    return over(
+    return cycles_at(
         bytes, machine_.has_l2() ? machine_.l2.bytes_per_cycle : machine_.global_bytes_per_cycle());
   }
-  double all_channels(double bytes) const { return over(bytes, machine_.global_bytes_per_cycle()); }
+  double all_channels(double bytes) const {
+    return cycles_at(bytes, machine_.global_bytes_per_cycle());
+  }
   double far() const { return far_; }    ///< latency of DRAM
   double near() const { return near_; }  ///< ... of what an L2 may hold
   double scratchpad_latency() const {
@@ -69,8 +67,8 @@ class Times {
   /// Of m x k by k x n elements.
   double product(std::array<int64_t, 3> mnk, double operand_bytes, double register_bytes) const {
     const double work = machine_.matrix_work(mnk[0], mnk[1], mnk[2], element_bytes_);
-    return std::max({1.0, over(work, matrix_), scratchpad(operand_bytes),
-                     over(register_bytes, machine_.core.register_bytes_per_cycle)});
+    return std::max({1.0, cycles_at(work, matrix_), scratchpad(operand_bytes),
+                     cycles_at(register_bytes, machine_.core.register_bytes_per_cycle)});
   }
 
  private:

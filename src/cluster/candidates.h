@@ -15,6 +15,9 @@
 
 namespace fuseflow::cluster {
 
+/// Copies of the loads of kernels but those of rows: as many as fit, up to these.
+inline constexpr int64_t kMostCopiesTried = 4;
+
 /// Powers of two from 16 up to the first that covers the size, at most `most`.
 std::vector<int64_t> power_blocks(int64_t size, int64_t most);
 

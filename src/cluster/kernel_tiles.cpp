@@ -15,7 +15,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int64_t kMostCopiesTried = 4;
 constexpr size_t kMostSimulated = 12;
 constexpr size_t kMostOfClusters = 4;             ///< ... of each size of clusters
 constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles, of all cores
@@ -48,12 +47,6 @@ struct FormBytes {
   int64_t columns_behind = 0;  ///< of the product behind, which are stored; 0: there is none
 };
 
-int64_t columns_behind(const KernelForm& form) {
-  int64_t columns = 1;
-  for (const KernelDigit& digit : form.digits) columns *= digit.dim == kKernelL ? digit.extent : 1;
-  return columns;
-}
-
 FormBytes bytes_of(const KernelForm& form) {
   const auto of = [&](TensorId tensor) { return form.element_bytes.at(tensor); };
   FormBytes bytes;
@@ -63,7 +56,10 @@ FormBytes bytes_of(const KernelForm& form) {
   bytes.work = std::max(bytes.rows, bytes.columns);
   if (form.behind < 0) return bytes;
   bytes.work = std::max(bytes.work, of(weights_behind(form).tensor));
-  bytes.columns_behind = columns_behind(form);
+  bytes.columns_behind = 1;
+  for (const KernelDigit& digit : form.digits) {
+    if (digit.dim == kKernelL) bytes.columns_behind *= digit.extent;
+  }
   return bytes;
 }
 
@@ -98,12 +94,11 @@ TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepByte
           load_cycles({stored, 0}, 1, at_work, machine), first};
 }
 
-/// The columns' operand is the same for all rows.
-TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& bytes, int cores,
-                   const Machine& machine) {
-  const StepBytes loaded{static_cast<double>(b[kKernelM] * b[kKernelK] * bytes.rows),
-                         static_cast<double>(b[kKernelN] * b[kKernelK] * bytes.columns)};
-  return costs_of(size, b, loaded, bytes, cores, machine);
+/// What a step loads. Cores that share the columns have the same rows, others the same columns.
+StepBytes step_bytes(const KernelSizes& b, const FormBytes& bytes, int column_cores) {
+  const auto rows = static_cast<double>(b[kKernelM] * b[kKernelK] * bytes.rows);
+  const auto columns = static_cast<double>(b[kKernelN] * b[kKernelK] * bytes.columns);
+  return column_cores > 1 ? StepBytes{columns, rows} : StepBytes{rows, columns};
 }
 
 /// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
@@ -125,7 +120,7 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& b
                const Machine& machine) {
   const int64_t all = std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores;
   const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), all));
-  const TileCosts costs = costs_of(size, b, bytes, cores, machine);
+  const TileCosts costs = costs_of(size, b, step_bytes(b, bytes, 1), bytes, cores, machine);
   return costs.first +
          a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
 }
@@ -205,26 +200,24 @@ std::vector<int64_t> column_blocks(const KernelForm& form, int column_cores) {
   return {part};
 }
 
-/// Cycles of the product behind, of a tile of so many rows, and of its sum over a cluster.
-double behind_cycles(const KernelForm& form, int64_t rows, int column_cores,
+/// Cycles of the product behind, of a tile, and of its sum over a cluster.
+double behind_cycles(const FormBytes& bytes, const KernelSizes& b, int column_cores,
                      const Machine& machine) {
-  if (form.behind < 0) return 0;
-  const int64_t columns = columns_behind(form);
-  const int64_t element = bytes_of(form).work;
-  const int64_t summed = ceil_div(sizes_of(form)[kKernelN], int64_t{column_cores});
+  const int64_t rows = b[kKernelM], columns = bytes.columns_behind;
+  if (columns == 0) return 0;
   const double product =
-      machine.matrix_work(rows, columns, summed, element) / machine.matrix_rate(element);
+      machine.matrix_work(rows, columns, b[kKernelN], bytes.work) / machine.matrix_rate(bytes.work);
   if (column_cores == 1) return product;
   const int64_t sent = rows / column_cores * (column_cores - 1) * columns * kAccumulatorBytes;
-  const double rate = machine.link_bytes_per_cycle(column_cores);
   return product + static_cast<double>(machine.link_latency(column_cores)) +
-         (rate > 0 ? static_cast<double>(sent) / rate : 0);
+         cycles_at(static_cast<double>(sent), machine.link_bytes_per_cycle(column_cores));
 }
 
 /// The same with the steps that are there: their number depends on rows and k of a tile.
 std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine,
                                     int column_cores = 1) {
   const KernelSizes size = sizes_of(form);
+  const FormBytes bytes = bytes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
     if (ceil_div(size[kKernelM], m) < cores || m % column_cores != 0) continue;
@@ -234,14 +227,9 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
         Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores, column_cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         const int together = std::max(cores, column_cores);
-        const FormBytes bytes = bytes_of(form);
-        const auto of_rows = static_cast<double>(m * k * bytes.rows);
-        const auto of_columns = static_cast<double>(k * n * bytes.columns);
-        // Cores that share the columns have the same rows, others the same columns.
-        const StepBytes loaded =
-            column_cores > 1 ? StepBytes{of_columns, of_rows} : StepBytes{of_rows, of_columns};
+        const StepBytes loaded = step_bytes(candidate.block, bytes, column_cores);
         TileCosts costs = costs_of(size, candidate.block, loaded, bytes, together, machine);
-        costs.stored += behind_cycles(form, m, column_cores, machine);
+        costs.stored += behind_cycles(bytes, candidate.block, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
@@ -256,6 +244,7 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
 std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& machine,
                                       int column_cores = 1) {
   const KernelSizes size = sizes_of(form);
+  const FormBytes bytes = bytes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
     if (m % column_cores != 0) continue;
@@ -267,8 +256,8 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
         Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed, 1, column_cores};
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         TileCosts costs =
-            gathered_costs(size, candidate.block, packed, column_cores, bytes_of(form), machine);
-        costs.stored += behind_cycles(form, m, column_cores, machine);
+            gathered_costs(size, candidate.block, packed, column_cores, bytes, machine);
+        costs.stored += behind_cycles(bytes, candidate.block, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, column_cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);

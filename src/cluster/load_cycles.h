@@ -10,6 +10,11 @@
 
 namespace fuseflow::cluster {
 
+/// Cycles of so much at a rate; a rate of 0 is free.
+inline double cycles_at(double amount, double rate) {
+  return rate > 0 ? amount / rate : 0;
+}
+
 /// Sizes of clusters that kernels try besides single cores.
 inline constexpr std::array<int, 3> kKernelClusters{2, 4, 8};
 

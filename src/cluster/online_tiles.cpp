@@ -10,7 +10,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int64_t kMostCopiesTried = 4;
 constexpr int64_t kMostStepsTried = 2;
 constexpr int64_t kMostBlock = 256;
 constexpr size_t kMostSimulated = 12;

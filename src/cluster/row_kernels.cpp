@@ -12,7 +12,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int64_t kMostCopiesTried = 4;
 constexpr size_t kMostSimulated = 16;
 constexpr int64_t kMostSteps = int64_t{1} << 18;               ///< of all tiles
 constexpr int64_t kLeastElements = 32, kMostElements = 16384;  ///< of a tile
@@ -48,8 +47,7 @@ class Costs {
  private:
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
   double scratchpad(double bytes) const {
-    const double rate = machine_.core.scratchpad_bytes_per_cycle;
-    return rate > 0 ? bytes / rate : 0;
+    return cycles_at(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }
 
   /// A tile that is the same for all others stays.

@@ -21,11 +21,6 @@ constexpr size_t kMostSimulated = 16;
 constexpr double kMostOperations = 1 << 20;            ///< products of tiles, of all cores
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
 
-/// A rate of 0 is free.
-double time_at(double work, double rate) {
-  return rate > 0 ? work / rate : 0;
-}
-
 /// Cycles of a part of a kernel: what a core computes, what passes its port, what its scratchpad
 /// reads and writes. A core does all at a time.
 struct Work {
@@ -111,16 +106,16 @@ class Costs {
       }
       if (at.kind == NodeKind::gather) {
         sent += tiles * (tiles_.wide - 1) *
-                time_at(bytes(at.outputs[0]), machine_.link_bytes_per_cycle(tiles_.wide));
+                cycles_at(bytes(at.outputs[0]), machine_.link_bytes_per_cycle(tiles_.wide));
       }
-      work.moved += tiles * time_at(moved_by(at), machine_.core.scratchpad_bytes_per_cycle);
+      work.moved += tiles * cycles_at(moved_by(at), machine_.core.scratchpad_bytes_per_cycle);
       for (const Taken& taken : loads_of(at, tiles)) {
         const double time = taken.tiles * bytes(taken.stream) / rate(cores, taken.of_rows);
         const bool kept = !taken.of_rows && copies_of(taken.stream) >= taken.tiles;
         (kept ? work.once : work.passed) += time;
         if (!kept) {
-          work.moved +=
-              taken.tiles * time_at(bytes(taken.stream), machine_.core.scratchpad_bytes_per_cycle);
+          work.moved += taken.tiles *
+                        cycles_at(bytes(taken.stream), machine_.core.scratchpad_bytes_per_cycle);
         }
         const double rounds = taken.tiles / copies_of(taken.stream) - 1;
         if (!kept) waits = std::max(waits, rounds * latency(turns));
@@ -163,7 +158,7 @@ class Costs {
       const double stored = (width < 0 ? 1 : tiles_along(width)) *
                             static_cast<double>(tile_elements(g_, s) * moved_bytes(g_, node(n)));
       work.passed += stored / rate(cores, true);
-      work.moved += time_at(2 * stored, machine_.core.scratchpad_bytes_per_cycle);
+      work.moved += cycles_at(2 * stored, machine_.core.scratchpad_bytes_per_cycle);
     }
     return work;
   }
@@ -180,8 +175,8 @@ class Costs {
                   b = g_.indices[column].block;
     const double work = machine_.matrix_work(m, b, a, g_.tiles->element_bytes) /
                         machine_.matrix_rate(g_.tiles->element_bytes);
-    const double read = time_at(bytes(at.inputs[0].stream) + bytes(at.inputs[1].stream),
-                                machine_.core.scratchpad_bytes_per_cycle);
+    const double read = cycles_at(bytes(at.inputs[0].stream) + bytes(at.inputs[1].stream),
+                                  machine_.core.scratchpad_bytes_per_cycle);
     return static_cast<double>(g_.indices[summed].extent) * std::max(work, read);
   }
 

@@ -170,23 +170,35 @@ int64_t tile_elements(const Graph& graph, StreamId stream) {
 
 namespace {
 
-/// Do cores that share columns each have a share of the rows of a stream? Of what follows the sum
-/// over a cluster, and of loads over rows that it takes.
-bool is_shared(const Graph& graph, StreamId stream) {
-  if (!is_tile_kernel(graph) || column_cores(graph) == 1) return false;
-  const auto is_scatter = [](const Node& node) { return node.kind == NodeKind::reduce_scatter; };
-  const auto scatter = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_scatter);
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
-  if (std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) == dims.end()) return false;
-  const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
-  if (graph.nodes[static_cast<size_t>(producer)].kind != NodeKind::tile_load) {
-    return graph.nodes.begin() + producer >= scatter;
-  }
+std::vector<Node>::const_iterator scatter_of(const Graph& graph) {
+  return std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                      [](const Node& node) { return node.kind == NodeKind::reduce_scatter; });
+}
+
+}  // namespace
+
+bool taken_by_shares(const Graph& graph, StreamId stream) {
+  const auto scatter = scatter_of(graph);
   const auto takes = [&](const Node& node) {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](const Input& input) { return input.stream == stream; });
   };
   return scatter != graph.nodes.end() && std::any_of(scatter + 1, graph.nodes.end(), takes);
+}
+
+namespace {
+
+/// Do cores that share columns each have a share of the rows of a stream? Of what follows the sum
+/// over a cluster, and of loads over rows that it takes.
+bool is_shared(const Graph& graph, StreamId stream) {
+  if (!is_tile_kernel(graph) || column_cores(graph) == 1) return false;
+  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
+  if (std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) == dims.end()) return false;
+  const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
+  if (graph.nodes[static_cast<size_t>(producer)].kind != NodeKind::tile_load) {
+    return graph.nodes.begin() + producer >= scatter_of(graph);
+  }
+  return taken_by_shares(graph, stream);
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ bool is_product_behind(const Graph& graph, const Node& node);
 /// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
 bool has_product_behind(const Graph& graph);
 
+/// Does a node behind the sum over a cluster take a stream?
+bool taken_by_shares(const Graph& graph, StreamId stream);
+
 /// The factor by which a reduction multiplies what it holds before it adds: its last input; null
 /// where it has none.
 const Input* rescale_of(const Node& reduction);

@@ -31,8 +31,8 @@ struct RowsPlace {
   int64_t elements = 0;  ///< of a tile
 };
 
-/// Room for the tiles of a load. Weights (two widths) with tiles of one size and
-/// one element size share it, as they take turns, unless there is room for all of their tiles.
+/// Room for the tiles of a load. Weights (two widths) with tiles of one size and one element size
+/// share it, as they take turns, unless there is room for all of their tiles.
 struct RowsBufferSize {
   int64_t copies = 0;
   int64_t elements = 0;       ///< of a tile

@@ -143,7 +143,7 @@ class WholeVerifier {
         return fail(n, "takes a part of a product, expected the sum of all (reduce_scatter)");
       }
       if (node(from).kind == NodeKind::tile_load) {
-        if (n > roles_.scatter || !of_rows(input) || !taken_by_shares(input.stream)) continue;
+        if (n > roles_.scatter || !of_rows(input) || !taken_by_shares(g_, input.stream)) continue;
         return fail(n, fmt::format("takes all rows of ${}, of which what follows reduce_scatter "
                                    "takes a share, expected two loads",
                                    stream(input).name));
@@ -158,13 +158,6 @@ class WholeVerifier {
   bool of_rows(const Input& input) const {
     const std::vector<int>& dims = stream(input).block;
     return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) != dims.end();
-  }
-
-  bool taken_by_shares(StreamId s) const {
-    return std::any_of(g_.nodes.begin() + roles_.scatter + 1, g_.nodes.end(), [&](const Node& at) {
-      return std::any_of(at.inputs.begin(), at.inputs.end(),
-                         [&](const Input& input) { return input.stream == s; });
-    });
   }
 
   /// A reduction that takes what another one holds so far must rescale what it holds itself by how

@@ -31,11 +31,30 @@ inline std::string sparse_values(int elements, int part, int seed) {
   return values;
 }
 
+/// Numbers of a test that depend on its seed alone.
+class Draw {
+ public:
+  explicit Draw(int seed) : random_(static_cast<uint32_t>(seed)) {}
+  int among(int least, int most) {
+    return least + static_cast<int>(random_() % static_cast<uint32_t>(most - least + 1));
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
 /// The result y is that of the reference.
 inline void expect_right(const Program& program, const Machine& machine) {
   const ProgramRun run = run_program(program, load_tensors(program), machine, {});
   const auto checked = check_reference(program, run.data, {find_tensor(program, "y")}, {});
   EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
+}
+
+/// ... and the text of the program is read as it is written.
+inline void expect_right_and_read_again(const Program& program, const Machine& machine) {
+  expect_right(program, machine);
+  const std::string printed = print_program(program);
+  EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
 }
 
 inline std::string refusal(const std::function<void()>& action) {

@@ -52,6 +52,13 @@ int64_t need_registers(const Graph& graph, const RowsShape& shape) {
   return most + of_rows;
 }
 
+/// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
+int64_t sent_bytes(const Graph& graph, const Node& node) {
+  const bool part = node.kind == NodeKind::reduce || node.kind == NodeKind::reduce_scatter;
+  if (part) return kAccumulatorBytes;
+  return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
+}
+
 }  // namespace
 
 CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
@@ -125,17 +132,6 @@ int64_t rows_flops(const Graph& graph, const Node& node) {
       return 0;
   }
 }
-
-namespace {
-
-/// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
-int64_t sent_bytes(const Graph& graph, const Node& node) {
-  const bool part = node.kind == NodeKind::reduce || node.kind == NodeKind::reduce_scatter;
-  if (part) return kAccumulatorBytes;
-  return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
-}
-
-}  // namespace
 
 LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
   LinkBytes bytes;
