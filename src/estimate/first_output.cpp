@@ -40,6 +40,7 @@ double FirstOutputs::first_of(const std::vector<Supply>& supply, double fibers) 
 double FirstOutputs::add(size_t i, double start, double busy) {
   const Node& node = s_.graph->nodes[i];
   std::vector<Supply>& supply = supplies_[i];
+  supply.clear();
   gather(node, supply);
   add(supply, {std::numeric_limits<double>::infinity(), start, busy});
   if (!reduces(node.kind)) return 0;

@@ -7,7 +7,7 @@
 
 namespace fuseflow::estimate {
 
-/// Nodes are added in their order, as soon as it is known when they start.
+/// Nodes are added in their order, as soon as it is known when they start; again, if that changes.
 class FirstOutputs {
  public:
   FirstOutputs(const Structure& structure, const Counts& counts);

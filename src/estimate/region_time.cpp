@@ -77,10 +77,13 @@ class RegionTime {
     Asked asked;  // channels serve all ports of phases that run together
     for (int p = first; p < end; ++p) {
       const std::vector<size_t>& nodes = by_phase_[static_cast<size_t>(p)];
+      for (const size_t i : nodes) time_node(i, first);
+      if (hold_buffers(nodes)) {
+        for (const size_t i : nodes) time_node(i, first);
+      }
       double last = 0;
       for (const size_t i : nodes) {
         asked += memory_[i].asked;
-        time_node(i, first);
         last = std::max(last, finish_[i] + std::max(tail_[i], memory_[i].acknowledged));
       }
       double slowed = last;
@@ -92,6 +95,25 @@ class RegionTime {
       cycles = std::max(cycles, slowed);
     }
     return cycles;
+  }
+
+  /// A full buffer waits with its latest reader for rows of earlier phases, and its other readers
+  /// wait with it. Streams of the machine's depth are left out: several of them follow one another,
+  /// so that their depths add up. False: no buffer waits longer.
+  bool hold_buffers(const std::vector<size_t>& nodes) {
+    bool held = false;
+    for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
+      for (const Input& in : graph_.nodes[*at].inputs) {
+        if (in.is_immediate()) continue;
+        const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+        const Node& buffer = graph_.nodes[p];
+        if (buffer.kind != NodeKind::buffer || buffer.phase != graph_.nodes[*at].phase) continue;
+        if (depth_of(p) <= 0) continue;
+        const double ahead = depth_of(p) / in_space(in.stream).tokens();
+        held = rows_[p].add_of_reader(rows_[*at], ahead, latency(p)) || held;
+      }
+    }
+    return held;
   }
 
   /// First and last step of a node, those of its inputs being known: its steps in a row behind its
@@ -184,7 +206,7 @@ class RegionTime {
       const double rows = rows_of(node, graph_.nodes[writer]);
       const auto wait = [&](const RowNeed& need, RowWait::Holds holds) {
         const double fibers = holds == RowWait::Holds::everywhere ? 0 : listed.number;
-        rows_[i].add({completed(writer, rows, need.rows), 1 - need.done, holds, fibers});
+        rows_[i].add({completed(writer, rows, need.rows), 1 - need.done, holds, fibers, i});
       };
       for (const RowNeed& need : listed.entries) wait(need, RowWait::Holds::until_reduced);
       for (const RowNeed& need : listed.fibers) wait(need, RowWait::Holds::once_reduced);

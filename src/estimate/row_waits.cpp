@@ -45,6 +45,21 @@ void RowWaits::add(const RowWaits& before, double fibers, double pace, double la
   }
 }
 
+bool RowWaits::add_of_reader(const RowWaits& reader, double ahead, double earlier) {
+  const std::vector<RowWait> own = waits_;
+  bool added = false;
+  for (RowWait wait : reader.waits_) {
+    const auto same = [&](const RowWait& w) { return w.load == wait.load; };
+    if (wait.holds != Holds::everywhere || wait.left <= ahead) continue;
+    if (std::any_of(own.begin(), own.end(), same)) continue;
+    wait.there -= earlier;
+    wait.left -= ahead;
+    add(wait);
+    added = true;
+  }
+  return added;
+}
+
 double RowWaits::head() const {
   double head = 0;
   for (const RowWait& wait : waits_) {

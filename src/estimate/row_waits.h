@@ -2,6 +2,7 @@
 // phase completes, waited for by the node itself or by those before it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct RowWait {
   /// Before or behind a reduction of at most so many fibers only.
   Holds holds = Holds::everywhere;
   double fibers = 0;
+  size_t load = 0;  ///< the node that reads the rows; others wait with it
 };
 
 /// Of one node.
@@ -27,6 +29,10 @@ class RowWaits {
   /// where it reduces nothing; a reduction goes on a fiber at a time. `pace`: cycles from its first
   /// step to its last one.
   void add(const RowWaits& before, double fibers, double pace, double later);
+  /// What a reader of this node's bounded stream waits for, unless this node waits for the same
+  /// rows: it is ahead of the reader by the share `ahead` of its work at most, and then takes each
+  /// step `earlier` cycles before the reader. False: the reader adds no wait.
+  bool add_of_reader(const RowWaits& reader, double ahead, double earlier);
 
   /// When the node can begin; 0 where nothing holds it.
   double head() const;

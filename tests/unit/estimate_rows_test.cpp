@@ -61,5 +61,25 @@ TEST(RowWaits, AReductionOfFewerFibersEndsTheOneItIsIn) {
   EXPECT_EQ(after.end(10), 125);  // all of the fiber is left
 }
 
+TEST(RowWaits, AFullBufferWaitsWithItsReader) {
+  RowWaits reader;
+  reader.add({100, 1, Holds::everywhere, 0, 7});
+  reader.add({160, 0.25, Holds::everywhere, 0, 8});
+  reader.add({900, 1, Holds::until_reduced, 4, 9});  // by entries: not known to hold a buffer
+  RowWaits buffer;
+  EXPECT_TRUE(buffer.add_of_reader(reader, 0.25, 2));  // which holds a quarter of the tokens
+  EXPECT_EQ(buffer.head(), 0);                         // it fills first
+  EXPECT_EQ(buffer.end(40), 98 + 30);                  // all but what it holds; of load 8 nothing
+}
+
+TEST(RowWaits, ABufferThatWaitsForTheSameRowsIsNotHeldForThem) {
+  RowWaits buffer;
+  buffer.add({90, 1, Holds::everywhere, 0, 7});
+  RowWaits reader;
+  reader.add(buffer, 2, 80, 5);
+  EXPECT_FALSE(buffer.add_of_reader(reader, 0, 1));
+  EXPECT_EQ(buffer.head(), 90);
+}
+
 }  // namespace
 }  // namespace fuseflow::estimate
