@@ -22,6 +22,11 @@ std::vector<int> BlockRules::coordinates(const Node& node, size_t port) const {
   const int innermost = stream.indices.empty() ? -1 : stream.indices.back();
   if (stream.kind == StreamKind::crd) return {innermost};
   if (!rule.fields->level) return {};
+  if (rule.fields->other_level) {  // a reference of each level, by what both have
+    std::vector<int> loops = loops_[node.inputs[port - 1].stream];
+    loops.push_back(innermost);
+    return loops;
+  }
   std::vector<int> loops = loops_[node.inputs[0].stream];
   int by = innermost;  // a scan, or a constant subscript
   if (node.inputs.size() > 1) {
