@@ -29,7 +29,7 @@ SearchResult search_rewritten(Program& kernels, const Machine& machine,
                               const SearchOptions& options, bool allow_reassociation) {
   EstimatedCosts costs(machine);
   PassLog log;
-  Program rewritten = rewrite_by_cost(kernels, allow_reassociation, costs, log);
+  Program rewritten = rewrite_by_cost(kernels, machine, allow_reassociation, costs, log);
   if (print_program(rewritten) == print_program(kernels)) {
     SearchResult result = search(kernels, machine, options);
     result.notes.emplace_back("no rewrite gains by estimate: the program was searched as given");

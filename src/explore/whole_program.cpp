@@ -11,6 +11,7 @@
 #include "ir/copies.h"
 #include "lower/lower.h"
 #include "passes/pass_on_chip.h"
+#include "passes/reused_inputs.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "support/error.h"
@@ -70,7 +71,8 @@ void confirm(SearchResult& result, const Machine& machine, int threads) {
 void keep_on_chip(SearchResult& result, const Machine& machine, int threads) {
   EstimatedCosts costs(machine);
   PassLog log;
-  Program staying = pass_on_chip(*result.program, machine, costs, log);
+  Program staying = keep_reused_inputs(*result.program, machine, costs, log);
+  staying = pass_on_chip(std::move(staying), machine, costs, log);
   if (log.lines().empty()) return;
   const std::optional<Amounts> whole = simulate(staying, machine, threads);
   if (!whole || whole->cycles >= result.best.cycles) return;

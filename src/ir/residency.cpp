@@ -191,10 +191,18 @@ void check_residents(const Program& program,
 }
 
 std::string drop_residents(Program& program) {
+  const Program before = program;
+  for (const Resident& passed : residents(program)) return_to_memory(program, passed);
+  return note_returned(before, program);
+}
+
+std::string note_returned(const Program& before, const Program& after) {
   std::vector<std::string> names;
-  for (const Resident& passed : residents(program)) {
-    return_to_memory(program, passed);
-    names.push_back("%" + program.tensors[static_cast<size_t>(passed.tensor)].name);
+  for (const Resident& passed : residents(before)) {
+    const std::string& name = before.tensors[static_cast<size_t>(passed.tensor)].name;
+    const auto same = [&](const Tensor& tensor) { return tensor.name == name && stays(tensor); };
+    if (std::any_of(after.tensors.begin(), after.tensors.end(), same)) continue;
+    names.push_back("%" + name);
   }
   if (names.empty()) return "";
   return fmt::format(

@@ -46,4 +46,7 @@ void check_residents(const Program& program,
 /// says so; empty if nothing was.
 std::string drop_residents(Program& program);
 
+/// The same note, of what stays before and does not after.
+std::string note_returned(const Program& before, const Program& after);
+
 }  // namespace fuseflow

@@ -29,8 +29,8 @@ std::string gain_text(const Cost& chosen, const Cost& given) {
   return fmt::format("{:.0f} cycles by estimate instead of {:.0f}", chosen.cycles, given.cycles);
 }
 
-Program choose(std::vector<Candidate> candidates, size_t otherwise, CostModel& costs,
-               PassLog& log) {
+Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_view what,
+               CostModel& costs, PassLog& log) {
   const std::optional<Cost> given = costs.of_program(candidates[0].program);
   std::optional<Cost> least = given;
   size_t chosen = 0;
@@ -50,9 +50,11 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, CostModel& c
   } else if (!fits) {
     log.note("whatever is chosen, the machine has no room for it");
   } else {
-    log.note(chosen > 0 ? gain_text(*least, *given)
-                        : fmt::format("nothing is {} by estimate than the program as it was given",
-                                      margin > 0 ? "surely faster" : "faster"));
+    log.note(chosen > 0
+                 ? gain_text(*least, *given)
+                 : fmt::format(
+                       "no other {} are {} by estimate than those of the program as it was given",
+                       what, margin > 0 ? "surely faster" : "faster"));
     const std::string& doubt = least->doubt.empty() ? given->doubt : least->doubt;
     if (!doubt.empty()) log.note("the estimate is not certain: " + doubt);
   }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "passes/cost_model.h"
@@ -23,8 +24,10 @@ struct Candidate {
 
 /// The best of the candidates, of which the first is the program as it was given: it stays unless
 /// another is better. `otherwise`: which one where the machine has no room for any. Appends the
-/// winner's log to `log`, and what is uncertain about the choice.
-Program choose(std::vector<Candidate> candidates, size_t otherwise, CostModel& costs, PassLog& log);
+/// winner's log to `log`, and what is uncertain about the choice. `what` differs between them, in
+/// the plural, for notes: "orders".
+Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_view what,
+               CostModel& costs, PassLog& log);
 
 /// "12345 cycles by estimate instead of 23456".
 std::string gain_text(const Cost& chosen, const Cost& given);

@@ -19,6 +19,7 @@
 #include "passes/mixture.h"
 #include "passes/pass_on_chip.h"
 #include "passes/regroup.h"
+#include "passes/reused_inputs.h"
 #include "passes/storage_choice.h"
 #include "resources/resources.h"
 
@@ -308,9 +309,10 @@ bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
 }
 
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
-/// regions as fit the machine, and one region a layer.
-Program best_regions(const Program& program, const Request& request, CostModel& costs,
-                     PassLog& log) {
+/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
+Program best_regions(const Program& given, const Request& request, CostModel& costs, PassLog& log) {
+  Program program = given;
+  drop_residents(program);  // other regions pass on other tensors
   PassLog unused;
   std::vector<std::vector<Part>> partitions{
       parts_of(program, present_groups(program)),  // as given, but for phases that take turns
@@ -329,7 +331,7 @@ Program best_regions(const Program& program, const Request& request, CostModel& 
       partitions.push_back(parts);
     }
   }
-  std::vector<Candidate> candidates{{program, {}}};
+  std::vector<Candidate> candidates{{given, {}}};
   size_t few = 0;  // as few regions as fit: where nothing does, what comes closest
   for (auto parts = partitions.begin(); parts != partitions.end(); ++parts) {
     const bool as_given = parts == partitions.begin() && !is_limited(request.machine);
@@ -342,7 +344,8 @@ Program best_regions(const Program& program, const Request& request, CostModel& 
       candidates.push_back(assemble(program, parts, request.machine, &costs));
     }
   }
-  Program best = choose(std::move(candidates), few, costs, log);
+  Program best = choose(std::move(candidates), few, "regions", costs, log);
+  best = keep_reused_inputs(std::move(best), request.machine, costs, log);
   return pass_on_chip(std::move(best), request.machine, costs, log);
 }
 
@@ -395,7 +398,6 @@ Program best_by_cost(const Program& program, const Request& request, CostModel& 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Request request = parse_arguments(arguments);
   Program program = without_graphs(given);
-  if (std::string note = drop_residents(program); !note.empty()) log.note(std::move(note));
   std::vector<Group> groups;
   PassLog notes;
   Program result;
@@ -403,6 +405,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
     const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
     result = best_by_cost(program, request, *costs, arguments.has("verbose"), notes);
   } else {
+    drop_residents(program);
     if (arguments.has("region")) {
       groups = requested_groups(program, arguments.all("region"));
     } else if (request.strategy == "layer") {
@@ -426,6 +429,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   } else if (request.strategy != "none") {
     result.strategy = request.strategy;
   }
+  if (std::string note = note_returned(given, result); !note.empty()) log.note(std::move(note));
   describe_regions(given, result, arguments.has("verbose"), log);
   note_all(notes, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));

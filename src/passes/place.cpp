@@ -18,6 +18,7 @@
 #include "passes/dependences.h"
 #include "passes/fit.h"
 #include "passes/pass_on_chip.h"
+#include "passes/reused_inputs.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
@@ -26,8 +27,6 @@ namespace {
 
 /// Of `--auto`: the FLOPs of a region, over those without recomputation, beyond which it stores.
 constexpr double kAutoRecompute = 1.5;
-/// Of `--auto`: how often its entries an input must be read to be worth a place on chip.
-constexpr double kReuse = 1.5;
 
 std::string tensor_text(const Program& program, TensorId tensor) {
   return "%" + quote_if_needed(program.tensors[tensor].name);
@@ -215,7 +214,7 @@ class Placer {
       placed = std::move(anew);
     }
     if (costs != nullptr) placed.cost = costs->of_region(placed.program, r);
-    place_reused_inputs(placed, r, costs);
+    keep_reused_inputs(placed.program, r, machine_, costs, placed.cost, placed.log);
     make_fit(placed.program, r, machine_, placed.log);
     return placed;
   }
@@ -360,77 +359,6 @@ class Placer {
     return complete_and_lower(program, region, notes).scratchpad;
   }
 
-  struct Reused {
-    double saved = 0;  ///< reads beyond one of each entry
-    TensorId tensor = -1;
-  };
-
-  /// Inputs that are read more often than once and are not on chip, the most saving ones first.
-  static std::vector<Reused> reused_inputs(const Program& program, const Graph& graph,
-                                           const std::vector<double>& reads) {
-    std::vector<Reused> wanted;
-    for (size_t t = 0; t < program.tensors.size(); ++t) {
-      const Tensor& tensor = program.tensors[t];
-      const auto id = static_cast<TensorId>(t);
-      const bool kept =
-          std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
-      const double entries = estimated_entries(tensor);
-      if (!is_given(tensor) || kept || reads[t] <= kReuse * entries) continue;
-      wanted.push_back({reads[t] - entries, id});
-    }
-    std::stable_sort(wanted.begin(), wanted.end(),
-                     [](const Reused& a, const Reused& b) { return a.saved > b.saved; });
-    return wanted;
-  }
-
-  static std::vector<double> reads_of(const Program& program, const Graph& graph) {
-    const std::vector<double> elements = estimated_elements(program, graph);
-    std::vector<double> reads(program.tensors.size(), 0);
-    for (const Node& node : graph.nodes) {
-      if (node.kind == NodeKind::array) reads[node.tensor] += elements[node.outputs[0]];
-    }
-    return reads;
-  }
-
-  /// Keeps inputs that are read again in the scratchpad, while they fit and it pays.
-  void place_reused_inputs(Placed& placed, size_t region, CostModel* costs) const {
-    Program lowered = placed.program;
-    std::vector<std::string> notes;
-    const Graph graph = complete_and_lower(lowered, region, notes);
-    const std::vector<double> reads = reads_of(lowered, graph);
-    double left = static_cast<double>(machine_.scratchpad.bytes);
-    for (const TensorId tensor : graph.scratchpad) left -= estimated_bytes(lowered.tensors[tensor]);
-    for (const Reused& input : reused_inputs(placed.program, graph, reads)) {
-      const Tensor& tensor = placed.program.tensors[input.tensor];
-      const double bytes = estimated_bytes(tensor);
-      if (machine_.scratchpad.bytes != 0 && bytes > left) continue;
-      if (!keep_on_chip(placed, region, input.tensor, costs)) continue;
-      left -= bytes;
-      placed.log.note(
-          fmt::format("{}{} is read about {:.1f} times and kept in the scratchpad ({:.0f} bytes)",
-                      prefix(region), tensor_text(placed.program, input.tensor),
-                      reads[input.tensor] / std::max(1.0, estimated_entries(tensor)), bytes));
-    }
-  }
-
-  /// False, and nothing changed, where it does not pay.
-  static bool keep_on_chip(Placed& placed, size_t region, TensorId tensor, CostModel* costs) {
-    Region& r = placed.program.regions[region];
-    const Region before = r;
-    r.graph.reset();
-    std::vector<UsePlacement>& list = r.schedule.placements;
-    std::erase_if(list, [&](const UsePlacement& use) { return use.tensor == tensor; });
-    list.push_back({tensor, -1, Placement::scratchpad});
-    if (costs == nullptr) return true;
-    std::optional<Cost> cost = costs->of_region(placed.program, region);
-    if (better(cost, placed.cost)) {
-      placed.cost = std::move(cost);
-      return true;
-    }
-    r = before;
-    return false;
-  }
-
   Program p_;
   const Machine& machine_;
   PassLog& log_;
@@ -449,8 +377,9 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
     if (costs != nullptr) costs->learn(given);
     placer.place_all(costs.get());
     placed.program = placer.take();
-    start = costs == nullptr ? std::move(placed.program)
-                             : choose({{given, {}}, std::move(placed)}, 1, *costs, log);
+    start = costs == nullptr
+                ? std::move(placed.program)
+                : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
     if (costs != nullptr) start = pass_on_chip(std::move(start), machine, *costs, log);
   }
   Placer placer(start, machine, log);

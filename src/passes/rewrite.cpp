@@ -13,6 +13,7 @@
 #include "machine/load.h"
 #include "passes/choose.h"
 #include "passes/costs_after.h"
+#include "passes/pass_on_chip.h"
 #include "rewrite/rewrite.h"
 #include "support/csv.h"
 #include "support/text.h"
@@ -235,16 +236,20 @@ void note_what_is_left(const Program& program, const Settings& settings, PassLog
 
 Program run_rewrite(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Settings settings = parse_settings(arguments);
-  Program program = given;
-  if (std::string note = drop_residents(program); !note.empty()) log.note(std::move(note));
-  if (settings.apply > 0) return apply_requested(program, settings, log);
-  note_what_is_left(program, settings, log);
+  if (settings.apply > 0) {
+    Program program = given;
+    if (std::string note = drop_residents(program); !note.empty()) log.note(std::move(note));
+    return apply_requested(program, settings, log);
+  }
+  note_what_is_left(given, settings, log);
   if (!arguments.costs) {
     log.note("the program stays as it was: its cycles cannot be estimated");
-    return program;
+    return given;
   }
-  return rewrite_by_cost(program, settings.allow_reassociation, *costs_for(arguments, settings),
-                         log);
+  Program result = rewrite_by_cost(given, settings.machine, settings.allow_reassociation,
+                                   *costs_for(arguments, settings), log);
+  if (std::string note = note_returned(given, result); !note.empty()) log.note(std::move(note));
+  return result;
 }
 
 void check_rewrite(const PassArguments& arguments) {
@@ -257,11 +262,17 @@ std::string cycles_text(const std::optional<Cost>& cost) {
 
 }  // namespace
 
-Program rewrite_by_cost(const Program& program, bool allow_reassociation, CostModel& costs,
-                        PassLog& log) {
-  std::vector<Candidate> candidates{{program, {}}};
-  candidates.push_back(RewriteSearch(program, allow_reassociation, costs).run());
-  return choose(std::move(candidates), 0, costs, log);
+Program rewrite_by_cost(const Program& given, const Machine& machine, bool allow_reassociation,
+                        CostModel& costs, PassLog& log) {
+  Program program = given;
+  const bool stayed = !drop_residents(program).empty();  // other statements pass on other tensors
+  std::vector<Candidate> candidates{{given, {}}};
+  Candidate found = RewriteSearch(program, allow_reassociation, costs).run();
+  if (stayed) {
+    found.program = pass_on_chip(std::move(found.program), machine, costs, found.log);
+  }
+  candidates.push_back(std::move(found));
+  return choose(std::move(candidates), 0, "statements", costs, log);
 }
 
 std::string list_rewrites(const Program& program, const PassArguments& arguments) {

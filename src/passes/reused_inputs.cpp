@@ -1,0 +1,170 @@
+#include "passes/reused_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "ir/names.h"
+#include "lower/flops.h"
+#include "lower/lower.h"
+#include "lower/placements.h"
+#include "passes/choose.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// How often its entries an input must be read to be worth a place on chip.
+constexpr double kReuse = 1.5;
+
+struct Reused {
+  TensorId tensor = -1;
+  double reads = 0;
+  double entries = 0;
+};
+
+std::vector<double> reads_of(const Program& program, const Graph& graph) {
+  const std::vector<double> elements = estimated_elements(program, graph);
+  std::vector<double> reads(program.tensors.size(), 0);
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::array) continue;
+    reads[static_cast<size_t>(node.tensor)] += elements[static_cast<size_t>(node.outputs[0])];
+  }
+  return reads;
+}
+
+/// Of the first `tensors` ones: those that the graph does not keep, the most saving ones first.
+std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph, size_t tensors) {
+  const std::vector<double> reads = reads_of(lowered, graph);
+  std::vector<Reused> wanted;
+  for (size_t t = 0; t < tensors; ++t) {
+    const Tensor& tensor = lowered.tensors[t];
+    const auto id = static_cast<TensorId>(t);
+    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    const bool kept =
+        std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
+    const double entries = estimated_entries(tensor);
+    if (!given || kept || reads[t] <= kReuse * entries) continue;
+    wanted.push_back({id, reads[t], entries});
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const Reused& a, const Reused& b) {
+    return a.reads - a.entries > b.reads - b.entries;
+  });
+  return wanted;
+}
+
+void place_on_chip(Region& region, TensorId tensor) {
+  region.graph.reset();
+  std::vector<UsePlacement>& list = region.schedule.placements;
+  std::erase_if(list, [&](const UsePlacement& use) { return use.tensor == tensor; });
+  list.push_back({tensor, -1, Placement::scratchpad});
+}
+
+/// Keeps inputs of one region, those first that save most reads.
+class Keeper {
+ public:
+  Keeper(const Program& program, size_t region, const Machine& machine)
+      : program_(program), region_(region), machine_(machine) {
+    Program lowered = program;  // maybe with copies of tensors
+    std::vector<std::string> notes;
+    const Graph graph = complete_and_lower(lowered, region, notes);
+    for (const TensorId tensor : graph.scratchpad) {
+      taken_ += estimated_bytes(lowered.tensors[static_cast<size_t>(tensor)]);
+    }
+    inputs_ = reused_inputs(lowered, graph, program.tensors.size());
+  }
+
+  bool empty() const { return inputs_.empty(); }
+
+  /// All that fit; with `costs` only those that pay, each beside those before it. Updates `cost`.
+  Program keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) const {
+    Program result = program_;
+    double taken = taken_;
+    for (const Reused& input : inputs_) {
+      const double bytes = estimated_bytes(program_.tensors[static_cast<size_t>(input.tensor)]);
+      const bool fits = machine_.scratchpad.bytes == 0 ||
+                        taken + bytes <= static_cast<double>(machine_.scratchpad.bytes);
+      if (!fits || !keep_one(result, input.tensor, costs, cost)) continue;
+      taken += bytes;
+      log.note(text_of(input, bytes));
+    }
+    return result;
+  }
+
+ private:
+  /// False, and nothing changed, where it does not pay.
+  bool keep_one(Program& program, TensorId tensor, CostModel* costs,
+                std::optional<Cost>& cost) const {
+    Region& region = program.regions[region_];
+    const Region before = region;
+    place_on_chip(region, tensor);
+    if (costs == nullptr) return true;
+    std::optional<Cost> now = costs->of_region(program, region_);
+    if (better(now, cost)) {
+      cost = std::move(now);
+      return true;
+    }
+    region = before;
+    return false;
+  }
+
+  std::string text_of(const Reused& input, double bytes) const {
+    return fmt::format(
+        "@{}: %{} is read about {:.1f} times and kept in the scratchpad ({:.0f} "
+        "bytes)",
+        quote_if_needed(program_.regions[region_].name),
+        quote_if_needed(program_.tensors[static_cast<size_t>(input.tensor)].name),
+        input.reads / std::max(1.0, input.entries), bytes);
+  }
+
+  const Program& program_;
+  const size_t region_;
+  const Machine& machine_;
+  double taken_ = 0;  ///< bytes of the scratchpad
+  std::vector<Reused> inputs_;
+};
+
+}  // namespace
+
+void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
+                        std::optional<Cost>& cost, PassLog& log) {
+  const Keeper keeper(program, region, machine);
+  if (keeper.empty()) return;
+  PassLog notes;
+  Program best = keeper.keep(costs, cost, notes);
+  if (costs != nullptr) {  // two ports may only pay together, where each waits for the other
+    PassLog notes_of_all;
+    std::optional<Cost> unused;
+    Program all = keeper.keep(nullptr, unused, notes_of_all);
+    std::optional<Cost> cost_of_all = costs->of_region(all, region);
+    if (better(cost_of_all, cost)) {
+      best = std::move(all);
+      cost = std::move(cost_of_all);
+      notes = std::move(notes_of_all);
+    }
+  }
+  for (const std::string& line : notes.lines()) log.note(line);
+  program = std::move(best);
+}
+
+Program keep_reused_inputs(Program program, const Machine& machine, CostModel& costs,
+                           PassLog& log) {
+  if (machine.scratchpad.bytes == 0 || !costs.learn(program)) return program;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
+    std::optional<Cost> cost = costs.of_region(program, r);
+    if (!cost || !std::isfinite(cost->cycles)) continue;
+    const Cost before = *cost;
+    keep_reused_inputs(program, r, machine, &costs, cost, log);
+    if (!better(cost, before)) continue;
+    log.note(fmt::format("@{}: {}, {:.0f} bytes of memory instead of {:.0f}",
+                         quote_if_needed(program.regions[r].name), gain_text(*cost, before),
+                         cost->dram_bytes, before.dram_bytes));
+  }
+  return program;
+}
+
+}  // namespace fuseflow
