@@ -9,6 +9,7 @@
 
 #include "cluster/apart.h"
 #include "cluster/behind.h"
+#include "cluster/combine.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
@@ -173,6 +174,20 @@ struct Given {
   GivenFormats formats;
 };
 
+/// What a chain has to beat, and what it had to if programs could split K of a product.
+std::string rival_text(const ChainRival& rival, const Choice& choice,
+                       const std::optional<KernelsApart>& sparse) {
+  const std::string after =
+      rival.after > 0 ? fmt::format(" with what follows it, which takes {} after it", rival.after)
+                      : "";
+  const std::string leaving =
+      sparse ? fmt::format(", {} leaving out tiles without a value", sparse->total.cycles) : "";
+  const std::string split = choice.folded.cycles < rival.cycles
+                                ? fmt::format("; {} if they could split K", choice.folded.cycles)
+                                : "";
+  return fmt::format("its kernels apart {}{}{}{}", rival.cycles, after, leaving, split);
+}
+
 /// Plans one chain of a program; false when the tool stops after --explain.
 bool plan_found(const Options& o, const Machine& machine, const FoundChain& found, Given& given,
                 std::vector<PlannedChain>& planned) {
@@ -185,7 +200,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (!choice) {
     return false;
   }
-  planned.push_back({chain, tensors_of(program, found.form), *choice});
+  planned.push_back({chain, tensors_of(program, found.form), *choice, false});
   const std::string label =
       fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
   const auto left = [&](const std::string& why) {
@@ -196,13 +211,11 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
   const auto sparse = sparse_kernels_apart(program, found.statements, machine, given.formats);
-  const bool loses = measured.cycles >= choice->apart().cycles ||
+  const ChainRival rival = chain_rival(program, found.statements, machine)
+                               .value_or(ChainRival{choice->apart().cycles, 0});
+  const bool loses = measured.cycles + rival.after >= rival.cycles ||
                      (sparse && measured.cycles >= sparse->total.cycles);
-  const std::string leaving =
-      sparse ? fmt::format(", {} leaving out tiles without a value", sparse->total.cycles) : "";
-  const std::string beside =
-      fmt::format("kernels apart {} ({} with elementwise operators folded{})",
-                  choice->separate.cycles, choice->folded.cycles, leaving);
+  const std::string beside = rival_text(rival, *choice, sparse);
   if (loses && !o.accept_slower) {
     return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
@@ -213,6 +226,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (!attach_plan(program, found, notes, graph_of(best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
+  planned.back().taken = true;
   report(
       loses ? Severity::warning : Severity::note,
       fmt::format("{}: {} cycles, {}; {} bytes of global memory, apart {} ({}){}", label,
@@ -285,6 +299,18 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
+  for (const FoldOutcome& o : outcomes) {
+    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
+    const size_t more = o.members.size() - 1;
+    report(Severity::note,
+           fmt::format("kernel %{} with {} statement{} before it: {} cycles, apart {} in {} "
+                       "kernels{}",
+                       quote_if_needed(name), more, more == 1 ? "" : "s", o.fused.cycles,
+                       o.apart.total.cycles, o.apart.kernels, o.taken ? "" : "; left as they are"));
+  }
+}
+
 /// Products that leave tiles out and the dense product behind each as one kernel, where that is
 /// faster.
 bool add_products_behind(Program& program, const Machine& machine) {
@@ -317,12 +343,19 @@ int least_work(const Options& o) {
   return o.strategy == "tiles" ? 1 : 2;
 }
 
-/// Runs of statements that work on rows as one kernel each, where that is faster.
+/// Runs of statements that work on rows as one kernel each, where that is faster; of kernels, those
+/// with the elementwise statements that alone read them, too.
 std::vector<RowsOutcome> add_rows(const Options& o, const Machine& machine, Program& program) {
-  std::vector<RowsOutcome> outcomes =
-      plan_rows(program, machine, {.measure = measures_chains(o), .least_work = least_work(o)});
-  report_rows(program, outcomes);
-  return outcomes;
+  const RowsOptions options{.measure = measures_chains(o), .least_work = least_work(o)};
+  CombinedKernels combined;
+  if (o.strategy == "tiles" && options.measure) {
+    combined = combine_kernels(program, machine, options);
+  } else {
+    combined.rows = plan_rows(program, machine, options);
+  }
+  report_folded(program, combined.folded);
+  report_rows(program, combined.rows);
+  return std::move(combined.rows);
 }
 
 bool any_taken(const std::vector<RowsOutcome>& outcomes) {
@@ -508,7 +541,7 @@ ExitCode run(const Options& o) {
                             chain.name, machine.name));
   }
   if (!o.plan.empty()) {
-    write_output(o.plan, plans_json(machine, {{chain, tensors_of(chain), *choice}}));
+    write_output(o.plan, plans_json(machine, {{chain, tensors_of(chain), *choice, false}}));
   }
   write_output(o.filter.output, plan_text(chain, machine, *choice));
   return ExitCode::ok;

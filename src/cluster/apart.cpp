@@ -2,13 +2,31 @@
 
 #include <algorithm>
 
+#include "cluster/fold.h"
 #include "cluster/kernel_sequence.h"
 #include "cluster/kernels.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-/// The program with no other statements than these, nothing lowered or scheduled.
+/// What statements beside these read of them.
+std::set<TensorId> read_elsewhere(const Program& program, const std::set<TensorId>& members) {
+  std::set<TensorId> found;
+  for (const Region& region : program.regions) {
+    for (const Statement& s : region.statements) {
+      if (members.count(s.result) != 0) continue;
+      for (const Expr& node : s.nodes) {
+        if (node.kind == Expr::Kind::access && members.count(node.tensor) != 0) {
+          found.insert(node.tensor);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/// The program with no other statements than these, nothing lowered or scheduled. What others read
+/// is stored.
 Program only(const Program& program, const std::set<TensorId>& members) {
   Program part = program;
   for (Region& region : part.regions) {
@@ -19,6 +37,9 @@ Program only(const Program& program, const std::set<TensorId>& members) {
     region.plan.clear();
   }
   std::erase_if(part.regions, [](const Region& region) { return region.statements.empty(); });
+  for (const TensorId read : read_elsewhere(program, members)) {
+    part.tensors[static_cast<size_t>(read)].role = Role::result;
+  }
   store_dense(part);
   return part;
 }
@@ -46,6 +67,7 @@ std::optional<KernelsApart> apart_of(Program part, const Program& whole, const M
     why = refused.front().why;
     return std::nullopt;
   }
+  fold_kernels(part, machine);
   KernelSequence sequence(machine);
   for (const Region& region : part.regions) sequence.run(*region.graph);
   KernelsApart apart = sequence.apart();
@@ -68,6 +90,23 @@ std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
   if (!may_leave_tiles_out(part, program)) return std::nullopt;
   std::string why;
   return apart_of(std::move(part), program, machine, why, &given);
+}
+
+std::optional<ChainRival> chain_rival(const Program& program,
+                                      const std::vector<TensorId>& statements,
+                                      const Machine& machine) {
+  const std::vector<TensorId> after = folded_behind(program, statements);
+  std::set<TensorId> all(statements.begin(), statements.end());
+  all.insert(after.begin(), after.end());
+  std::string why;
+  const auto kernels = kernels_apart(program, all, machine, why);
+  if (!kernels) return std::nullopt;
+  ChainRival rival{kernels->total.cycles, 0};
+  if (after.empty()) return rival;
+  const auto behind = kernels_apart(program, {after.begin(), after.end()}, machine, why);
+  if (!behind) return std::nullopt;
+  rival.after = behind->total.cycles + machine.reconfiguration_cycles;
+  return rival;
 }
 
 }  // namespace fuseflow::cluster

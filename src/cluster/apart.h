@@ -13,7 +13,8 @@
 
 namespace fuseflow::cluster {
 
-/// The statements of these tensors as kernels, every tensor stored dense. An L2 holds what the
+/// The statements of these tensors as kernels, elementwise ones folded where that is faster
+/// (fold.h), every tensor stored dense. An L2 holds what the
 /// kernels before loaded or stored, as far as it fits. Nothing, and the reason in `why`, where one
 /// of them has no form of tiles.
 std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
@@ -25,5 +26,17 @@ std::optional<KernelsApart> kernels_apart(const Program& program, const std::set
 std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
                                                  const Machine& machine, const GivenFormats& given);
+
+/// What a program has instead of a chain.
+struct ChainRival {
+  int64_t cycles =
+      0;              ///< of the chain's statements, and of those that are folded into the last one
+  int64_t after = 0;  ///< of the latter as kernels after the chain, with the pause before them
+};
+
+/// Nothing where a statement has no form of tiles.
+std::optional<ChainRival> chain_rival(const Program& program,
+                                      const std::vector<TensorId>& statements,
+                                      const Machine& machine);
 
 }  // namespace fuseflow::cluster

@@ -19,8 +19,7 @@ struct KernelsApart {
 class KernelSequence {
  public:
   explicit KernelSequence(const Machine& machine) : machine_(machine) {}
-  /// `at_most`: of this graph, where something else does the same in so many cycles; 0: nothing.
-  void run(const Graph& graph, int64_t at_most = 0);
+  void run(const Graph& graph);
   const KernelsApart& apart() const { return apart_; }
 
  private:

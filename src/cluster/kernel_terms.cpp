@@ -162,8 +162,13 @@ int32_t TermBuilder::access(const Expr& node, const Binding& binding) {
   load.tensor = node.tensor;
   load.subscripts = bound(node, binding);
   if (const Statement* inside = statement_of_(node.tensor)) {
-    return term(*inside, static_cast<int32_t>(inside->nodes.size()) - 1,
-                bound_results(*inside, load.subscripts));
+    for (const Inside& known : inside_) {
+      if (known.tensor == load.tensor && known.at == load.subscripts) return known.term;
+    }
+    const int32_t made = term(*inside, static_cast<int32_t>(inside->nodes.size()) - 1,
+                              bound_results(*inside, load.subscripts));
+    inside_.push_back({load.tensor, std::move(load.subscripts), made});
+    return made;
   }
   require_dense(node.tensor);
   return add(std::move(load));

@@ -93,6 +93,13 @@ class TermBuilder {
   const StatementOf statement_of_;
   const OnReduce on_reduce_;
   KernelTerms made_;
+  /// What a statement computes, read at some subscripts.
+  struct Inside {
+    TensorId tensor = -1;
+    std::vector<TileSubscript> at;
+    int32_t term = -1;
+  };
+  std::vector<Inside> inside_;  ///< so far
   std::set<TensorId> as_dense_;
 };
 

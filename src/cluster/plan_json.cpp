@@ -8,7 +8,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int kPlanSchema = 1;  ///< rises when a member changes its meaning
+constexpr int kPlanSchema = 2;  ///< rises when a member changes its meaning
 
 std::string lower(Dim dim) {
   return std::string(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
@@ -172,6 +172,7 @@ Json planned_json(const PlannedChain& planned) {
   const Choice& choice = planned.choice;
   return Json::object({{"chain", chain_json(planned)},
                        {"chosen", name_of(choice.way())},
+                       {"taken", planned.taken},
                        {"cycles", Json::object({{"linked", cycles_of(choice.linked)},
                                                 {"one_core", cycles_of(choice.one_core)},
                                                 {"folded", choice.folded.cycles},

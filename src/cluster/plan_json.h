@@ -25,6 +25,7 @@ struct PlannedChain {
   Chain chain;  ///< padded
   ChainTensors tensors;
   Choice choice;
+  bool taken = false;  ///< in the program
 };
 
 /// Copies over links that one core sends, over a whole run of the plan.

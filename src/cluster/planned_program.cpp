@@ -6,13 +6,22 @@
 
 #include "cluster/apart.h"
 #include "cluster/behind.h"
+#include "cluster/combine.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
-#include "cluster/rows.h"
 
 namespace fuseflow::cluster {
 namespace {
+
+/// Are the kernels that the program has without a chain of so many cycles as fast?
+bool loses(int64_t cycles, const Program& program, const FoundChain& found,
+           const GivenFormats& given, const Machine& machine) {
+  const auto rival = chain_rival(program, found.statements, machine);
+  if (rival && cycles + rival->after >= rival->cycles) return true;
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given);
+  return sparse && cycles >= sparse->total.cycles;
+}
 
 /// Puts the best plan of a chain into the program, unless its kernels apart are as fast.
 void plan_chain(Program& program, const FoundChain& found, const GivenFormats& given,
@@ -23,9 +32,7 @@ void plan_chain(Program& program, const FoundChain& found, const GivenFormats& g
   };
   const Choice choice = choose(chain, machine, effort, graph_of, threads);
   const MeasuredPlan& best = choice.fused();
-  if (best.rank == 0 || best.measure.measured.cycles >= choice.apart().cycles) return;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given);
-  if (sparse && best.measure.measured.cycles >= sparse->total.cycles) return;
+  if (best.rank == 0 || loses(best.measure.measured.cycles, program, found, given, machine)) return;
   attach_plan(program, found, plan_notes(chain, machine, best),
               graph_of(best.plan.plan, best.plan.analysis));
 }
@@ -68,7 +75,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
     plan_chain(program, found, given, machine, effort, threads);
   }
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
-  plan_rows(program, machine);
+  combine_kernels(program, machine);
   plan_behind(program, machine);
   return program;
 }

@@ -6,16 +6,17 @@
 #include <map>
 #include <optional>
 
+#include "cluster/fold.h"
 #include "cluster/kernels.h"
-#include "cluster/product_kernel.h"
 #include "cluster/recognize.h"
-#include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
 
 namespace fuseflow::cluster {
 namespace {
 
 constexpr size_t kMostUnits = 64;   ///< regions of one kernel
 constexpr size_t kMostResults = 8;  ///< stored by one kernel
+constexpr int kMostProducts = 64;   ///< in one kernel
 
 bool reduces(const Region& region) {
   return std::any_of(region.statements.begin(), region.statements.end(), [](const Statement& s) {
@@ -30,7 +31,6 @@ struct Run {
   RowsForm form;
   KernelsApart given;
   std::optional<RowsPlan> plan;
-  std::optional<KernelsApart> folded;  ///< asked of those that are chosen
   int64_t saves() const { return plan ? given.total.cycles - plan->measured.cycles : 0; }
 };
 
@@ -52,7 +52,7 @@ class Runs {
         if (!form) break;
         const bool last = end == units || cuts[end];
         if (!last) continue;
-        Run run{first, end, std::move(*form), {}, std::nullopt, std::nullopt};
+        Run run{first, end, std::move(*form), {}, std::nullopt};
         const bool before_next = end < units && reduces(program_.regions[end]);
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
@@ -84,10 +84,16 @@ class Runs {
   /// No run that begins before it has it.
   bool begins(size_t unit) const { return unit == 0 || !form_of(unit - 1, unit + 1); }
 
+  /// Statements: kernels, or a chain or a folded kernel that may be faster as rows.
+  bool has_several(const Run& run) const {
+    if (run.end - run.first > 1) return true;
+    const Region& only = program_.regions[run.first];
+    return only.statements.size() > 1 && !is_tile_rows(*only.graph);
+  }
+
   bool worth(const Run& run) const {
-    return run.end - run.first > 1 &&
-           run.form.products + run.form.reductions >= options_.least_work &&
-           run.form.products <= options_.most_products && run.form.results.size() <= kMostResults;
+    return has_several(run) && run.form.products + run.form.reductions >= options_.least_work &&
+           run.form.products <= kMostProducts && run.form.results.size() <= kMostResults;
   }
 
   const Program& program_;
@@ -122,64 +128,6 @@ std::vector<size_t> best_of(const std::vector<Run>& runs, size_t units) {
   return best;
 }
 
-/// Cycles of the product of a kernel by itself over clusters and splits of K, which kernels do not
-/// have; 0 where it is none.
-int64_t tuned_product(const Graph& graph, const Machine& machine) {
-  constexpr int64_t kEffort = int64_t{1} << 20;
-  const bool products = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::tile_multiply;
-  });
-  if (!products || !is_tile_kernel(graph) || kernel_roles(graph).held()) return 0;
-  if (!graph.tiles->open.empty() || graph.indices[kKernelG].size > 1) return 0;
-  const KernelSizes elements = kernel_elements(graph);
-  const Chain chain = padded(
-      gemm_chain(elements[kKernelM], elements[kKernelN], elements[kKernelK], 16, Activation::none));
-  ProductSize size;
-  size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
-  const KernelRoles roles = kernel_roles(graph);
-  const auto bytes_of = [&](const Input& input) {
-    const NodeId from = graph.streams[static_cast<size_t>(input.stream)].producer;
-    return moved_bytes(graph, graph.nodes[static_cast<size_t>(from)]);
-  };
-  const Node& product = graph.nodes[static_cast<size_t>(roles.reductions[0])];
-  size.bytes.x = bytes_of(product.inputs[0]);
-  size.bytes.w = bytes_of(product.inputs[1]);
-  size.bytes.y = moved_bytes(graph, graph.nodes[static_cast<size_t>(roles.store)]);
-  size.follows = true;
-  Effort effort;
-  effort.operations = kEffort;
-  return best_product(size, machine, effort).cycles;
-}
-
-/// The statements of a run as kernels with what follows their products in them, and reductions of
-/// rows together where that is faster; products as fast as any kernel of theirs. Where one of them
-/// has no form, as the program has them.
-KernelsApart folded_apart(const Program& program, const Run& run, const Machine& machine) {
-  const RowsForm& form = run.form;
-  Program part = program;
-  Region all;
-  for (const Region& region : program.regions) {
-    for (const Statement& s : region.statements) {
-      if (form.members.count(s.result) != 0) all.statements.push_back(s);
-    }
-  }
-  all.name = "folded";
-  part.regions = {std::move(all)};
-  // What others read is stored.
-  for (const RowsForm::Result& result : form.results) {
-    part.tensors[static_cast<size_t>(result.tensor)].role = Role::result;
-  }
-  if (!make_kernels(part, machine, {.fold_products = true, .whole = &program}).empty()) {
-    return run.given;
-  }
-  plan_rows(part, machine, {.most_products = 0, .compare_folded = false});
-  KernelSequence sequence(machine);
-  for (const Region& region : part.regions) {
-    sequence.run(*region.graph, tuned_product(*region.graph, machine));
-  }
-  return sequence.apart();
-}
-
 std::vector<std::pair<std::string, std::string>> notes_of(const RowsOutcome& o,
                                                           const Machine& machine) {
   return {{"kind", "rows"},
@@ -193,8 +141,7 @@ std::vector<std::pair<std::string, std::string>> notes_of(const RowsOutcome& o,
           {"global_bytes", std::to_string(o.fused.bytes.global())},
           {"link_bytes", std::to_string(o.fused.bytes.link)},
           {"cycles", std::to_string(o.fused.cycles)},
-          {"apart", std::to_string(o.given.total.cycles)},
-          {"folded", std::to_string(o.folded.total.cycles)}};
+          {"apart", std::to_string(o.given.total.cycles)}};
 }
 
 RowsOutcome outcome_of(const Run& run, const Program& program) {
@@ -206,7 +153,6 @@ RowsOutcome outcome_of(const Run& run, const Program& program) {
   outcome.products = run.form.products;
   outcome.reductions = run.form.reductions;
   outcome.given = run.given;
-  outcome.folded = run.folded.value_or(run.given);
   if (run.plan) {
     outcome.tiles = run.plan->tiles;
     outcome.graph = run.plan->graph;
@@ -240,17 +186,19 @@ void put_in(Program& program, const Machine& machine, RowsOutcome& outcome) {
   outcome.why = "its statements share regions with others or are scheduled";
 }
 
-/// The longest of the runs, for those who only ask what there is.
-std::vector<RowsOutcome> only_found(const std::vector<Run>& runs, const Program& tiles) {
-  std::vector<RowsOutcome> outcomes;
-  size_t covered = 0;
+/// The longest of the runs that overlap nothing covered: of those who only ask what there is, or
+/// that none of the runs taken has a part of.
+std::vector<size_t> longest_of(const std::vector<Run>& runs, std::vector<bool> covered) {
+  std::vector<size_t> longest;
   for (size_t r = 0; r < runs.size(); ++r) {
     if (r + 1 < runs.size() && runs[r + 1].first == runs[r].first) continue;
-    if (runs[r].end <= covered) continue;
-    covered = runs[r].end;
-    outcomes.push_back(outcome_of(runs[r], tiles));
+    const auto begin = covered.begin() + static_cast<std::ptrdiff_t>(runs[r].first);
+    const auto end = covered.begin() + static_cast<std::ptrdiff_t>(runs[r].end);
+    if (std::find(begin, end, true) != end) continue;
+    std::fill(begin, end, true);
+    longest.push_back(r);
   }
-  return outcomes;
+  return longest;
 }
 
 }  // namespace
@@ -259,24 +207,24 @@ std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
                                    const RowsOptions& options) {
   Program tiles = program;
   make_kernels(tiles, machine, {.reorder_operands = true});
+  if (options.against_folded) fold_kernels(tiles, machine);
   Runs finder(tiles, machine, options);
   std::vector<Run> runs = finder.find(cuts_of(program, tiles));
-  if (!options.measure) return only_found(runs, tiles);
-  for (Run& run : runs) finder.measure(run);
   std::vector<RowsOutcome> outcomes;
-  std::vector<size_t> best = best_of(runs, tiles.regions.size());
-  for (size_t i = 0; i < best.size();) {
-    Run& run = runs[best[i]];
-    if (options.compare_folded && !run.folded) run.folded = folded_apart(tiles, run, machine);
-    if (!run.folded || run.plan->measured.cycles <= run.folded->total.cycles) {
-      ++i;
-      continue;
-    }
-    outcomes.push_back(outcome_of(run, tiles));
+  std::vector<bool> covered(tiles.regions.size(), false);
+  if (!options.measure) {
+    for (const size_t r : longest_of(runs, covered)) outcomes.push_back(outcome_of(runs[r], tiles));
+    return outcomes;
+  }
+  for (Run& run : runs) finder.measure(run);
+  const std::vector<size_t> best = best_of(runs, tiles.regions.size());
+  for (const size_t r : best) {
+    for (size_t u = runs[r].first; u < runs[r].end; ++u) covered[u] = true;
+  }
+  for (const size_t r : longest_of(runs, covered)) {
+    if (!runs[r].plan) continue;
+    outcomes.push_back(outcome_of(runs[r], tiles));
     outcomes.back().kind = RowsOutcome::Kind::slower;
-    run.plan.reset();  // the others are chosen without it
-    best = best_of(runs, tiles.regions.size());
-    i = 0;
   }
   for (const size_t r : best) {
     outcomes.push_back(outcome_of(runs[r], tiles));

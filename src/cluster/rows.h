@@ -27,15 +27,13 @@ struct RowsOutcome {
   RowsTiles tiles;
   Graph graph;
   Measured fused;
-  KernelsApart given;   ///< as the program has its statements, chains and attentions included
-  KernelsApart folded;  ///< products with what follows them, reductions of rows of one tensor
+  KernelsApart given;  ///< as the program has its statements: chains, attentions, folded kernels
 };
 
 struct RowsOptions {
-  bool measure = true;     ///< else they are only found
-  int most_products = 64;  ///< in one kernel
-  int least_work = 1;      ///< products and reductions in one kernel: 2 for chains alone
-  bool compare_folded = true;
+  bool measure = true;         ///< else they are only found
+  int least_work = 1;          ///< products and reductions in one kernel: 2 for chains alone
+  bool against_folded = true;  ///< kernels that are not planned yet are folded where that is faster
 };
 
 /// The runs of a program whose regions are graphs of tiles where they can be. Those that are taken

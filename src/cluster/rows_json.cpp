@@ -84,16 +84,15 @@ Json rows_json(const Program& program, const RowsOutcome& outcome) {
     results.emplace_back(program.tensors[static_cast<size_t>(t)].name);
   }
   const Json rows = outcome.fused.cycles == 0 ? Json() : Json(outcome.fused.cycles);
-  return Json::object({{"results", Json::array(std::move(results))},
-                       {"statements", static_cast<int64_t>(outcome.members.size())},
-                       {"products", outcome.products},
-                       {"reductions", outcome.reductions},
-                       {"chosen", outcome.kind == RowsOutcome::Kind::taken},
-                       {"kernels_apart", outcome.given.kernels},
-                       {"cycles", Json::object({{"rows", rows},
-                                                {"apart", outcome.given.total.cycles},
-                                                {"folded", outcome.folded.total.cycles}})},
-                       {"plan", plan_json(program, outcome)}});
+  return Json::object(
+      {{"results", Json::array(std::move(results))},
+       {"statements", static_cast<int64_t>(outcome.members.size())},
+       {"products", outcome.products},
+       {"reductions", outcome.reductions},
+       {"chosen", outcome.kind == RowsOutcome::Kind::taken},
+       {"kernels_apart", outcome.given.kernels},
+       {"cycles", Json::object({{"rows", rows}, {"apart", outcome.given.total.cycles}})},
+       {"plan", plan_json(program, outcome)}});
 }
 
 }  // namespace fuseflow::cluster

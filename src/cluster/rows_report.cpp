@@ -13,11 +13,10 @@ std::string counted(size_t number, const char* what) {
 }
 
 std::string measured_text(const RowsOutcome& o) {
-  return fmt::format(
-      "{} cycles, apart {} in {} ({} with what follows products in them); {} bytes "
-      "of global memory, apart {}",
-      o.fused.cycles, o.given.total.cycles, counted(static_cast<size_t>(o.given.kernels), "kernel"),
-      o.folded.total.cycles, o.fused.bytes.global(), o.given.total.bytes.global());
+  return fmt::format("{} cycles, apart {} in {}; {} bytes of global memory, apart {}",
+                     o.fused.cycles, o.given.total.cycles,
+                     counted(static_cast<size_t>(o.given.kernels), "kernel"),
+                     o.fused.bytes.global(), o.given.total.bytes.global());
 }
 
 }  // namespace

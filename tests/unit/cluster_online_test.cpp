@@ -265,7 +265,7 @@ TEST(Online, TakenWhereItIsFaster) {
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(outcomes[0].kind, OnlineOutcome::Kind::taken);
   EXPECT_LT(outcomes[0].fused.cycles, outcomes[0].apart.total.cycles);
-  EXPECT_EQ(outcomes[0].apart.kernels, 7);
+  EXPECT_EQ(outcomes[0].apart.kernels, 6);  // the scores' scale is folded
   ASSERT_EQ(program.regions.size(), 1U);
   EXPECT_EQ(time_tiles(*program.regions[0].graph, machine).cycles, outcomes[0].fused.cycles);
   EXPECT_TRUE(plan_online(program, machine, {}).empty());  // it has its graph

@@ -1,0 +1,119 @@
+#include "cluster/fold.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cluster/kernel_groups.h"
+#include "cluster/kernels.h"
+#include "cluster/recognize.h"
+#include "graph/tile_kernel.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// A kernel as kernels.h makes it: of one statement and what was folded into it.
+bool is_plain_kernel(const Region& region) {
+  if (region.statements.empty() || !region.graph || !region.graph->tiles) return false;
+  if (!is_tile_kernel(*region.graph) || has_product_behind(*region.graph)) return false;
+  return !kernel_roles(*region.graph).held();
+}
+
+/// The program with all of its plain kernels in the first region.
+Program gathered_kernels(const Program& program) {
+  Program part = program;
+  Region all;
+  std::erase_if(part.regions, [&](Region& region) {
+    if (!is_plain_kernel(region)) return false;
+    for (Statement& s : region.statements) all.statements.push_back(std::move(s));
+    return true;
+  });
+  part.regions.insert(part.regions.begin(), std::move(all));
+  return part;
+}
+
+std::vector<TensorId> results_of(const std::vector<const Statement*>& statements) {
+  std::vector<TensorId> results;
+  results.reserve(statements.size());
+  for (const Statement* s : statements) results.push_back(s->result);
+  return results;
+}
+
+/// The regions that compute one of these tensors.
+std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& members) {
+  std::vector<size_t> found;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const auto& statements = program.regions[r].statements;
+    const bool any = std::any_of(statements.begin(), statements.end(), [&](const Statement& s) {
+      return std::find(members.begin(), members.end(), s.result) != members.end();
+    });
+    if (any) found.push_back(r);
+  }
+  return found;
+}
+
+/// The group as a region by itself, with the graph of its fastest kernel; nothing where no tiles
+/// of it fit.
+std::optional<Region> one_kernel(const Program& program, const KernelGroup& group,
+                                 const Machine& machine) {
+  Program part = program;
+  Region region;
+  region.name = "folded";
+  for (const Statement* s : group.members) region.statements.push_back(*s);
+  part.regions = {std::move(region)};
+  const KernelOptions options{.fold_products = true, .whole = &program};
+  if (!make_kernels(part, machine, options).empty() || part.regions.size() != 1) {
+    return std::nullopt;
+  }
+  return std::move(part.regions.front());
+}
+
+}  // namespace
+
+std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine) {
+  const Program part = gathered_kernels(program);
+  std::vector<FoldOutcome> outcomes;
+  for (const KernelGroup& group : kernel_groups(part, 0, true)) {
+    FoldOutcome outcome{group.root->result, results_of(group.members), {}, {}, false};
+    const std::vector<size_t> regions = regions_of(program, outcome.members);
+    if (regions.size() < 2) continue;
+    std::optional<Region> folded = one_kernel(program, group, machine);
+    if (!folded) continue;
+    KernelSequence apart(machine), fused(machine);
+    for (const size_t r : regions) apart.run(*program.regions[r].graph);
+    fused.run(*folded->graph);
+    outcome.apart = apart.apart();
+    outcome.fused = fused.apart().total;
+    outcome.taken =
+        outcome.fused.cycles < outcome.apart.total.cycles &&
+        attach_plan(program, outcome.members, folded->plan, std::move(*folded->graph), true);
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+std::vector<TensorId> folded_behind(const Program& program,
+                                    const std::vector<TensorId>& statements) {
+  Program part = program;
+  Region all;
+  for (Region& region : part.regions) {
+    if (region.graph) continue;
+    for (Statement& s : region.statements) all.statements.push_back(std::move(s));
+  }
+  std::erase_if(part.regions, [](const Region& region) { return !region.graph; });
+  part.regions.insert(part.regions.begin(), std::move(all));
+  for (const KernelGroup& group : kernel_groups(part, 0, true)) {
+    std::vector<TensorId> members = results_of(group.members);
+    const auto last = std::find(members.begin(), members.end(), statements.back());
+    if (last == members.end()) continue;
+    std::erase_if(members, [&](TensorId t) {
+      return std::find(statements.begin(), statements.end(), t) != statements.end();
+    });
+    return members;
+  }
+  return {};
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,167 @@
+// Kernels and the elementwise statements that alone read them as one: which are found, when they
+// are taken, that what is planned is right and never slower than one kernel a statement.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cluster/apart.h"
+#include "cluster/combine.h"
+#include "cluster/fold.h"
+#include "cluster/kernels.h"
+#include "cluster/planned_program.h"
+#include "cluster/recognize.h"
+#include "cluster_program.h"
+#include "machine/load.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// Regions of one statement each; %x [m, k], %w [k, n], %b [n], %r [m, n] are given.
+std::string layer(int m, int k, int n, const std::vector<std::string>& statements) {
+  const auto shape = [](int a, int b) {
+    return "f32[" + std::to_string(a) + ", " + std::to_string(b) + "] dense,dense";
+  };
+  const std::string of = " = uniform(density=1,seed=";
+  std::string text = "input %x: " + shape(m, k) + of + "1)\nconst %w: " + shape(k, n) + of +
+                     "2)\nconst %b: f32[" + std::to_string(n) + "] dense" + of +
+                     "3)\ninput %r: " + shape(m, n) + of + "4)\n";
+  std::string regions;
+  for (const std::string& s : statements) {
+    const std::string name = s.substr(1, s.find('[') - 1);
+    text += (name == "y" || name == "z" ? "result %" : "temp %") + name + ": " + shape(m, n) + "\n";
+    regions += "region @" + name + " { " + s + " }\n";
+  }
+  return text + regions;
+}
+
+const std::string kProduct = "%c[i, j] = sum(k) %x[i, k] * %w[k, j]";
+
+int64_t cycles_of(const Program& program, const Machine& machine) {
+  return total_cycles(run_program(program, load_tensors(program), machine, {}), machine);
+}
+
+/// The kernels of a program, folded.
+struct Folded {
+  Program program;
+  std::vector<FoldOutcome> outcomes;
+  int64_t apart = 0;
+};
+
+Folded fold(const std::string& text, const Machine& machine) {
+  Folded folded{parse(text), {}, 0};
+  EXPECT_TRUE(make_kernels(folded.program, machine).empty());
+  folded.apart = cycles_of(folded.program, machine);
+  folded.outcomes = fold_kernels(folded.program, machine);
+  return folded;
+}
+
+TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
+  const Machine machine = load_machine("h100");
+  const Folded folded =
+      fold(layer(128, 96, 160,
+                 {kProduct, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"}),
+           machine);
+  ASSERT_EQ(folded.outcomes.size(), 1U);
+  const FoldOutcome& outcome = folded.outcomes[0];
+  EXPECT_TRUE(outcome.taken);
+  EXPECT_EQ(outcome.members.size(), 3U);
+  EXPECT_EQ(outcome.apart.kernels, 3);
+  EXPECT_LE(outcome.apart.total.cycles, folded.apart);  // there with what the L2 still holds
+  ASSERT_EQ(folded.program.regions.size(), 1U);
+  EXPECT_EQ(cycles_of(folded.program, machine), outcome.fused.cycles);
+  EXPECT_LT(outcome.fused.cycles, folded.apart);
+  expect_right_and_read_again(folded.program, machine);
+}
+
+TEST(FoldKernels, WhatOthersReadIsNotFolded) {
+  const Machine machine = load_machine("h100");
+  const Folded folded =
+      fold(layer(64, 64, 64,
+                 {kProduct, "%y[i, j] = relu(%c[i, j])", "%z[i, j] = exp(%c[i, j]) + %y[i, j]"}),
+           machine);
+  EXPECT_TRUE(folded.outcomes.empty());
+  EXPECT_EQ(folded.program.regions.size(), 3U);
+}
+
+TEST(FoldKernels, ReadersThatAreOneKernelMayBeSeveral) {
+  const Machine machine = load_machine("h100");
+  const Folded folded = fold(
+      layer(64, 64, 64, {kProduct, "%d[i, j] = exp(%c[i, j])", "%y[i, j] = %d[i, j] * %c[i, j]"}),
+      machine);
+  ASSERT_EQ(folded.outcomes.size(), 1U);
+  EXPECT_EQ(folded.outcomes[0].members.size(), 3U);
+  expect_right_and_read_again(folded.program, machine);
+}
+
+TEST(FoldKernels, TwoProductsStayTwoKernels) {
+  const Machine machine = load_machine("h100");
+  const Folded folded = fold(
+      layer(64, 64, 64,
+            {kProduct, "%d[i, j] = sum(k) %x[i, k] * %w[k, j]", "%y[i, j] = %c[i, j] * %d[i, j]"}),
+      machine);
+  ASSERT_EQ(folded.outcomes.size(), 1U);
+  EXPECT_EQ(folded.outcomes[0].members.size(), 2U);
+  EXPECT_EQ(folded.program.regions.size(), 2U);
+  expect_right_and_read_again(folded.program, machine);
+}
+
+TEST(FoldKernels, WhatFollowsAChainCountsWithIt) {
+  const Program program = parse(
+      "input %x: f32[64, 64] dense,dense = uniform(density=1,seed=1)\n"
+      "const %w: f32[64, 64] dense,dense = uniform(density=1,seed=2)\n"
+      "temp %c: f32[64, 64] dense,dense\ntemp %h: f32[64, 64] dense,dense\n"
+      "temp %e: f32[64, 64] dense,dense\nresult %y: f32[64, 64] dense,dense\n"
+      "region @c { %c[i, j] = sum(k) %x[i, k] * %w[k, j] }\n"
+      "region @h { %h[i, j] = relu(%c[i, j]) }\n"
+      "region @e { %e[i, l] = sum(j) %h[i, j] * %w[j, l] }\n"
+      "region @y { %y[i, l] = exp(%e[i, l]) }\n");
+  const Machine machine = load_machine("h100");
+  const auto chains = find_chains(program);
+  ASSERT_EQ(chains.size(), 1U);
+  EXPECT_EQ(folded_behind(program, chains[0].statements),
+            std::vector<TensorId>{find_tensor(program, "y")});
+  const auto rival = chain_rival(program, chains[0].statements, machine);
+  ASSERT_TRUE(rival);
+  std::string why;
+  const auto behind = kernels_apart(program, {find_tensor(program, "y")}, machine, why);
+  EXPECT_EQ(rival->after, behind->total.cycles + machine.reconfiguration_cycles);
+  std::set<TensorId> all(chains[0].statements.begin(), chains[0].statements.end());
+  all.insert(find_tensor(program, "y"));
+  EXPECT_EQ(rival->cycles, kernels_apart(program, all, machine, why)->total.cycles);
+}
+
+/// Products, activations, biases, residuals and reductions of rows one after the other.
+std::vector<std::string> drawn_statements(Draw& draw) {
+  std::vector<std::string> statements{kProduct};
+  std::string last = "c";
+  const int more = draw.among(1, 4);
+  for (int i = 0; i < more; ++i) {
+    const std::string name = i == more - 1 ? "y" : "t" + std::to_string(i);
+    const std::string at = "%" + last + "[i, j]";
+    const std::vector<std::string> forms{"relu(" + at + ")", at + " + %b[j]", at + " + %r[i, j]",
+                                         at + " * " + at, "exp(" + at + " * 0.01) * %r[i, j]"};
+    statements.push_back(
+        "%" + name + "[i, j] = " +
+        forms[static_cast<size_t>(draw.among(0, static_cast<int>(forms.size()) - 1))]);
+    last = name;
+  }
+  return statements;
+}
+
+TEST(FoldKernels, RandomLayersAreRightAndNeverSlower) {
+  for (int seed = 1; seed <= 24; ++seed) {
+    Draw draw(seed);
+    const Machine machine = load_machine(seed % 2 == 0 ? "h100" : "rda");
+    const Program given = parse(
+        layer(draw.among(1, 150), draw.among(1, 90), draw.among(1, 150), drawn_statements(draw)));
+    SCOPED_TRACE(print_program(given));
+    const Program apart = kernels_apart(given, {}, machine);
+    const Program planned = planned_program(given, {}, machine, {}, 1);
+    EXPECT_LE(cycles_of(planned, machine), cycles_of(apart, machine));
+    expect_right_and_read_again(planned, machine);
+  }
+}
+
+}  // namespace
+}  // namespace fuseflow::cluster
