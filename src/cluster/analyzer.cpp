@@ -271,7 +271,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
   const int64_t adds = inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
                                             trips.all[Dim::k] / trips.temporal[Dim::k]);
   const int64_t stored = visits.e_tiles * (e_block / plan.shape.reduce()) *
-                         (adds > 1 ? kAccumulatorBytes : chain.bytes.e);
+                         (adds > 1 ? added_bytes(chain.bytes.e) : chain.bytes.e);
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
