@@ -373,6 +373,7 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
                        quote_if_needed(input.name), to_string(input.format), to_string(format),
                        conversion_cycles(input, format, machine)));
   }
+  require_sound(program);
   write_program(o.filter.output, std::move(program));
 }
 

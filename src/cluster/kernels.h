@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/gathered.h"
 #include "cluster/given_formats.h"
 #include "ir/program.h"
 #include "machine/machine.h"
@@ -29,7 +31,9 @@ struct SparseKernel {
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
   int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0
-  int64_t ungathered_cycles = 0;  ///< of the fastest that does not gather (0: none fits)
+  int64_t ungathered_cycles = 0;      ///< of the fastest that does not gather (0: none fits)
+  std::optional<Format> stored = {};  ///< where it gathers: how the operand is stored
+  InnermostDims innermost = {};       ///< ... and what both of its operands have innermost
 };
 
 struct KernelOptions {

@@ -10,6 +10,8 @@
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
 #include "cluster/rows.h"
+#include "ir/verify.h"
+#include "support/error.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -56,8 +58,18 @@ PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredP
   return notes;
 }
 
+void require_sound(const Program& planned) {
+  try {
+    verify(planned);
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, fmt::format("the planned program would be refused: {}",
+                                                error.diagnostics().front().message));
+  }
+}
+
 Program kernels_apart(Program program, const GivenFormats& given, const Machine& machine) {
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
+  require_sound(program);
   return program;
 }
 
@@ -70,6 +82,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
   plan_rows(program, machine);
   plan_behind(program, machine);
+  require_sound(program);
   return program;
 }
 
