@@ -144,6 +144,34 @@ void store_dense(Program& program) {
 
 namespace {
 
+constexpr int64_t kMostDense = int64_t{1} << 26;  ///< elements of what may be stored dense
+
+/// Is it stored compressed, and not too large to be stored dense?
+bool may_be_dense(const Tensor& tensor) {
+  const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
+                                 [](const Extent& extent) { return extent.known(); });
+  return known && !tensor.format.all_dense() && element_count(known_shape(tensor)) <= kMostDense;
+}
+
+}  // namespace
+
+void store_temporaries_dense(Program& program) {
+  std::set<TensorId> kept;
+  for (const Region& region : program.regions) {
+    if (!region.graph || region.graph->tiles) continue;
+    for (const Node& node : region.graph->nodes) {
+      for_tensors(node, [&](TensorId tensor) { kept.insert(tensor); });
+    }
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    Tensor& tensor = program.tensors[t];
+    if (tensor.role != Role::temporary || kept.count(static_cast<TensorId>(t)) != 0) continue;
+    if (may_be_dense(tensor)) tensor.format = dense_format(tensor.format.rank());
+  }
+}
+
+namespace {
+
 /// Why a region cannot be kernels, whatever its statements; empty: it can.
 std::string why_left(const Region& region) {
   if (has_schedule(region)) return "it has a schedule";
@@ -162,15 +190,11 @@ bool has_forms(const Making& making, size_t r) {
 
 /// Given tensors that are stored compressed and not too large to be stored dense.
 std::set<TensorId> compressed_operands(const Program& program) {
-  constexpr int64_t kMostDense = int64_t{1} << 26;
   std::set<TensorId> found;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
-                                   [](const Extent& extent) { return extent.known(); });
     const bool given = tensor.role == Role::input || tensor.role == Role::constant;
-    if (!given || !known || tensor.format.all_dense()) continue;
-    if (element_count(known_shape(tensor)) <= kMostDense) found.insert(static_cast<TensorId>(t));
+    if (given && may_be_dense(tensor)) found.insert(static_cast<TensorId>(t));
   }
   return found;
 }

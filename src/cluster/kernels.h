@@ -24,6 +24,11 @@ struct RefusedKernel {
 /// fill. Throws Error(rejected) where a region is lowered to streams already, which read levels.
 void store_dense(Program& program);
 
+/// Stores what statements compute for each other dense, results and given tensors as they are:
+/// cores alone need no other form. What regions of streams that are lowered already read stays, and
+/// what is too large.
+void store_temporaries_dense(Program& program);
+
 /// A product that leaves out the tiles of an operand that hold no value.
 struct SparseKernel {
   std::string result;
