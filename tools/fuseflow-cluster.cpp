@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
+#include "cluster/machine_to_plan.h"
 #include "cluster/online_report.h"
 #include "cluster/plan_json.h"
 #include "cluster/planned_program.h"
@@ -25,7 +25,6 @@
 #include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
-#include "machine/keys.h"
 #include "machine_options.h"
 #include "program_tool.h"
 #include "thread_options.h"
@@ -447,33 +446,8 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   return ExitCode::ok;
 }
 
-/// Keys of cores and links that nothing divides by, by a part of their names.
-constexpr std::array<std::string_view, 5> kMayBeZero{"latency", "barrier", "most_cores",
-                                                     "operations_per_cycle", "matrix_shapes"};
-
-/// A machine that clusters can be planned for: the costs divide by these.
-void require_cores(const Machine& machine) {
-  Machine copy = machine;
-  const auto refuse = [&](const std::string& key) {
-    throw Error(ExitCode::usage, fmt::format("machine {} has no cores to plan for: '{}' is 0, "
-                                             "expected a machine such as h100 or rda",
-                                             machine.name, key));
-  };
-  for (const MachineKey& key : machine_keys(copy)) {
-    const bool section = key.name.starts_with("core.") || key.name.starts_with("links.");
-    const auto* const* whole = std::get_if<int64_t*>(&key.field);
-    const auto* const* real = std::get_if<double*>(&key.field);
-    const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
-    const bool may_be_zero = std::any_of(
-        kMayBeZero.begin(), kMayBeZero.end(),
-        [&](std::string_view part) { return key.name.find(part) != std::string::npos; });
-    if (section && zero && !may_be_zero) refuse(key.name);
-  }
-  if (machine.global_bytes_per_cycle() == 0) refuse("dram.bandwidth_gigabytes_per_second");
-}
-
 ExitCode run(const Options& o) {
-  const Machine machine = o.machine.load();
+  const Machine machine = machine_to_plan(o.machine.load());
   require_cores(machine);
   if (o.program) {
     write_program(o.filter.output, chain_program(chosen_chain(o)));

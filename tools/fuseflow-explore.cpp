@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cluster/kernels.h"
+#include "cluster/machine_to_plan.h"
 #include "cluster/planned_program.h"
 #include "explore/rewritten.h"
 #include "explore/search.h"
@@ -197,7 +198,8 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
 }
 
 /// What the machine's cores can run, as seeds of the search.
-std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& machine, int threads) {
+std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
+  const Machine machine = cluster::machine_to_plan(whole);
   const cluster::Effort effort{.operations = int64_t{1} << 20};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/load_cycles.h"
 #include "cluster/reuse.h"
 #include "support/ceil_div.h"
 
@@ -413,7 +414,7 @@ Cost level_cycles(const LevelBytes& bytes, double matrix_cycles, int cores, doub
   cost.registers = static_cast<double>(bytes.registers) / machine.core.register_bytes_per_cycle;
   cost.scratchpad = static_cast<double>(bytes.scratchpad_read + bytes.scratchpad_write) /
                     machine.core.scratchpad_bytes_per_cycle;
-  cost.link = static_cast<double>(bytes.link) / machine.link_bytes_per_cycle(cores);
+  cost.link = cycles_at(static_cast<double>(bytes.link), machine.link_bytes_per_cycle(cores));
   cost.global = static_cast<double>(bytes.global()) / global_rate;
   cost.compute = matrix_cycles;
   return cost;
