@@ -284,6 +284,24 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
 }
 
+/// What the default strategy leaves to streams though cores could take it, which may take longer.
+void note_left_to_streams(const Program& program, const Machine& machine) {
+  constexpr size_t kNamed = 3;
+  const std::vector<std::string> left =
+      regions_with_forms(program, machine, {.store_operands_dense = !machine.has_streams});
+  if (left.empty()) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
+    names.push_back("@" + quote_if_needed(left[i]));
+  }
+  const std::string more =
+      left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
+  report(Severity::note,
+         fmt::format("{}{} stay{} as streams; --strategy=tiles makes kernels of tiles of {}, too",
+                     fmt::join(names, ", "), more, left.size() == 1 ? "s" : "",
+                     left.size() == 1 ? "it" : "them"));
+}
+
 /// Products that leave tiles out and the dense product behind each as one kernel, where that is
 /// faster.
 bool add_products_behind(Program& program, const Machine& machine) {
@@ -441,6 +459,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");
   }
+  if (measures && o.strategy == "chains") note_left_to_streams(program, machine);
   if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;

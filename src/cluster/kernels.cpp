@@ -357,6 +357,18 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
 
 }  // namespace
 
+std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
+                                            const KernelOptions& options) {
+  Making making{program, machine, PresenceFinder(program), {}, {}, {}, {}, options.fold_products};
+  if (options.store_operands_dense) making.as_dense = compressed_operands(program);
+  settle_as_dense(making);
+  std::vector<std::string> names;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (!program.regions[r].graph && has_forms(making, r)) names.push_back(program.regions[r].name);
+  }
+  return names;
+}
+
 bool may_leave_tiles_out(const Program& program, const Program& whole) {
   PresenceFinder presence(whole);
   for (size_t r = 0; r < program.regions.size(); ++r) {

@@ -60,6 +60,11 @@ struct KernelOptions {
   const Program* whole = nullptr;
 };
 
+/// Regions without a graph that make_kernels would make kernels of, by the form of their
+/// statements: whether tiles of them fit is not looked at.
+std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
+                                            const KernelOptions& options = {});
+
 /// Has a product of the program an operand with tiles without a value? By form and data alone.
 bool may_leave_tiles_out(const Program& program, const Program& whole);
 
