@@ -2,23 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <sstream>
 
-#include "cluster/apart.h"
 #include "cluster/behind.h"
 #include "cluster/combine.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
+#include "cluster/machine_to_plan.h"
 #include "cluster/online_report.h"
 #include "cluster/plan_json.h"
 #include "cluster/planned_program.h"
 #include "cluster/recognize.h"
 #include "cluster/report.h"
+#include "cluster/rest.h"
 #include "cluster/rows_json.h"
 #include "cluster/rows_report.h"
 #include "cluster/search.h"
@@ -26,7 +26,6 @@
 #include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
-#include "machine/keys.h"
 #include "machine_options.h"
 #include "program_tool.h"
 #include "thread_options.h"
@@ -175,17 +174,15 @@ struct Given {
 };
 
 /// What a chain has to beat, and what it had to if programs could split K of a product.
-std::string rival_text(const ChainRival& rival, const Choice& choice,
-                       const std::optional<KernelsApart>& sparse) {
-  const std::string after =
-      rival.after > 0 ? fmt::format(" with what follows it, which takes {} after it", rival.after)
-                      : "";
+std::string rivals_text(const ChainRivals& rivals, const Choice& choice) {
   const std::string leaving =
-      sparse ? fmt::format(", {} leaving out tiles without a value", sparse->total.cycles) : "";
-  const std::string split = choice.folded.cycles < rival.cycles
+      rivals.leaving_out > 0
+          ? fmt::format(", {} leaving out tiles without a value", rivals.leaving_out)
+          : "";
+  const std::string split = choice.folded.cycles < rivals.kernels
                                 ? fmt::format("; {} if they could split K", choice.folded.cycles)
                                 : "";
-  return fmt::format("its kernels apart {}{}{}{}", rival.cycles, after, leaving, split);
+  return fmt::format("its kernels apart {}{}{}", rivals.kernels, leaving, split);
 }
 
 /// Plans one chain of a program; false when the tool stops after --explain.
@@ -210,12 +207,9 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const MeasuredPlan& best = choice->fused();
   if (best.rank == 0) return left("no plan fits the machine");
   const Measured& measured = best.measure.measured;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given.formats);
-  const ChainRival rival = chain_rival(program, found.statements, machine)
-                               .value_or(ChainRival{choice->apart().cycles, 0});
-  const bool loses = measured.cycles + rival.after >= rival.cycles ||
-                     (sparse && measured.cycles >= sparse->total.cycles);
-  const std::string beside = rival_text(rival, *choice, sparse);
+  const ChainRivals rivals = rivals_of(program, found, *choice, given.formats, machine);
+  const bool loses = rivals.win(measured.cycles);
+  const std::string beside = rivals_text(rivals, *choice);
   if (loses && !o.accept_slower) {
     return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
@@ -284,14 +278,33 @@ void report_sparse(const Program& program, const SparseKernel& kernel) {
                      quote_if_needed(operand), gathered, kernel.cycles, dense));
 }
 
-/// What is no chain as kernels of tiles; regions that have no such form are named. Where the
-/// machine has units for streams, products with compressed operands are left to them.
+/// Where the machine has units for streams, products with compressed operands are left to them.
+KernelOptions kernel_options(const GivenFormats& given, const Machine& machine) {
+  return {.store_operands_dense = !machine.has_streams, .reorder_operands = true, .given = &given};
+}
+
+/// Takes away the plans of chains without which the rest makes up for them and more.
+void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>& planned) {
+  Program& program = given.program;
+  std::vector<TensorId> taken;
+  for (const PlannedChain& chain : planned) {
+    if (chain.taken) taken.push_back(find_tensor(program, chain.tensors.e));
+  }
+  const KernelOptions options = kernel_options(given.formats, machine);
+  for (const DroppedChain& dropped : drop_slow_chains(program, taken, machine, options)) {
+    const std::string& name = program.tensors[static_cast<size_t>(dropped.result)].name;
+    for (PlannedChain& chain : planned) chain.taken = chain.taken && chain.tensors.e != name;
+    report(Severity::note,
+           fmt::format("chain %{}: with all kernels {} cycles, without it {}; left as it is",
+                       quote_if_needed(name), dropped.with, dropped.without));
+  }
+}
+
+/// What is no chain as kernels of tiles; regions that have no such form are named.
 void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
-  const KernelOptions options{.store_operands_dense = !machine.has_streams,
-                              .reorder_operands = true,
-                              .given = &given,
-                              .sparse = &sparse};
+  KernelOptions options = kernel_options(given, machine);
+  options.sparse = &sparse;
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));
@@ -309,6 +322,24 @@ void report_folded(const Program& program, const std::vector<FoldOutcome>& outco
                        quote_if_needed(name), more, more == 1 ? "" : "s", o.fused.cycles,
                        o.apart.total.cycles, o.apart.kernels, o.taken ? "" : "; left as they are"));
   }
+}
+
+/// What the default strategy leaves to streams though cores could take it, which may take longer.
+void note_left_to_streams(const Program& program, const Machine& machine) {
+  constexpr size_t kNamed = 3;
+  const std::vector<std::string> left =
+      regions_with_forms(program, machine, {.store_operands_dense = !machine.has_streams});
+  if (left.empty()) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
+    names.push_back("@" + quote_if_needed(left[i]));
+  }
+  const std::string more =
+      left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
+  report(Severity::note,
+         fmt::format("{}{} stay{} as streams; --strategy=tiles makes kernels of tiles of {}, too",
+                     fmt::join(names, ", "), more, left.size() == 1 ? "s" : "",
+                     left.size() == 1 ? "it" : "them"));
 }
 
 /// Products that leave tiles out and the dense product behind each as one kernel, where that is
@@ -406,6 +437,7 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
                        quote_if_needed(input.name), to_string(input.format), to_string(format),
                        conversion_cycles(input, format, machine)));
   }
+  require_sound(program);
   write_program(o.filter.output, std::move(program));
 }
 
@@ -465,7 +497,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (o.strategy == "tiles") add_kernels(program, given.formats, machine);
+  if (o.strategy == "tiles") {
+    if (!o.accept_slower) drop_chains(given, machine, planned);
+    add_kernels(program, given.formats, machine);
+  }
   std::vector<RowsOutcome> rows;
   if (measures) rows = add_rows(o, machine, program);
   const bool behind = measures && add_products_behind(program, machine);
@@ -474,38 +509,14 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");
   }
+  if (measures && o.strategy == "chains") note_left_to_streams(program, machine);
   if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;
 }
 
-/// Keys of cores and links that nothing divides by, by a part of their names.
-constexpr std::array<std::string_view, 5> kMayBeZero{"latency", "barrier", "most_cores",
-                                                     "operations_per_cycle", "matrix_shapes"};
-
-/// A machine that clusters can be planned for: the costs divide by these.
-void require_cores(const Machine& machine) {
-  Machine copy = machine;
-  const auto refuse = [&](const std::string& key) {
-    throw Error(ExitCode::usage, fmt::format("machine {} has no cores to plan for: '{}' is 0, "
-                                             "expected a machine such as h100 or rda",
-                                             machine.name, key));
-  };
-  for (const MachineKey& key : machine_keys(copy)) {
-    const bool section = key.name.starts_with("core.") || key.name.starts_with("links.");
-    const auto* const* whole = std::get_if<int64_t*>(&key.field);
-    const auto* const* real = std::get_if<double*>(&key.field);
-    const bool zero = (whole != nullptr && **whole == 0) || (real != nullptr && **real == 0);
-    const bool may_be_zero = std::any_of(
-        kMayBeZero.begin(), kMayBeZero.end(),
-        [&](std::string_view part) { return key.name.find(part) != std::string::npos; });
-    if (section && zero && !may_be_zero) refuse(key.name);
-  }
-  if (machine.global_bytes_per_cycle() == 0) refuse("dram.bandwidth_gigabytes_per_second");
-}
-
 ExitCode run(const Options& o) {
-  const Machine machine = o.machine.load();
+  const Machine machine = machine_to_plan(o.machine.load());
   require_cores(machine);
   if (o.program) {
     write_program(o.filter.output, chain_program(chosen_chain(o)));

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cluster/kernels.h"
+#include "cluster/machine_to_plan.h"
 #include "cluster/planned_program.h"
 #include "explore/rewritten.h"
 #include "explore/search.h"
@@ -197,7 +198,8 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
 }
 
 /// What the machine's cores can run, as seeds of the search.
-std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& machine, int threads) {
+std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
+  const Machine machine = cluster::machine_to_plan(whole);
   const cluster::Effort effort{.operations = int64_t{1} << 20};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
@@ -220,6 +222,16 @@ std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& machine,
   return seeds;
 }
 
+/// What is read, with its intermediates stored as tiles want them where nothing else should run.
+Program kernels_to_search(const ExploreOptions& o, const Machine& machine, bool tiles) {
+  Program kernels = without_copy_regions(read_program(o.filter));
+  if (std::string note = drop_residents(kernels); !note.empty()) {
+    report(Severity::note, std::move(note));
+  }
+  if (tiles && !machine.has_streams) cluster::store_temporaries_dense(kernels);
+  return kernels;
+}
+
 ExitCode explore_main(ExploreOptions& o) {
   parse_shard(o.shard, o.search);
   if (!o.best.empty() && o.search.shards > 1) {
@@ -232,13 +244,10 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
-  Program kernels = without_copy_regions(read_program(o.filter));
-  if (std::string note = drop_residents(kernels); !note.empty()) {
-    report(Severity::note, std::move(note));
-  }
+  const bool tiles = with_tiles(o, machine);
+  Program kernels = kernels_to_search(o, machine, tiles);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
-  const bool tiles = with_tiles(o, machine);
   if (!tiles) warn_of_streams(kernels, machine);
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
@@ -261,6 +270,7 @@ ExitCode explore_main(ExploreOptions& o) {
   }
   write_output(o.filter.output, search_csv(kernels, machine, result));
   if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
+  if (tiles && result.program) warn_of_streams(*result.program, machine);
   if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
   for (const std::string& note : result.notes) report(Severity::note, note);
   say(search_summary(kernels, machine, result, why_unvisited(o.search)));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/load_cycles.h"
 #include "cluster/reuse.h"
 #include "support/ceil_div.h"
 
@@ -271,7 +272,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
   const int64_t adds = inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
                                             trips.all[Dim::k] / trips.temporal[Dim::k]);
   const int64_t stored = visits.e_tiles * (e_block / plan.shape.reduce()) *
-                         (adds > 1 ? kAccumulatorBytes : chain.bytes.e);
+                         (adds > 1 ? added_bytes(chain.bytes.e) : chain.bytes.e);
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
@@ -413,7 +414,7 @@ Cost level_cycles(const LevelBytes& bytes, double matrix_cycles, int cores, doub
   cost.registers = static_cast<double>(bytes.registers) / machine.core.register_bytes_per_cycle;
   cost.scratchpad = static_cast<double>(bytes.scratchpad_read + bytes.scratchpad_write) /
                     machine.core.scratchpad_bytes_per_cycle;
-  cost.link = static_cast<double>(bytes.link) / machine.link_bytes_per_cycle(cores);
+  cost.link = cycles_at(static_cast<double>(bytes.link), machine.link_bytes_per_cycle(cores));
   cost.global = static_cast<double>(bytes.global()) / global_rate;
   cost.compute = matrix_cycles;
   return cost;

@@ -92,21 +92,4 @@ std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
   return apart_of(std::move(part), program, machine, why, &given);
 }
 
-std::optional<ChainRival> chain_rival(const Program& program,
-                                      const std::vector<TensorId>& statements,
-                                      const Machine& machine) {
-  const std::vector<TensorId> after = folded_behind(program, statements);
-  std::set<TensorId> all(statements.begin(), statements.end());
-  all.insert(after.begin(), after.end());
-  std::string why;
-  const auto kernels = kernels_apart(program, all, machine, why);
-  if (!kernels) return std::nullopt;
-  ChainRival rival{kernels->total.cycles, 0};
-  if (after.empty()) return rival;
-  const auto behind = kernels_apart(program, {after.begin(), after.end()}, machine, why);
-  if (!behind) return std::nullopt;
-  rival.after = behind->total.cycles + machine.reconfiguration_cycles;
-  return rival;
-}
-
 }  // namespace fuseflow::cluster

@@ -27,16 +27,4 @@ std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
                                                  const std::vector<TensorId>& members,
                                                  const Machine& machine, const GivenFormats& given);
 
-/// What a program has instead of a chain.
-struct ChainRival {
-  int64_t cycles =
-      0;              ///< of the chain's statements, and of those that are folded into the last one
-  int64_t after = 0;  ///< of the latter as kernels after the chain, with the pause before them
-};
-
-/// Nothing where a statement has no form of tiles.
-std::optional<ChainRival> chain_rival(const Program& program,
-                                      const std::vector<TensorId>& statements,
-                                      const Machine& machine);
-
 }  // namespace fuseflow::cluster

@@ -111,9 +111,7 @@ class Path {
     sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
                         plan.tile[Dim::m] * plan.tile[Dim::l]);
     const auto e_tiles = static_cast<double>(a.visits.e_tiles);
-    // Where clusters add, in f32.
-    const int64_t stored = shares_e(a.trips) ? std::min(a.bytes.e, kAccumulatorBytes) : a.bytes.e;
-    e_bytes_ = m * l / shape_.reduce() * static_cast<double>(stored);
+    e_bytes_ = m * l / shape_.reduce() * static_cast<double>(a.bytes.e);  // or more: added_bytes
     c_tiles_ = static_cast<double>(a.visits.c_tiles);
     second_products_ = static_cast<double>(a.visits.second_multiplies);
     d_late_ = std::max(0.0, static_cast<double>(a.visits.d_loads) - stages_);

@@ -2,21 +2,18 @@
 
 #include <utility>
 
-#include "cluster/kernel_sequence.h"
+#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
-namespace {
 
-/// Of its graphs of tiles, one after the other; the others stay the same.
 int64_t tiles_cycles(const Program& program, const Machine& machine) {
-  KernelSequence sequence(machine);
+  int64_t cycles = 0;
   for (const Region& region : program.regions) {
-    if (region.graph && region.graph->tiles) sequence.run(*region.graph);
+    if (!region.graph || !region.graph->tiles) continue;
+    cycles += time_tiles(*region.graph, machine).cycles + machine.reconfiguration_cycles;
   }
-  return sequence.apart().total.cycles;
+  return cycles;
 }
-
-}  // namespace
 
 CombinedKernels combine_kernels(Program& program, const Machine& machine,
                                 const RowsOptions& options) {

@@ -94,26 +94,4 @@ std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine) 
   return outcomes;
 }
 
-std::vector<TensorId> folded_behind(const Program& program,
-                                    const std::vector<TensorId>& statements) {
-  Program part = program;
-  Region all;
-  for (Region& region : part.regions) {
-    if (region.graph) continue;
-    for (Statement& s : region.statements) all.statements.push_back(std::move(s));
-  }
-  std::erase_if(part.regions, [](const Region& region) { return !region.graph; });
-  part.regions.insert(part.regions.begin(), std::move(all));
-  for (const KernelGroup& group : kernel_groups(part, 0, true)) {
-    std::vector<TensorId> members = results_of(group.members);
-    const auto last = std::find(members.begin(), members.end(), statements.back());
-    if (last == members.end()) continue;
-    std::erase_if(members, [&](TensorId t) {
-      return std::find(statements.begin(), statements.end(), t) != statements.end();
-    });
-    return members;
-  }
-  return {};
-}
-
 }  // namespace fuseflow::cluster

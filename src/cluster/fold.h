@@ -23,9 +23,4 @@ struct FoldOutcome {
 /// are taken have a region each, in the place of their last statement.
 std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine);
 
-/// What is one kernel with `statements` if elementwise statements are folded: those that alone read
-/// their last result, one after the other, in program order.
-std::vector<TensorId> folded_behind(const Program& program,
-                                    const std::vector<TensorId>& statements);
-
 }  // namespace fuseflow::cluster

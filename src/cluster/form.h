@@ -30,6 +30,7 @@ struct FormNode {
   enum class Kind : uint8_t { product, load, constant, map } kind = Kind::constant;
   int product = 0;                ///< of C: the branch; of E: 0
   FormAccess access;              ///< load
+  bool of_size_e = false;         ///< load of E: a tensor of its size, no vector over L
   float constant = 0;             ///< constant
   Op op = Op::add;                ///< map
   std::vector<int32_t> children;  ///< map

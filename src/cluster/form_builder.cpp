@@ -83,7 +83,16 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
   last_tree(last, static_cast<int32_t>(last.nodes.size()) - 1, binding);
   if (!second_) refuse("");
   second_product();
-  for (const FormNode& node : built_.form.last) {
+  settle_last_loads();
+  settle_element_bytes();
+  return built_;
+}
+
+/// What is added to E: vectors over L, and tensors of its size. Where it has one row, both look
+/// like vectors: then all but the first are taken as tensors.
+void FormBuilder::settle_last_loads() {
+  const bool one_row = extent_of(built_.form, Dim::m) == 1;
+  for (FormNode& node : built_.form.last) {
     if (node.kind != FormNode::Kind::load) continue;
     const std::set<int> digits = digits_of(node.access);
     const bool vector = only(digits, {Dim::l});
@@ -91,10 +100,9 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
       refuse(fmt::format("{}, added to it, is neither a row nor of its size",
                          text_of(node.access.tensor)));
     }
-    ++(vector ? built_.last_vectors : built_.last_tensors);
+    node.of_size_e = !vector || (one_row && built_.last_vectors > 0);
+    ++(node.of_size_e ? built_.last_tensors : built_.last_vectors);
   }
-  settle_element_bytes();
-  return built_;
 }
 
 int64_t FormBuilder::extent_of_index(const Statement& s, IndexId index) const {
@@ -485,8 +493,7 @@ void FormBuilder::settle_load_bytes() {
   }
   for (const FormNode& node : form.last) {
     if (node.kind != FormNode::Kind::load) continue;
-    const bool row = only(digits_of(node.access), {Dim::l});
-    (row ? form.bytes.bias1 : form.bytes.residual) = bytes_of(node.access.tensor);
+    (node.of_size_e ? form.bytes.residual : form.bytes.bias1) = bytes_of(node.access.tensor);
   }
 }
 

@@ -31,7 +31,7 @@ struct Making {
   PresenceFinder presence;
   std::set<TensorId> as_dense;    ///< operands of products that are stored compressed
   std::set<TensorId> by_columns;  ///< given tensors whose levels may be stored in another order
-  std::map<TensorId, Format> gathered;  ///< how operands that are gathered are stored
+  InnermostDims innermost;        ///< of tensors that kernels may gather in this order alone
   std::vector<SparseKernel> sparse;
   bool fold_products = false;
 };
@@ -72,7 +72,10 @@ std::vector<std::pair<std::string, std::string>> notes_of(const SparseKernel& ke
 /// The fastest kernel of a form as a region; nothing where no tiles fit.
 std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
   std::optional<KernelForm> sparse = making.presence.sparse_form(form);
-  if (sparse) sparse->gathered = gathered_format(making.program, *sparse, making.by_columns);
+  if (sparse) {
+    sparse->gathered =
+        gathered_format(making.program, *sparse, making.by_columns, making.innermost);
+  }
   std::optional<FastestKernel> fastest =
       fastest_kernel(form, making.machine, sparse ? &*sparse : nullptr);
   if (!fastest) return std::nullopt;
@@ -83,8 +86,12 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
     making.sparse.push_back({name, sparse->sparse, tiles.present, tiles.all,
                              fastest->measured.cycles, fastest->dense_cycles,
                              gathered_step(fastest->graph), fastest->ungathered_cycles});
-    if (making.sparse.back().gathered > 0) making.gathered[sparse->sparse] = *sparse->gathered;
-    kernel.plan = notes_of(making.sparse.back(), making.program, *fastest, making.machine);
+    SparseKernel& made = making.sparse.back();
+    if (made.gathered > 0) {
+      made.stored = sparse->gathered;
+      made.innermost = gathered_innermost(making.program, *sparse, *sparse->gathered);
+    }
+    kernel.plan = notes_of(made, making.program, *fastest, making.machine);
   }
   kernel.graph = std::move(fastest->graph);
   return kernel;
@@ -137,6 +144,34 @@ void store_dense(Program& program) {
 
 namespace {
 
+constexpr int64_t kMostDense = int64_t{1} << 26;  ///< elements of what may be stored dense
+
+/// Is it stored compressed, and not too large to be stored dense?
+bool may_be_dense(const Tensor& tensor) {
+  const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
+                                 [](const Extent& extent) { return extent.known(); });
+  return known && !tensor.format.all_dense() && element_count(known_shape(tensor)) <= kMostDense;
+}
+
+}  // namespace
+
+void store_temporaries_dense(Program& program) {
+  std::set<TensorId> kept;
+  for (const Region& region : program.regions) {
+    if (!region.graph || region.graph->tiles) continue;
+    for (const Node& node : region.graph->nodes) {
+      for_tensors(node, [&](TensorId tensor) { kept.insert(tensor); });
+    }
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    Tensor& tensor = program.tensors[t];
+    if (tensor.role != Role::temporary || kept.count(static_cast<TensorId>(t)) != 0) continue;
+    if (may_be_dense(tensor)) tensor.format = dense_format(tensor.format.rank());
+  }
+}
+
+namespace {
+
 /// Why a region cannot be kernels, whatever its statements; empty: it can.
 std::string why_left(const Region& region) {
   if (has_schedule(region)) return "it has a schedule";
@@ -155,15 +190,11 @@ bool has_forms(const Making& making, size_t r) {
 
 /// Given tensors that are stored compressed and not too large to be stored dense.
 std::set<TensorId> compressed_operands(const Program& program) {
-  constexpr int64_t kMostDense = int64_t{1} << 26;
   std::set<TensorId> found;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
-                                   [](const Extent& extent) { return extent.known(); });
     const bool given = tensor.role == Role::input || tensor.role == Role::constant;
-    if (!given || !known || tensor.format.all_dense()) continue;
-    if (element_count(known_shape(tensor)) <= kMostDense) found.insert(static_cast<TensorId>(t));
+    if (given && may_be_dense(tensor)) found.insert(static_cast<TensorId>(t));
   }
   return found;
 }
@@ -233,6 +264,15 @@ std::optional<Made> made_kernels(Making& making) {
   return made;
 }
 
+/// How operands that are gathered are stored.
+std::map<TensorId, Format> stored_by(const std::vector<SparseKernel>& kernels) {
+  std::map<TensorId, Format> stored;
+  for (const SparseKernel& kernel : kernels) {
+    if (kernel.stored) stored[kernel.operand] = *kernel.stored;
+  }
+  return stored;
+}
+
 /// Cycles that gathering an operand saves all of its kernels; nothing where a kernel cannot do
 /// without.
 std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand) {
@@ -249,7 +289,7 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
 /// where there was one.
 bool drop_costly_orders(Making& making, const GivenFormats& given) {
   bool dropped = false;
-  for (const auto& [tensor, by_columns] : making.gathered) {
+  for (const auto& [tensor, by_columns] : stored_by(making.sparse)) {
     const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
     const auto arrives = given.find(tensor);
     if (arrives == given.end() || !saved) continue;
@@ -259,6 +299,47 @@ bool drop_costly_orders(Making& making, const GivenFormats& given) {
     dropped = making.by_columns.erase(tensor) > 0 || dropped;
   }
   return dropped;
+}
+
+/// Cycles that gathering saves those kernels that want a tensor in one order, less what its copy in
+/// that order takes.
+int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
+                       const GivenFormats* given) {
+  constexpr int64_t kNotWithout = int64_t{1} << 60;  // no tiles of the kernel fit otherwise
+  int64_t saved = 0;
+  for (const SparseKernel& kernel : making.sparse) {
+    const auto wanted = kernel.innermost.find(tensor);
+    if (wanted == kernel.innermost.end() || wanted->second != innermost) continue;
+    if (kernel.ungathered_cycles == 0) return kNotWithout;
+    saved += kernel.ungathered_cycles - kernel.cycles;
+  }
+  if (given == nullptr || given->count(tensor) == 0) return saved;
+  for (const SparseKernel& kernel : making.sparse) {
+    const bool reads =
+        kernel.operand == tensor && kernel.stored && kernel.stored->mode_order.back() == innermost;
+    if (!reads) continue;
+    return saved - reordering_cycles(making.program.tensors[static_cast<size_t>(tensor)],
+                                     given->at(tensor), *kernel.stored, making.machine);
+  }
+  return saved;
+}
+
+/// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
+/// most stays; true where there was one.
+bool settle_orders(Making& making, const GivenFormats* given) {
+  std::map<TensorId, std::set<int>> orders;
+  for (const SparseKernel& kernel : making.sparse) {
+    for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
+  }
+  bool settled = false;
+  for (const auto& [tensor, wanted] : orders) {
+    if (wanted.size() < 2) continue;
+    making.innermost[tensor] = *std::max_element(wanted.begin(), wanted.end(), [&](int a, int b) {
+      return saved_by_order(making, tensor, a, given) < saved_by_order(making, tensor, b, given);
+    });
+    settled = true;
+  }
+  return settled;
 }
 
 /// What the kernels read as if it were dense is.
@@ -275,6 +356,18 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
 }
 
 }  // namespace
+
+std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
+                                            const KernelOptions& options) {
+  Making making{program, machine, PresenceFinder(program), {}, {}, {}, {}, options.fold_products};
+  if (options.store_operands_dense) making.as_dense = compressed_operands(program);
+  settle_as_dense(making);
+  std::vector<std::string> names;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (!program.regions[r].graph && has_forms(making, r)) names.push_back(program.regions[r].name);
+  }
+  return names;
+}
 
 bool may_leave_tiles_out(const Program& program, const Program& whole) {
   PresenceFinder presence(whole);
@@ -293,6 +386,9 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
                                         const KernelOptions& options) {
   const Program& whole = options.whole != nullptr ? *options.whole : program;
   Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
+  for (const Region& region : program.regions) {
+    if (region.graph) making.innermost.merge(gathered_innermost(program, *region.graph));
+  }
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
   if (options.reorder_operands) {
     Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
@@ -304,13 +400,14 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   while (!made) {
     settle_as_dense(making);
     making.sparse.clear();
-    making.gathered.clear();
     made = made_kernels(making);
-    if (made && options.given != nullptr && drop_costly_orders(making, *options.given))
-      made.reset();
+    if (!made) continue;
+    const bool again = (options.given != nullptr && drop_costly_orders(making, *options.given)) ||
+                       settle_orders(making, options.given);
+    if (again) made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);
-  for (const auto& [tensor, format] : making.gathered) {
+  for (const auto& [tensor, format] : stored_by(making.sparse)) {
     program.tensors[static_cast<size_t>(tensor)].format = format;
   }
   program.regions = std::move(made->regions);

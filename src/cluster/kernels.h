@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/gathered.h"
 #include "cluster/given_formats.h"
 #include "ir/program.h"
 #include "machine/machine.h"
@@ -22,6 +24,11 @@ struct RefusedKernel {
 /// fill. Throws Error(rejected) where a region is lowered to streams already, which read levels.
 void store_dense(Program& program);
 
+/// Stores what statements compute for each other dense, results and given tensors as they are:
+/// cores alone need no other form. What regions of streams that are lowered already read stays, and
+/// what is too large.
+void store_temporaries_dense(Program& program);
+
 /// A product that leaves out the tiles of an operand that hold no value.
 struct SparseKernel {
   std::string result;
@@ -29,7 +36,9 @@ struct SparseKernel {
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
   int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0
-  int64_t ungathered_cycles = 0;  ///< of the fastest that does not gather (0: none fits)
+  int64_t ungathered_cycles = 0;      ///< of the fastest that does not gather (0: none fits)
+  std::optional<Format> stored = {};  ///< where it gathers: how the operand is stored
+  InnermostDims innermost = {};       ///< ... and what both of its operands have innermost
 };
 
 struct KernelOptions {
@@ -50,6 +59,11 @@ struct KernelOptions {
   /// are. Null: this is all.
   const Program* whole = nullptr;
 };
+
+/// Regions without a graph that make_kernels would make kernels of, by the form of their
+/// statements: whether tiles of them fit is not looked at.
+std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
+                                            const KernelOptions& options = {});
 
 /// Has a product of the program an operand with tiles without a value? By form and data alone.
 bool may_leave_tiles_out(const Program& program, const Program& whole);

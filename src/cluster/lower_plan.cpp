@@ -148,7 +148,7 @@ class PlanLowering {
           made[i].immediate = at.constant;
           break;
         case FormNode::Kind::load:
-          made[i].stream = load(at.access, load_dims(at.access, dims), "v", false);
+          made[i].stream = load(at.access, load_dims(at, dims), "v", false);
           break;
         case FormNode::Kind::map: {
           Node map;
@@ -166,12 +166,8 @@ class PlanLowering {
   }
 
   /// A vector over the columns, or a tensor of the result's size.
-  std::vector<int> load_dims(const FormAccess& access, const std::vector<int>& dims) const {
-    for (const TileSubscript& subscript : access.subscripts) {
-      for (const auto& [digit, factor] : subscript.terms) {
-        if (form_.digits[static_cast<size_t>(digit)].dim == Dim::m) return kMl;
-      }
-    }
+  static const std::vector<int>& load_dims(const FormNode& load, const std::vector<int>& dims) {
+    if (load.of_size_e) return kMl;
     return dims == kMn ? kOnlyN : kOnlyL;
   }
 

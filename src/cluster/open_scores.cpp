@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "sim/program_run.h"
-#include "support/error.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -12,8 +11,7 @@ namespace {
 constexpr int64_t kMostScores = int64_t{1} << 24;  ///< of one element of the batch
 constexpr float kClosed = -std::numeric_limits<float>::infinity();
 
-/// The data of the constants that scores are made of; none where they cannot be read now, which
-/// whoever runs the program says.
+/// The data of the constants that scores are made of.
 TensorData constants(const Program& program, const OnlineForm& form) {
   Statement reads;
   for (const KernelTerm& term : form.terms) {
@@ -29,11 +27,7 @@ TensorData constants(const Program& program, const OnlineForm& form) {
   part.reference = {};
   part.regions.assign(1, {});
   part.regions[0].statements = {std::move(reads)};
-  try {
-    return load_tensors(part);
-  } catch (const Error&) {
-    return {};
-  }
+  return load_tensors(part);
 }
 
 /// What is known of the scores before anything runs: values that follow from constants.

@@ -2,29 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "cluster/apart.h"
-#include "cluster/behind.h"
-#include "cluster/combine.h"
 #include "cluster/kernels.h"
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
+#include "cluster/rest.h"
+#include "ir/verify.h"
+#include "support/error.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-/// Are the kernels that the program has without a chain of so many cycles as fast?
-bool loses(int64_t cycles, const Program& program, const FoundChain& found,
-           const GivenFormats& given, const Machine& machine) {
-  const auto rival = chain_rival(program, found.statements, machine);
-  if (rival && cycles + rival->after >= rival->cycles) return true;
-  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given);
-  return sparse && cycles >= sparse->total.cycles;
-}
-
 /// Puts the best plan of a chain into the program, unless its kernels apart are as fast.
-void plan_chain(Program& program, const FoundChain& found, const GivenFormats& given,
+bool plan_chain(Program& program, const FoundChain& found, const GivenFormats& given,
                 const Machine& machine, const Effort& effort, int threads) {
   const Chain chain = padded(found.chain);
   const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
@@ -32,12 +26,26 @@ void plan_chain(Program& program, const FoundChain& found, const GivenFormats& g
   };
   const Choice choice = choose(chain, machine, effort, graph_of, threads);
   const MeasuredPlan& best = choice.fused();
-  if (best.rank == 0 || loses(best.measure.measured.cycles, program, found, given, machine)) return;
-  attach_plan(program, found, plan_notes(chain, machine, best),
-              graph_of(best.plan.plan, best.plan.analysis));
+  if (best.rank == 0) return false;
+  const ChainRivals rivals = rivals_of(program, found, choice, given, machine);
+  if (rivals.win(best.measure.measured.cycles)) return false;
+  return attach_plan(program, found, plan_notes(chain, machine, best),
+                     graph_of(best.plan.plan, best.plan.analysis));
 }
 
 }  // namespace
+
+ChainRivals rivals_of(const Program& program, const FoundChain& found, const Choice& choice,
+                      const GivenFormats& given, const Machine& machine) {
+  ChainRivals rivals;
+  std::string why;
+  const std::set<TensorId> members(found.statements.begin(), found.statements.end());
+  const auto kernels = kernels_apart(program, members, machine, why);
+  rivals.kernels = kernels ? kernels->total.cycles : choice.apart().cycles;
+  const auto sparse = sparse_kernels_apart(program, found.statements, machine, given);
+  if (sparse) rivals.leaving_out = sparse->total.cycles;
+  return rivals;
+}
 
 PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredPlan& best) {
   const Plan& p = best.plan.plan;
@@ -63,20 +71,34 @@ PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredP
   return notes;
 }
 
+void require_sound(const Program& planned) {
+  try {
+    verify(planned);
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, fmt::format("the planned program would be refused: {}",
+                                                error.diagnostics().front().message));
+  }
+}
+
 Program kernels_apart(Program program, const GivenFormats& given, const Machine& machine) {
   make_kernels(program, machine, {.reorder_operands = true, .given = &given});
+  require_sound(program);
   return program;
 }
 
 Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
                         const Effort& effort, int threads) {
   plan_online(program, machine, {});
+  std::vector<TensorId> chains;
   for (const FoundChain& found : find_chains(program)) {
-    plan_chain(program, found, given, machine, effort, threads);
+    if (plan_chain(program, found, given, machine, effort, threads)) {
+      chains.push_back(found.statements.back());
+    }
   }
-  make_kernels(program, machine, {.reorder_operands = true, .given = &given});
-  combine_kernels(program, machine);
-  plan_behind(program, machine);
+  const KernelOptions options{.reorder_operands = true, .given = &given};
+  drop_slow_chains(program, chains, machine, options);
+  plan_rest(program, machine, options);
+  require_sound(program);
   return program;
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "ir/data_facts.h"
 #include "support/ceil_div.h"
-#include "support/error.h"
 #include "tensor/generate.h"
 #include "tensor/source.h"
 
@@ -122,6 +122,20 @@ PresentElements stretches_of(const Bits& bits, const Layout& layout) {
   return {layout.batch, layout.rows, layout.columns, std::move(first), std::move(stretches)};
 }
 
+/// Has the source entries only, not all elements?
+bool has_entries_only(const Source& source) {
+  switch (source.kind) {
+    case Source::Kind::generator:
+      return find_generator(source.name).sparse;
+    case Source::Kind::file: {
+      const std::string file = split_member(source.path).first;
+      return !file.ends_with(".npy") && !file.ends_with(".npz");
+    }
+    default:
+      return false;
+  }
+}
+
 /// Data that are known when the program is planned, whose absent entries mean something: of an
 /// input those of a file or generator of entries, or of a format that leaves entries out.
 bool may_leave_out(const Tensor& tensor) {
@@ -131,30 +145,18 @@ bool may_leave_out(const Tensor& tensor) {
   if (!given || !known || tensor.fill != 0 || tensor.facts.nonzero) return false;
   const Source& source = tensor.source;
   if (source.kind == Source::Kind::generator) return find_generator(source.name).sparse;
-  return source.kind != Source::Kind::none;
-}
-
-std::optional<RawTensor> read(const Tensor& tensor) {
-  try {
-    RawTensor raw = read_raw(tensor.source, known_shape(tensor));
-    const bool entries = raw.sparse() || !tensor.format.all_dense();
-    if (tensor.role == Role::input && !entries) return std::nullopt;
-    return raw;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return std::nullopt;  // whoever runs the program says so
-  }
+  if (source.kind == Source::Kind::none) return false;
+  return tensor.role == Role::constant || !tensor.format.all_dense() || has_entries_only(source);
 }
 
 std::shared_ptr<const PresentElements> present_elements(const Tensor& tensor,
                                                         const Layout& layout) {
-  const std::optional<RawTensor> raw = read(tensor);
-  if (!raw) return nullptr;
+  const RawTensor raw = read_raw(tensor.source, known_shape(tensor));
   Bits bits(layout.batch * layout.rows * layout.columns);
-  if (raw->sparse()) {
-    mark(std::get<Coo>(raw->data), layout, bits);
+  if (raw.sparse()) {
+    mark(std::get<Coo>(raw.data), layout, bits);
   } else {
-    mark(std::get<Buffer<float>>(raw->data), raw->shape, layout, bits);
+    mark(std::get<Buffer<float>>(raw.data), raw.shape, layout, bits);
   }
   return std::make_shared<const PresentElements>(stretches_of(bits, layout));
 }
@@ -237,7 +239,6 @@ PresenceFinder::Found PresenceFinder::found(const KernelForm& form, const Kernel
   if (!layout) return {};
   Found found;
   found.elements = present_elements(tensor, *layout);
-  if (found.elements == nullptr) return {};
   int64_t present = 0, all = 0;
   for (const std::vector<TileRange>& ranges :
        found.elements->tiles(kSmallestBlock, kSmallestBlock)) {

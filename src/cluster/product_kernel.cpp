@@ -23,6 +23,11 @@ LaneWork work_of_element(const ProductSize& size) {
 
 namespace {
 
+/// Bytes of an element of Y that a block stores, or adds to what others stored.
+int64_t stored_bytes(const ProductSize& size, const ProductPlan& plan) {
+  return plan.split_k > 1 ? added_bytes(size.bytes.y) : size.bytes.y;
+}
+
 /// A tile buffer of a block with `stages` copies.
 struct Copies {
   TileKey resident{-1, -1, -1};
@@ -85,8 +90,7 @@ class ProductBuilder {
     store.kind = TileOpKind::store;
     store.late = true;
     store.lanes = plan_.m * plan_.n * work_of_element(size_);
-    store.bytes.global_write =
-        plan_.m * plan_.n * (plan_.split_k > 1 ? kAccumulatorBytes : size_.bytes.y);
+    store.bytes.global_write = plan_.m * plan_.n * stored_bytes(size_, plan_);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
     const int32_t bias =
         size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone) : kNone;
@@ -237,11 +241,10 @@ MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
   const int64_t w = size.k * size.n * size.bytes.w;
   const int64_t y = size.m * size.n * size.bytes.y;
   if (!machine.has_l2()) {
-    const int64_t summed = plan.split_k > 1 ? kAccumulatorBytes : size.bytes.y;
     const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
     const int64_t gates = size.gate ? tiles * plan.m * plan.n * size.bytes.gate : 0;
     const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
-    const int64_t all = once + gates + tiles * plan.m * plan.n * summed;
+    const int64_t all = once + gates + tiles * plan.m * plan.n * stored_bytes(size, plan);
     return {static_cast<double>(all), all};
   }
   const int64_t least = x + w + y;
@@ -258,11 +261,6 @@ MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
           least};
 }
 
-/// Bytes of an element of Y that are stored at least; where blocks add, in f32.
-int64_t least_stored(const ProductSize& size, const ProductPlan& plan) {
-  return plan.split_k > 1 ? std::min(size.bytes.y, kAccumulatorBytes) : size.bytes.y;
-}
-
 /// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
 /// matrix units, times the waves.
 RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const Machine& machine) {
@@ -273,7 +271,7 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t gates = size.gate ? tiles * p.m * p.n * size.bytes.gate : 0;
   const int64_t x_tile = p.m * p.k * size.bytes.x, w_tile = p.k * p.n * size.bytes.w;
   const int64_t loaded = x_loads * x_tile + w_loads * w_tile + gates;
-  const int64_t stored = tiles * p.m * p.n * (p.split_k > 1 ? kAccumulatorBytes : size.bytes.y);
+  const int64_t stored = tiles * p.m * p.n * stored_bytes(size, p);
   const int64_t blocks = blocks_of(size, p);
   const int64_t at_a_time = machine.concurrent_clusters(p.cores());
   const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
@@ -305,8 +303,8 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   ranked.tiles = blocks * tiles * steps_k;
   ranked.least = least_cycles(
       {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.bytes.x, size.bytes.w,
-       p.m * p.n * least_stored(size, p), loaded + stored, static_cast<int64_t>(operands),
-       p.split_k > 1, dram.least, lanes, p.cores(), given},
+       p.m * p.n * size.bytes.y, loaded + stored, static_cast<int64_t>(operands), p.split_k > 1,
+       dram.least, lanes, p.cores(), given},
       blocks, machine);
   return ranked;
 }

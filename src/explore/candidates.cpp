@@ -65,7 +65,7 @@ std::vector<Trial> with_sets(const SearchState& s, Interval run) {
   std::vector<Point> points =
       stored_sets(s.kernels, s.evaluator.runs(), run.first, run.last, s.machine, s.options.space);
   points.resize(std::min(points.size(), kIdsOfSets));
-  refuse_streams(points, s.kernels, s.machine, s.seeds);
+  refuse_streams(points, s.kernels, s.machine, s.streams);
   std::vector<Trial> result;
   result.reserve(points.size());
   for (Point& point : points) result.push_back(untried(std::move(point)));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "explore/orders.h"
+#include "explore/stream_kernels.h"
 #include "graph/fingerprint.h"
 #include "ir/copies.h"
 #include "ir/names.h"
@@ -285,26 +286,6 @@ void add_seeds(std::vector<Point>& points, size_t first, size_t last,
 
 }  // namespace
 
-void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
-                    const std::vector<Seed>& seeds) {
-  if (machine.has_streams || points.empty()) return;
-  std::set<size_t> planned;
-  for (const Seed& seed : seeds) {
-    for (const Seed::Part& part : seed.parts) {
-      for (size_t k = part.first; part.planned && k <= part.last; ++k) planned.insert(k);
-    }
-  }
-  for (size_t k = points[0].first; k <= points[0].last; ++k) {
-    if (planned.count(k) == 0) return;
-  }
-  for (Point& point : points) {
-    const std::optional<Graph>& given = kernels.regions[point.first].graph;
-    const bool tiles = point.planned || (point.as_given && given && given->tiles);
-    if (tiles || !point.refused.empty()) continue;
-    point.refused = fmt::format("machine {} has no units for streams", machine.name);
-  }
-}
-
 bool is_of_seed(const Point& point, const std::string& name) {
   return ("; " + point.seed + ";").find("; " + name + ";") != std::string::npos;
 }
@@ -347,12 +328,13 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
                                                 : space.max_orders == 0 ? "--max-orders"
                                                                         : "--max-placements"));
   }
+  const StreamKernels streams = stream_kernels(kernels, machine, seeds);
   std::vector<std::vector<Point>> found(intervals.size());
   parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
     const auto [first, last] = intervals[i];
     found[i] = points_of(kernels, first, last, machine, space);
     add_seeds(found[i], first, last, seeds);
-    refuse_streams(found[i], kernels, machine, seeds);
+    refuse_streams(found[i], kernels, machine, streams);
   });
   std::vector<Point> result;
   for (std::vector<Point>& some : found) {

@@ -100,11 +100,6 @@ class Runs {
 /// takes the region as it is given. Throws Error when that cannot be.
 Program apply_point(Program program, size_t region, const Point& point);
 
-/// Of one run of kernels: on a machine without units for streams, what is planned for its cores has
-/// no other form. Whoever makes points asks, or streams would run free of charge.
-void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
-                    const std::vector<Seed>& seeds);
-
 /// Whether the point is part of the seed of this name.
 bool is_of_seed(const Point& point, const std::string& name);
 

@@ -70,10 +70,13 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                             const SearchOptions& options, Journal& journal, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
+  std::vector<Seed> seeds = all_seeds(kernels, machine, options);
+  StreamKernels streams = stream_kernels(kernels, machine, seeds);
   SearchState state{kernels,
                     machine,
                     options,
-                    all_seeds(kernels, machine, options),
+                    std::move(seeds),
+                    std::move(streams),
                     {kernels, machine, options.objective},
                     {kernels.regions.size(), machine, options.objective},
                     Pace(options)};

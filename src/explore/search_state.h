@@ -6,6 +6,7 @@
 
 #include "explore/pace.h"
 #include "explore/search_options.h"
+#include "explore/stream_kernels.h"
 #include "explore/trial_table.h"
 
 namespace fuseflow {
@@ -15,6 +16,7 @@ struct SearchState {
   const Machine& machine;
   const SearchOptions& options;
   const std::vector<Seed> seeds;  ///< the strategies too
+  const StreamKernels streams;
   Evaluator evaluator;
   TrialTable table;
   Pace pace;

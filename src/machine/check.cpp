@@ -45,6 +45,13 @@ void check_batched(const Machine& machine) {
 
 /// A tile that misses the L2 is no nearer than one that hits.
 void check_l2(const Machine& machine) {
+  if (machine.global.bandwidth_gigabytes_per_second == 0 && machine.l2.latency_cycles > 0) {
+    refuse(
+        machine, "dram.bandwidth_gigabytes_per_second", 0,
+        fmt::format("more than 0 where `l2.latency_cycles` is {}: memory would take no time, and "
+                    "an L2 is not farther than memory",
+                    machine.l2.latency_cycles));
+  }
   if (machine.l2.latency_cycles <= machine.global.latency_cycles) return;
   refuse(machine, "l2.latency_cycles", machine.l2.latency_cycles,
          fmt::format("at most `dram.latency_cycles` ({})", machine.global.latency_cycles));

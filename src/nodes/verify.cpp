@@ -17,6 +17,7 @@
 #include "nodes/rows_rules.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
+#include "nodes/subscripts.h"
 #include "nodes/tile_rules.h"
 
 namespace fuseflow {
@@ -102,6 +103,27 @@ class Verifier {
     };
     if (is_tile_rows(g_)) return verify_rows(g_, report);
     is_tile_kernel(g_) ? verify_kernel(g_, report) : verify_tiles(g_, report);
+    if (sound_ && is_tile_kernel(g_) && gathered_step(g_) > 0) check_gathered();
+  }
+
+  /// What is gathered for one k is consecutive in memory: k is no dimension of the innermost level.
+  void check_gathered() {
+    const std::vector<int> dim_of = dims_of_digits(g_);
+    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      const Node& node = g_.nodes[n];
+      const bool gathered = node.kind == NodeKind::tile_load && varies_along(g_, node)[kKernelK];
+      if (!gathered || node.subscripts.empty()) continue;
+      const Format& format = tensors_[node.tensor].format;
+      const TileSubscript& inner = node.subscripts[static_cast<size_t>(format.mode_order.back())];
+      const bool along_k =
+          std::any_of(inner.terms.begin(), inner.terms.end(), [&](const auto& term) {
+            return term.second != 0 && dim_of[static_cast<size_t>(term.first)] == kKernelK;
+          });
+      if (!along_k) continue;
+      fail(n, fmt::format("%{} is gathered by a dimension that its innermost level stores ({}), "
+                          "expected another order of its levels",
+                          tensors_[node.tensor].name, to_string(format)));
+    }
   }
 
   bool valid_stream(StreamId s) const {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cluster/lower_plan.h"
+#include "graph/tiles.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -75,6 +76,40 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   const std::string text = print_program(p);
   EXPECT_NE(text.find("plan cluster = \"1,2,1,2\""), std::string::npos);
   EXPECT_EQ(print_program(parse_program({"again", text})), text);
+}
+
+// Of one row a residual is no longer than a bias: what is added second counts as of E's size.
+TEST(Recognize, AnFfnOfOneRowWithBiasAndResidual) {
+  const auto found = [](const std::string& added) {
+    return find_chains(parse_program({"test", R"(fuseflow 1
+input %x: f16[1, 64] dense,dense = uniform(density=1,seed=1)
+const %w1: f16[64, 256] dense,dense = uniform(density=1,seed=2)
+const %w2: f16[256, 32] dense,dense = uniform(density=1,seed=4)
+const %b: f32[32] dense = uniform(density=1,seed=5)
+input %r: f16[1, 32] dense,dense = uniform(density=1,seed=6)
+temp %h: f16[1, 256] dense,dense
+temp %o: f16[1, 32] dense,dense
+result %y: f16[1, 32] dense,dense
+region @h { %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j]) }
+region @o { %o[i, j] = sum(k) %h[i, k] * %w2[k, j] }
+region @y { %y[i, j] = %o[i, j] + )" + added + " }\n"}));
+  };
+  for (const char* added : {"%b[j] + %r[i, j]", "%r[i, j] + %b[j]"}) {
+    auto chains = found(added);
+    ASSERT_EQ(chains.size(), 1U);
+    EXPECT_EQ(chains[0].chain.name, "y");
+    EXPECT_TRUE(chains[0].chain.bias1 && chains[0].chain.residual);
+    EXPECT_EQ(chains[0].chain.bytes.bias1 + chains[0].chain.bytes.residual, 6);
+    chains[0].chain = padded(chains[0].chain);
+    const TileRoles roles = tile_roles(graph_of(chains[0]));
+    EXPECT_EQ(roles.last_loads.size(), 2U);
+  }
+  const auto bias = found("%b[j]");
+  ASSERT_EQ(bias.size(), 1U);
+  EXPECT_TRUE(bias[0].chain.bias1 && !bias[0].chain.residual);
+  const auto three = found("%b[j] + %r[i, j] + %b[j]");
+  ASSERT_EQ(three.size(), 1U);
+  EXPECT_EQ(three[0].chain.name, "o");
 }
 
 TEST(Recognize, AFirstProductOverFourLoops) {

@@ -106,13 +106,13 @@ TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
   }
 }
 
-// Weights of one byte, vectors and result of four beside operands of two: the closed forms charge
-// each tensor its own.
+// Weights of one byte, vectors and result of four beside operands of two; a result of eight, which
+// clusters add to in its own type: the closed forms charge each tensor its own.
 TEST(TileGraphs, TensorsOfOtherElementSizes) {
   const ElementBytes mixed{
       .a = 2, .b = 1, .d = 2, .e = 4, .c = 2, .bias0 = 4, .bias1 = 4, .residual = 1};
   const ElementBytes wide{
-      .a = 1, .b = 2, .d = 1, .e = 2, .c = 4, .bias0 = 2, .bias1 = 1, .residual = 8};
+      .a = 1, .b = 2, .d = 1, .e = 8, .c = 4, .bias0 = 2, .bias1 = 1, .residual = 8};
   EXPECT_EQ(mixed.work(), 2);
   EXPECT_EQ(wide.work(), 4);
   for (const LoopSchedule& schedule : pruned_schedules()) {

@@ -4,6 +4,7 @@
 // values in values.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace fuseflow {
 inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
 inline constexpr int64_t kMostTileCopies = 16;   ///< of a tile buffer
 inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
+
+/// Bytes of an element that several clusters add to in memory: those of a partial sum, or those of
+/// the result where it has more, for they must all be written.
+inline int64_t added_bytes(int64_t result_bytes) {
+  return std::max(kAccumulatorBytes, result_bytes);
+}
 
 /// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
 /// Of an operation and of closed forms, `global_*` is what the core loads and stores; of a

@@ -24,10 +24,7 @@ class KernelValues {
   KernelValues(const Program& program, const Graph& graph, const TensorData& data)
       : program_(program), g_(graph), roles_(kernel_roles(graph)), data_(data) {
     values_.resize(graph.streams.size());
-    for (const NodeId n : roles_.loads) {
-      require_dense(program_, data_, node(n).tensor);
-      require_rows(node(n));
-    }
+    for (const NodeId n : roles_.loads) require_dense(program_, data_, node(n).tensor);
   }
 
   /// Throws Error(rejected) where a tile that is left out as absent holds a value.
@@ -96,24 +93,6 @@ class KernelValues {
   }
   size_t block(int dim) const {
     return static_cast<size_t>(g_.indices[static_cast<size_t>(dim)].block);
-  }
-
-  /// What is gathered for one k is consecutive in memory: k is no dimension of the innermost level.
-  void require_rows(const Node& load) const {
-    if (gathered_step(g_) == 0 || !varies_along(g_, load)[kKernelK]) return;
-    const Format& format = data_.find(load.tensor)->format;
-    const size_t first = g_.indices[kKernelM].digits.size() + g_.indices[kKernelN].digits.size();
-    const size_t end = first + g_.indices[kKernelK].digits.size();
-    const auto& inner = load.subscripts[static_cast<size_t>(format.mode_order.back())];
-    for (const auto& [digit, factor] : inner.terms) {
-      const auto at = static_cast<size_t>(digit);
-      if (factor == 0 || at < first || at >= end) continue;
-      const Tensor& tensor = program_.tensors[static_cast<size_t>(load.tensor)];
-      throw Error(ExitCode::rejected, tensor.where,
-                  fmt::format("%{} is gathered by a dimension that its innermost level stores, "
-                              "expected another order of its levels, e.g. dense,dense@1,0",
-                              tensor.name));
-    }
   }
 
   void check_absent(const Node& from, int64_t m, int64_t g, const TileRange& absent) {
