@@ -15,13 +15,14 @@
 
 namespace fuseflow::cluster {
 
+namespace {
+
+/// What the lanes do for an element that is stored.
 LaneWork work_of_element(const ProductSize& size) {
   LaneWork work = size.each;
   work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
   return work;
 }
-
-namespace {
 
 /// A tile buffer of a block with `stages` copies.
 struct Copies {

@@ -8,6 +8,7 @@
 #include "graph/tile_rows.h"
 #include "nodes/rule.h"
 #include "nodes/subscripts.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 namespace {
@@ -96,7 +97,7 @@ class RowsVerifier {
                       index.extent % index.cluster == 0 &&
                       !__builtin_mul_overflow(index.block, int64_t{index.cluster}, &covered) &&
                       covered <= kMostElements &&
-                      index.extent == (index.size + covered - 1) / covered * index.cluster;
+                      index.extent == ceil_div(index.size, covered) * index.cluster;
     if (index.digits.empty() || size != index.size || !fits) {
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and as many tiles "
                            "for each core of a cluster as cover it",

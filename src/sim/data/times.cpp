@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -65,8 +67,7 @@ void follow_line(Pace& pace, const Line& line, uint32_t n, TimesBuilder& out) {
     behind = n;
     if (line.step > pace.interval) {
       const int64_t rate = line.step - pace.interval;
-      behind =
-          static_cast<uint32_t>(std::min<int64_t>(n, (earliest - line.start + rate - 1) / rate));
+      behind = static_cast<uint32_t>(std::min<int64_t>(n, ceil_div(earliest - line.start, rate)));
     }
   } else if (line.step < pace.interval) {
     out.append(n, line.start, pace.interval);
@@ -271,16 +272,6 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
         out.commit(count);
       });
   return finish(out, pace);
-}
-
-void expand(const TimeRef& ref, uint32_t n, int64_t* out) {
-  TimeCursor cursor(ref);
-  for (uint32_t k = 0; k < n;) {
-    cursor.at(k);
-    const uint32_t count = std::min(n, cursor.piece_end()) - k;
-    max_into(out + k, cursor, k, count, true);
-    k += count;
-  }
 }
 
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {

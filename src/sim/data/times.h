@@ -157,7 +157,4 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n);
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);
 
-/// Writes the times of tokens 0..n-1 to `out`.
-void expand(const TimeRef& ref, uint32_t n, int64_t* out);
-
 }  // namespace fuseflow::engine

@@ -235,6 +235,9 @@ TimeRef BatchClock::solve_with_stores(EngineNode& node) {
   return {times.finish(), 0, 0};
 }
 
+namespace {
+
+/// When the tokens of a lane are taken, or given: its steps out of the times of all.
 TimeRef token_times(const TimeRef& steps, const Lane& lane) {
   if (lane.kind == Lane::Kind::each) return steps;
   if (lane.kind == Lane::Kind::listed) return sample(steps, lane.at);
@@ -245,6 +248,8 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
   }
   return {times.finish(), 0, 0};
 }
+
+}  // namespace
 
 // --- what they do ---
 

@@ -69,7 +69,4 @@ class BatchClock : public NodeClock {
   std::vector<TimeRef> lane_times_;  // by lane
 };
 
-/// When the tokens of a lane are taken, or given: its steps out of the times of all.
-TimeRef token_times(const TimeRef& steps, const Lane& lane);
-
 }  // namespace fuseflow::engine

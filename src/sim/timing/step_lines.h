@@ -9,6 +9,7 @@
 
 #include "sim/timing/step_waits.h"
 #include "sim/timing/time_lines.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::engine {
 
@@ -79,7 +80,7 @@ class StepLines {
     if (l < 0) return 0;
     const int64_t end = std::min(n, l + 1 == count_ ? n : line(l + 1).first);
     if (step_ == 0) return end;
-    return std::min(end, line(l).first + (time - line(l).start + step_ - 1) / step_);
+    return std::min(end, line(l).first + ceil_div(time - line(l).start, step_));
   }
   /// Those of some steps, in order; step 0 has the number `first`.
   void at_each(const uint32_t* steps, int64_t count, int64_t first, int64_t* times) const {

@@ -48,7 +48,6 @@ class Bounds {
   bool any() const { return any_; }
   void clear() { any_ = false; }
   const int64_t* at() const { return at_.data(); }
-  int64_t* room() { return at_.data(); }  ///< for something else, when they are not needed any more
 
   /// Steps first .. n-1 are no earlier than tokens `index` on (that of step 0), `plus` later.
   void add_each(const TimeLines& times, TimeLines::Cursor cursor, int64_t index, int64_t plus,
