@@ -370,13 +370,12 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    if (solver_->fill(*node, stats)) result_.timing_operations += stats.steps;
+    solver_->fill(*node, stats);
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
-  result_.timing_operations += solver_->operations();
   solver_->fill_peaks(result_.streams);
   if (result_.finish != Finish::done) return;
   WrittenTensors written;

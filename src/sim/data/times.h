@@ -101,8 +101,6 @@ class TimesBuilder {
   uint32_t size() const { return count_ + pending_; }
   std::shared_ptr<const Times> finish();
 
-  uint64_t explicit_tokens() const { return explicit_tokens_; }
-
  private:
   bool continues(uint32_t n, int64_t start, int64_t step) {
     const bool follows = pending_ == 1 || start == start_ + step_ * static_cast<int64_t>(pending_);
@@ -129,7 +127,6 @@ class TimesBuilder {
   int64_t start_ = 0;
   int64_t step_ = 0;
   int64_t gap_;
-  uint64_t explicit_tokens_ = 0;
 };
 
 /// The last step of a node and how far apart its steps are.
@@ -137,10 +134,7 @@ struct Pace {
   int64_t last = INT64_MIN / 2;  ///< time of the last step; none yet: far in the past
   int64_t free = INT64_MIN / 2;  ///< when the last step has ended
   int64_t interval = 1;
-  int64_t floor = 0;          ///< no step is earlier (start of the phase)
-  uint64_t timing_steps = 0;  ///< runs and explicit times computed; continued runs are not counted
-  int64_t run_step =
-      kExplicit;  ///< step of the run that `last` ends, to recognise its continuation
+  int64_t floor = 0;  ///< no step is earlier (start of the phase)
 
   int64_t next() const { return free > floor ? free : floor; }
   void stepped_at(int64_t time) {

@@ -113,8 +113,6 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   int64_t* out = times.reserve(n);
   kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
-  pace_.run_step = kExplicit;
-  pace_.timing_steps += n;
   times.commit(n);
   return {times.finish(), 0, 0};
 }
@@ -137,7 +135,6 @@ TimeRef BatchClock::solve_sections(const Steps& steps) {
     if (stage.count > 0) pace_.free = pace_.last + stage.last_cost;
   });
   pace_.interval = interval;
-  pace_.timing_steps += all.explicit_tokens();
   return {all.finish(), 0, 0};
 }
 
@@ -229,8 +226,6 @@ TimeRef BatchClock::solve_with_stores(EngineNode& node) {
     }
     pace_.stepped_at(out[k]);
   }
-  pace_.run_step = kExplicit;
-  pace_.timing_steps += steps.count;
   times.commit(steps.count);
   return {times.finish(), 0, 0};
 }

@@ -25,7 +25,6 @@ class BatchClock : public NodeClock {
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
   void solve(EngineNode& node) override;
-  uint64_t timing_steps() const { return pace_.timing_steps; }
 
  private:
   /// A port that takes a token a step, in all steps or in ranges of them.
