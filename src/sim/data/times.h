@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/data/ends_of_time.h"
 #include "sim/data/pool.h"
 
 namespace fuseflow::engine {
@@ -131,8 +132,8 @@ class TimesBuilder {
 
 /// The last step of a node and how far apart its steps are.
 struct Pace {
-  int64_t last = INT64_MIN / 2;  ///< time of the last step; none yet: far in the past
-  int64_t free = INT64_MIN / 2;  ///< when the last step has ended
+  int64_t last = kLongAgo;  ///< time of the last step
+  int64_t free = kLongAgo;  ///< when the last step has ended
   int64_t interval = 1;
   int64_t floor = 0;  ///< no step is earlier (start of the phase)
 

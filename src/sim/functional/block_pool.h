@@ -72,4 +72,35 @@ class BlockPool {
   std::atomic<int64_t> bytes_ = 0;
 };
 
+/// Blocks of one volume made one by one, a slab after the other.
+class BlockSlabs {
+ public:
+  struct Block {
+    uint32_t name;
+    float* values;  ///< undefined
+  };
+  BlockSlabs(BlockPool* pool, int64_t volume) : pool_(pool), volume_(volume) {}
+
+  Block next() {
+    if (slab_ == nullptr || used_ == slab_->count()) {
+      slab_ = pool_->make(BlockPool::blocks_of(volume_), volume_);
+      used_ = 0;
+    }
+    if (slabs_.empty() || slabs_.back() != slab_) slabs_.push_back(slab_);
+    const Block block{slab_->name(used_), slab_->block(used_)};
+    ++used_;
+    return block;
+  }
+  /// What keeps the blocks made since forget().
+  const std::vector<std::shared_ptr<const void>>& slabs() const { return slabs_; }
+  void forget() { slabs_.clear(); }
+
+ private:
+  BlockPool* pool_;
+  int64_t volume_;
+  std::shared_ptr<BlockSlab> slab_;  // the last
+  uint32_t used_ = 0;                // blocks of it
+  std::vector<std::shared_ptr<const void>> slabs_;
+};
+
 }  // namespace fuseflow::engine

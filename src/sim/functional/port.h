@@ -39,6 +39,19 @@ struct Batch {
 /// A whole segment as a batch.
 Batch all_of(const Segment& segment);
 
+/// Calls each(k) for the payloads among the first n tokens, stop(k) for the others, in order.
+template <typename Each, typename Stops>
+void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
+  uint32_t k = 0;
+  for (const Stop& s : like.stops) {
+    const uint32_t at = like.at(s);
+    if (at >= n) break;
+    for (; k < at; ++k) each(k);
+    stop(k++);
+  }
+  for (; k < n; ++k) each(k);
+}
+
 /// Is told when the tokens of a port are given and taken, by the consumer's thread.
 class PortObserver {
  public:

@@ -6,14 +6,13 @@
 #include <deque>
 #include <vector>
 
+#include "sim/data/ends_of_time.h"
 #include "sim/memory/divisor.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow {
 
 namespace {
-
-constexpr int64_t kLongAgo = INT64_MIN / 4;
 
 /// Where a burst is.
 struct Place {

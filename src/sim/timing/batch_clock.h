@@ -38,7 +38,6 @@ class BatchClock : public NodeClock {
   void collect(EngineNode& node);
   void add_gates(const Lane& lane, const Steps& steps, const Port& port);
   void add_rows(const EngineNode& node, const Steps& steps);
-  void merge_gates(size_t first);
   void start_bounds(uint32_t n);
   bool at_interval(const Steps& steps) const;
   TimeRef step_times_of(const Steps& steps);
@@ -58,9 +57,9 @@ class BatchClock : public NodeClock {
   int64_t rows_passed_ = 0;
   // of the batch at hand
   std::vector<Regular> regular_;
-  std::vector<Gate> gates_;  // single steps that wait, in order
+  Waits gates_;  // single steps
   size_t next_gate_ = 0;
-  std::vector<Gate> section_gates_;
+  Waits section_gates_;
   bool ranges_ = false;  // some input takes in ranges
   bool dense_ = false;   // so many wait that every step has a bound
   std::vector<int64_t> bounds_;
