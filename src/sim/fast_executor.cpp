@@ -256,7 +256,7 @@ void Run::make_nodes(int first, int last) {
   schedule_ = std::make_unique<Schedule>(nodes_, position_, most_waiting(), tuning_.few);
 }
 
-/// Which payloads anybody reads: from the last consumer back.
+/// Which payloads are read: from the last consumer back.
 void Run::find_demand() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     for (Output* output : nodes_[i]->outputs) {

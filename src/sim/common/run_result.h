@@ -69,7 +69,7 @@ enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memor
 /// two threads could not share.
 struct HostWork {
   double all = 0;
-  double larger_half = 0;  ///< of whole nodes, and what they pass on passed for nothing
+  double larger_half = 0;  ///< where whole nodes are divided and passing tokens on costs nothing
   double replays = 0;      ///< working out times where nodes hold each other up
 };
 

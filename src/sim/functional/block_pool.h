@@ -1,5 +1,5 @@
 // Blocks of values behind 32-bit names, so that nodes which only pass values on pass names,
-// whatever a block holds. Names are good as long as somebody keeps the slab; kernels are in
+// whatever a block holds. Names are good as long as the slab is kept; kernels are in
 // block_loops.h.
 #pragma once
 
@@ -57,7 +57,7 @@ class BlockPool {
   const float* block(uint32_t name, int64_t volume) const {
     return starts_[name >> kShift] + static_cast<int64_t>(name & (kMostBlocks - 1)) * volume;
   }
-  /// Bytes of all slabs that somebody keeps.
+  /// Bytes of all slabs that are kept.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:

@@ -263,8 +263,8 @@ class EngineNode {
   /// as may be outstanding. The one that uses the last and requests the first is the step proper.
   /// Returns the latter's number.
   uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
-  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless the
-  /// ranges of its lanes are told so.
+  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless it
+  /// is added to the ranges of the side's lanes.
   void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
   /// Steps of side `side` that use so many bursts, and nothing else.
   void log_uses(size_t side, uint32_t taken);

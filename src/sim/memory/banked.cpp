@@ -82,8 +82,8 @@ class Channel {
     while (next_refresh_ <= time) refresh();
   }
 
-  /// Refreshes one bank: the first that has not had its turn in this round and that nobody waits
-  /// for, else the first that has not had its turn.
+  /// Refreshes one bank: the first that has not had its turn in this round and that no request
+  /// waits for, else the first that has not had its turn.
   void refresh() {
     size_t chosen = banks_.size();
     for (size_t pass = 0; pass < 2 && chosen == banks_.size(); ++pass) {

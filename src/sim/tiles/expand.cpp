@@ -11,7 +11,7 @@
 namespace fuseflow {
 namespace {
 
-/// One tile buffer of a core: which tile it has and who used each of its copies last.
+/// One tile buffer of a core: which tile it has and what used each of its copies last.
 struct TileBuffer {
   std::tuple<int32_t, int32_t, int32_t> resident{-1, -1, -1};  ///< node, row, column
   int32_t node = kNone;

@@ -16,7 +16,7 @@
 namespace fuseflow {
 namespace {
 
-/// One load's buffer in a core: which tile it has, and who read each of its copies.
+/// One load's buffer in a core: which tile it has, and what has read each of its copies.
 struct LoadBuffer {
   int64_t resident = -1;
   int32_t op = -1;

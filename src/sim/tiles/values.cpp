@@ -105,7 +105,7 @@ class ClusterValues {
     return tile;
   }
 
-  /// Operands: an accumulator last when there is one; nobody else reads that.
+  /// Operands: an accumulator last when there is one; no other operation reads that.
   Tile multiply(const TileOp& op) {
     const Tile& left = operand(op, 0);
     const Tile& right = operand(op, 1);

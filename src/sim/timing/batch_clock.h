@@ -1,5 +1,5 @@
-// Times of a node's steps where nobody can hold it up but those before it: batch by batch, as soon
-// as the node has made one. Keeps nothing but the node's pace.
+// Times of the steps of a node that only its producers delay: batch by batch, as soon as the node
+// has made one. Keeps nothing but the node's pace.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Times of nodes that hold each other up, through bounded FIFOs or a memory that they share: their
 // steps are kept, and replayed as far as tokens, credits and memory's answers are known. A node is
-// worked without regard to the times; so whoever is not a member gets its tokens when these are
+// worked without regard to the times; so nodes that are not members get its tokens when these are
 // known (boundary.h).
 #pragma once
 
@@ -94,7 +94,7 @@ class Component : public NodeClock {
     EngineNode* node = nullptr;
     size_t first_side = 0;
     size_t end_side = 0;
-    std::unique_ptr<HeldTokens> held;  // null: nobody outside waits for its tokens
+    std::unique_ptr<HeldTokens> held;  // null: no node outside takes its tokens
     Gives* rows = nullptr;             // of a load: the rows of an earlier phase that it waits for
     int64_t rows_given = 0;
     Gives* events = nullptr;  // of a writer: when rows are complete, for later phases

@@ -38,7 +38,7 @@ class StepLines {
     follows_ = true;
     return true;
   }
-  /// Step k is not before, as far as follow() told.
+  /// Step k is not before, by what follow() was given.
   int64_t earliest(int64_t k) const { return from_ + step_ * k; }
   /// n steps, of which some wait besides. False if they are not worth it, or more than few lines.
   bool solve(const Waits& waits, int64_t n) {

@@ -217,7 +217,7 @@ class AccumulateNode final : public EngineNode {
     entries_.add_run(base + run.first, run.step, values, last - first);
   }
 
-  /// Null if nobody reads them.
+  /// Null if they are not read.
   const float* values_of(size_t s, uint32_t first, uint32_t last) {
     if (batch_.payload.run_length == nullptr && batch_.payload.data == nullptr) return nullptr;
     const Words words = words_of(batch_, s, first, last, scratch_);
