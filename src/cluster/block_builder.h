@@ -12,8 +12,6 @@
 
 namespace fuseflow::cluster {
 
-constexpr int32_t kNone = -1;  ///< no operation
-
 /// Tiles that an L2 holds from the start, with their bytes.
 using HeldTiles = std::vector<std::pair<TileKey, int64_t>>;
 
@@ -24,20 +22,7 @@ class BlockBuilder {
 
   int32_t add(TileOp node, std::initializer_list<int32_t> operands, int32_t order = kNone) {
     node.core = core;
-    node.first_operand = static_cast<int32_t>(graph_.edges.size());
-    for (const int32_t operand : operands) {
-      if (operand != kNone) {
-        graph_.edges.push_back(operand);
-        ++node.operands;
-      }
-    }
-    node.first_order = static_cast<int32_t>(graph_.edges.size());
-    if (order != kNone) {
-      graph_.edges.push_back(order);
-      node.orders = 1;
-    }
-    graph_.nodes.push_back(node);
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+    return graph_.add(node, operands, {order});
   }
 
   /// A tile of a tensor at a row and column.

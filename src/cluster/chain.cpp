@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "support/ceil_div.h"
 #include "support/error.h"
@@ -72,25 +71,6 @@ std::string_view name_of(Activation activation) {
 std::string_view name_of(ChainKind kind) {
   constexpr std::array<std::string_view, 3> kNames{"gemm", "gated", "conv"};
   return kNames[static_cast<size_t>(kind)];
-}
-
-double apply(Activation activation, double x) {
-  switch (activation) {
-    case Activation::none:
-      return x;
-    case Activation::relu:
-    case Activation::other:  // only that it is not linear matters to a plan
-      return x > 0 ? x : 0;
-    case Activation::gelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::tanh:
-      return std::tanh(x);
-  }
-  return x;
 }
 
 namespace {

@@ -21,7 +21,6 @@ enum class Activation { none, relu, gelu, silu, sigmoid, tanh, other };
 Activation parse_activation(std::string_view name);
 std::string_view name_of(Activation activation);
 std::string_view name_of(ChainKind kind);
-double apply(Activation activation, double x);
 
 /// A chain of two matrix products with something elementwise between them. A gated chain has two
 /// first products, A Bg and A Bu, and C = act(A Bg) * (A Bu). A convolution chain is its im2col

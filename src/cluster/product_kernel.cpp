@@ -15,13 +15,14 @@
 
 namespace fuseflow::cluster {
 
+namespace {
+
+/// What the lanes do for an element that is stored.
 LaneWork work_of_element(const ProductSize& size) {
   LaneWork work = size.each;
   work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
   return work;
 }
-
-namespace {
 
 /// Bytes of an element of Y that a block stores, or adds to what others stored.
 int64_t stored_bytes(const ProductSize& size, const ProductPlan& plan) {

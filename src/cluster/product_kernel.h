@@ -58,7 +58,4 @@ Measured best_product_of_all(const ProductSize& size, const Machine& machine);
 /// Not tuned: tiles of 128 x 128 x 64 (less where they do not divide), one a block, K not split.
 Measured fixed_product(const ProductSize& size, const Machine& machine);
 
-/// What the lanes do for an element that is stored.
-LaneWork work_of_element(const ProductSize& size);
-
 }  // namespace fuseflow::cluster

@@ -316,10 +316,6 @@ std::vector<Candidate<RowsTiles>> candidates_of(const RowsForm& form, const Mach
 
 }  // namespace
 
-double rows_cost(const Graph& graph, const RowsTiles& tiles, const Machine& machine) {
-  return Costs(graph, tiles, machine).all();
-}
-
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles) {
   return fastest_of(candidates_of(form, machine), kMostSimulated, most_cycles, machine);

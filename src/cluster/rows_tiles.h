@@ -17,7 +17,4 @@ using RowsPlan = TilesPlan<RowsTiles>;
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles = 0);
 
-/// Cycles of a kernel of rows, roughly: what ranks candidates.
-double rows_cost(const Graph& graph, const RowsTiles& tiles, const Machine& machine);
-
 }  // namespace fuseflow::cluster

@@ -73,16 +73,12 @@ bool accumulation_innermost(const LoopSchedule& schedule) {
   return outer > 0 && (!schedule.temporal(Dim::k) || innermost);
 }
 
-bool l_in_one_cluster(const LoopSchedule& schedule) {
-  return schedule.temporal(Dim::l);
-}
-
 std::vector<LoopSchedule> pruned_schedules() {
   std::vector<LoopSchedule> kept;
   for (const LoopSchedule& schedule : all_schedules()) {
-    if (accumulation_innermost(schedule) && l_in_one_cluster(schedule)) {
-      kept.push_back(schedule);
-    }
+    // Pruning rule 4: L is not split over clusters, i.e. it is a temporal loop (16 of the 24).
+    const bool l_in_one_cluster = schedule.temporal(Dim::l);
+    if (accumulation_innermost(schedule) && l_in_one_cluster) kept.push_back(schedule);
   }
   return kept;
 }

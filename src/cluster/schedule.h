@@ -44,9 +44,6 @@ std::vector<LoopSchedule> all_schedules();
 /// spatial or the innermost loop, and some other loop encloses it (24 of 41).
 bool accumulation_innermost(const LoopSchedule& schedule);
 
-/// Pruning rule 4: L is not split over clusters, i.e. it is a temporal loop (16 of the 24).
-bool l_in_one_cluster(const LoopSchedule& schedule);
-
 /// The schedules left by both rules.
 std::vector<LoopSchedule> pruned_schedules();
 

@@ -331,7 +331,8 @@ class StatisticalCounter {
       out.successors = successors(ref);
       const LevelKind kind = tensor(node.tensor).format.levels[static_cast<size_t>(node.level)];
       if (kind == LevelKind::dense) return;
-      out.words = out.present * std::ceil(level_extent(tensor(node.tensor), node.level) / 64);
+      out.words =
+          out.present * std::ceil(level_extent(tensor(node.tensor), node.level) / kLevelWordBits);
       const LevelStatistics& stats = level(node.tensor, node.level);
       const double mean = stats.entries / std::max(1.0, stats.fibers);
       const double probes = std::floor(std::log2(std::max(1.0, mean)) + 1);

@@ -24,7 +24,7 @@ StoredArrays stored_arrays(const Tensor& tensor, const TensorStatistics& statist
     }
     const LevelStatistics& stats = statistics.levels[at];
     arrays.levels[at].coordinates = kind == LevelKind::bitvector
-                                        ? 8 * stats.fibers * std::ceil(extent / 64)
+                                        ? 8 * stats.fibers * std::ceil(extent / kLevelWordBits)
                                         : kWord * stats.entries;
     if (kind != LevelKind::singleton) arrays.levels[at].positions = kWord * (stats.fibers + 1);
     elements = stats.entries;

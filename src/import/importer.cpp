@@ -15,14 +15,11 @@
 #include "import/values/constant_stats.h"
 #include "import/values/indices.h"
 #include "support/error.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
 namespace {
-
-std::string shown(const std::string& name) {
-  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
-}
 
 /// A node without a name of its own goes by its first output, which has the path of its module.
 ModelNode origin_of(const OnnxNode& node) {

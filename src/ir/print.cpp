@@ -385,7 +385,7 @@ std::string print_region(const Program& program, const Region& region) {
   for (const Statement& statement : region.statements) {
     text += statement_line(program, statement);
   }
-  if (region.graph) text += print_graph(program, *region.graph, 2);
+  if (region.graph) text += GraphPrinter(program, *region.graph, 2).print();
   return text + "}\n";
 }
 
@@ -435,10 +435,6 @@ std::vector<std::string> schedule_lines(const Program& program, const Schedule& 
 
 std::string print_statement(const Program& program, const Statement& statement) {
   return StatementPrinter(program, statement).print();
-}
-
-std::string print_graph(const Program& program, const Graph& graph, int indent) {
-  return GraphPrinter(program, graph, indent).print();
 }
 
 std::string print_program(const Program& program) {

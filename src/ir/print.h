@@ -27,7 +27,4 @@ std::string join_line(const Program& program, const Join& join);
 /// scratchpad`.
 std::vector<std::string> schedule_lines(const Program& program, const Schedule& schedule);
 
-/// `graph { ... }`, each line indented by `indent` blanks.
-std::string print_graph(const Program& program, const Graph& graph, int indent = 0);
-
 }  // namespace fuseflow

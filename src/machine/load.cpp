@@ -78,6 +78,17 @@ const MachineKey* find_key(const std::vector<MachineKey>& keys, std::string_view
   return nullptr;
 }
 
+struct MachinePreset {
+  std::string_view name;
+  std::string_view text;
+};
+
+const std::vector<MachinePreset>& machine_presets() {
+  static const std::vector<MachinePreset> presets = {
+      {"ideal", kPresetIdeal}, {"comal", kPresetComal}, {"rda", kPresetRda}, {"h100", kPresetH100}};
+  return presets;
+}
+
 /// Kinds of memory: `dram.preset` stands for the keys of section `dram` that its text gives.
 constexpr const char* kDramPreset = "dram.preset";
 
@@ -379,12 +390,6 @@ std::string print_machine(const Machine& machine, MachineText form) {
     text += form == MachineText::explained ? fmt::format("  # {}\n", key.meaning) : "\n";
   }
   return text;
-}
-
-const std::vector<MachinePreset>& machine_presets() {
-  static const std::vector<MachinePreset> presets = {
-      {"ideal", kPresetIdeal}, {"comal", kPresetComal}, {"rda", kPresetRda}, {"h100", kPresetH100}};
-  return presets;
 }
 
 bool is_machine_name(const std::string& name) {

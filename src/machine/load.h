@@ -32,12 +32,6 @@ enum class MachineText : uint8_t { plain, explained };
 /// machine lacks are commented out, with their defaults.
 std::string print_machine(const Machine& machine, MachineText form = MachineText::plain);
 
-struct MachinePreset {
-  std::string_view name;
-  std::string_view text;
-};
-const std::vector<MachinePreset>& machine_presets();
-
 /// One line a machine that has a name: name and description.
 std::string list_machines();
 

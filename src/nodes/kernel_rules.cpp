@@ -13,38 +13,22 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
-constexpr int64_t kMostTiles = int64_t{1} << 40;         ///< of the walk
-constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
+constexpr int64_t kMostTiles = int64_t{1} << 40;  ///< of the walk
 constexpr int64_t kMostCopies = 16;
 constexpr size_t kMostDims = 3;  ///< of a tile
 
-using Dims = std::vector<int>;
-
-class KernelVerifier {
+class KernelVerifier : private TileVerifierBase {
  public:
-  KernelVerifier(const Graph& graph, const KernelError& error) : g_(graph), error_(error) {}
+  using TileVerifierBase::TileVerifierBase;
 
   void run() {
     check_dimensions();
     if (sound_) check_streams();
     for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_node(n);
-    if (sound_) {
-      verify_kernel_whole(g_,
-                          [this](NodeId n, std::string message) { fail(n, std::move(message)); });
-    }
-    if (sound_) check_subscripts();
+    if (sound_ && verify_kernel_whole(g_, error_)) check_all_subscripts();
   }
 
  private:
-  void fail(NodeId n, std::string message) {
-    sound_ = false;
-    error_(n, n < 0 ? std::move(message)
-                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
-  }
-
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
   NodeKind maker(StreamId s) const {
     return node(g_.streams[static_cast<size_t>(s)].producer).kind;
   }
@@ -75,21 +59,13 @@ class KernelVerifier {
   }
 
   void check_dimension(const GraphIndex& index, std::string_view name) {
-    if (index.name != name) fail(-1, fmt::format("index {} expected {}", index.name, name));
-    int64_t size = 1;
-    for (const TileDigit& digit : index.digits) {
-      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
-          size > kMostElements) {
-        size = -1;
-        break;
-      }
-    }
+    expect_name(index, name);
     int64_t padded = 0;
     const bool fits = index.block >= 1 && index.extent >= 1 &&
                       !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size &&
                       padded - index.block < index.size;
-    if (index.digits.empty() || size != index.size || !fits) {
+    if (index.digits.empty() || !digits_fit(index) || !fits) {
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles that "
                            "all have elements",
                            name));
@@ -104,29 +80,15 @@ class KernelVerifier {
       fail(-1, fmt::format("index {}: cluster={}, expected 1: the cores of a cluster have tiles of "
                            "rows or of columns",
                            index.name, cores));
-    } else if (cores < 1 || cores > kLargestCluster || (cores & (cores - 1)) != 0) {
-      fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
-                           kLargestCluster));
+    } else {
+      check_cores(cores);
     }
   }
 
   /// Tiles extend over three of m, n, k and l at most, each once.
   void check_streams() {
     for (const Stream& stream : g_.streams) {
-      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block &&
-                   stream.block.size() <= kMostDims;
-      int64_t elements = 1;
-      for (const int dim : stream.block) {
-        const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
-        plain = plain && once && dim >= 0 && dim != kKernelG &&
-                static_cast<size_t>(dim) < g_.indices.size();
-        if (!plain || __builtin_mul_overflow(elements, g_.indices[static_cast<size_t>(dim)].block,
-                                             &elements)) {
-          elements = -1;
-          break;
-        }
-      }
-      if (!plain || elements < 0 || elements > kMostTileElements) {
+      if (!of_tiles(stream, kMostDims, kKernelG)) {
         fail(stream.producer, fmt::format("${} is no stream of tiles over up to three of m, n, k "
                                           "and l and of at most {} elements, expected one like "
                                           "val<m,n>[m,n]",
@@ -135,24 +97,11 @@ class KernelVerifier {
     }
   }
 
-  void expect_ports(NodeId n, size_t inputs, size_t outputs) {
-    if (node(n).inputs.size() != inputs) {
-      fail(n, fmt::format("takes {} inputs, expected {}", node(n).inputs.size(), inputs));
-    }
-    if (node(n).outputs.size() != outputs) {
-      fail(n, fmt::format("gives {} streams, expected {}", node(n).outputs.size(), outputs));
-    }
-  }
-
   void check_node(NodeId n) {
     const Node& at = node(n);
     switch (at.kind) {
       case NodeKind::tile_load:
-        expect_ports(n, 0, 1);
-        if (at.capacity < 1 || at.capacity > kMostCopies || at.branch >= 0) {
-          fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", kMostCopies));
-        }
-        return;
+        return check_load(n, kMostCopies);
       case NodeKind::map:
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
         return sound_ ? check_map(n) : void();
@@ -174,15 +123,8 @@ class KernelVerifier {
 
   /// The result extends over what its operands extend over.
   void check_map(NodeId n) {
-    const Dims& dims = dims_of(node(n).outputs[0]);
     if (!node(n).contract.empty()) fail(n, "cannot contract in a kernel of tiles");
-    for (const Input& input : node(n).inputs) {
-      if (input.is_immediate()) continue;
-      for (const int dim : dims_of(input.stream)) {
-        if (std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
-        return fail(n, "gives tiles that lack a dimension of an operand");
-      }
-    }
+    check_covers(n);
   }
 
   void check_product(NodeId n) {
@@ -222,9 +164,9 @@ class KernelVerifier {
   /// What a product behind the steps gives on each core, summed: a share of rows each.
   void check_scatter(NodeId n) {
     const Node& at = node(n);
-    const bool wanted =
-        !at.inputs[0].is_immediate() && dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
-        is_product_behind(g_, node(g_.streams[static_cast<size_t>(at.inputs[0].stream)].producer));
+    const bool wanted = !at.inputs[0].is_immediate() &&
+                        dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
+                        is_product_behind(g_, producer(at.inputs[0]));
     if (!wanted) fail(n, "expected the tiles (m, l) of a product behind the steps, and gives such");
   }
 
@@ -293,15 +235,15 @@ class KernelVerifier {
     }
   }
 
-  void check_subscripts() {
+  void check_all_subscripts() {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (node(n).kind != NodeKind::tile_load && node(n).kind != NodeKind::tile_store) continue;
       const bool stores = node(n).kind == NodeKind::tile_store;
       const int columns = has_product_behind(g_) ? kKernelL : kKernelN;
       Dims dims = stores ? Dims{kKernelM, columns} : dims_of(node(n).outputs[0]);
       dims.push_back(kKernelG);
-      std::string wrong = wrong_subscripts(g_, node(n), dims);
-      if (!wrong.empty()) return fail(n, std::move(wrong));
+      check_subscripts(n, dims);
+      if (!sound_) return;
     }
     check_stored();
   }
@@ -311,26 +253,21 @@ class KernelVerifier {
     const std::vector<int> dim_of = dims_of_digits(g_);
     const NodeId store = kernel_roles(g_).store;
     const auto seen = plain_digits(node(store), dim_of.size());
-    if (!seen) return fail(store, "expected plain digits as subscripts, each once");
+    if (!seen) return fail(store, kPlainDigits);
     const Dims& dims = dims_of(node(store).inputs[0].stream);
     const int summed = has_product_behind(g_) ? kKernelN : kKernelL;
     for (size_t d = 0; d < dim_of.size(); ++d) {
       if (dim_of[d] == kKernelK || dim_of[d] == summed || digit_extent(g_, d) == 1) continue;
-      const bool in_tile =
-          dim_of[d] == kKernelG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
-      if ((*seen)[d] != 1) return fail(store, "expected plain digits as subscripts, each once");
+      const bool in_tile = dim_of[d] == kKernelG || holds(dims, dim_of[d]);
+      if ((*seen)[d] != 1) return fail(store, kPlainDigits);
       if (!in_tile) return fail(store, "stores tiles that lack a dimension of the result");
     }
   }
-
-  const Graph& g_;
-  const KernelError& error_;
-  bool sound_ = true;
 };
 
 }  // namespace
 
-void verify_kernel(const Graph& graph, const KernelError& error) {
+void verify_kernel(const Graph& graph, const TileError& error) {
   KernelVerifier(graph, error).run();
 }
 

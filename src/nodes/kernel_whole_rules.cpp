@@ -14,30 +14,25 @@ namespace {
 
 constexpr int64_t kFarthestBand = int64_t{1} << 30;
 
-class WholeVerifier {
+class WholeVerifier : private TileVerifierBase {
  public:
-  WholeVerifier(const Graph& graph, const KernelError& error)
-      : g_(graph), error_(error), roles_(kernel_roles(graph)) {}
+  WholeVerifier(const Graph& graph, const TileError& error)
+      : TileVerifierBase(graph, error), roles_(kernel_roles(graph)) {}
 
-  void run() {
+  bool run() {
     check_ends();
     if (sound_ && has_product_behind(g_)) check_behind();
     if (sound_) check_columns();
     if (sound_) roles_.held() ? check_held() : check_single();
     if (sound_ && g_.tiles->band) check_band();
     if (sound_ && !g_.tiles->open.empty()) check_open();
+    return sound_;
   }
 
  private:
+  /// Only the first.
   void fail(NodeId n, std::string message) {
-    if (!sound_) return;
-    sound_ = false;
-    error_(n, std::move(message));
-  }
-
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  const Stream& stream(const Input& input) const {
-    return g_.streams[static_cast<size_t>(input.stream)];
+    if (sound_) TileVerifierBase::fail(n, std::move(message));
   }
 
   /// What is before the last reduction may extend over k, what is after it may not.
@@ -68,8 +63,7 @@ class WholeVerifier {
       const bool in_step =
           std::find(roles_.steps.begin(), roles_.steps.end(), from) != roles_.steps.end();
       const bool result = is_held_reduction(g_, node(from)) && stream(input).port == 0;
-      return (in_step && !result) ||
-             std::find(dims.begin(), dims.end(), static_cast<int>(kKernelK)) != dims.end();
+      return (in_step && !result) || holds(dims, kKernelK);
     });
   }
 
@@ -155,10 +149,7 @@ class WholeVerifier {
     }
   }
 
-  bool of_rows(const Input& input) const {
-    const std::vector<int>& dims = stream(input).block;
-    return std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) != dims.end();
-  }
+  bool of_rows(const Input& input) const { return holds(stream(input).block, kKernelM); }
 
   /// A reduction that takes what another one holds so far must rescale what it holds itself by how
   /// much that has changed: else its result would depend on the steps.
@@ -237,16 +228,13 @@ class WholeVerifier {
                          or_batch));
   }
 
-  const Graph& g_;
-  const KernelError& error_;
   const KernelRoles roles_;
-  bool sound_ = true;
 };
 
 }  // namespace
 
-void verify_kernel_whole(const Graph& graph, const KernelError& error) {
-  WholeVerifier(graph, error).run();
+bool verify_kernel_whole(const Graph& graph, const TileError& error) {
+  return WholeVerifier(graph, error).run();
 }
 
 }  // namespace fuseflow

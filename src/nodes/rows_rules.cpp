@@ -8,21 +8,17 @@
 #include "graph/tile_rows.h"
 #include "nodes/rule.h"
 #include "nodes/subscripts.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 namespace {
 
-using Dims = std::vector<int>;
-
-constexpr int64_t kMostElements = int64_t{1} << 30;      ///< of a dimension
-constexpr int64_t kMostTileElements = int64_t{1} << 24;  ///< of one tile
-constexpr int64_t kMostCopies = int64_t{1} << 16;        ///< of a load: all of its tiles, perhaps
+constexpr int64_t kMostCopies = int64_t{1} << 16;  ///< of a load: all of its tiles, perhaps
 constexpr int64_t kMostAccumulators = 16;
 
-class RowsVerifier {
+class RowsVerifier : private TileVerifierBase {
  public:
-  RowsVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
-      : g_(graph), error_(error) {}
+  using TileVerifierBase::TileVerifierBase;
 
   void run() {
     check_dimensions();
@@ -35,19 +31,6 @@ class RowsVerifier {
   }
 
  private:
-  void fail(NodeId n, std::string message) {
-    sound_ = false;
-    error_(n, n < 0 ? std::move(message)
-                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
-  }
-
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
-  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
-  const Node& producer(const Input& input) const {
-    return node(g_.streams[static_cast<size_t>(input.stream)].producer);
-  }
-
   // --- dimensions and streams --------------------------------------------------------------
 
   void check_dimensions() {
@@ -69,11 +52,7 @@ class RowsVerifier {
 
   void check_cluster() {
     const RowsCluster cluster = rows_cluster(g_);
-    const int cores = cluster.cores();
-    if (cores > kLargestCluster || (cores & (cores - 1)) != 0) {
-      fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
-                           kLargestCluster));
-    }
+    check_cores(cluster.cores());
     for (size_t d = kRowsWidths; d < g_.indices.size(); ++d) {
       const int wide = g_.indices[d].cluster;
       if (wide == 1 || wide == cluster.wide) continue;
@@ -83,21 +62,13 @@ class RowsVerifier {
   }
 
   void check_dimension(const GraphIndex& index) {
-    int64_t size = 1;
-    for (const TileDigit& digit : index.digits) {
-      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
-          size > kMostElements) {
-        size = -1;
-        break;
-      }
-    }
     int64_t covered = 0;  // by the cores of a cluster
     const bool fits = index.block >= 1 && index.extent >= 1 && index.cluster >= 1 &&
                       index.extent % index.cluster == 0 &&
                       !__builtin_mul_overflow(index.block, int64_t{index.cluster}, &covered) &&
                       covered <= kMostElements &&
-                      index.extent == (index.size + covered - 1) / covered * index.cluster;
-    if (index.digits.empty() || size != index.size || !fits) {
+                      index.extent == ceil_div(index.size, covered) * index.cluster;
+    if (index.digits.empty() || !digits_fit(index) || !fits) {
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and as many tiles "
                            "for each core of a cluster as cover it",
                            index.name));
@@ -107,20 +78,7 @@ class RowsVerifier {
   /// Tiles extend over m and widths, two dimensions at most.
   void check_streams() {
     for (const Stream& stream : g_.streams) {
-      bool plain = stream.kind == StreamKind::val && stream.indices == stream.block &&
-                   !stream.block.empty() && stream.block.size() <= 2;
-      int64_t elements = 1;
-      for (const int dim : stream.block) {
-        const bool once = std::count(stream.block.begin(), stream.block.end(), dim) == 1;
-        plain = plain && once && dim >= 0 && dim != kRowsG &&
-                static_cast<size_t>(dim) < g_.indices.size();
-        if (!plain || __builtin_mul_overflow(elements, index(dim).block, &elements) ||
-            elements > kMostTileElements) {
-          elements = -1;
-          break;
-        }
-      }
-      if (plain && elements > 0) continue;
+      if (!stream.block.empty() && of_tiles(stream, 2, kRowsG)) continue;
       fail(stream.producer, fmt::format("${} is no stream of tiles over m and widths of at most {} "
                                         "elements, expected one like val<m,a>[m,a]",
                                         stream.name, kMostTileElements));
@@ -142,11 +100,8 @@ class RowsVerifier {
     const Node& at = node(n);
     switch (at.kind) {
       case NodeKind::tile_load:
-        expect_ports(n, 0, 1);
-        if (at.capacity < 1 || at.capacity > kMostCopies || at.branch >= 0) {
-          fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", kMostCopies));
-        }
-        return sound_ ? check_subscripts(n, dims_of(at.outputs[0])) : void();
+        check_load(n, kMostCopies);
+        return sound_ ? check_digits(n, dims_of(at.outputs[0])) : void();
       case NodeKind::map:
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
         return sound_ ? check_map(n) : void();
@@ -168,12 +123,7 @@ class RowsVerifier {
   }
 
   void expect_ports(NodeId n, size_t inputs, size_t outputs) {
-    if (node(n).inputs.size() != inputs) {
-      fail(n, fmt::format("takes {} inputs, expected {}", node(n).inputs.size(), inputs));
-    }
-    if (node(n).outputs.size() != outputs) {
-      fail(n, fmt::format("gives {} streams, expected {}", node(n).outputs.size(), outputs));
-    }
+    TileVerifierBase::expect_ports(n, inputs, outputs);
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate() && node(n).kind != NodeKind::map) {
         fail(n, "takes tiles, not numbers");
@@ -200,11 +150,8 @@ class RowsVerifier {
       if (producer(input).kind == NodeKind::gather) {
         return fail(n, "takes what is gathered, expected what its own core has");
       }
-      for (const int dim : dims_of(input.stream)) {
-        if (std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
-        return fail(n, "gives tiles that lack a dimension of an operand");
-      }
     }
+    check_covers(n);
   }
 
   void check_product(NodeId n) {
@@ -261,37 +208,33 @@ class RowsVerifier {
     if (from == NodeKind::tile_load || from == NodeKind::gather) {
       return fail(n, "expected what its own core computed");
     }
-    check_subscripts(n, dims);
+    check_digits(n, dims);
     if (!sound_) return;
     const std::vector<int> dim_of = dims_of_digits(g_);
     const auto seen = plain_digits(node(n), dim_of.size());
-    if (!seen) return fail(n, "expected plain digits as subscripts, each once");
+    if (!seen) return fail(n, kPlainDigits);
     for (size_t d = 0; sound_ && d < dim_of.size(); ++d) {
-      const bool stored =
-          dim_of[d] == kRowsG || std::find(dims.begin(), dims.end(), dim_of[d]) != dims.end();
+      const bool stored = dim_of[d] == kRowsG || holds(dims, dim_of[d]);
       if ((*seen)[d] > 1 || (stored && (*seen)[d] == 0 && digit_extent(g_, d) > 1)) {
-        fail(n, "expected plain digits as subscripts, each once");
+        fail(n, kPlainDigits);
       }
     }
   }
 
   // --- subscripts --------------------------------------------------------------------------
 
-  void check_subscripts(NodeId n, Dims dims) {
+  /// Those of a tile's dimensions, and g.
+  void check_digits(NodeId n, Dims dims) {
     dims.push_back(kRowsG);
-    std::string wrong = wrong_subscripts(g_, node(n), dims);
-    if (!wrong.empty()) fail(n, std::move(wrong));
+    check_subscripts(n, dims);
   }
 
-  const Graph& g_;
-  const std::function<void(NodeId, std::string)>& error_;
-  bool sound_ = true;
   bool stores_ = false;
 };
 
 }  // namespace
 
-void verify_rows(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+void verify_rows(const Graph& graph, const TileError& error) {
   RowsVerifier(graph, error).run();
 }
 

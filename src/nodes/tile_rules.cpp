@@ -12,24 +12,13 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 30;  ///< of a dimension
 constexpr int64_t kPartialBytes = 4;
 
-using Dims = std::vector<int>;
 constexpr int kM = 0, kN = 1, kL = 3;  // 2: k
 
-const Dims& dims_of(const Graph& graph, StreamId stream) {
-  return graph.streams[static_cast<size_t>(stream)].block;
-}
-
-bool power_of_two(int value) {
-  return value > 0 && (value & (value - 1)) == 0;
-}
-
-class TileVerifier {
+class TileVerifier : private TileVerifierBase {
  public:
-  TileVerifier(const Graph& graph, const std::function<void(NodeId, std::string)>& error)
-      : g_(graph), error_(error) {}
+  using TileVerifierBase::TileVerifierBase;
 
   void run() {
     check_dimensions();
@@ -40,19 +29,11 @@ class TileVerifier {
     check_shape();
     check_roles();
     if (sound_) check_flow();
-    if (sound_) check_subscripts();
+    if (sound_) check_all_subscripts();
     if (sound_) check_held();
   }
 
  private:
-  void fail(NodeId n, std::string message) {
-    sound_ = false;
-    error_(n, n < 0 ? std::move(message)
-                    : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
-  }
-
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-
   void check_dimensions() {
     constexpr std::array<std::string_view, 4> kNames{"m", "n", "k", "l"};
     if (g_.indices.size() != kNames.size()) {
@@ -71,19 +52,14 @@ class TileVerifier {
   }
 
   void check_dimension(const GraphIndex& index, std::string_view name) {
-    if (index.name != name) fail(-1, fmt::format("index {} expected {}", index.name, name));
-    int64_t size = 1;
-    for (const TileDigit& digit : index.digits) {
-      if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size)) size = -1;
-      if (size < 0 || size > kMostElements) break;
-    }
+    expect_name(index, name);
     int64_t padded = 0;
     const bool fits = !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size;
-    if (index.digits.empty() || size != index.size || !fits || index.block < 1 ||
+    if (index.digits.empty() || !digits_fit(index) || !fits || index.block < 1 ||
         index.extent < 1 || !power_of_two(index.cluster) || index.extent % index.cluster != 0) {
       // Split branches share no K, which check_shape knows.
-      if (name == "k" && g_.tiles->way == GatedWay::split && size == index.size && fits) return;
+      if (name == "k" && g_.tiles->way == GatedWay::split && digits_fit(index) && fits) return;
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles for "
                            "every block of a cluster",
                            name));
@@ -98,18 +74,14 @@ class TileVerifier {
       const size_t outputs = at.kind == NodeKind::tile_store ? 0
                              : at.kind == NodeKind::exchange ? at.inputs.size()
                                                              : 1;
-      if (at.outputs.size() != outputs) {
-        fail(n, fmt::format("gives {} streams, expected {}", at.outputs.size(), outputs));
-      }
+      expect_outputs(n, outputs);
       const bool loads = at.kind == NodeKind::tile_load;
       const size_t inputs = loads                                ? 0
                             : at.kind == NodeKind::tile_multiply ? 2
-                            : at.kind == NodeKind::exchange      ? at.inputs.size()
+                            : at.kind == NodeKind::exchange ? std::max<size_t>(1, at.inputs.size())
                             : at.kind == NodeKind::map ? static_cast<size_t>(op_info(at.op).arity)
                                                        : 1;
-      if (at.inputs.size() != inputs || (at.kind == NodeKind::exchange && at.inputs.empty())) {
-        fail(n, fmt::format("takes {} inputs, expected {}", at.inputs.size(), inputs));
-      }
+      expect_inputs(n, inputs);
     }
     for (const Stream& stream : g_.streams) {
       if (stream.kind != StreamKind::val || stream.indices != stream.block ||
@@ -173,7 +145,7 @@ class TileVerifier {
 
   StreamId output(NodeId n, size_t port = 0) const { return node(n).outputs[port]; }
 
-  void expect_inputs(NodeId n, const std::vector<StreamId>& wanted, const char* what) {
+  void takes(NodeId n, const std::vector<StreamId>& wanted, const char* what) {
     for (size_t i = 0; i < node(n).inputs.size(); ++i) {
       const Input& input = node(n).inputs[i];
       if (input.is_immediate() || (i < wanted.size() && wanted[i] != input.stream)) {
@@ -184,7 +156,7 @@ class TileVerifier {
 
   void expect_dims(NodeId n, const Dims& dims) {
     for (const StreamId s : node(n).outputs) {
-      if (dims_of(g_, s) != dims)
+      if (dims_of(s) != dims)
         fail(n, fmt::format("${} has other dimensions", g_.streams[static_cast<size_t>(s)].name));
     }
   }
@@ -192,7 +164,7 @@ class TileVerifier {
   void check_flow() {
     std::vector<StreamId> parts;
     for (size_t b = 0; b < static_cast<size_t>(roles_.branches); ++b) {
-      expect_inputs(roles_.product[b], {output(roles_.a), output(roles_.b[b])}, "A and B");
+      takes(roles_.product[b], {output(roles_.a), output(roles_.b[b])}, "A and B");
       expect_dims(roles_.product[b], {kM, kN});
       const int branch = g_.tiles->way == GatedWay::split ? static_cast<int>(b) : -1;
       if (node(roles_.product[b]).branch != branch || node(roles_.b[b]).branch != branch) {
@@ -201,7 +173,7 @@ class TileVerifier {
       parts.push_back(output(roles_.product[b]));
     }
     if (roles_.exchange >= 0) {
-      expect_inputs(roles_.exchange, parts, "the first products");
+      takes(roles_.exchange, parts, "the first products");
       expect_dims(roles_.exchange, {kM, kN});
       if (node(roles_.exchange).inputs.size() != parts.size()) {
         fail(roles_.exchange, "expected one input a first product");
@@ -210,19 +182,19 @@ class TileVerifier {
       parts = node(roles_.exchange).outputs;
     }
     const StreamId c = check_maps(roles_.first_maps, roles_.first_loads, parts, {kM, kN});
-    if (roles_.gather >= 0) expect_inputs(roles_.gather, {c}, "the finished C");
-    expect_inputs(roles_.hold, {roles_.gather >= 0 ? output(roles_.gather) : c}, "the finished C");
-    if (roles_.shuffle >= 0) expect_inputs(roles_.shuffle, {output(roles_.hold)}, "the held C");
+    if (roles_.gather >= 0) takes(roles_.gather, {c}, "the finished C");
+    takes(roles_.hold, {roles_.gather >= 0 ? output(roles_.gather) : c}, "the finished C");
+    if (roles_.shuffle >= 0) takes(roles_.shuffle, {output(roles_.hold)}, "the held C");
     const NodeId slices = roles_.shuffle >= 0 ? roles_.shuffle : roles_.hold;
-    expect_inputs(roles_.second, {output(slices), output(roles_.d)}, "C and D");
+    takes(roles_.second, {output(slices), output(roles_.d)}, "C and D");
     expect_dims(roles_.second, {kM, kL});
-    if (roles_.scatter >= 0) expect_inputs(roles_.scatter, {output(roles_.second)}, "partial E");
+    if (roles_.scatter >= 0) takes(roles_.scatter, {output(roles_.second)}, "partial E");
     const NodeId sums = roles_.scatter >= 0 ? roles_.scatter : roles_.second;
     for (const NodeId n : roles_.last_maps) {
       if (node(n).op != Op::add) fail(n, "expected sums alone after the second product");
     }
     const StreamId e = check_maps(roles_.last_maps, roles_.last_loads, {output(sums)}, {kM, kL});
-    expect_inputs(roles_.store, {e}, "the finished E");
+    takes(roles_.store, {e}, "the finished E");
   }
 
   /// Maps take what is there and give tiles of `dims`; the last one's output.
@@ -248,20 +220,20 @@ class TileVerifier {
   }
 
   /// Loads read by the digits of their tiles; the store writes each element of E once.
-  void check_subscripts() {
+  void check_all_subscripts() {
     const std::vector<int> dim_of = dims_of_digits(g_);
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
-      const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(g_, output(n));
-      const std::string wrong = wrong_subscripts(g_, node(n), dims);
-      if (!wrong.empty()) return fail(n, wrong);
+      const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(output(n));
+      check_subscripts(n, dims);
+      if (!sound_) return;
     }
     const auto seen = plain_digits(node(roles_.store), dim_of.size());
-    if (!seen) return fail(roles_.store, "expected plain digits as subscripts, each once");
+    if (!seen) return fail(roles_.store, kPlainDigits);
     for (size_t d = 0; d < dim_of.size(); ++d) {
       const bool of_e = dim_of[d] == kM || dim_of[d] == kL;
       if (of_e && (*seen)[d] != 1 && ((*seen)[d] > 1 || digit_extent(g_, d) != 1)) {
-        return fail(roles_.store, "expected plain digits as subscripts, each once");
+        return fail(roles_.store, kPlainDigits);
       }
     }
   }
@@ -292,16 +264,13 @@ class TileVerifier {
     }
   }
 
-  const Graph& g_;
-  const std::function<void(NodeId, std::string)>& error_;
   TileRoles roles_;
   TileGeometry geometry_;
-  bool sound_ = true;
 };
 
 }  // namespace
 
-void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error) {
+void verify_tiles(const Graph& graph, const TileError& error) {
   TileVerifier(graph, error).run();
 }
 

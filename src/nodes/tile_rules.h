@@ -1,16 +1,13 @@
 // The rules of graphs of tiles (graph/tiles.h), which hold for the graph as a whole.
 #pragma once
 
-#include <functional>
-#include <string>
-
-#include "graph/graph.h"
+#include "nodes/tile_verifier.h"
 
 namespace fuseflow {
 
 /// Reports what is not a graph of tiles of this form: one hold, one second product, one store, the
 /// communication that the cluster's shape needs and no other, held bytes that are those of the
 /// tiles alive. Ids must be valid.
-void verify_tiles(const Graph& graph, const std::function<void(NodeId, std::string)>& error);
+void verify_tiles(const Graph& graph, const TileError& error);
 
 }  // namespace fuseflow

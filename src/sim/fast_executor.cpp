@@ -256,7 +256,7 @@ void Run::make_nodes(int first, int last) {
   schedule_ = std::make_unique<Schedule>(nodes_, position_, most_waiting(), tuning_.few);
 }
 
-/// Which payloads anybody reads: from the last consumer back.
+/// Which payloads are read: from the last consumer back.
 void Run::find_demand() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     for (Output* output : nodes_[i]->outputs) {
@@ -370,13 +370,12 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    if (solver_->fill(*node, stats)) result_.timing_operations += stats.steps;
+    solver_->fill(*node, stats);
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
-  result_.timing_operations += solver_->operations();
   solver_->fill_peaks(result_.streams);
   if (result_.finish != Finish::done) return;
   WrittenTensors written;

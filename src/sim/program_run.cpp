@@ -65,7 +65,7 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
   }
 }
 
-/// About how many entries a tensor has, as far as that can be told without loading it.
+/// About how many entries a tensor has, as far as that is known without loading it.
 double expected_entries(const Tensor& tensor) {
   if (tensor.source.nnz) return static_cast<double>(*tensor.source.nnz);
   double entries = 1;
@@ -110,7 +110,7 @@ void load_on_threads(const Program& program, std::vector<size_t> wanted, const L
 }
 
 /// Runs the graph of the only region of a slice; what is found to be wrong with it (Error(rejected)
-/// without a place) is told with the region.
+/// without a place) is reported with the region.
 RunResult run_named(const Program& slice, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
   try {

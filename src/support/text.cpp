@@ -78,4 +78,8 @@ std::string quoted_string(std::string_view text) {
   return result + '"';
 }
 
+std::string shown(const std::string& name) {
+  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
+}
+
 }  // namespace fuseflow

@@ -23,6 +23,9 @@ std::string printable(std::string_view text, std::string_view kept = "");
 /// for bytes that are not UTF-8: strings of the IR's text, which is always UTF-8.
 std::string quoted_string(std::string_view text);
 
+/// A name out of a file as messages show it: of a long one, only its start.
+std::string shown(const std::string& name);
+
 /// `base` if that is not `taken`, else the first of `base` `separator` number that is not, for
 /// numbers from `first` on.
 template <std::predicate<const std::string&> Taken>

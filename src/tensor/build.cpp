@@ -298,7 +298,7 @@ class LevelBuilder {
       const uint64_t c = entries_.keys[l][e];
       level
           .words[static_cast<uint64_t>(parent(e)) * static_cast<uint64_t>(level.words_per_fiber()) +
-                 c / 64] |= uint64_t{1} << c % 64;
+                 c / kLevelWordBits] |= uint64_t{1} << c % kLevelWordBits;
     }
     renumber(l, l + 1, [](size_t) {});
     Column().swap(entries_.keys[l]);

@@ -65,45 +65,27 @@ std::string key_list(const GeneratorSpec& spec) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
-}  // namespace
-
 const std::vector<GeneratorSpec>& generator_specs() {
   static const std::vector<GeneratorSpec> kSpecs = {
-      {"dense", "all elements, by values= (default uniform(-1,1))", {"values"}, false},
-      {"normal", "all elements, normally distributed", {"mean", "std"}, false},
-      {"ones", "all elements 1", {}, false},
-      {"zeros", "all elements 0", {}, false},
-      {"constant", "all elements value=", {"value"}, false},
-      {"arange", "start, start + step, ... in row-major order", {"start", "step"}, false},
-      {"uniform", "exactly density= of the elements, anywhere", {"density", "values"}, true},
-      {"power_law",
-       "a graph whose degrees follow a power law with exponent alpha= (2.5)",
-       {"density", "edges", "alpha", "values"},
-       true},
-      {"rmat",
-       "a recursive-matrix graph of edges= with probabilities a=, b=, c=",
-       {"density", "edges", "a", "b", "c", "values"},
-       true},
-      {"block_diagonal",
-       "blocks of block= on the diagonal, filled to density= (1)",
-       {"block", "density", "values"},
-       true},
-      {"bigbird",
-       "BigBird's attention mask: block= (64), random= block columns a block row (2)",
-       {"block", "random", "values"},
-       true},
-      {"banded",
-       "lower= and upper= diagonals beside the main one (1 and 1)",
-       {"lower", "upper", "values"},
-       true},
-      {"causal", "the lower triangle with the diagonal", {"values"}, true},
-      {"sliding_window",
-       "|i-j| < window= (128), below the diagonal only unless causal=false",
-       {"window", "causal", "values"},
-       true},
+      {"dense", {"values"}, false},
+      {"normal", {"mean", "std"}, false},
+      {"ones", {}, false},
+      {"zeros", {}, false},
+      {"constant", {"value"}, false},
+      {"arange", {"start", "step"}, false},
+      {"uniform", {"density", "values"}, true},
+      {"power_law", {"density", "edges", "alpha", "values"}, true},
+      {"rmat", {"density", "edges", "a", "b", "c", "values"}, true},
+      {"block_diagonal", {"block", "density", "values"}, true},
+      {"bigbird", {"block", "random", "values"}, true},
+      {"banded", {"lower", "upper", "values"}, true},
+      {"causal", {"values"}, true},
+      {"sliding_window", {"window", "causal", "values"}, true},
   };
   return kSpecs;
 }
+
+}  // namespace
 
 const GeneratorSpec& find_generator(std::string_view name) {
   std::vector<std::string> names;

@@ -13,12 +13,9 @@ namespace fuseflow {
 
 struct GeneratorSpec {
   std::string_view name;
-  std::string_view summary;            ///< one line, for help and errors
   std::vector<std::string_view> keys;  ///< in canonical order; shape, seed and nnz are added
   bool sparse = false;
 };
-
-const std::vector<GeneratorSpec>& generator_specs();
 
 /// The generator called `name`. Throws Error(rejected) with the nearest name and the list.
 const GeneratorSpec& find_generator(std::string_view name);

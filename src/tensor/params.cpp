@@ -21,10 +21,6 @@ std::optional<T> whole(std::string_view text) {
 
 }  // namespace
 
-std::optional<int64_t> whole_integer(std::string_view text) {
-  return whole<int64_t>(text);
-}
-
 std::optional<double> whole_real(std::string_view text) {
   const std::optional<double> value = whole<double>(text);
   return value && std::isfinite(*value) ? value : std::nullopt;
@@ -50,7 +46,7 @@ std::string Params::text(std::string_view key, std::string_view otherwise) const
 int64_t Params::integer(std::string_view key, int64_t otherwise, int64_t low, int64_t high) const {
   const std::string* found = find(key);
   if (found == nullptr) return otherwise;
-  const std::optional<int64_t> value = whole_integer(*found);
+  const std::optional<int64_t> value = whole<int64_t>(*found);
   if (!value || *value < low || *value > high) {
     fail(key, fmt::format("a whole number from {} to {}", low, high));
   }
@@ -85,7 +81,7 @@ std::optional<std::vector<int64_t>> Params::shape(std::string_view key) const {
   std::vector<int64_t> extents;
   while (!rest.empty()) {
     const size_t comma = rest.find(',');
-    const std::optional<int64_t> extent = whole_integer(rest.substr(0, comma));
+    const std::optional<int64_t> extent = whole<int64_t>(rest.substr(0, comma));
     if (!extent || *extent < 0) fail(key, kExpected);
     extents.push_back(*extent);
     if (comma == std::string_view::npos) break;

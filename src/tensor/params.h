@@ -35,7 +35,6 @@ class Params {
 };
 
 /// A whole text as a number.
-std::optional<int64_t> whole_integer(std::string_view text);
 std::optional<double> whole_real(std::string_view text);
 
 }  // namespace fuseflow

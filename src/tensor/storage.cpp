@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "support/error.h"
 #include "tensor/limits.h"
@@ -82,18 +83,23 @@ void verify_compressed(const Storage& s, size_t l, int64_t parents) {
   }
 }
 
+/// The bits of a word below that of coordinate c.
+uint64_t bits_below(int64_t c) {
+  return (uint64_t{1} << c % kLevelWordBits) - 1;
+}
+
 void verify_bitvector(const Level& level, size_t l, int64_t parents) {
   const int64_t width = level.words_per_fiber();
   ensure(static_cast<int64_t>(level.words.size()) == parents * width, l, "wrong number of words");
   ensure(!level.pos.empty(), l, "no pos");
   verify_pos(level, l, parents, level.pos.back());
   const uint64_t last =
-      level.extent % 64 == 0 ? ~uint64_t{0} : (uint64_t{1} << level.extent % 64) - 1;
+      level.extent % kLevelWordBits == 0 ? ~uint64_t{0} : bits_below(level.extent);
   for (int64_t parent = 0; parent < parents; ++parent) {
     uint32_t bits = 0;
     for (int64_t w = 0; w < width; ++w) {
       const uint64_t word = level.words[parent * width + w];
-      bits += static_cast<uint32_t>(__builtin_popcountll(word));
+      bits += static_cast<uint32_t>(std::popcount(word));
       ensure(w + 1 < width || (word & ~last) == 0, l, "a bit is beyond the extent");
     }
     ensure(bits == level.pos[parent + 1] - level.pos[parent], l, "pos does not count the bits");
@@ -113,13 +119,8 @@ int64_t find_child(const Level& level, int64_t parent, int64_t c) {
       const auto found = std::lower_bound(begin, end, static_cast<uint32_t>(c));
       return found != end && *found == c ? found - level.crd.begin() : -1;
     }
-    case LevelKind::bitvector: {
-      const uint64_t* words = level.words.data() + parent * level.words_per_fiber();
-      if ((words[c / 64] >> (c % 64) & 1) == 0) return -1;
-      int64_t position = level.pos[parent];
-      for (int64_t w = 0; w < c / 64; ++w) position += __builtin_popcountll(words[w]);
-      return position + __builtin_popcountll(words[c / 64] & ((uint64_t{1} << c % 64) - 1));
-    }
+    case LevelKind::bitvector:
+      return level.position_of_bit(parent, c);
   }
   return -1;
 }
@@ -146,6 +147,15 @@ int64_t find_tuple(const Storage& s, size_t begin, size_t end, int64_t parent,
 }
 
 }  // namespace
+
+int64_t Level::position_of_bit(int64_t parent, int64_t c) const {
+  const uint64_t* word = words.data() + parent * words_per_fiber();
+  const int64_t last = c / kLevelWordBits;
+  if ((word[last] >> (c % kLevelWordBits) & 1) == 0) return -1;
+  int64_t position = pos[static_cast<size_t>(parent)];
+  for (int64_t w = 0; w < last; ++w) position += std::popcount(word[w]);
+  return position + std::popcount(word[last] & bits_below(c));
+}
 
 const uint32_t* find_beyond(std::span<const uint32_t> coordinates, int64_t extent) {
   uint32_t largest = 0;  // nearly always that is enough

@@ -32,6 +32,8 @@ struct Level {
   std::vector<uint64_t> words = {};
 
   int64_t words_per_fiber() const { return ceil_div(extent, kLevelWordBits); }
+  /// Of a bitvector: the position of coordinate `c` below `parent`, -1 if its bit is not set.
+  int64_t position_of_bit(int64_t parent, int64_t c) const;
 };
 
 /// A tensor in memory. values has block_volume() entries per innermost position: 1, or a block's
@@ -168,7 +170,7 @@ void visit_level(const Storage& s, size_t l, int64_t parent, std::vector<int64_t
       for (int64_t w = 0; w < level.words_per_fiber(); ++w) {
         uint64_t word = level.words[parent * level.words_per_fiber() + w];
         for (; word != 0; word &= word - 1) {
-          coord = w * 64 + __builtin_ctzll(word);
+          coord = w * kLevelWordBits + __builtin_ctzll(word);
           visit_level(s, l + 1, position++, coords, visit);
         }
       }

@@ -219,7 +219,7 @@ TEST(Replay, LinesOfStepsAreThoseOfTheRecurrence) {
       const size_t others = waits.size();
       for (int64_t k = random() % 20; k < n; k += 1 + random() % 20) {
         const int64_t time = random() % 200;
-        waits.put(k, time);
+        waits.put(static_cast<uint32_t>(k), time);
         bound(k, time);
       }
       waits.merge(others);

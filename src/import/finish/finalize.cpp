@@ -143,8 +143,7 @@ void drop_unused_tensors(DraftProgram& draft) {
   }
 }
 
-}  // namespace
-
+/// Gives every access to a constant plain subscripts, by making constants of slices and reshapes.
 void straighten_constants(DraftProgram& draft) {
   std::map<std::string, TensorId> views;
   for (DraftStatement& made : draft.statements) {
@@ -176,8 +175,6 @@ void straighten_constants(DraftProgram& draft) {
     }
   }
 }
-
-namespace {
 
 /// Drops indices that no longer occur, and names the others by position: result indices first.
 void name_indices(DraftProgram& draft) {

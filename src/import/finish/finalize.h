@@ -18,9 +18,6 @@ void rename_tensor(DraftProgram& draft, const std::string& from, const std::stri
 /// Drops statements that no result needs.
 void drop_dead_statements(DraftProgram& draft);
 
-/// Gives every access to a constant plain subscripts, by making constants of slices and reshapes.
-void straighten_constants(DraftProgram& draft);
-
 /// The passes that decide which tensors there are: dead statements, cuts, views of constants.
 void finalize_structure(DraftProgram& draft);
 

@@ -14,6 +14,7 @@
 #include "support/error.h"
 #include "support/input_kind.h"
 #include "support/io.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -24,10 +25,6 @@ constexpr int64_t kNewestIr = 8;
 constexpr int kMaxFunctionDepth = 32;
 constexpr size_t kMaxNodes = size_t{1} << 20;
 constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of inlined names
-
-std::string shown(const std::string& name) {
-  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
-}
 
 /// Builds the plain model out of the protobuf.
 class Loader {

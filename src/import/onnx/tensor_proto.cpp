@@ -14,6 +14,7 @@
 
 #include "support/error.h"
 #include "support/io.h"
+#include "support/text.h"
 #include "tensor/limits.h"
 #include "tensor/storage.h"
 
@@ -26,10 +27,6 @@ using onnx::TensorProto;
 
 [[noreturn]] void reject(const TensorContext& context, const std::string& message) {
   throw Error(ExitCode::rejected, Location{context.model_path}, message);
-}
-
-std::string shown(const std::string& name) {
-  return name.size() <= 80 ? name : name.substr(0, 77) + "...";
 }
 
 /// Bytes of one element as ONNX stores it; 0 for what is not supported.

@@ -24,7 +24,7 @@ constexpr int kSource = 1000;  // label of the dimension that is selected from
 
 /// One part in its place, 0 elsewhere.
 int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, int axis,
-                    int64_t start, int64_t extent) {
+                    int64_t start) {
   const int32_t value = k.use(operand);
   const auto extent_of = [&](TensorId t, size_t d) { return node.tensor_extent(t, d); };
   if (reads_zero_outside(part, axis, extent_of)) return value;
@@ -32,7 +32,6 @@ int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, 
   const int32_t to = k.apply(
       Op::lt, {k.coordinate(axis), k.constant(static_cast<float>(start + part.extent(axis)))});
   const int32_t zero = k.constant(0);
-  (void)extent;
   return k.apply(Op::where, {k.apply(Op::logical_and, {from, to}), value, zero});
 }
 
@@ -108,7 +107,7 @@ void concat(NodeImport& node) {
   int32_t root = -1;
   start = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
-    const int32_t value = placed_part(node, k, operands[p], parts[p], axis, start, extent);
+    const int32_t value = placed_part(node, k, operands[p], parts[p], axis, start);
     root = root < 0 ? value : k.apply(Op::add, {root, value});
     start += parts[p].extent(axis);
   }

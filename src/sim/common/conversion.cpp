@@ -9,6 +9,15 @@ namespace fuseflow {
 
 namespace {
 
+/// One pass over the data.
+struct ConversionPass {
+  double steps = 0;
+  double read_bytes = 0;  ///< from memory
+  double write_bytes = 0;
+  double chip_read_bytes = 0;  ///< counters of a sort
+  double chip_write_bytes = 0;
+};
+
 constexpr double kWord = 4;  // bytes of a coordinate, position or counter
 
 bool levels_are_dense(const Format& format) {
@@ -121,6 +130,9 @@ std::vector<int> sorted_dimensions(const Format& from, const Format& to) {
   return dimensions;
 }
 
+namespace {
+
+/// The passes that make `to` of `from`, in their order.
 std::vector<ConversionPass> conversion_passes(const ConversionSide& from, const ConversionSide& to,
                                               const Machine& machine) {
   std::vector<ConversionPass> passes;
@@ -134,6 +146,7 @@ std::vector<ConversionPass> conversion_passes(const ConversionSide& from, const 
   return {{steps, from.arrays.total(), to.arrays.total(), 0, 0}};
 }
 
+/// Cycles that a pass takes, its latency included.
 double pass_cycles(const ConversionPass& pass, const Machine& machine) {
   double cycles = busy_cycles(pass, machine);
   const double rate = rate_of_memory(machine);
@@ -142,6 +155,8 @@ double pass_cycles(const ConversionPass& pass, const Machine& machine) {
   if (chip > 0) cycles = std::max(cycles, (pass.chip_read_bytes + pass.chip_write_bytes) / chip);
   return std::ceil(cycles) + latency_of(pass, machine);
 }
+
+}  // namespace
 
 RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to,
                             const Machine& machine) {

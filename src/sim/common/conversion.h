@@ -16,25 +16,9 @@ struct ConversionSide {
   const StoredArrays& arrays;
 };
 
-/// One pass over the data.
-struct ConversionPass {
-  double steps = 0;
-  double read_bytes = 0;  ///< from memory
-  double write_bytes = 0;
-  double chip_read_bytes = 0;  ///< counters of a sort
-  double chip_write_bytes = 0;
-};
-
 /// The dimensions by which entries stored as `from` have to be sorted, one after the other, before
 /// they can be stored as `to`: the last is that of the outermost level. Empty: one pass will do.
 std::vector<int> sorted_dimensions(const Format& from, const Format& to);
-
-/// The passes that make `to` of `from`, in their order.
-std::vector<ConversionPass> conversion_passes(const ConversionSide& from, const ConversionSide& to,
-                                              const Machine& machine);
-
-/// Cycles that a pass takes, its latency included.
-double pass_cycles(const ConversionPass& pass, const Machine& machine);
 
 /// The counts of a graph with one node `convert`, which has finished; no results.
 RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to,

@@ -66,7 +66,7 @@ int64_t LevelView::nth_bit(int64_t reference, int64_t number) const {
       continue;
     }
     for (; number > 0; --number) word &= word - 1;
-    return w * 64 + std::countr_zero(word);
+    return w * kLevelWordBits + std::countr_zero(word);
   }
   throw Error(ExitCode::internal, fmt::format("{} has fewer bits than positions", name()));
 }
@@ -109,13 +109,8 @@ uint32_t LevelView::find(uint32_t reference, int64_t coordinate) const {
   }
   const uint32_t begin = fiber_begin(reference);
   if (kind_ == LevelKind::bitvector) {
-    const int64_t words = level_->words_per_fiber();
-    const uint64_t* word = level_->words.data() + int64_t{reference} * words;
-    if (((word[coordinate / 64] >> (coordinate % 64)) & 1U) == 0) return kAbsent;
-    uint32_t rank = begin;
-    for (int64_t w = 0; w < coordinate / 64; ++w) rank += std::popcount(word[w]);
-    const uint64_t below = (uint64_t{1} << (coordinate % 64)) - 1;
-    return rank + static_cast<uint32_t>(std::popcount(word[coordinate / 64] & below));
+    const int64_t position = level_->position_of_bit(reference, coordinate);
+    return position < 0 ? kAbsent : static_cast<uint32_t>(position);
   }
   const auto first = level_->crd.begin() + begin;
   const auto last = level_->crd.begin() + fiber_end(reference);

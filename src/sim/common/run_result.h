@@ -69,18 +69,17 @@ enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memor
 /// two threads could not share.
 struct HostWork {
   double all = 0;
-  double larger_half = 0;  ///< of whole nodes, and what they pass on passed for nothing
+  double larger_half = 0;  ///< where whole nodes are divided and passing tokens on costs nothing
   double replays = 0;      ///< working out times where nodes hold each other up
 };
 
 struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;
   int64_t cycles = 0;  ///< largest step time + 1; what was reached when the run did not finish
-  int64_t peak_fifo_tokens = 0;   ///< largest peak of a stream
-  int64_t memory_requests = 0;    ///< bursts that the memory model served
-  int64_t memory_row_hits = 0;    ///< of those, to an open row (dram.model=banked)
-  int64_t timing_operations = 0;  ///< how often the executor worked out a time (a run counts once)
-  std::vector<NodeStats> nodes;   ///< by NodeId
+  int64_t peak_fifo_tokens = 0;      ///< largest peak of a stream
+  int64_t memory_requests = 0;       ///< bursts that the memory model served
+  int64_t memory_row_hits = 0;       ///< of those, to an open row (dram.model=banked)
+  std::vector<NodeStats> nodes;      ///< by NodeId
   std::vector<StreamStats> streams;  ///< by StreamId
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>>
       results;                                     ///< by TensorId, ascending

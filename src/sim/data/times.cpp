@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -65,8 +67,7 @@ void follow_line(Pace& pace, const Line& line, uint32_t n, TimesBuilder& out) {
     behind = n;
     if (line.step > pace.interval) {
       const int64_t rate = line.step - pace.interval;
-      behind =
-          static_cast<uint32_t>(std::min<int64_t>(n, (earliest - line.start + rate - 1) / rate));
+      behind = static_cast<uint32_t>(std::min<int64_t>(n, ceil_div(earliest - line.start, rate)));
     }
   } else if (line.step < pace.interval) {
     out.append(n, line.start, pace.interval);
@@ -140,19 +141,6 @@ void for_stretches(const Active& active, uint32_t n, Linear&& linear, Explicit&&
   }
 }
 
-TimeRef finish(TimesBuilder& builder, Pace& pace) {
-  pace.timing_steps += builder.explicit_tokens();
-  auto times = builder.finish();
-  // A run that goes on where the last one ended is the same run in the next chunk.
-  for (size_t p = 0; p < times->pieces.size(); ++p) {
-    const int64_t step = times->pieces[p].step;
-    if (step == kExplicit) continue;
-    if (p != 0 || step != pace.run_step) ++pace.timing_steps;
-  }
-  pace.run_step = times->pieces.empty() ? kExplicit : times->pieces.back().step;
-  return {std::move(times), 0, 0};
-}
-
 }  // namespace
 
 int64_t TimeRef::at(uint32_t k) const {
@@ -201,7 +189,6 @@ void TimesBuilder::commit(uint32_t n) {
   if (pieces_.empty() || pieces_.back().step != kExplicit)
     pieces_.push_back({count_, 0, kExplicit});
   count_ += n;
-  explicit_tokens_ += n;
 }
 
 void TimesBuilder::flush() {
@@ -250,18 +237,14 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
   if (active.count == 1 && active.refs[0].times->gap >= pace.interval &&
       active.refs[0].at(0) >= earliest) {
     pace.stepped_at(active.refs[0].at(n - 1));
-    pace.run_step = kExplicit;
     return active.refs[0];
   }
   TimesBuilder out(pace.interval);
   if (active.count == 0) {
-    const bool continued = pace.run_step == pace.interval && earliest == pace.free;
-    if (!continued) pace.run_step = kExplicit;
     out.append(n, earliest, pace.interval);
     pace.stepped_at(earliest + pace.interval * static_cast<int64_t>(n - 1));
-    return finish(out, pace);
+    return {out.finish(), 0, 0};
   }
-  pace.run_step = kExplicit;
   for_stretches(
       active, n, [&](const Line& line, uint32_t count) { follow_line(pace, line, count, out); },
       [&](std::span<TimeCursor> cursors, uint32_t k, uint32_t count) {
@@ -270,17 +253,7 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n) {
         follow_values(pace, values, count);
         out.commit(count);
       });
-  return finish(out, pace);
-}
-
-void expand(const TimeRef& ref, uint32_t n, int64_t* out) {
-  TimeCursor cursor(ref);
-  for (uint32_t k = 0; k < n;) {
-    cursor.at(k);
-    const uint32_t count = std::min(n, cursor.piece_end()) - k;
-    max_into(out + k, cursor, k, count, true);
-    k += count;
-  }
+  return {out.finish(), 0, 0};
 }
 
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {

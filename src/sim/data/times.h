@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/data/ends_of_time.h"
 #include "sim/data/pool.h"
 
 namespace fuseflow::engine {
@@ -101,8 +102,6 @@ class TimesBuilder {
   uint32_t size() const { return count_ + pending_; }
   std::shared_ptr<const Times> finish();
 
-  uint64_t explicit_tokens() const { return explicit_tokens_; }
-
  private:
   bool continues(uint32_t n, int64_t start, int64_t step) {
     const bool follows = pending_ == 1 || start == start_ + step_ * static_cast<int64_t>(pending_);
@@ -129,18 +128,14 @@ class TimesBuilder {
   int64_t start_ = 0;
   int64_t step_ = 0;
   int64_t gap_;
-  uint64_t explicit_tokens_ = 0;
 };
 
 /// The last step of a node and how far apart its steps are.
 struct Pace {
-  int64_t last = INT64_MIN / 2;  ///< time of the last step; none yet: far in the past
-  int64_t free = INT64_MIN / 2;  ///< when the last step has ended
+  int64_t last = kLongAgo;  ///< time of the last step
+  int64_t free = kLongAgo;  ///< when the last step has ended
   int64_t interval = 1;
-  int64_t floor = 0;          ///< no step is earlier (start of the phase)
-  uint64_t timing_steps = 0;  ///< runs and explicit times computed; continued runs are not counted
-  int64_t run_step =
-      kExplicit;  ///< step of the run that `last` ends, to recognise its continuation
+  int64_t floor = 0;  ///< no step is earlier (start of the phase)
 
   int64_t next() const { return free > floor ? free : floor; }
   void stepped_at(int64_t time) {
@@ -156,8 +151,5 @@ TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n);
 
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);
-
-/// Writes the times of tokens 0..n-1 to `out`.
-void expand(const TimeRef& ref, uint32_t n, int64_t* out);
 
 }  // namespace fuseflow::engine

@@ -33,7 +33,7 @@ class BatchedSteps {
   /// Addresses that are sent together, at most.
   uint32_t batch() const { return batch_; }
 
-  /// For a new batch of steps: those take and give tokens that are told to.
+  /// For a new batch, whose steps that take and give tokens are listed.
   void begin() {
     source_->now.in.front().list();
     source_->now.out.front().list();

@@ -1,5 +1,5 @@
 // Blocks of values behind 32-bit names, so that nodes which only pass values on pass names,
-// whatever a block holds. Names are good as long as somebody keeps the slab; kernels are in
+// whatever a block holds. Names are good as long as the slab is kept; kernels are in
 // block_loops.h.
 #pragma once
 
@@ -57,7 +57,7 @@ class BlockPool {
   const float* block(uint32_t name, int64_t volume) const {
     return starts_[name >> kShift] + static_cast<int64_t>(name & (kMostBlocks - 1)) * volume;
   }
-  /// Bytes of all slabs that somebody keeps.
+  /// Bytes of all slabs that are kept.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -70,6 +70,37 @@ class BlockPool {
   std::vector<uint32_t> free_;              // guarded by mutex_
   uint32_t next_ = 0;                       // guarded by mutex_
   std::atomic<int64_t> bytes_ = 0;
+};
+
+/// Blocks of one volume made one by one, a slab after the other.
+class BlockSlabs {
+ public:
+  struct Block {
+    uint32_t name;
+    float* values;  ///< undefined
+  };
+  BlockSlabs(BlockPool* pool, int64_t volume) : pool_(pool), volume_(volume) {}
+
+  Block next() {
+    if (slab_ == nullptr || used_ == slab_->count()) {
+      slab_ = pool_->make(BlockPool::blocks_of(volume_), volume_);
+      used_ = 0;
+    }
+    if (slabs_.empty() || slabs_.back() != slab_) slabs_.push_back(slab_);
+    const Block block{slab_->name(used_), slab_->block(used_)};
+    ++used_;
+    return block;
+  }
+  /// What keeps the blocks made since forget().
+  const std::vector<std::shared_ptr<const void>>& slabs() const { return slabs_; }
+  void forget() { slabs_.clear(); }
+
+ private:
+  BlockPool* pool_;
+  int64_t volume_;
+  std::shared_ptr<BlockSlab> slab_;  // the last
+  uint32_t used_ = 0;                // blocks of it
+  std::vector<std::shared_ptr<const void>> slabs_;
 };
 
 }  // namespace fuseflow::engine

@@ -1,13 +1,11 @@
 #include "sim/functional/node.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ctime>
 #include <limits>
 
 #include "nodes/rule.h"
-#include "nodes/spaces.h"
+#include "sim/functional/outer_input.h"
 
 namespace fuseflow::engine {
 
@@ -16,7 +14,8 @@ EngineNode::EngineNode(const Context& context, NodeId id)
       id_(id),
       node_(context.graph.nodes[static_cast<size_t>(id)]),
       interval_(context.timings[static_cast<size_t>(id)].interval_cycles),
-      latency_(context.timings[static_cast<size_t>(id)].latency_cycles) {
+      latency_(context.timings[static_cast<size_t>(id)].latency_cycles),
+      batched_memory_(timed_memory() && context.machine.dram.model == "comal") {
   sides.resize(1);
   sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
   if (!reads_tensor(node_.kind) || context.rows == nullptr) return;
@@ -37,7 +36,7 @@ bool EngineNode::work() {
   split_ = false;
   for (StepSource& side : sides) side.now.clear();
   const double start = host == nullptr ? 0 : processor_seconds();
-  if (!compute()) return false;
+  if (!compute_or_disagree()) return false;
   const double computed = host == nullptr ? 0 : processor_seconds();
   clock->solve(*this);
   if (host != nullptr) {
@@ -45,6 +44,14 @@ bool EngineNode::work() {
     host->times += processor_seconds() - computed;
   }
   return true;
+}
+
+bool EngineNode::compute_or_disagree() {
+  try {
+    return compute();
+  } catch (const Disagreement& problem) {
+    disagree(problem.what);
+  }
 }
 
 namespace {
@@ -96,6 +103,16 @@ uint32_t EngineNode::ready(size_t first, size_t count) {
     if (ports[i]) n = std::min(n, ports[i]->ready());
   }
   return n == UINT32_MAX ? 0 : n;
+}
+
+void EngineNode::read_batches(size_t first, size_t count, uint32_t n,
+                              std::vector<Batch>& batches) const {
+  batches.clear();
+  for (size_t i = first; i < first + count; ++i) {
+    if (ports[i] == nullptr) continue;
+    batches.push_back(ports[i]->batch(n));
+    if (batches.size() > 1) check_like(batches.front(), batches.back());
+  }
 }
 
 Payload EngineNode::keeping(Payload payload, const Port& from, uint32_t tokens) const {
@@ -167,25 +184,19 @@ void EngineNode::log_any(size_t side, uint32_t count, uint32_t taken, uint32_t g
 }
 
 uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
-  const uint64_t size = context_.addresses->burst_bytes();
-  uint32_t count = 0;
-  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
-    if (burst == last_burst_[side]) continue;
+  const size_t before = bursts[side].size();
+  for_bursts(address, bytes, [&](uint64_t burst) {
+    if (burst == last_burst_[side]) return;
     last_burst_[side] = burst;
     bursts[side].push_back(burst);
-    ++count;
-  }
-  return count;
+  });
+  return static_cast<uint32_t>(bursts[side].size() - before);
 }
 
-uint32_t EngineNode::collect(size_t port, uint64_t address, uint64_t bytes) {
-  const uint64_t size = context_.addresses->burst_bytes();
-  uint32_t count = 0;
-  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
-    bursts[port].push_back(burst);
-    ++count;
-  }
-  return count;
+uint32_t EngineNode::collect(size_t side, uint64_t address, uint64_t bytes) {
+  const size_t before = bursts[side].size();
+  for_bursts(address, bytes, [&](uint64_t burst) { bursts[side].push_back(burst); });
+  return static_cast<uint32_t>(bursts[side].size() - before);
 }
 
 void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
@@ -225,19 +236,6 @@ uint32_t EngineNode::log_parts(size_t side, uint32_t taken, uint32_t given) {
 void EngineNode::log_uses(size_t side, uint32_t taken) {
   for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, 1);
   add_part(side, taken, 0, 1);
-}
-
-std::string EngineNode::described(const std::string& what) const {
-  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
-  return fmt::format("node {}: {}", text, what);
-}
-
-void EngineNode::refuse(const std::string& what) const {
-  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
-}
-
-void EngineNode::disagree(const std::string& what) const {
-  throw Error(ExitCode::internal, described(what));
 }
 
 void EngineNode::check_like(const Batch& a, const Batch& b) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/run_result.h"
 #include "sim/common/written_tensors.h"
@@ -35,10 +36,7 @@ struct Context {
   bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
   uint32_t run_length_from = 32;         ///< as EngineTuning has it
-  const Storage* storage(TensorId tensor) const {
-    const auto i = static_cast<size_t>(tensor);
-    return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
-  }
+  const Storage* storage(TensorId tensor) const { return storage_of(data, tensor); }
 };
 
 class EngineNode;
@@ -135,10 +133,19 @@ class EngineNode {
  protected:
   /// The steps of the batch at hand (of the last side).
   Steps& steps() { return sides.back().now; }
-  /// The payloads and the steps of the next batch. False: none.
+  /// The payloads and the steps of the next batch. False: none. May throw Disagreement
+  /// (outer_input.h).
   virtual bool compute() = 0;
+  /// Loops around an input.
+  int depth(size_t input) const { return loops_around(context_.graph, node_, input); }
+  /// What a reduction starts with.
+  float start_value() const {
+    return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
+  }
   /// Tokens that are ready at every one of the ports first .. first+count-1 (0: all others).
   uint32_t ready(size_t first, size_t count);
+  /// The next n tokens of each of those ports, which are of one space; an immediate has none.
+  void read_batches(size_t first, size_t count, uint32_t n, std::vector<Batch>& batches) const;
   /// n steps, each of which takes a token of every input and gives one to every output, unless
   /// their lanes say otherwise.
   void step(uint32_t n) { steps().add(n, interval_); }
@@ -189,26 +196,36 @@ class EngineNode {
   }
   void make_sides(size_t count);
   /// Whether memory takes time and is asked in batches.
-  bool batched_memory() const { return timed_memory() && context_.machine.dram.model == "comal"; }
+  bool batched_memory() const { return batched_memory_; }
   void make_batched(size_t arrays) {
     batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
     bursts.resize(arrays);
   }
-  /// Notes the addresses of these bytes, a burst each, to be asked for in a batch; how many.
-  uint32_t collect(size_t port, uint64_t address, uint64_t bytes);
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
     const uint64_t inside = address - last_burst_[side];
     const uint64_t size = context_.addresses->burst_bytes();
     return inside < size && inside + bytes <= size;
   }
-  /// Requests the bursts that hold these bytes, but not the one that the side requested last.
-  /// Returns how many.
+  /// Calls each(burst) for the bursts that hold these bytes.
+  template <typename Each>
+  void for_bursts(uint64_t address, uint64_t bytes, Each&& each) const {
+    const uint64_t size = context_.addresses->burst_bytes();
+    for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
+      each(burst);
+    }
+  }
+  /// Requests the bursts that hold these bytes: all of them where memory is asked in batches, else
+  /// those but the one that the side requested last. Returns how many.
+  uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
+    return batched_memory() ? collect(side, address, bytes) : fetch(side, address, bytes);
+  }
+  uint32_t collect(size_t side, uint64_t address, uint64_t bytes);
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
     return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
   }
-  /// The same for n elements of so many bytes each, one behind the other: calls fetched(bursts) for
-  /// each that requests some, and quiet(count) for those between.
+  /// The same as fetch() for n elements of so many bytes each, one behind the other: calls
+  /// fetched(bursts) for each that requests some, and quiet(count) for those between.
   template <typename Fetched, typename Quiet>
   void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
                   Quiet&& quiet) {
@@ -246,8 +263,8 @@ class EngineNode {
   /// as may be outstanding. The one that uses the last and requests the first is the step proper.
   /// Returns the latter's number.
   uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
-  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless the
-  /// ranges of its lanes are told so.
+  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless it
+  /// is added to the ranges of the side's lanes.
   void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
   /// Steps of side `side` that use so many bursts, and nothing else.
   void log_uses(size_t side, uint32_t taken);
@@ -258,11 +275,13 @@ class EngineNode {
     return last + std::min(requested, most_bursts_) <= most_bursts_;
   }
   /// What only a defect of lowering or of the verifier explains.
-  [[noreturn]] void disagree(const std::string& what) const;
-  /// The node in words, and what is wrong with it.
-  std::string described(const std::string& what) const;
+  [[noreturn]] void disagree(const std::string& what) const {
+    blame_graph(context_.program, context_.graph, id_, what);
+  }
   /// What a graph written by hand can do with some data: it is rejected.
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& what) const {
+    blame_data(context_.program, context_.graph, id_, what);
+  }
   /// The batches must have the same tokens; throws Error(internal).
   void check_like(const Batch& a, const Batch& b) const;
 
@@ -279,9 +298,11 @@ class EngineNode {
  private:
   static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
 
+  bool compute_or_disagree();
   void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
 
+  const bool batched_memory_;
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
   bool split_ = false;                 // in the batch at hand: some step is done in parts
   std::vector<Given> given_;

@@ -9,6 +9,11 @@
 
 namespace fuseflow::engine {
 
+/// What walk() throws; EngineNode::work() says which node it was.
+struct Disagreement {
+  const char* what;
+};
+
 /// An outer input beside an inner stream that is `loops` loops deeper.
 class OuterInput {
  public:
@@ -30,14 +35,14 @@ class OuterInput {
   uint32_t tokens() const { return static_cast<uint32_t>(lane_->at.size()) + 1; }
 
  private:
+  static void expect_payload(const PortCursor& outer) {
+    if (outer.is_payload()) return;
+    throw Disagreement{"an outer input has no element where the inner stream has"};
+  }
+
   Port* port_;
   int loops_;
   Lane* lane_;
-};
-
-/// What walk() throws.
-struct Disagreement {
-  const char* what;
 };
 
 template <typename Fiber>
@@ -49,8 +54,7 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
     const uint32_t at = inner.at(stop);
     if (k < at) {
       if (!outer.here()) return k;
-      if (!outer.is_payload())
-        throw Disagreement{"an outer input has no element where the inner stream has"};
+      expect_payload(outer);
       lane.needs(k);
       fiber(k, at, outer.word());
     }
@@ -58,8 +62,7 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
     const bool end = stop.done() || stop.level >= loops_;
     if (payload) {
       if (!outer.here()) return at;
-      if (!outer.is_payload())
-        throw Disagreement{"an outer input has no element where the inner stream has"};
+      expect_payload(outer);
       if (k == at) {  // an empty fiber
         lane.needs(at);
         fiber(at, at, outer.word());
@@ -92,8 +95,7 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
   }
   if (k < inner.count) {
     if (!outer.here()) return k;
-    if (!outer.is_payload())
-      throw Disagreement{"an outer input has no element where the inner stream has"};
+    expect_payload(outer);
     lane.needs(k);
     fiber(k, inner.count, outer.word());
   }

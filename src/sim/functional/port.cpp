@@ -1,6 +1,7 @@
 #include "sim/functional/port.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/functional/run_length.h"
 
@@ -151,7 +152,7 @@ bool PortCursor::next_segment() {
 const TimeRef& long_ago() {
   static const TimeRef times = [] {
     auto all = std::make_shared<Times>();
-    all->pieces.push_back({0, INT64_MIN / 2, 0});
+    all->pieces.push_back({0, kLongAgo, 0});
     all->count = UINT32_MAX;
     return TimeRef{std::move(all), 0, 0};
   }();
@@ -214,7 +215,9 @@ void Output::keep(Segment segment, const TimeRef& times) {
       ++s;
     } else if (segment.payload.data != nullptr) {
       token.payload = segment.payload.words()[k];
-      if (pool != nullptr) __builtin_memcpy(&token.payload, pool->block(token.payload, volume), 4);
+      if (pool != nullptr) {
+        token.payload = std::bit_cast<uint32_t>(*pool->block(token.payload, volume));
+      }
     }
     record->push_back(token);
   }

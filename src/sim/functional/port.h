@@ -19,7 +19,7 @@ namespace fuseflow::engine {
 
 inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in two of them
 
-/// Any number of tokens, all long ago: they delay nobody, and cost nothing. Stands for times that
+/// Any number of tokens, all long ago: they delay nothing, and cost nothing. Stands for times that
 /// are not known yet, or not asked for.
 const TimeRef& long_ago();
 
@@ -39,7 +39,20 @@ struct Batch {
 /// A whole segment as a batch.
 Batch all_of(const Segment& segment);
 
-/// Is told when the tokens of a port are given and taken, by the consumer's thread.
+/// Calls each(k) for the payloads among the first n tokens, stop(k) for the others, in order.
+template <typename Each, typename Stops>
+void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
+  uint32_t k = 0;
+  for (const Stop& s : like.stops) {
+    const uint32_t at = like.at(s);
+    if (at >= n) break;
+    for (; k < at; ++k) each(k);
+    stop(k++);
+  }
+  for (; k < n; ++k) each(k);
+}
+
+/// Called when tokens of a port are given and taken, by the consumer's thread.
 class PortObserver {
  public:
   virtual ~PortObserver() = default;
@@ -53,7 +66,8 @@ class PortObserver {
 class SegmentCopier {
  public:
   virtual ~SegmentCopier() = default;
-  /// The same tokens, shared with nobody. `payload`: copy the payloads too (names of blocks stay).
+  /// The same tokens, in memory of their own. `payload`: copy the payloads too (names of blocks
+  /// stay).
   virtual Segment copy(const Segment& segment, bool payload) = 0;
 };
 
@@ -62,7 +76,7 @@ class alignas(kCacheLine) Port {
   int64_t latency = 1;  ///< of the producer: a token given at t arrives at t + latency
   int producer = -1;    ///< node
   int consumer = -1;    ///< node
-  bool blocks = false;  ///< payloads are names of blocks, which somebody must keep
+  bool blocks = false;  ///< payloads are names of blocks, which have to be kept
   PortObserver* observer = nullptr;
   bool untimed = false;            ///< its tokens pass before their times are known
   bool elsewhere = false;          ///< producer and consumer are worked by different threads

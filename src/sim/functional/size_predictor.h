@@ -1,5 +1,5 @@
-// Room for what writers store, whose size can be told before it is complete: moving it to twice the
-// room again and again would copy it once more and touch twice the memory.
+// Room for what writers store, whose size can be estimated before it is complete: moving it to
+// twice the room again and again would copy it once more and touch twice the memory.
 #pragma once
 
 #include <algorithm>

@@ -19,12 +19,7 @@ class TokenNode : public EngineNode {
   bool compute() final {
     const uint32_t n = std::min(ready(0, ports.size()), most_);
     if (n == 0 || ended_) return false;
-    batches_.clear();
-    for (const auto& port : ports) {
-      if (port == nullptr) continue;
-      batches_.push_back(port->batch(n));
-      if (batches_.size() > 1) check_like(batches_.front(), batches_.back());
-    }
+    read_batches(0, ports.size(), n, batches_);
     const Batch& like = batches_.front();
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};

@@ -8,11 +8,11 @@ namespace fuseflow {
 /// What changes how the engine works, never what it gives.
 struct EngineTuning {
   uint32_t chunk = 16384;  ///< tokens that a node gives at a time, about
-  uint32_t few = 256;      ///< of a batch that is only just worth what it costs besides its tokens
+  uint32_t few = 256;      ///< tokens of the smallest batch that is worth its fixed cost
   /// Tokens of a fiber, on average, from which on payloads are run lengths; 0: always.
   uint32_t run_length_from = 32;
   int64_t alone = 256;   ///< batches before more threads than one start
-  bool scatter = false;  ///< deal nodes to threads in turn, anew all the time, whatever that costs
+  bool scatter = false;  ///< for tests: deal nodes to threads in turn, anew all the time
 };
 
 }  // namespace fuseflow

@@ -17,7 +17,7 @@ struct Room {
 /// Bytes of a level: as stored, or the most that `parents` fibers of a result can need.
 Room room_of(const Level* stored, LevelKind kind, uint64_t extent, uint64_t parents) {
   const uint64_t children = saturating_product(parents, extent);
-  const uint64_t words = saturating_product(parents, (extent + 63) / 64);
+  const uint64_t words = saturating_product(parents, ceil_div(extent, uint64_t{kLevelWordBits}));
   switch (kind) {
     case LevelKind::dense:
       return {};

@@ -6,14 +6,13 @@
 #include <deque>
 #include <vector>
 
+#include "sim/data/ends_of_time.h"
 #include "sim/memory/divisor.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow {
 
 namespace {
-
-constexpr int64_t kLongAgo = INT64_MIN / 4;
 
 /// Where a burst is.
 struct Place {
@@ -83,8 +82,8 @@ class Channel {
     while (next_refresh_ <= time) refresh();
   }
 
-  /// Refreshes one bank: the first that has not had its turn in this round and that nobody waits
-  /// for, else the first that has not had its turn.
+  /// Refreshes one bank: the first that has not had its turn in this round and that no request
+  /// waits for, else the first that has not had its turn.
   void refresh() {
     size_t chosen = banks_.size();
     for (size_t pass = 0; pass < 2 && chosen == banks_.size(); ++pass) {

@@ -30,7 +30,7 @@ struct MemoryStats {
 
 /// Time goes forward in windows: all requests issued before `horizon` are submitted (later ones may
 /// be, too), then advance(horizon) gives every answer before horizon + least_latency(), or earlier
-/// ones. So within a window of least_latency() cycles nobody can see what another port does in the
+/// ones. So within a window of least_latency() cycles no port can see what another one does in the
 /// same window.
 class Memory {
  public:
@@ -47,7 +47,7 @@ class Memory {
   void watch(std::function<void(const MemoryRequest&)> seen) { seen_ = std::move(seen); }
 
  protected:
-  /// The next request before `horizon`, counted and shown to who watches.
+  /// The next request before `horizon`, counted and shown to the watcher.
   bool take(int64_t horizon, MemoryRequest& request) {
     if (!waiting_.pop(horizon, request)) return false;
     ++(request.write ? stats_.writes : stats_.reads);

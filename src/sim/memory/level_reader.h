@@ -52,7 +52,7 @@ class LevelReader {
     if (level_.kind == LevelKind::singleton) return element(reference, fetch);
     if (level_.kind == LevelKind::bitvector) {
       const auto words = static_cast<uint64_t>(level_.words_per_fiber());
-      const uint64_t word = words * reference + static_cast<uint64_t>(coordinate) / 64;
+      const uint64_t word = words * reference + static_cast<uint64_t>(coordinate / kLevelWordBits);
       return fetch(coordinates_ + 8 * word, 8);
     }
     uint32_t count = 0;

@@ -9,7 +9,7 @@
 
 namespace fuseflow {
 
-/// One burst. Requests of a port are answered in any order; who needs them in order waits.
+/// One burst. Requests of a port are answered in any order; a node that needs them in order waits.
 struct MemoryRequest {
   int64_t time = 0;  ///< cycle in which the port issues it
   uint32_t port = 0;

@@ -1,6 +1,7 @@
 #include "sim/naive/block.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ops/op.h"
 
@@ -27,7 +28,7 @@ const float* block_values(const Token& token) {
 
 Token block_token(const BlockShape& shape, std::vector<float> values) {
   Token token;
-  __builtin_memcpy(&token.payload, values.data(), sizeof(float));
+  token.payload = std::bit_cast<uint32_t>(values.front());
   if (!shape.scalar()) token.block = std::make_shared<const std::vector<float>>(std::move(values));
   return token;
 }

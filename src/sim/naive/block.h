@@ -1,5 +1,5 @@
 // Naive executor: blocks of values that a token carries, and what operators do inside them. Which
-// loops a block extends over: ir-spec/blocks.md. Private to sim/interpret*.
+// loops a block extends over: ir-spec/blocks.md. Private to this folder.
 #pragma once
 
 #include <memory>

@@ -5,14 +5,8 @@
 #include <algorithm>
 
 #include "nodes/rule.h"
-#include "nodes/spaces.h"
 
 namespace fuseflow::naive {
-
-const Storage* Context::storage(TensorId tensor) const {
-  const auto i = static_cast<size_t>(tensor);
-  return tensor >= 0 && i < data->size() ? (*data)[i].get() : nullptr;
-}
 
 NodeRun::NodeRun(const Context& context, NodeId id)
     : context_(context),
@@ -20,11 +14,6 @@ NodeRun::NodeRun(const Context& context, NodeId id)
       node_(context.graph.nodes[static_cast<size_t>(id)]),
       interval_(context.timings[static_cast<size_t>(id)].interval_cycles) {
   wait_.node = id;
-}
-
-int NodeRun::depth(size_t input) const {
-  const StreamId stream = node_.inputs[input].stream;
-  return static_cast<int>(context_.graph.streams[static_cast<size_t>(stream)].indices.size());
 }
 
 bool NodeRun::backlogged(int64_t limit) const {
@@ -175,19 +164,6 @@ bool NodeRun::need_row(int64_t reference) {
   }
   arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
   return true;
-}
-
-std::string NodeRun::described(const std::string& what) const {
-  const std::string text = node_text(context_.graph, graph_tensors(context_.program), id_);
-  return fmt::format("node {}: {}", text, what);
-}
-
-void NodeRun::refuse(const std::string& what) const {
-  throw Error(ExitCode::rejected, "the graph does not fit its data: " + described(what));
-}
-
-void NodeRun::disagree(const std::string& what) const {
-  throw Error(ExitCode::internal, described(what));
 }
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/written_tensors.h"
 #include "sim/naive/stream.h"
@@ -32,7 +33,7 @@ struct Context {
   const Machine& machine;
   const std::vector<UnitTiming>& timings;  ///< by NodeId
   /// The storage of a tensor that is read, null when there is none.
-  const Storage* storage(TensorId tensor) const;
+  const Storage* storage(TensorId tensor) const { return storage_of(*data, tensor); }
   const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
   /// By tensor and level (-1: values): of the writers of phases that start together.
   std::map<std::pair<TensorId, int>, RowTimes>* rows = nullptr;
@@ -77,7 +78,7 @@ class NodeRun {
     return output < outputs_.size() && outputs_[output] != nullptr && outputs_[output]->connected();
   }
   /// Loops that `input` is nested in.
-  int depth(size_t input) const;
+  int depth(size_t input) const { return loops_around(context_.graph, node_, input); }
 
   void begin();
   /// The step is one of the node's other side, which has steps of its own beside those that count.
@@ -121,11 +122,13 @@ class NodeRun {
   void count_read(int64_t bytes) { stats_.read_bytes += bytes; }
   void count_flops(int64_t flops) { stats_.flops += flops; }
   /// A defect of the graph that the typing rules should have excluded.
-  [[noreturn]] void disagree(const std::string& what) const;
-  /// The node in words, and what is wrong with it.
-  std::string described(const std::string& what) const;
+  [[noreturn]] void disagree(const std::string& what) const {
+    blame_graph(context_.program, context_.graph, id_, what);
+  }
   /// What a graph written by hand can do with some data: it is rejected.
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& what) const {
+    blame_data(context_.program, context_.graph, id_, what);
+  }
 
   const Context& context_;
   const NodeId id_;
@@ -167,17 +170,5 @@ std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
   std::unique_ptr<NodeRun> make_##name##_node(const Context& context, NodeId id);
 FUSEFLOW_NAIVE_RULES(FUSEFLOW_DECLARE_MAKER)
 #undef FUSEFLOW_DECLARE_MAKER
-
-inline float as_float(uint32_t bits) {
-  float value;
-  static_assert(sizeof(value) == sizeof(bits));
-  __builtin_memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-inline uint32_t as_bits(float value) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
 
 }  // namespace fuseflow::naive

@@ -1,6 +1,7 @@
 // Naive executor: reduce and accumulate.
 #include <fmt/format.h>
 
+#include <bit>
 #include <map>
 
 #include "sim/naive/block.h"
@@ -65,7 +66,7 @@ class ReduceNode final : public NodeRun {
   bool add(const Token& token) {
     if (!commit()) return false;
     if (blocks_.scalar()) {
-      running_.add(node_.reduction, as_float(token.payload));
+      running_.add(node_.reduction, std::bit_cast<float>(token.payload));
     } else {
       blocks_.add(running_.sums, token);
     }
@@ -75,7 +76,7 @@ class ReduceNode final : public NodeRun {
 
   Token result() const {
     if (!blocks_.scalar()) return blocks_.result(running_.sums);
-    return payload_token(as_bits(running_.result(node_.reduction, node_.init)));
+    return payload_token(std::bit_cast<uint32_t>(running_.result(node_.reduction, node_.init)));
   }
 
   bool end_fiber(const Token& stop) {
@@ -178,7 +179,7 @@ class AccumulateNode final : public NodeRun {
     if (!take_all(token, &key) || !commit()) return false;
     const auto [entry, fresh] = entries_.try_emplace(std::move(key), Running{start_value(node_)});
     if (blocks_.scalar()) {
-      entry->second.add(node_.reduction, as_float(token.payload));
+      entry->second.add(node_.reduction, std::bit_cast<float>(token.payload));
     } else {
       if (fresh) entry->second.sums = blocks_.start(start_value(node_));
       blocks_.add(entry->second.sums, token);
@@ -271,9 +272,10 @@ class AccumulateNode final : public NodeRun {
     const size_t old = next_ == flushed_.begin() ? 0 : shared(std::prev(next_)->first, key);
     for (size_t j = old; j < order_; ++j) give(j, payload_token(key[j]));
     const Running& running = next_->second;
-    give(order_, blocks_.scalar()
-                     ? payload_token(as_bits(running.result(node_.reduction, node_.init)))
-                     : blocks_.result(running.sums));
+    give(order_,
+         blocks_.scalar()
+             ? payload_token(std::bit_cast<uint32_t>(running.result(node_.reduction, node_.init)))
+             : blocks_.result(running.sums));
     if (!commit(drain_cost())) return false;
     count_flops(running.flops(node_.reduction));
     ++next_;

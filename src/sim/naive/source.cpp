@@ -222,7 +222,7 @@ class ArrayNode final : public NodeRun {
 
  private:
   Token load(size_t first, size_t volume) const {
-    if (volume == 1) return payload_token(as_bits(storage_->values[first]));
+    if (volume == 1) return payload_token(std::bit_cast<uint32_t>(storage_->values[first]));
     const float* values = storage_->values.data() + first;
     return block_token(shape_, std::vector<float>(values, values + volume));
   }

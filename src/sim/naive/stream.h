@@ -1,5 +1,5 @@
 // Tokens and streams of the naive executor: a queue of timed tokens with one cursor a consumer.
-// Knows credits and peaks (ir-spec/timing.md), not nodes. Private to sim/interpret*.
+// Knows credits and peaks (ir-spec/timing.md), not nodes. Private to this folder.
 #pragma once
 
 #include <algorithm>

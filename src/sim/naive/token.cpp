@@ -2,6 +2,7 @@
 // filter), repeat and drop.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "sim/naive/block.h"
 #include "sim/naive/node.h"
@@ -26,7 +27,7 @@ class MapNode final : public NodeRun {
     const std::span<const float> operands(operands_.data(), node_.inputs.size());
     if (out.is_payload()) {
       if (blocks_.scalar()) {
-        out.payload = as_bits(evaluate(node_.op, operands));
+        out.payload = std::bit_cast<uint32_t>(evaluate(node_.op, operands));
       } else {
         out = evaluate_blocks();
       }
@@ -45,7 +46,7 @@ class MapNode final : public NodeRun {
     if (node_.inputs[i].is_immediate()) return true;
     const Token* token = need(i);
     if (token == nullptr) return false;
-    operands_[i] = as_float(token->payload);
+    operands_[i] = std::bit_cast<float>(token->payload);
     return take_like(i, 1, like);
   }
 
@@ -196,7 +197,7 @@ class FilterNode final : public NodeRun {
 
  private:
   bool differs(const Token& token) const {
-    if (!token.block) return !same_value(as_float(token.payload), node_.init);
+    if (!token.block) return !same_value(std::bit_cast<float>(token.payload), node_.init);
     return std::any_of(token.block->begin(), token.block->end(),
                        [&](float value) { return !same_value(value, node_.init); });
   }

@@ -8,8 +8,8 @@
 
 namespace fuseflow {
 
-/// Several lines: the cycle, who waits on which stream and how full it is, all other waits in
-/// brief, and the depth that frees it.
+/// Several lines: the cycle, which node waits on which stream and how full that is, all other waits
+/// in brief, and the depth that frees it.
 std::string explain_deadlock(const Graph& graph, const Deadlock& deadlock);
 
 }  // namespace fuseflow

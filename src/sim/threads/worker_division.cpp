@@ -1,4 +1,4 @@
-// WorkerPool: who owns which nodes, and what that takes.
+// WorkerPool: which thread owns which nodes, and the moves that this takes.
 #include "sim/threads/worker_pool.h"
 
 namespace fuseflow::engine {

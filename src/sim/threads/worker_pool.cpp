@@ -19,8 +19,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr int kSpins = 2000;  // some tens of microseconds
-// What makes a batch worthwhile where another thread waits for what comes of it, and from when on
-// one that is for nobody else goes first: parts and multiples of what it is else.
+// A node whose results another thread waits for goes first from few / kFewerForOthers tokens on,
+// any other one from few * kMoreForItself on.
 constexpr uint32_t kFewerForOthers = 4;
 constexpr uint32_t kMoreForItself = 16;
 constexpr auto kBetweenQuestions = milliseconds(2);
@@ -162,7 +162,7 @@ EngineNode* WorkerPool::next(Worker& self) {
 
 void WorkerPool::work(Worker& self, EngineNode& node) {
   State& state = states_[static_cast<size_t>(position_[static_cast<size_t>(node.id())])];
-  // Whoever tells from here on is heard, even if the node does not see those tokens any more.
+  // A signal from here on is kept, even if the node does not see those tokens any more.
   if (state.told.load(std::memory_order_relaxed)) state.told.exchange(false);
   const int64_t before = node.tokens();
   const bool worked = node.work();
@@ -233,7 +233,7 @@ EngineNode* WorkerPool::wait(Worker& self) {
   self.seen = self.news.load(std::memory_order_seq_cst);
   self.idle.store(true, std::memory_order_seq_cst);
   idle_.fetch_add(1, std::memory_order_seq_cst);
-  // What others told before they could see that this one is idle.
+  // Signals that came before other threads could see that this one is idle.
   EngineNode* node = next(self);
   for (int i = 0; node == nullptr && may_spin_ && i < kSpins; ++i) {
     if (self.news.load(std::memory_order_acquire) != self.seen || pause_ || ended_) break;
@@ -274,7 +274,7 @@ EngineNode* WorkerPool::settle(Worker& self) {
   return sleep(self, lock);
 }
 
-/// Whether every thread has looked for work and has been told nothing since. Needs the lock.
+/// Whether every thread has looked for work and has had no signal since. Needs the lock.
 bool WorkerPool::all_settled() const {
   if (pause_) return false;
   for (int t = 0; t < joined_; ++t) {

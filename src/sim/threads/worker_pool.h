@@ -1,6 +1,6 @@
 // Several threads that work a graph's nodes. Each owns some nodes and works no others, so that what
-// they pass to one another stays in one core's cache; who owns what follows from the work measured
-// so far and is put right now and then. Every division, and every order, gives the same results.
+// they pass to one another stays in one core's cache. The division follows from the work measured
+// so far and is made anew now and then. Every division, and every order, gives the same results.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,7 @@ class WorkerPool {
     double work = 0;     ///< nanoseconds since the last division
     double usual = 0;    ///< nanoseconds of a batch
     double rate = 0;     ///< nanoseconds of a token in worthwhile batches
-    alignas(kCacheLine) std::atomic<bool> told = false;  ///< by another thread: there are tokens
+    alignas(kCacheLine) std::atomic<bool> told = false;  ///< another thread has given it tokens
   };
   struct alignas(kCacheLine) Worker {
     int number = 0;

@@ -81,7 +81,7 @@ TileAddressing::TileAddressing(const Graph& graph, const Node& node, const std::
         if (by_col[d] != of_col) continue;
         const int64_t at = parts[static_cast<size_t>(i) * rank + d];
         int64_t& sum = position[static_cast<size_t>(i)];
-        if (sum >= 0) sum = at < 0 || at >= shape_[d] ? kOutside : sum + at * stride_[d];
+        if (sum >= 0) sum = at < 0 || at >= shape_[d] ? kOutsidePosition : sum + at * stride_[d];
       }
     }
     return position;
@@ -96,7 +96,7 @@ int64_t TileAddressing::coupled_position(int64_t row, int64_t col) const {
   for (size_t d = 0; d < rank; ++d) {
     const int64_t at = row_part_[static_cast<size_t>(row) * rank + d] +
                        col_part_[static_cast<size_t>(col) * rank + d];
-    if (at < 0 || at >= shape_[d]) return kOutside;
+    if (at < 0 || at >= shape_[d]) return kOutsidePosition;
     position += at * stride_[d];
   }
   return position;

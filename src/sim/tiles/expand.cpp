@@ -11,10 +11,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostNodes = int64_t{1} << 22;
-constexpr int32_t kNone = -1;
-
-/// One tile buffer of a core: which tile it has and who used each of its copies last.
+/// One tile buffer of a core: which tile it has and what used each of its copies last.
 struct TileBuffer {
   std::tuple<int32_t, int32_t, int32_t> resident{-1, -1, -1};  ///< node, row, column
   int32_t node = kNone;
@@ -156,37 +153,18 @@ class Builder {
 
   // --- nodes -------------------------------------------------------------------------------
 
-  int32_t add(TileOp node, std::initializer_list<int32_t> operands,
-              const std::vector<int32_t>& more = {}, const std::vector<int32_t>& order = {}) {
-    if (static_cast<int64_t>(graph_.nodes.size()) >= kMostNodes) {
+  template <typename Operands = std::initializer_list<int32_t>,
+            typename Order = std::initializer_list<int32_t>>
+  int32_t add(const TileOp& op, const Operands& operands, const Order& order = {}) {
+    if (static_cast<int64_t>(graph_.nodes.size()) >= kMostTileOps) {
       throw Error(ExitCode::unfinished,
-                  fmt::format("the tile graph of a cluster exceeds {} nodes", kMostNodes));
+                  fmt::format("the tile graph of a cluster exceeds {} nodes", kMostTileOps));
     }
-    node.first_operand = static_cast<int32_t>(graph_.edges.size());
-    append(operands);
-    append(more);
-    node.first_order = static_cast<int32_t>(graph_.edges.size());
-    node.operands = node.first_order - node.first_operand;
-    append(order);
-    node.orders = static_cast<int32_t>(graph_.edges.size()) - node.first_order;
-    graph_.nodes.push_back(node);
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
-  }
-
-  template <typename Range>
-  void append(const Range& nodes) {
-    for (const int32_t node : nodes) {
-      if (node != kNone) {
-        graph_.edges.push_back(node);
-      }
-    }
+    return graph_.add(op, operands, order);
   }
 
   static TileOp node(TileOpKind kind, NodeId of, int core, int64_t rows, int64_t cols) {
-    TileOp result;
-    result.kind = kind;
-    result.node = of;
-    result.core = static_cast<uint8_t>(core);
+    TileOp result = op_of(kind, of, core);
     result.rows = static_cast<int32_t>(rows);
     result.cols = static_cast<int32_t>(cols);
     return result;
@@ -216,7 +194,7 @@ class Builder {
     }
     const auto copy = static_cast<size_t>(++buffer.loaded % stages_);
     buffer.resident = key;
-    buffer.node = add(load, {}, {}, {buffer.last_use[copy]});
+    buffer.node = add(load, {}, {buffer.last_use[copy]});
     buffer.last_use[copy] = buffer.node;
     return buffer.node;
   }
@@ -265,7 +243,7 @@ class Builder {
                                       k_ * n_ * moved_bytes(source_, source(roles_.b[of]));
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
       const int32_t before = accumulator == kNone ? s.c_accumulator_free : kNone;
-      accumulator = add(product, {a, b, accumulator}, {}, {before});
+      accumulator = add(product, {a, b, accumulator}, {before});
       used(s.a, accumulator);
       used(s.b, accumulator);
     }
@@ -291,7 +269,7 @@ class Builder {
       link(send, sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free;
       for_peers(core, [&](int peer) { free.push_back(state(peer).exchanged); });
-      sends.push_back(add(send, {}, own[static_cast<size_t>(core)], free));
+      sends.push_back(add(send, own[static_cast<size_t>(core)], free));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
@@ -304,7 +282,7 @@ class Builder {
       sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
       std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
-      sums.push_back(add(sum, {}, operands));
+      sums.push_back(add(sum, operands));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       state(core).exchanged = sums[static_cast<size_t>(core)];
@@ -369,7 +347,7 @@ class Builder {
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
     put.bytes.global_write = part.global;
-    s.c_held[at] = add(put, {}, operands, s.c_uses[at]);
+    s.c_held[at] = add(put, operands, s.c_uses[at]);
     s.c_uses[at].clear();
     return s.c_held[at];
   }
@@ -421,7 +399,7 @@ class Builder {
     std::vector<int32_t>& slot_users = ring_slot(core, round);
     TileOp send = node(TileOpKind::send, roles_.shuffle, from, m_, n_);
     link(send, m_ * n_ * element_);
-    const int32_t sent = add(send, {slices[static_cast<size_t>(from)]}, {}, slot_users);
+    const int32_t sent = add(send, {slices[static_cast<size_t>(from)]}, slot_users);
     slot_users.clear();
     slice_users(from, round - 1).push_back(sent);
     return sent;
@@ -451,7 +429,7 @@ class Builder {
     product.bytes.scratchpad_read =
         m_ * n_ * element_ + n_ * l_ * moved_bytes(source_, source(roles_.d)) - in_registers;
     const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free[0] : kNone;
-    s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {}, {free});
+    s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {free});
     used(s.d, s.e_accumulator);
     slice_users(core, round).push_back(s.e_accumulator);
   }
@@ -482,7 +460,7 @@ class Builder {
       s.e_accumulator = kNone;
       if (at_[Dim::n] > 0) {
         s.e_accumulator = add(e_moved(TileOpKind::refill, core), {s.e_held[slot(Dim::n, Dim::l)]},
-                              {}, {s.e_accumulator_free[0]});
+                              {s.e_accumulator_free[0]});
       }
     }
   }
@@ -533,7 +511,7 @@ class Builder {
       for (const int peer : reduce_group(core)) {
         free.push_back(state(peer).reduced);
       }
-      sends[static_cast<size_t>(core)] = add(send, {finished[static_cast<size_t>(core)]}, {}, free);
+      sends[static_cast<size_t>(core)] = add(send, {finished[static_cast<size_t>(core)]}, free);
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
@@ -544,7 +522,7 @@ class Builder {
       for (const int peer : reduce_group(core)) {
         operands.push_back(sends[static_cast<size_t>(peer)]);
       }
-      finished[static_cast<size_t>(core)] = add(sum, {}, operands);
+      finished[static_cast<size_t>(core)] = add(sum, operands);
     }
     for (int core = 0; core < graph_.cores; ++core) {
       state(core).reduced = finished[static_cast<size_t>(core)];
@@ -565,11 +543,11 @@ class Builder {
     const int64_t rows = m_ / shape_.reduce();
     const int64_t row = row_m(core) + group(core) * rows;
     const int64_t col = offset(Dim::l, l_of(core));
-    std::vector<int32_t> extra;
+    std::vector<int32_t> operands = {tile};
     for (const NodeId of : epilogue_ ? roles_.last_loads : std::vector<NodeId>{}) {
       const Stream& given = source_.streams[static_cast<size_t>(source(of).outputs[0])];
       const bool row_of_l = given.block.size() == 1;
-      extra.push_back(epilogue_load(of, core, row_of_l ? 0 : row, col, row_of_l ? 1 : rows));
+      operands.push_back(epilogue_load(of, core, row_of_l ? 0 : row, col, row_of_l ? 1 : rows));
     }
     TileOp store = node(TileOpKind::store, roles_.store, core, rows, l_);
     store.row = static_cast<int32_t>(row);
@@ -581,7 +559,7 @@ class Builder {
     store.bytes.global_write = rows * l_ * (shared ? added_bytes(result_bytes) : result_bytes);
     store.bytes.scratchpad_write = store.bytes.global_write;
     store.bytes.scratchpad_read = store.bytes.global_write;
-    return add(store, {tile}, extra);
+    return add(store, operands);
   }
 
   int32_t epilogue_load(NodeId of, int core, int64_t row, int64_t col, int64_t rows) {
@@ -609,6 +587,13 @@ class Builder {
 };
 
 }  // namespace
+
+void check_tile_numbers(double tiles) {
+  if (tiles <= INT32_MAX) return;
+  throw Error(ExitCode::unfinished,
+              fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones", tiles,
+                          INT32_MAX));
+}
 
 std::vector<ClusterAt> clusters_of(const Graph& graph) {
   const TileGeometry geometry = tile_geometry(graph);

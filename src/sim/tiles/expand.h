@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "graph/tiles.h"
@@ -14,8 +15,10 @@
 namespace fuseflow {
 
 inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
-inline constexpr int64_t kMostTileCopies = 16;   ///< of a tile buffer
-inline constexpr int64_t kReceiveSlots = 2;      ///< one arrives while the last is passed on
+inline constexpr int64_t kMostTileOps = int64_t{1} << 22;
+inline constexpr int32_t kNone = -1;            ///< no operation
+inline constexpr int64_t kMostTileCopies = 16;  ///< of a tile buffer
+inline constexpr int64_t kReceiveSlots = 2;     ///< one arrives while the last is passed on
 
 /// Bytes of an element that several clusters add to in memory: those of a partial sum, or those of
 /// the result where it has more, for they must all be written.
@@ -77,12 +80,46 @@ struct TileOp {
   int32_t first_piece = 0, pieces = 0;      ///< range in TileOps::pieces: a gathered load
 };
 
+inline TileOp op_of(TileOpKind kind, NodeId node, int core = 0) {
+  TileOp op;
+  op.kind = kind;
+  op.core = static_cast<uint8_t>(core);
+  op.node = node;
+  return op;
+}
+
 struct TileOps {
   std::vector<TileOp> nodes;  ///< in a topological order
   std::vector<int32_t> edges;
   std::vector<int32_t> pieces;  ///< tiles that gathered loads load one by one, as TileOp::row
   int cores = 1;
+
+  /// Appends an operation with edges to others, of which some may be kNone; its number.
+  template <typename Operands = std::initializer_list<int32_t>,
+            typename Order = std::initializer_list<int32_t>>
+  int32_t add(TileOp op, const Operands& operands, const Order& order) {
+    op.first_operand = static_cast<int32_t>(edges.size());
+    op.operands = add_edges(operands);
+    op.first_order = static_cast<int32_t>(edges.size());
+    op.orders = add_edges(order);
+    nodes.push_back(op);
+    return static_cast<int32_t>(nodes.size()) - 1;
+  }
+
+ private:
+  template <typename Ops>
+  int32_t add_edges(const Ops& to) {
+    const size_t before = edges.size();
+    for (const int32_t op : to) {
+      if (op != kNone) edges.push_back(op);
+    }
+    return static_cast<int32_t>(edges.size() - before);
+  }
 };
+
+/// Operations know their tiles by numbers of 31 bits. Throws Error(unfinished) where a load has
+/// more.
+void check_tile_numbers(double tiles);
 
 /// The cluster's coordinates: how many steps it is away from the origin along spatial dimensions.
 using ClusterAt = Extents;
@@ -94,7 +131,7 @@ std::vector<ClusterAt> clusters_of(const Graph& graph);
 /// that share a range of E does.
 bool adds_epilogue(const ClusterAt& at);
 
-/// The operations of one cluster. Throws Error(unfinished) above 2^22.
+/// The operations of one cluster. Throws Error(unfinished) above kMostTileOps.
 TileOps expand_tiles(const Graph& graph, bool epilogue);
 
 }  // namespace fuseflow

@@ -16,9 +16,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostOperations = int64_t{1} << 22;
-
-/// One load's buffer in a core: which tile it has, and who read each of its copies.
+/// One load's buffer in a core: which tile it has, and what has read each of its copies.
 struct LoadBuffer {
   int64_t resident = -1;
   int32_t op = -1;
@@ -106,24 +104,6 @@ class CoreBuilder {
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
   int32_t& made(StreamId s) { return made_[static_cast<size_t>(s)]; }
 
-  static TileOp op_of(TileOpKind kind, NodeId n) {
-    TileOp op;
-    op.kind = kind;
-    op.node = n;
-    return op;
-  }
-
-  int32_t add(TileOp op, const std::vector<int32_t>& operands, const std::vector<int32_t>& order) {
-    op.first_operand = static_cast<int32_t>(ops_.edges.size());
-    op.operands = static_cast<int32_t>(operands.size());
-    ops_.edges.insert(ops_.edges.end(), operands.begin(), operands.end());
-    op.first_order = static_cast<int32_t>(ops_.edges.size());
-    op.orders = static_cast<int32_t>(order.size());
-    ops_.edges.insert(ops_.edges.end(), order.begin(), order.end());
-    ops_.nodes.push_back(op);
-    return static_cast<int32_t>(ops_.nodes.size()) - 1;
-  }
-
   /// Number of the tile that a node has here, among those along the dimensions where they differ.
   int64_t number(const std::array<bool, kKernelDims>& varies) const {
     int64_t number = 0;
@@ -168,7 +148,7 @@ class CoreBuilder {
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
       std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
       buffer.resident = tile;
-      buffer.op = add(op, {}, copy);
+      buffer.op = ops_.add(op, {}, copy);
       copy = {buffer.op};
     }
     made(given) = buffer.op;
@@ -240,7 +220,7 @@ class CoreBuilder {
     } else {
       op.lanes = kernel_lanes(g_, at);
     }
-    const int32_t made_here = add(op, taken, room_for(at));
+    const int32_t made_here = ops_.add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
   }
@@ -258,13 +238,13 @@ class CoreBuilder {
     send.cols = static_cast<int32_t>(share / send.rows);
     const int64_t received = received_in_scatter(g_, roles_);  // as much as it sends
     send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write = received;
-    const int32_t sent = add(send, {own}, {});
+    const int32_t sent = ops_.add(send, {own}, {});
     begin_step(kAfterSends);
     TileOp sum = op_of(TileOpKind::map, n);
     sum.lanes = kernel_lanes(g_, at);
     sum.bytes.scratchpad_read = received;
     sum.bytes.registers = 2 * share * kAccumulatorBytes;
-    made(at.outputs[0]) = add(sum, {own}, {sent});
+    made(at.outputs[0]) = ops_.add(sum, {own}, {sent});
   }
 
   void count_product(const Node& at, TileOp& op) const {
@@ -315,7 +295,7 @@ class CoreBuilder {
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
     running.readers.clear();
-    running.op = add(op, taken, readers);
+    running.op = ops_.add(op, taken, readers);
     for (const StreamId given : at.outputs) made(given) = running.op;
     took(at, running.op);
   }
@@ -329,7 +309,7 @@ class CoreBuilder {
     op.late = true;  // the product that it rescales is in the pipeline
     op.lanes.vector = elements;
     op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
-    running.op = add(op, {running.op, made(factor)}, {});
+    running.op = ops_.add(op, {running.op, made(factor)}, {});
   }
 
   void store() {
@@ -340,7 +320,7 @@ class CoreBuilder {
     op.bytes.global_write = core_elements(g_, at.inputs[0].stream) * moved_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
-    took(at, add(op, taken, {}));
+    took(at, ops_.add(op, taken, {}));
   }
 
   const Graph& g_;
@@ -401,18 +381,14 @@ int64_t operations_of(const Graph& graph) {
   return operations;
 }
 
-/// Operations know their tiles by numbers of 31 bits.
-void check_tile_numbers(const Graph& graph) {
+void check_numbers(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::tile_load) continue;
     const std::array<bool, kKernelDims> varies = varies_along(graph, node);
     int64_t numbers = 1;  // at most 2^40, by the rules of a kernel
     for (size_t d = 0; d < varies.size(); ++d) numbers *= varies[d] ? tiles[d] : 1;
-    if (numbers <= INT32_MAX) continue;
-    throw Error(ExitCode::unfinished,
-                fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones",
-                            numbers, INT32_MAX));
+    check_tile_numbers(static_cast<double>(numbers));
   }
 }
 
@@ -466,11 +442,11 @@ KernelTile kernel_tile(const Graph& graph, int64_t number) {
 }
 
 std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links) {
-  if (operations_of(graph) > kMostOperations) {
+  if (operations_of(graph) > kMostTileOps) {
     throw Error(ExitCode::unfinished,
-                fmt::format("a kernel of tiles exceeds {} operations", kMostOperations));
+                fmt::format("a kernel of tiles exceeds {} operations", kMostTileOps));
   }
-  check_tile_numbers(graph);
+  check_numbers(graph);
   const int64_t groups = tile_groups(graph);
   std::vector<TileOps> result;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {

@@ -13,37 +13,13 @@
 namespace fuseflow {
 namespace {
 
-/// Adds operations to a list whose edges go back to operations that are there already.
-class OpList {
- public:
-  explicit OpList(int cores) { ops_.cores = cores; }
-
-  int32_t add(TileOp op, const std::vector<int32_t>& operands, const std::vector<int32_t>& orders) {
-    const auto append = [&](const std::vector<int32_t>& edges) {
-      const auto first = static_cast<int32_t>(ops_.edges.size());
-      ops_.edges.insert(ops_.edges.end(), edges.begin(), edges.end());
-      return first;
-    };
-    op.first_operand = append(operands);
-    op.operands = static_cast<int32_t>(operands.size());
-    op.first_order = append(orders);
-    op.orders = static_cast<int32_t>(orders.size());
-    ops_.nodes.push_back(op);
-    return static_cast<int32_t>(ops_.nodes.size()) - 1;
-  }
-
-  int32_t add_pieces(const TileOps& from, const TileOp& op) {
-    const auto first = static_cast<int32_t>(ops_.pieces.size());
-    const auto begin = from.pieces.begin() + op.first_piece;
-    ops_.pieces.insert(ops_.pieces.end(), begin, begin + op.pieces);
-    return first;
-  }
-
-  TileOps take() { return std::move(ops_); }
-
- private:
-  TileOps ops_;
-};
+/// The pieces of an operation of another list; where they begin.
+int32_t add_pieces(TileOps& to, const TileOps& from, const TileOp& op) {
+  const auto first = static_cast<int32_t>(to.pieces.size());
+  const auto begin = from.pieces.begin() + op.first_piece;
+  to.pieces.insert(to.pieces.end(), begin, begin + op.pieces);
+  return first;
+}
 
 /// The edges of an operation from `first` on, as `renumbered` has them.
 std::vector<int32_t> edges_of(const TileOps& ops, int32_t first, int32_t count,
@@ -94,9 +70,9 @@ class Joined {
   Joined(const Graph& graph, const std::vector<KernelCoreOps>& cores)
       : cores_(cores),
         scatter_(is_tile_kernel(graph) ? kernel_roles(graph).scatter : -1),
-        list_(static_cast<int>(cores.size())),
         sends_(cores.size(), -1),
         sums_(cores.size(), -1) {
+    list_.cores = static_cast<int>(cores.size());
     for (const KernelCoreOps& core : cores) renumbered_.emplace_back(core.ops.nodes.size(), -1);
   }
 
@@ -111,7 +87,7 @@ class Joined {
         for (size_t s = first; s < end; ++s) add_all(segments[s], loads);
       }
     }
-    return list_.take();
+    return std::move(list_);
   }
 
  private:
@@ -128,7 +104,7 @@ class Joined {
         sends ? add_others(segment.core, sums_, orders)
               : add_others(segment.core, sends_, operands);
       }
-      if (op.pieces > 0) op.first_piece = list_.add_pieces(from, op);
+      if (op.pieces > 0) op.first_piece = add_pieces(list_, from, op);
       op.core = static_cast<uint8_t>(segment.core);
       const int32_t id = list_.add(op, operands, orders);
       renumbered[static_cast<size_t>(i)] = id;
@@ -146,7 +122,7 @@ class Joined {
 
   const std::vector<KernelCoreOps>& cores_;
   const NodeId scatter_;
-  OpList list_;
+  TileOps list_;
   std::vector<std::vector<int32_t>> renumbered_;  ///< by core and its operation
   std::vector<int32_t> sends_, sums_;             ///< of each core the last; -1: none yet
 };
@@ -159,15 +135,15 @@ class PassedOn {
       : graph_(graph),
         ops_(ops),
         shared_(shared_loads(ops, true)),
-        list_(ops.cores),
         renumbered_(ops.nodes.size(), -1),
         sent_by_(ops.nodes.size(), -1) {
+    list_.cores = ops.cores;
     number_copies();
   }
 
   TileOps build() {
     for (size_t i = 0; i < ops_.nodes.size(); ++i) add(i);
-    return list_.take();
+    return std::move(list_);
   }
 
  private:
@@ -208,7 +184,7 @@ class PassedOn {
     const int32_t group = shared_.group[i];
     const bool first = group < 0 || members(group).front() == static_cast<int32_t>(i);
     TileOp load = op(i);
-    if (load.pieces > 0) load.first_piece = list_.add_pieces(ops_, load);
+    if (load.pieces > 0) load.first_piece = add_pieces(list_, ops_, load);
     if (first) {
       renumbered_[i] = list_.add(load, {}, room_of(i));
       if (group >= 0) send(i, members(group));
@@ -247,7 +223,7 @@ class PassedOn {
   const Graph& graph_;
   const TileOps& ops_;
   const SharedLoads shared_;
-  OpList list_;
+  TileOps list_;
   std::vector<int32_t> renumbered_;
   std::vector<int32_t> sent_by_;      ///< by load: the send that passes it on; -1: none
   std::vector<int32_t> overwritten_;  ///< by load: the one whose copy it takes; -1: none

@@ -7,17 +7,14 @@
 #include <array>
 
 #include "graph/tile_kernel.h"
-#include "sim/common/written_tensors.h"
 #include "sim/tiles/kernel.h"
-#include "sim/tiles/tile_access.h"
+#include "sim/tiles/tile_math.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
 
 constexpr int64_t kTilesBetweenChecks = 64;
-
-using Tile = std::vector<float>;  ///< row-major in the order of its stream's dimensions
 
 class KernelValues {
  public:
@@ -100,9 +97,7 @@ class KernelValues {
     TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
     for (int64_t k = absent.begin; k < absent.end; ++k) {
       access.for_each(KernelSizes{m, 0, k, g}, [&](int64_t position) {
-        const float held = position >= 0 ? storage.values[static_cast<size_t>(position)]
-                           : position == kOutsidePosition ? storage.fill
-                                                          : 0.0F;
+        const float held = element_at(storage, position);
         if (held != 0) refuse_absent(from, {m, 0, k, g}, position, held);
       });
     }
@@ -144,26 +139,9 @@ class KernelValues {
 
   void load(NodeId n) {
     const Node& from = node(n);
-    const Storage& storage = *data_.find(from.tensor);
     Tile& out = value(from.outputs[0]);
     out.clear();
-    TileAccess access(g_, from, dims_of(from.outputs[0]), kKernelG, storage.format, storage.shape);
-    access.for_each(at_, [&](int64_t position) {
-      out.push_back(position >= 0                  ? storage.values[static_cast<size_t>(position)]
-                    : position == kOutsidePosition ? storage.fill
-                                                   : 0.0F);
-    });
-  }
-
-  /// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
-  int stride_along(StreamId s, int dim) const {
-    const std::vector<int>& dims = dims_of(s);
-    size_t stride = 1;
-    for (size_t d = dims.size(); d-- > 0;) {
-      if (dims[d] == dim) return static_cast<int>(stride);
-      stride *= block(dims[d]);
-    }
-    return 0;
+    load_tile(g_, from, *data_.find(from.tensor), kKernelG, at_, out);
   }
 
   void map(const Node& at) {
@@ -179,7 +157,8 @@ class KernelValues {
         for (size_t x = 0; x < at.inputs.size(); ++x) {
           const Input& input = at.inputs[x];
           const auto along = [&](size_t d) {
-            return input.is_immediate() || over[d] < 0 ? 0 : stride_along(input.stream, over[d]);
+            return input.is_immediate() || over[d] < 0 ? 0
+                                                       : stride_along(g_, input.stream, over[d]);
           };
           strides[x] = along(2);
           from[x] = input.is_immediate()
@@ -226,13 +205,13 @@ class KernelValues {
     Tile& out = value(at.outputs[0]);
     if (first) out.assign(block(kKernelM) * block(kKernelN), 0.0F);
     if (!first) rescale(at, out);
-    add_product(at, depth(), block(kKernelK), out);
+    multiply_add(at, depth(), block(kKernelK), out);
   }
 
   void inner_product(const Node& at) {
     Tile& out = value(at.outputs[0]);
     out.assign(block(kKernelM) * block(kKernelK), 0.0F);
-    add_product(at, block(kKernelL), block(kKernelL), out);
+    multiply_add(at, block(kKernelL), block(kKernelL), out);
   }
 
   /// Of the columns of the product over k that exist.
@@ -241,21 +220,15 @@ class KernelValues {
     out.assign(block(kKernelM) * block(kKernelL), 0.0F);
     const auto size = static_cast<int64_t>(block(kKernelN));
     const int64_t left = kernel_elements(g_)[kKernelN] - at_[kKernelN] * size;
-    add_product(at, static_cast<size_t>(std::min(left, size)), block(kKernelN), out);
+    multiply_add(at, static_cast<size_t>(std::min(left, size)), block(kKernelN), out);
   }
 
   /// Adds left * right, of which `depth` elements of `inner` exist.
-  void add_product(const Node& at, size_t depth, size_t inner, Tile& out) {
+  void multiply_add(const Node& at, size_t depth, size_t inner, Tile& out) {
     const Tile& left = value(at.inputs[0].stream);
     const Tile& right = value(at.inputs[1].stream);
-    const size_t rows = block(kKernelM), cols = out.size() / rows;
-    for (size_t i = 0; i < rows; ++i) {
-      for (size_t k = 0; k < depth; ++k) {
-        const float x = left[i * inner + k];
-        const float* from = right.data() + k * cols;
-        for (size_t j = 0; j < cols; ++j) out[i * cols + j] += x * from[j];
-      }
-    }
+    const size_t rows = block(kKernelM);
+    add_product(left.data(), right.data(), out.data(), {rows, depth, out.size() / rows, inner});
   }
 
   /// Every row of what is held times its factor.
@@ -269,9 +242,7 @@ class KernelValues {
 
   void finish(const Node& at) {
     if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
-    for (float& sum : value(at.outputs[0])) {
-      sum /= static_cast<float>(kernel_elements(g_)[kKernelK]);
-    }
+    divide_by(value(at.outputs[0]), kernel_elements(g_)[kKernelK]);
   }
 
   const Program& program_;
@@ -288,42 +259,22 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
                                              const TensorData& data,
                                              const std::function<bool()>& go_on) {
   const Node& store = graph.nodes[static_cast<size_t>(kernel_roles(graph).store)];
-  const Tensor& result = program.tensors[static_cast<size_t>(store.tensor)];
-  const std::vector<int64_t> shape = known_shape(result);
   KernelSizes size = kernel_elements(graph);
   if (has_product_behind(graph)) size[kKernelN] = graph.indices[kKernelL].elements();
-  int64_t elements = size[kKernelM];
-  const bool large = __builtin_mul_overflow(elements, size[kKernelN], &elements) ||
-                     __builtin_mul_overflow(elements, size[kKernelG], &elements);
-  if (large || elements > kMaxStored || elements != element_count(shape)) {
-    throw Error(ExitCode::rejected, result.where,
-                fmt::format("%{} does not have the {} x {} x {} elements that the tiles give",
-                            result.name, size[kKernelG], size[kKernelM], size[kKernelN]));
-  }
-  WrittenTensor written;
-  written.tensor = store.tensor;
-  written.pos.resize(shape.size());
-  written.crd.resize(shape.size());
-  written.values.assign(static_cast<size_t>(elements), 0.0F);
+  TileResult result(program, store.tensor, {size[kKernelG], size[kKernelM], size[kKernelN]});
   KernelValues values(program, graph, data);
   values.check_absent();
   TileAccess to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
-                kKernelG, result.format, shape);
+                kKernelG, result.tensor().format, result.shape());
   const int64_t parts = column_cores(graph);
   for (int64_t t = 0; t < kernel_tile_count(graph); t += parts) {
     if (t % (kTilesBetweenChecks * parts) == 0 && !go_on()) return nullptr;
     const KernelTile at = kernel_tile(graph, t);
     const float* next = values.tile(at).data();
-    to.for_each(KernelSizes{at.m, at.n, 0, at.g}, [&](int64_t position) {
-      if (position == kOutsidePosition) {
-        throw Error(ExitCode::rejected, result.where,
-                    fmt::format("tile_store writes outside of %{}", result.name));
-      }
-      if (position >= 0) written.values[static_cast<size_t>(position)] = *next;
-      ++next;
-    });
+    to.for_each(KernelSizes{at.m, at.n, 0, at.g},
+                [&](int64_t position) { result.put(position, *next++); });
   }
-  return assemble_result(program, std::move(written));
+  return result.done(program);
 }
 
 }  // namespace fuseflow

@@ -16,8 +16,6 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostOperations = int64_t{1} << 22;
-
 void append(OpIds& to, const OpIds& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -134,27 +132,12 @@ class ClusterBuilder {
 
   // --- operations --------------------------------------------------------------------------
 
-  static TileOp op_of(TileOpKind kind, int c, NodeId n) {
-    TileOp op;
-    op.kind = kind;
-    op.core = static_cast<uint8_t>(c);
-    op.node = n;
-    return op;
-  }
-
-  int32_t add(TileOp op, const OpIds& operands, const OpIds& order) {
-    if (static_cast<int64_t>(ops_.nodes.size()) >= kMostOperations) {
+  int32_t add(const TileOp& op, const OpIds& operands, const OpIds& order) {
+    if (static_cast<int64_t>(ops_.nodes.size()) >= kMostTileOps) {
       throw Error(ExitCode::unfinished,
-                  fmt::format("a kernel of rows exceeds {} operations", kMostOperations));
+                  fmt::format("a kernel of rows exceeds {} operations", kMostTileOps));
     }
-    op.first_operand = static_cast<int32_t>(ops_.edges.size());
-    op.operands = static_cast<int32_t>(operands.size());
-    append(ops_.edges, operands);
-    op.first_order = static_cast<int32_t>(ops_.edges.size());
-    op.orders = static_cast<int32_t>(order.size());
-    append(ops_.edges, order);
-    ops_.nodes.push_back(op);
-    return static_cast<int32_t>(ops_.nodes.size()) - 1;
+    return ops_.add(op, operands, order);
   }
 
   /// What an operation takes: the operations that gave it, and lists to put it into once it has a
@@ -175,7 +158,7 @@ class ClusterBuilder {
     RowsBuffer::Copy* copy = buffer.find({n, tile});
     if (copy == nullptr) {
       copy = &buffer.replace({n, tile});
-      TileOp op = op_of(TileOpKind::load, c, n);
+      TileOp op = op_of(TileOpKind::load, n, c);
       op.row = static_cast<int32_t>(tile);
       op.bytes.global_read = op.bytes.scratchpad_write =
           tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n));
@@ -243,7 +226,7 @@ class ClusterBuilder {
   void map(int c, NodeId n) {
     const Node& at = node(n);
     const StreamId given = at.outputs[0];
-    TileOp op = op_of(TileOpKind::map, c, n);
+    TileOp op = op_of(TileOpKind::map, n, c);
     const Taken taken = take_all(c, n, op);
     op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
     op.lanes = kernel_lanes(g_, at);
@@ -283,7 +266,7 @@ class ClusterBuilder {
     int32_t running = -1;
     for (int64_t k = 0; k < index(summed).extent; ++k) {
       set(c, summed, k);
-      TileOp op = op_of(TileOpKind::multiply, c, n);
+      TileOp op = op_of(TileOpKind::multiply, n, c);
       Taken taken = take_all(c, n, op);
       op.rows = static_cast<int32_t>(rows_of_tile());
       op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
@@ -301,7 +284,7 @@ class ClusterBuilder {
   /// Puts the tile of a register into the place of a stream.
   void finish(int c, NodeId n, StreamId from, StreamId to) {
     RowsRegister& held = registers(c, from);
-    TileOp op = op_of(TileOpKind::finish, c, n);
+    TileOp op = op_of(TileOpKind::finish, n, c);
     op.late = node(producer(from)).kind == NodeKind::tile_multiply;
     op.bytes.registers = tile_elements(g_, from) * kAccumulatorBytes;
     OpIds order;
@@ -319,7 +302,7 @@ class ClusterBuilder {
     const int64_t tile = tile_of(c, given);
     finish(c, n, at.inputs[0].stream, given);
     OpIds& own = room(c, given, tile);
-    TileOp op = op_of(TileOpKind::send, c, n);
+    TileOp op = op_of(TileOpKind::send, n, c);
     op.rows = static_cast<int32_t>(rows_of_tile());
     op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
     const int64_t bytes = (cluster_.wide - 1) * tile_elements(g_, given) * element_;
@@ -347,7 +330,7 @@ class ClusterBuilder {
   void reduce(int c, NodeId n) {
     const Node& at = node(n);
     const StreamId given = at.outputs[0];
-    TileOp op = op_of(TileOpKind::map, c, n);
+    TileOp op = op_of(TileOpKind::map, n, c);
     Taken taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
     op.lanes = kernel_lanes(g_, at);
@@ -370,7 +353,7 @@ class ClusterBuilder {
     const int64_t bytes = tile_elements(g_, given) * kAccumulatorBytes;
     OpIds sends;
     for (int c = 0; c < ops_.cores; ++c) {
-      TileOp op = op_of(TileOpKind::send, c, n);
+      TileOp op = op_of(TileOpKind::send, n, c);
       op.rows = static_cast<int32_t>(rows_of_tile());
       op.cols = 1;
       op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write =
@@ -380,7 +363,7 @@ class ClusterBuilder {
       sends.push_back(add(op, {registers(c, given).at().op}, order));
     }
     for (int c = 0; c < ops_.cores; ++c) {
-      TileOp op = op_of(TileOpKind::map, c, n);
+      TileOp op = op_of(TileOpKind::map, n, c);
       op.lanes = (cluster_.wide - 1) * tile_elements(g_, given) * lane_work(node(n).reduction);
       op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
       OpIds operands{registers(c, given).at().op};
@@ -398,7 +381,7 @@ class ClusterBuilder {
     const int width = rows_width(g_, from);
     const bool spread = width >= 0 && index(width).cluster > 1;
     if (!spread && c % cluster_.wide != 0) return;
-    TileOp op = op_of(TileOpKind::store, c, n);
+    TileOp op = op_of(TileOpKind::store, n, c);
     const Taken taken = take_all(c, n, op);
     std::vector<bool> varies(g_.indices.size(), false);
     varies[kRowsG] = varies[kRowsM] = true;
@@ -422,18 +405,14 @@ class ClusterBuilder {
   TileOps ops_;
 };
 
-/// Operations know their tiles by numbers of 31 bits.
-void check_tile_numbers(const Graph& graph, const RowsShape& shape) {
+void check_numbers(const Graph& graph, const RowsShape& shape) {
   for (const NodeId n : shape.loads) {
     const std::vector<bool> varies = rows_varies_along(graph, graph.nodes[static_cast<size_t>(n)]);
     double tiles = 1;
     for (size_t d = 0; d < varies.size(); ++d) {
       tiles *= varies[d] ? static_cast<double>(graph.indices[d].extent) : 1;
     }
-    if (tiles <= INT32_MAX) continue;
-    throw Error(ExitCode::unfinished,
-                fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones",
-                            tiles, INT32_MAX));
+    check_tile_numbers(tiles);
   }
 }
 
@@ -441,7 +420,7 @@ void check_tile_numbers(const Graph& graph, const RowsShape& shape) {
 
 std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
   const RowsShape shape = rows_shape(graph);
-  check_tile_numbers(graph, shape);
+  check_numbers(graph, shape);
   const int64_t rows = rows_cluster(graph).rows;
   const int64_t groups = rows_tiles(graph) / rows;
   std::vector<TileOps> result;
@@ -451,9 +430,9 @@ std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
     for (int64_t group = cluster; group < groups; group += clusters) builder.rows(group * rows);
     result.push_back(builder.take());
     operations += static_cast<int64_t>(result.back().nodes.size());
-    if (operations <= kMostOperations) continue;
+    if (operations <= kMostTileOps) continue;
     throw Error(ExitCode::unfinished,
-                fmt::format("a kernel of rows exceeds {} operations", kMostOperations));
+                fmt::format("a kernel of rows exceeds {} operations", kMostTileOps));
   }
   return result;
 }

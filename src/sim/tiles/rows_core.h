@@ -1,5 +1,5 @@
 // What one core has while a kernel of rows is unrolled: copies of loads, tiles in registers and in
-// places of its scratchpad, and who read each of them, as numbers of operations.
+// places of its scratchpad, and what has read each of them, as numbers of operations.
 #pragma once
 
 #include <cstdint>

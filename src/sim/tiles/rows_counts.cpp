@@ -135,7 +135,7 @@ int64_t rows_flops(const Graph& graph, const Node& node) {
 
 LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
   LinkBytes bytes;
-  std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: who took it
+  std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: the cores that took it
   for (const TileOp& op : ops.nodes) {
     bytes.sent += op.bytes.link;
     for (int32_t i = 0; i < op.operands; ++i) {

@@ -24,7 +24,8 @@ int64_t rows_tiles_computed(const Graph& graph, const Node& node);
 /// FLOPs of all operations of a node.
 int64_t rows_flops(const Graph& graph, const Node& node);
 
-/// Bytes over links of the operations of one cluster, counted by who sends and by who takes.
+/// Bytes over links of the operations of one cluster, counted where they are sent and where they
+/// are received.
 LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph);
 
 }  // namespace fuseflow

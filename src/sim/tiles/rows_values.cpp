@@ -9,14 +9,11 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
-#include "sim/common/written_tensors.h"
-#include "sim/tiles/tile_access.h"
+#include "sim/tiles/tile_math.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
-
-using Tile = std::vector<float>;  ///< row-major in the order of its stream's dimensions
 
 /// Computes one tile of rows after the other, whole widths at a time.
 class RowsValues {
@@ -69,7 +66,9 @@ class RowsValues {
   Tile& value(StreamId s) {
     Tile& tile = values_[static_cast<size_t>(s)][number(s)];
     const Node& from = node(g_.streams[static_cast<size_t>(s)].producer);
-    if (from.kind == NodeKind::tile_load && tile.empty()) load(from, tile);
+    if (from.kind == NodeKind::tile_load && tile.empty()) {
+      load_tile(g_, from, *data_.find(from.tensor), kRowsG, at_, tile);
+    }
     return tile;
   }
 
@@ -77,16 +76,6 @@ class RowsValues {
   void forget(NodeId n) {
     const std::vector<bool> varies = rows_varies_along(g_, node(n));
     if (varies[kRowsM] || varies[kRowsG]) values_[static_cast<size_t>(node(n).outputs[0])].clear();
-  }
-
-  void load(const Node& from, Tile& out) const {
-    const Storage& storage = *data_.find(from.tensor);
-    TileAccess access(g_, from, dims_of(from.outputs[0]), kRowsG, storage.format, storage.shape);
-    access.for_each(at_, [&](int64_t position) {
-      out.push_back(position >= 0                  ? storage.values[static_cast<size_t>(position)]
-                    : position == kOutsidePosition ? storage.fill
-                                                   : 0.0F);
-    });
   }
 
   void compute(const Node& at, bool first) {
@@ -105,17 +94,6 @@ class RowsValues {
     }
   }
 
-  /// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
-  int stride_along(StreamId s, int dim) const {
-    const std::vector<int>& dims = dims_of(s);
-    int stride = 1;
-    for (size_t d = dims.size(); d-- > 0;) {
-      if (dims[d] == dim) return stride;
-      stride *= static_cast<int>(block(dims[d]));
-    }
-    return 0;
-  }
-
   void map(const Node& at) {
     const std::vector<int>& dims = dims_of(at.outputs[0]);
     const size_t rows = block(kRowsM), columns = dims.size() > 1 ? block(dims[1]) : 1;
@@ -126,8 +104,8 @@ class RowsValues {
     for (const Input& input : at.inputs) {
       const bool tile = !input.is_immediate();
       from.push_back(tile ? value(input.stream).data() : &input.immediate);
-      strides.push_back(tile && dims.size() > 1 ? stride_along(input.stream, dims[1]) : 0);
-      down.push_back(tile ? static_cast<size_t>(stride_along(input.stream, kRowsM)) : 0);
+      strides.push_back(tile && dims.size() > 1 ? stride_along(g_, input.stream, dims[1]) : 0);
+      down.push_back(tile ? static_cast<size_t>(stride_along(g_, input.stream, kRowsM)) : 0);
     }
     for (size_t i = 0; i < rows; ++i) {
       evaluate_many(at.op, from, strides, out.data() + i * columns, static_cast<int64_t>(columns));
@@ -152,14 +130,7 @@ class RowsValues {
       at_[static_cast<size_t>(summed)] = t;
       const Tile& left = value(at.inputs[0].stream);
       const Tile& right = value(at.inputs[1].stream);
-      const size_t depth = present(summed);
-      for (size_t i = 0; i < rows; ++i) {
-        for (size_t k = 0; k < depth; ++k) {
-          const float x = left[i * inner + k];
-          const float* from = right.data() + k * columns;
-          for (size_t j = 0; j < columns; ++j) out[i * columns + j] += x * from[j];
-        }
-      }
+      add_product(left.data(), right.data(), out.data(), {rows, present(summed), columns, inner});
     }
     value(at.outputs[0]) = std::move(out);
   }
@@ -179,8 +150,7 @@ class RowsValues {
 
   void finish(const Node& at) {
     if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
-    const auto elements = static_cast<float>(index(rows_width(g_, at.inputs[0].stream)).elements());
-    for (float& sum : value(at.outputs[0])) sum /= elements;
+    divide_by(value(at.outputs[0]), index(rows_width(g_, at.inputs[0].stream)).elements());
   }
 
   const Program& program_;
@@ -191,58 +161,34 @@ class RowsValues {
   std::vector<std::map<int64_t, Tile>> values_;  ///< by stream and tile beside m
 };
 
-/// One result, as it is filled.
-class Result {
+/// What a store gives, tile after tile.
+class Stored {
  public:
-  Result(const Program& program, const Graph& graph, const Node& store)
+  Stored(const Program& program, const Graph& graph, const Node& store)
       : store_(store),
-        tensor_(program.tensors[static_cast<size_t>(store.tensor)]),
         width_(rows_width(graph, store.inputs[0].stream)),
         tiles_(width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].extent),
+        result_(program, store.tensor,
+                {graph.indices[kRowsG].elements(), graph.indices[kRowsM].elements(),
+                 width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].elements()}),
         to_(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block, kRowsG,
-            tensor_.format, known_shape(tensor_)) {
-    const std::vector<int64_t> shape = known_shape(tensor_);
-    int64_t elements = graph.indices[kRowsM].elements() * graph.indices[kRowsG].elements();
-    const int64_t wide = width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].elements();
-    const bool large = __builtin_mul_overflow(elements, wide, &elements);
-    if (large || elements > kMaxStored || elements != element_count(shape)) {
-      throw Error(ExitCode::rejected, tensor_.where,
-                  fmt::format("%{} does not have the {} x {} x {} elements that the tiles give",
-                              tensor_.name, graph.indices[kRowsG].elements(),
-                              graph.indices[kRowsM].elements(), wide));
-    }
-    written_.tensor = store.tensor;
-    written_.pos.resize(shape.size());
-    written_.crd.resize(shape.size());
-    written_.values.assign(static_cast<size_t>(elements), 0.0F);
-  }
+            result_.tensor().format, result_.shape()) {}
 
   void take(RowsValues& values) {
     for (int64_t t = 0; t < tiles_; ++t) {
       const float* next = values.stored(store_, t).data();
-      to_.for_each(values.at(), [&](int64_t position) {
-        if (position == kOutsidePosition) {
-          throw Error(ExitCode::rejected, tensor_.where,
-                      fmt::format("tile_store writes outside of %{}", tensor_.name));
-        }
-        if (position >= 0) written_.values[static_cast<size_t>(position)] = *next;
-        ++next;
-      });
+      to_.for_each(values.at(), [&](int64_t position) { result_.put(position, *next++); });
     }
   }
 
-  std::shared_ptr<const Storage> done(const Program& program) {
-    return assemble_result(program, std::move(written_));
-  }
-  TensorId tensor() const { return store_.tensor; }
+  TileResult& result() { return result_; }
 
  private:
   const Node& store_;
-  const Tensor& tensor_;
   const int width_;
   const int64_t tiles_;
+  TileResult result_;
   TileAccess to_;
-  WrittenTensor written_;
 };
 
 void check_stores(const Program& program, const Graph& graph, const RowsShape& shape) {
@@ -264,7 +210,7 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> rows_values(
   const RowsShape shape = rows_shape(graph);
   check_stores(program, graph, shape);
   RowsValues values(program, graph, shape, data);
-  std::vector<Result> results;
+  std::vector<Stored> results;
   results.reserve(shape.stores.size());
   for (const NodeId n : shape.stores) {
     results.emplace_back(program, graph, graph.nodes[static_cast<size_t>(n)]);
@@ -272,11 +218,13 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> rows_values(
   for (int64_t tile = 0; tile < rows_tiles(graph); ++tile) {
     if (!go_on()) return {};
     values.rows(tile);
-    for (Result& result : results) result.take(values);
+    for (Stored& result : results) result.take(values);
   }
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> stored;
   stored.reserve(results.size());
-  for (Result& result : results) stored.emplace_back(result.tensor(), result.done(program));
+  for (Stored& store : results) {
+    stored.emplace_back(store.result().id(), store.result().done(program));
+  }
   std::sort(stored.begin(), stored.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return stored;

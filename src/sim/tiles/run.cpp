@@ -140,7 +140,6 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   result.register_bytes = measured.bytes.registers;
   result.l2_read_bytes = measured.bytes.l2_read;
   result.l2_write_bytes = measured.bytes.l2_write;
-  result.timing_operations = measured.nodes;
   result.nodes.resize(graph.nodes.size());
   result.streams.resize(graph.streams.size());
   count_tiles(graph, times, result);

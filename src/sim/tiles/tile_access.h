@@ -8,12 +8,10 @@
 
 #include "graph/graph.h"
 #include "sim/common/tensor_data.h"
+#include "sim/tiles/addressing.h"
 #include "tensor/format.h"
 
 namespace fuseflow {
-
-inline constexpr int64_t kPaddedPosition = -2;   ///< the element is padding of its tile
-inline constexpr int64_t kOutsidePosition = -1;  ///< its subscripts are outside of the tensor
 
 /// Throws Error(rejected), at the tensor, where it has no dense data for a tile_load.
 void require_dense(const Program& program, const TensorData& data, TensorId tensor);

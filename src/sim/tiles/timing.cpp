@@ -248,7 +248,7 @@ class Launch {
     if (options_.nodes == nullptr || done.node < 0) return;
     TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
     const bool passes_on = done.kind == TileOpKind::send && done.turn >= 0;
-    node.operations += passes_on ? 0 : 1;  // who takes the tile counts it
+    node.operations += passes_on ? 0 : 1;  // the core that takes the tile counts it
     node.bytes += moved_by(cluster, op);
     int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
     while (!node.busy.empty() && node.busy.back().second >= first) {
@@ -432,7 +432,7 @@ class Launch {
                      machine_.core.special_operations_per_cycle);
   }
 
-  /// Nobody waits for what never comes.
+  /// No operation waits for what never comes.
   void check_done() const {
     int64_t all = 0;
     for (const int32_t graph : which_) {

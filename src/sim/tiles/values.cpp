@@ -1,28 +1,12 @@
 #include "sim/tiles/values.h"
 
-#include <fmt/format.h>
-
 #include <map>
 
-#include "sim/common/written_tensors.h"
 #include "sim/tiles/addressing.h"
-#include "support/error.h"
+#include "sim/tiles/tile_math.h"
 
 namespace fuseflow {
 namespace {
-
-using Tile = std::vector<float>;  ///< row-major
-
-/// out[rows x cols] += left[rows x depth] * right[depth x cols]
-void multiply_add(const float* __restrict left, const float* __restrict right,
-                  float* __restrict out, size_t rows, size_t depth, size_t cols) {
-  for (size_t i = 0; i < rows; ++i) {
-    for (size_t k = 0; k < depth; ++k) {
-      const float x = left[i * depth + k];
-      for (size_t j = 0; j < cols; ++j) out[i * cols + j] += x * right[k * cols + j];
-    }
-  }
-}
 
 /// Operands and results of a graph of tiles.
 struct Operands {
@@ -111,25 +95,24 @@ class ClusterValues {
         dims.size() > 1 ? op.row + shift(static_cast<Dim>(dims.front())) : op.row;
     const int64_t first_col = op.col + shift(static_cast<Dim>(dims.back()));
     Tile tile(static_cast<size_t>(op.rows) * static_cast<size_t>(op.cols), 0.0F);
-    const float* values = source.storage->values.data();
     float* out = tile.data();
     for (int64_t r = first_row; r < first_row + op.rows; ++r) {
       for (int64_t c = first_col; c < first_col + op.cols; ++c, ++out) {
         const int64_t position = source.at.position(r, c);
-        if (position >= 0) *out = values[position];
-        if (position == TileAddressing::kOutside) *out = source.storage->fill;
+        *out = element_at(*source.storage, position);
       }
     }
     return tile;
   }
 
-  /// Operands: an accumulator last when there is one; nobody else reads that.
+  /// Operands: an accumulator last when there is one; no other operation reads that.
   Tile multiply(const TileOp& op) {
     const Tile& left = operand(op, 0);
     const Tile& right = operand(op, 1);
     const auto rows = static_cast<size_t>(op.rows), cols = static_cast<size_t>(op.cols);
     Tile out = op.operands == 3 ? std::move(values_[operand_id(op, 2)]) : Tile(rows * cols, 0.0F);
-    multiply_add(left.data(), right.data(), out.data(), rows, left.size() / rows, cols);
+    const size_t depth = left.size() / rows;
+    add_product(left.data(), right.data(), out.data(), {rows, depth, cols, depth});
     return out;
   }
 
@@ -273,12 +256,8 @@ Operands operands_of(const Program& program, const Graph& graph, const TensorDat
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (node.kind != NodeKind::tile_load) continue;
+    require_dense(program, data, node.tensor);
     const Storage* storage = data.find(node.tensor);
-    const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
-    if (storage == nullptr || !storage->format.all_dense()) {
-      throw Error(ExitCode::rejected, tensor.where,
-                  fmt::format("%{} has no dense data, which tile_load needs", tensor.name));
-    }
     const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
     operands.loads.emplace(
         static_cast<NodeId>(n),
@@ -297,12 +276,7 @@ std::shared_ptr<const Storage> tile_values(const Program& program, const Graph& 
   const TileGeometry geometry = tile_geometry(graph);
   const int64_t rows = geometry.size[Dim::m], cols = geometry.size[Dim::l];
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
-  const Tensor& result = program.tensors[static_cast<size_t>(store.tensor)];
-  if (rows * cols > kMaxStored || rows * cols != element_count(known_shape(result))) {
-    throw Error(ExitCode::rejected, result.where,
-                fmt::format("%{} does not have the {} x {} elements that the tiles give",
-                            result.name, rows, cols));
-  }
+  TileResult result(program, store.tensor, {rows, cols});
   const Operands operands = operands_of(program, graph, data);
   const TileOps first = expand_tiles(graph, true);
   const TileOps other = expand_tiles(graph, false);
@@ -311,24 +285,14 @@ std::shared_ptr<const Storage> tile_values(const Program& program, const Graph& 
     if (!go_on()) return nullptr;
     ClusterValues(graph, adds_epilogue(at) ? first : other, at, operands, e).run();
   }
-  WrittenTensor written;
-  written.tensor = store.tensor;
-  written.pos.resize(result.shape.size());
-  written.crd.resize(result.shape.size());
-  written.values.assign(e.size(), 0.0F);
-  const TileAddressing to(graph, store, {index_of(Dim::m), index_of(Dim::l)}, known_shape(result),
-                          result.format);
+  const TileAddressing to(graph, store, {index_of(Dim::m), index_of(Dim::l)}, result.shape(),
+                          result.tensor().format);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < cols; ++c) {
-      const int64_t position = to.position(r, c);
-      if (position < 0) {
-        throw Error(ExitCode::rejected, result.where,
-                    fmt::format("tile_store writes outside of %{}", result.name));
-      }
-      written.values[static_cast<size_t>(position)] = e[static_cast<size_t>(r * cols + c)];
+      result.put(to.position(r, c), e[static_cast<size_t>(r * cols + c)]);
     }
   }
-  return assemble_result(program, std::move(written));
+  return result.done(program);
 }
 
 }  // namespace fuseflow

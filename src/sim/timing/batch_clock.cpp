@@ -6,12 +6,6 @@
 
 namespace fuseflow::engine {
 
-namespace {
-constexpr int64_t kNever = INT64_MIN / 4;
-// So many steps a gate, or fewer, and every step gets a bound of its own.
-constexpr uint32_t kDense = 4;
-}  // namespace
-
 // --- what the steps wait for ---
 
 void BatchClock::collect(EngineNode& node) {
@@ -41,7 +35,7 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
   const uint32_t n = lane.needed(steps.count);
   if (n == 0 || port.arrival(n - 1) <= pace_.next()) return;
   ArrivalCursor arrivals(port);
-  if (n * kDense > steps.count && at_interval(steps) && !ranges_) {
+  if (Waits::dense(n, steps.count) && at_interval(steps) && !ranges_) {
     start_bounds(steps.count);
     for (uint32_t j = 0; j < n; ++j) {
       int64_t& bound = bounds_[lane.need_at(j)];
@@ -50,30 +44,22 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
     return;
   }
   const size_t first = gates_.size();
-  for (uint32_t j = 0; j < n; ++j) gates_.push_back({lane.need_at(j), arrivals.next()});
-  merge_gates(first);
+  for (uint32_t j = 0; j < n; ++j) gates_.put(lane.need_at(j), arrivals.next());
+  gates_.merge(first);
 }
 
 /// Loads of what a phase that started together writes.
 void BatchClock::add_rows(const EngineNode& node, const Steps& steps) {
   const Lane& lane = steps.in[static_cast<size_t>(node.rows_lane)];
   const size_t first = gates_.size();
-  for (const uint32_t step : lane.at) {
-    gates_.push_back({step, node.gate.arrival_of(rows_passed_++)});
-  }
-  merge_gates(first);
-}
-
-void BatchClock::merge_gates(size_t first) {
-  if (first == 0) return;
-  std::inplace_merge(gates_.begin(), gates_.begin() + static_cast<std::ptrdiff_t>(first),
-                     gates_.end(), [](const Gate& a, const Gate& b) { return a.at < b.at; });
+  for (const uint32_t step : lane.at) gates_.put(step, node.gate.arrival_of(rows_passed_++));
+  gates_.merge(first);
 }
 
 void BatchClock::start_bounds(uint32_t n) {
   if (dense_) return;
   dense_ = true;
-  bounds_.assign(n, kNever);
+  bounds_.assign(n, kLongAgo);
 }
 
 // --- when they happen ---
@@ -92,7 +78,7 @@ TimeRef BatchClock::step_times_of(const Steps& steps) {
 
 /// To what single steps wait for, and the tokens of the inputs.
 void BatchClock::raise_bounds(uint32_t n) {
-  for (const Gate& gate : gates_) bounds_[gate.at] = std::max(bounds_[gate.at], gate.time);
+  for (const auto& [step, time] : gates_) bounds_[step] = std::max(bounds_[step], time);
   for (const Regular& input : regular_) {
     TimeCursor cursor(input.arrivals);
     uint32_t token = 0;
@@ -113,8 +99,6 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   int64_t* out = times.reserve(n);
   kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
-  pace_.run_step = kExplicit;
-  pace_.timing_steps += n;
   times.commit(n);
   return {times.finish(), 0, 0};
 }
@@ -137,7 +121,6 @@ TimeRef BatchClock::solve_sections(const Steps& steps) {
     if (stage.count > 0) pace_.free = pace_.last + stage.last_cost;
   });
   pace_.interval = interval;
-  pace_.timing_steps += all.explicit_tokens();
   return {all.finish(), 0, 0};
 }
 
@@ -172,10 +155,11 @@ uint32_t BatchClock::section(uint32_t first, uint32_t end) {
 
 /// Those before the section are behind its first step.
 void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
-  if (next_gate_ == gates_.size() || gates_[next_gate_].at >= end) return;
+  if (next_gate_ == gates_.size() || gates_[next_gate_].step >= end) return;
   section_gates_.clear();
-  for (; next_gate_ < gates_.size() && gates_[next_gate_].at < end; ++next_gate_) {
-    add_gate(section_gates_, gates_[next_gate_].at - first, gates_[next_gate_].time);
+  for (; next_gate_ < gates_.size() && gates_[next_gate_].step < end; ++next_gate_) {
+    const auto& [step, time] = gates_[next_gate_];
+    section_gates_.put_for_all_later(step - first, time);
   }
   TimeRef ref;
   if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
@@ -229,12 +213,13 @@ TimeRef BatchClock::solve_with_stores(EngineNode& node) {
     }
     pace_.stepped_at(out[k]);
   }
-  pace_.run_step = kExplicit;
-  pace_.timing_steps += steps.count;
   times.commit(steps.count);
   return {times.finish(), 0, 0};
 }
 
+namespace {
+
+/// When the tokens of a lane are taken, or given: its steps out of the times of all.
 TimeRef token_times(const TimeRef& steps, const Lane& lane) {
   if (lane.kind == Lane::Kind::each) return steps;
   if (lane.kind == Lane::Kind::listed) return sample(steps, lane.at);
@@ -245,6 +230,8 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
   }
   return {times.finish(), 0, 0};
 }
+
+}  // namespace
 
 // --- what they do ---
 

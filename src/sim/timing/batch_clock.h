@@ -1,5 +1,5 @@
-// Times of a node's steps where nobody can hold it up but those before it: batch by batch, as soon
-// as the node has made one. Keeps nothing but the node's pace.
+// Times of the steps of a node that only its producers delay: batch by batch, as soon as the node
+// has made one. Keeps nothing but the node's pace.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,6 @@ class BatchClock : public NodeClock {
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
   void solve(EngineNode& node) override;
-  uint64_t timing_steps() const { return pace_.timing_steps; }
 
  private:
   /// A port that takes a token a step, in all steps or in ranges of them.
@@ -39,7 +38,6 @@ class BatchClock : public NodeClock {
   void collect(EngineNode& node);
   void add_gates(const Lane& lane, const Steps& steps, const Port& port);
   void add_rows(const EngineNode& node, const Steps& steps);
-  void merge_gates(size_t first);
   void start_bounds(uint32_t n);
   bool at_interval(const Steps& steps) const;
   TimeRef step_times_of(const Steps& steps);
@@ -59,17 +57,14 @@ class BatchClock : public NodeClock {
   int64_t rows_passed_ = 0;
   // of the batch at hand
   std::vector<Regular> regular_;
-  std::vector<Gate> gates_;  // single steps that wait, in order
+  Waits gates_;  // single steps
   size_t next_gate_ = 0;
-  std::vector<Gate> section_gates_;
+  Waits section_gates_;
   bool ranges_ = false;  // some input takes in ranges
   bool dense_ = false;   // so many wait that every step has a bound
   std::vector<int64_t> bounds_;
   std::vector<TimeRef> refs_;
   std::vector<TimeRef> lane_times_;  // by lane
 };
-
-/// When the tokens of a lane are taken, or given: its steps out of the times of all.
-TimeRef token_times(const TimeRef& steps, const Lane& lane);
 
 }  // namespace fuseflow::engine

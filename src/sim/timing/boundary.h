@@ -46,7 +46,7 @@ class HeldTokens {
 
   EngineNode& node_;
   std::vector<Gives*> gives_;
-  std::vector<bool> wanted_;        // by output: somebody waits for the times
+  std::vector<bool> wanted_;        // by output: whether the times are waited for
   std::vector<TimesReader> given_;  // by output
   std::deque<std::vector<EngineNode::Given>> batches_;
 };

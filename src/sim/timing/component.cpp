@@ -7,7 +7,7 @@
 namespace fuseflow::engine {
 
 namespace {
-// Steps whose times are not known yet count as so many waiting tokens a byte: whoever has some
+// Steps whose times are not known yet count as so many waiting tokens a byte: a node that has some
 // more than a chunk's is worked only when no other node can go on.
 constexpr size_t kTokensOfByte = 4;
 constexpr uint64_t kBatchesBetweenCounts = 64;  // of the host's memory

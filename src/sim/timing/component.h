@@ -1,6 +1,6 @@
 // Times of nodes that hold each other up, through bounded FIFOs or a memory that they share: their
 // steps are kept, and replayed as far as tokens, credits and memory's answers are known. A node is
-// worked without regard to the times; so whoever is not a member gets its tokens when these are
+// worked without regard to the times; so nodes that are not members get its tokens when these are
 // known (boundary.h).
 #pragma once
 
@@ -94,13 +94,12 @@ class Component : public NodeClock {
     EngineNode* node = nullptr;
     size_t first_side = 0;
     size_t end_side = 0;
-    std::unique_ptr<HeldTokens> held;  // null: nobody outside waits for its tokens
+    std::unique_ptr<HeldTokens> held;  // null: no node outside takes its tokens
     Gives* rows = nullptr;             // of a load: the rows of an earlier phase that it waits for
     int64_t rows_given = 0;
     Gives* events = nullptr;  // of a writer: when rows are complete, for later phases
   };
 
-  static constexpr int64_t kNever = INT64_MAX;
   static constexpr size_t kNobody = SIZE_MAX;
   static constexpr int64_t kMostAhead = 512;  // cycles
 
@@ -147,7 +146,7 @@ class Component : public NodeClock {
   /// Times that are known are final, so a side may go on beyond the horizon with them; not too far,
   /// so that what waits stays in the host's caches.
   int64_t farthest() const {
-    if (!memory_) return INT64_MAX;
+    if (!memory_) return kNever;
     return horizon_ + kMostAhead;
   }
 
@@ -167,7 +166,7 @@ class Component : public NodeClock {
   std::vector<Side> sides_;
   StepSolver solver_;
   // By side: whether something has come that it may go on with, and the time from which on it has
-  // something to do (its next step; or unknown ones), INT64_MAX if it waits for others.
+  // something to do (its next step; or unknown ones), kNever if it waits for others.
   SideSet told_;
   std::vector<int64_t> due_;
   std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
@@ -177,7 +176,7 @@ class Component : public NodeClock {
   std::vector<size_t> waiters_;     // by memory port: the side that waits for its answers
   std::unique_ptr<Memory> memory_;
   std::vector<MemoryAnswer> answers_;
-  int64_t horizon_ = INT64_MAX;
+  int64_t horizon_ = kNever;
   int64_t settled_ = 0;  // the horizon up to which all steps are done
   int64_t last_answer_ = -1;
   uint64_t solved_ = 0;  // batches

@@ -173,7 +173,7 @@ void Component::add_feeds(EngineNode& node) {
   }
 }
 
-/// Who may go on when a side has: those that take what it gives, and those that give what it takes.
+/// Which sides may go on when a side has: the takers of what it gives, the givers of what it takes.
 void Component::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
   for (Fifo& fifo : fifos_) fifo.giver = fifo.taker = kNobody;

@@ -53,7 +53,8 @@ int64_t Component::steps_from(size_t s) const {
   return std::max(lacking_from(fifo, replay.lacks_credit(), replay.lacking()), replay.free_at());
 }
 
-/// The horizon as far as no burst is requested before. Bounded FIFOs let nobody run that far ahead.
+/// The horizon as far as no burst is requested before. With bounded FIFOs no node runs that far
+/// ahead.
 void Component::reach_next_request() {
   if (machine_.fifo_depth > 0) return;
   const int64_t next = next_request();
@@ -74,7 +75,7 @@ int64_t Component::next_request() {
 }
 
 /// No step is before, whatever memory answers: `due` is the earliest that needs no answer, and an
-/// answer that nobody waits for is not the cause of any.
+/// answer that no step waits for is not the cause of any.
 int64_t Component::quiet_until(int64_t due) const {
   for (const Side& side : sides_) {
     const Fifo* fifo = side.replay ? side.replay->blocker() : nullptr;

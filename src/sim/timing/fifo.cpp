@@ -68,7 +68,7 @@ void Fifo::measured_up_to(int64_t end, int64_t released) {
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
   if (fed) fed->take(takes);
-  // Nobody asks, or it cannot hold more.
+  // It is not asked for, or cannot get larger.
   if (fed || source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
     released_ = taken();

@@ -21,7 +21,7 @@ struct MemoryPort {
   uint32_t id = 0;
   bool write = false;
   std::deque<uint64_t> addresses;  ///< of the bursts still to be requested, in order
-  bool in_batches = false;         ///< whoever asks waits for the answers: they are its input
+  bool in_batches = false;         ///< the answers are an input of the node that asks
 };
 
 /// What an output gives: the times, which all its consumers read. With a memory port, giving a
@@ -33,7 +33,8 @@ class Gives {
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
   const int64_t* settled = nullptr;  ///< no more tokens are given before this time, if known
-  int64_t kept_from = INT64_MAX;     ///< beside the readers somebody asks for tokens from here on
+  int64_t kept_from =
+      INT64_MAX;  ///< tokens from here on are asked for, beside those of the readers
 
   /// Tokens whose times are known: memory answers later.
   int64_t known() const { return times.end(); }

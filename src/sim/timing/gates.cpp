@@ -4,21 +4,21 @@
 
 namespace fuseflow::engine {
 
-bool gate_arrivals(std::span<const Gate> gates, uint32_t n, int64_t earliest,
+bool gate_arrivals(const Waits& gates, uint32_t n, int64_t earliest,
                    std::span<const TimeRef> beside, TimeRef& arrivals) {
-  if (gates.empty() || gates.back().time <= earliest) return false;
+  if (!gates.any() || gates.back().time <= earliest) return false;
   for (const TimeRef& other : beside) {
     TimeCursor cursor(other);
-    const bool passed = std::all_of(gates.begin(), gates.end(), [&](const Gate& gate) {
-      return gate.time <= cursor.at(gate.at);
+    const bool passed = std::all_of(gates.begin(), gates.end(), [&](const Waits::Wait& gate) {
+      return gate.time <= cursor.at(gate.step);
     });
     if (passed) return false;
   }
   TimesBuilder times(0);
-  if (gates.front().at > 0) times.append(gates.front().at, INT64_MIN / 4, 0);
+  if (gates.front().step > 0) times.append(gates.front().step, kLongAgo, 0);
   for (size_t g = 0; g < gates.size(); ++g) {
-    const uint32_t end = g + 1 < gates.size() ? gates[g + 1].at : n;
-    times.append(end - gates[g].at, gates[g].time, 0);
+    const uint32_t end = g + 1 < gates.size() ? gates[g + 1].step : n;
+    times.append(end - gates[g].step, gates[g].time, 0);
   }
   arrivals = {times.finish(), 0, 0};
   return true;

@@ -14,7 +14,7 @@ int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream) {
 
 namespace {
 
-/// Who waits for whom. The last vertex is memory.
+/// Which node waits for which. The last vertex is memory.
 class Holding {
  public:
   Holding(const Graph& graph, const Machine& machine,
@@ -38,7 +38,7 @@ class Holding {
       if (depth_of(graph_, machine_, input.stream) > 0) next_[taker].push_back(giver);
     }
   }
-  /// Whoever requests bursts; and rows that one phase writes for another, for which all phases
+  /// Nodes that request bursts; and rows that one phase writes for another, for which all phases
   /// are worked out together where they share a memory.
   void add_memory(const std::vector<std::unique_ptr<EngineNode>>& nodes) {
     std::set<NodeId> writers;

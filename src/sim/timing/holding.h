@@ -13,7 +13,7 @@ namespace fuseflow::engine {
 /// Tokens that a stream may hold; 0: any number.
 int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream);
 
-/// A node that nobody can hold up but those before it, which it cannot hold up.
+/// A node that is a strongly connected component by itself: only its producers delay it.
 constexpr int kAlone = -1;
 
 /// The nodes of memory's component, if memory takes time.

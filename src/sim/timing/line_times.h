@@ -20,7 +20,7 @@ class TimesReader {
 
  private:
   int64_t next_ = 0;
-  int64_t last_ = INT64_MIN / 2;  // of the token before
+  int64_t last_ = kLongAgo;  // of the token before
 };
 
 }  // namespace fuseflow::engine

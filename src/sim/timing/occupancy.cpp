@@ -4,6 +4,9 @@
 
 namespace fuseflow::engine {
 
+namespace {
+
+/// The number of leading tokens that are given after those of `takes` are taken, n if all.
 uint32_t leading_good(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
   if (gives.at(0) > takes.at(n - 1)) return n;
   TimeCursor give(gives);
@@ -29,8 +32,6 @@ uint32_t leading_good(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
   }
   return n;
 }
-
-namespace {
 
 /// The number of tokens before `time`.
 uint32_t count_before(const TimeRef& takes, uint32_t n, int64_t time) {

@@ -9,9 +9,6 @@
 
 namespace fuseflow::engine {
 
-/// The number of leading tokens that are given after those of `takes` are taken, n if all.
-uint32_t leading_good(const TimeRef& gives, const TimeRef& takes, uint32_t n);
-
 /// At the time of giving token k, k + 1 - (takes before that time) tokens are held. So the peak is
 /// the least depth d with give(k) > take(k - d) for all k (ir-spec/timing.md). Costs nothing a
 /// token where tokens are given in runs, or taken at the pace at which they are given.

@@ -33,7 +33,7 @@ class NodeReplay {
   explicit NodeReplay(int64_t start) { progress_.free_at = start; }
   void fetch(StepSource& source);
   /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
-  bool advance(StepSolver& solver, int64_t horizon = INT64_MAX);
+  bool advance(StepSolver& solver, int64_t horizon = kNever);
   State state() const { return state_; }
   /// Waiting, and what the next step waited for has come.
   bool may_go_on() const {

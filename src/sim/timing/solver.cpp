@@ -123,13 +123,10 @@ int64_t Solver::bytes() const {
   return sum;
 }
 
-bool Solver::fill(const EngineNode& node, NodeStats& stats) const {
+void Solver::fill(const EngineNode& node, NodeStats& stats) const {
   for (const Component* component : running_) {
-    if (node.clock != component) continue;
-    component->fill(node, stats);
-    return true;
+    if (node.clock == component) return component->fill(node, stats);
   }
-  return false;
 }
 
 void Solver::fill_peaks(std::vector<StreamStats>& streams) {
@@ -140,12 +137,6 @@ void Solver::fill_peaks(std::vector<StreamStats>& streams) {
     }
   }
   for (Component* component : running_) component->fill_peaks(streams);
-}
-
-int64_t Solver::operations() const {
-  uint64_t count = 0;
-  for (const auto& clock : clocks_) count += clock == nullptr ? 0 : clock->timing_steps();
-  return static_cast<int64_t>(count);
 }
 
 }  // namespace fuseflow::engine

@@ -1,7 +1,7 @@
-// Times of a graph's steps. A node that nobody can hold up has a clock of its own, which gives
-// times to a batch as soon as it is there and keeps nothing (batch_clock.h). Nodes that can hold
-// each other up are a component, whose steps are kept and replayed (component.h); holding.h says
-// which. Beside it: what FIFOs hold at most.
+// Times of a graph's steps. A node that only its producers delay has a clock of its own, which
+// gives times to a batch as soon as it is there and keeps nothing (batch_clock.h). Nodes that can
+// hold each other up are a component, whose steps are kept and replayed (component.h); holding.h
+// says which. Beside it: what FIFOs hold at most.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class Solver {
 
   /// Gives a phase's nodes, which start at `start`, their clocks. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
-  /// The same for nodes whose times and peaks nobody asks for: nothing is bounded.
+  /// The same for nodes whose times and peaks are not asked for: nothing is bounded.
   void start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes);
   /// Of the phase's nodes, by NodeId; before its first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
@@ -45,12 +45,10 @@ class Solver {
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const;
 
-  /// The counts of a node of the phase, if it is a component's; else it has them. Whether it is.
-  bool fill(const EngineNode& node, NodeStats& stats) const;
+  /// The counts of a node of the phase, if it is a component's; else it has them.
+  void fill(const EngineNode& node, NodeStats& stats) const;
   /// The most tokens that the phase's streams held.
   void fill_peaks(std::vector<StreamStats>& streams);
-  /// How often a time of the phase's nodes was worked out by clocks.
-  int64_t operations() const;
 
  private:
   class PortWatch;

@@ -34,7 +34,7 @@ namespace {
   }
 }
 
-/// Where nobody waits for a stretch, or only its first step does, its times are a line.
+/// Where no step of a stretch waits, or only the first, its times are a line.
 [[gnu::always_inline]] inline void solve_any(const int64_t* bounds, int64_t n, int64_t free_at,
                                              int64_t cost, int64_t* times) {
   constexpr int64_t kStretch = 16;

@@ -9,6 +9,7 @@
 
 #include "sim/timing/step_waits.h"
 #include "sim/timing/time_lines.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::engine {
 
@@ -37,7 +38,7 @@ class StepLines {
     follows_ = true;
     return true;
   }
-  /// Step k is not before, as far as follow() told.
+  /// Step k is not before, by what follow() was given.
   int64_t earliest(int64_t k) const { return from_ + step_ * k; }
   /// n steps, of which some wait besides. False if they are not worth it, or more than few lines.
   bool solve(const Waits& waits, int64_t n) {
@@ -79,7 +80,7 @@ class StepLines {
     if (l < 0) return 0;
     const int64_t end = std::min(n, l + 1 == count_ ? n : line(l + 1).first);
     if (step_ == 0) return end;
-    return std::min(end, line(l).first + (time - line(l).start + step_ - 1) / step_);
+    return std::min(end, line(l).first + ceil_div(time - line(l).start, step_));
   }
   /// Those of some steps, in order; step 0 has the number `first`.
   void at_each(const uint32_t* steps, int64_t count, int64_t first, int64_t* times) const {

@@ -6,11 +6,6 @@
 
 namespace fuseflow::engine {
 
-namespace {
-// So many steps a wait, or fewer, and every step gets a bound of its own.
-constexpr int64_t kDense = 4;
-}  // namespace
-
 int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
                         StepProgress& progress, Activity* activity, Activity* stalls) {
   queue_ = &queue;
@@ -76,7 +71,7 @@ void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
     count = view.needed_before(step_at(n_));
   }
   if (count == 0 || fifo.arrival(count - 1) <= p_->free_at) return;
-  count* kDense > n_ ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
+  Waits::dense(count, n_) ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
 }
 
 /// Many of the steps wait for tokens. Most tokens come before their steps can be: a look at some of
@@ -124,7 +119,8 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
     for (int64_t k = 0; k < s.count; ++k) {
       const int64_t at = place(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
       const int64_t step = std::max<int64_t>(at, 0);
-      if (s.at(k) + delay > earliest(step)) waits_.put(step, s.at(k) + delay);
+      if (s.at(k) + delay > earliest(step))
+        waits_.put(static_cast<uint32_t>(step), s.at(k) + delay);
     }
     j += s.count;
   }

@@ -1,14 +1,15 @@
-// What steps wait for: single ones of them, and the earliest times that ports set for all. Of
-// step_solver.h only.
+// What steps wait for: the earliest times that ports set for all of them, beside those of single
+// ones (waits.h). Of step_solver.h only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
 
+#include "sim/data/ends_of_time.h"
 #include "sim/timing/step_kernels.h"
 #include "sim/timing/time_lines.h"
+#include "sim/timing/waits.h"
 
 namespace fuseflow::engine {
 
@@ -17,38 +18,12 @@ constexpr int64_t kMostSteps = 1024;  ///< done at once
 // A cache line more, so that several of them do not fall on the same lines of the cache.
 using Steps64 = std::array<int64_t, kMostSteps + 8>;
 
-/// Single steps that can't be before some time, in order; a step may be there for several ports.
-class Waits {
- public:
-  struct Wait {
-    int64_t step;
-    int64_t time;
-  };
-  void clear() { list_.clear(); }
-  void put(int64_t step, int64_t time) { list_.push_back({step, time}); }
-  /// Those from `first` on are of another port.
-  void merge(size_t first) {
-    if (first == 0 || first == list_.size()) return;
-    std::inplace_merge(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(first),
-                       list_.end(), [](const Wait& a, const Wait& b) { return a.step < b.step; });
-  }
-  bool any() const { return !list_.empty(); }
-  size_t size() const { return list_.size(); }
-  int64_t count() const { return static_cast<int64_t>(list_.size()); }
-  auto begin() const { return list_.begin(); }
-  auto end() const { return list_.end(); }
-
- private:
-  std::vector<Wait> list_;
-};
-
 /// Earliest times of all steps, as far as some port sets them.
 class Bounds {
  public:
   bool any() const { return any_; }
   void clear() { any_ = false; }
   const int64_t* at() const { return at_.data(); }
-  int64_t* room() { return at_.data(); }  ///< for something else, when they are not needed any more
 
   /// Steps first .. n-1 are no earlier than tokens `index` on (that of step 0), `plus` later.
   void add_each(const TimeLines& times, TimeLines::Cursor cursor, int64_t index, int64_t plus,
@@ -71,8 +46,7 @@ class Bounds {
   }
   /// For single steps of the n.
   void start(int64_t n) {
-    constexpr int64_t kNever = INT64_MIN / 4;
-    if (!any_) std::fill_n(at_.data(), n, kNever);
+    if (!any_) std::fill_n(at_.data(), n, kLongAgo);
     any_ = true;
   }
   /// The same as for those others.

@@ -46,17 +46,16 @@ class StoreClock {
   TimeRef times() { return {times_.finish(), 0, 0}; }
 
  private:
-  static constexpr int64_t kNever = INT64_MIN / 4;
   const Steps* drain_ = nullptr;
   uint32_t token_ = 0;  // of the batch: the next store
   uint32_t step_ = 0;   // the first that drains it
   TimesBuilder times_{0};
   int64_t cost_ = 1;
   int64_t last_cost_ = 1;
-  int64_t closed_ = kNever;
-  int64_t free_ = kNever;
-  int64_t closed_before_ = kNever;  // both before the batch
-  int64_t free_before_ = kNever;
+  int64_t closed_ = kLongAgo;
+  int64_t free_ = kLongAgo;
+  int64_t closed_before_ = kLongAgo;  // both before the batch
+  int64_t free_before_ = kLongAgo;
 };
 
 }  // namespace fuseflow::engine

@@ -1,6 +1,6 @@
 // The latest times of a stream's tokens, by token number: lines where they are regular, a number
 // each where they are not. As in data/times.h; but there a batch's times are made once and shared
-// by whoever passes them on, here a few are added at a time, and the oldest forgotten.
+// by the streams that have them, here a few are added at a time, and the oldest forgotten.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace fuseflow::engine {
 
 class TimeLines {
  public:
-  /// Where somebody who asks for tokens in order has got to, so that they are found at once.
+  /// A place in the times, so that tokens asked for in order are found at once.
   class Cursor {
     friend TimeLines;
     int64_t piece = 0;
@@ -44,7 +44,7 @@ class TimeLines {
     return values_end_ - values_begin_ + count > static_cast<int64_t>(value_mask_ + 1) ||
            pieces_end_ - pieces_begin_ + kSparePieces > static_cast<int64_t>(piece_mask_ + 1);
   }
-  /// Makes room for them, and for some more; nobody will ask for tokens before `first`.
+  /// Makes room for them, and for some more; tokens before `first` are not asked for any more.
   void make_room(int64_t count, int64_t first);
 
   // The next tokens, no earlier than those before, for which there must be room. (That for pieces
@@ -88,7 +88,7 @@ class TimeLines {
   /// on.
   bool before(int64_t k, Cursor at, const TimeLines& other, int64_t j, Cursor other_at,
               int64_t count) const;
-  /// Goes to token k, for good.
+  /// Moves the cursor to token k.
   void find(int64_t k, Cursor& cursor) const {
     if (cursor.piece < pieces_begin_) cursor.piece = pieces_begin_;
     const bool behind = cursor.piece + 1 < pieces_end_ && piece(cursor.piece + 1).first <= k;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "sim/functional/kernels/accumulate_steps.h"
@@ -81,10 +82,6 @@ class AccumulateNode final : public EngineNode {
   }
 
  private:
-  float start_value() const {
-    return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
-  }
-
   AccumulateRules rules(const Machine& machine) const {
     return {order_, interval_, machine.accumulate_drain_interval_cycles,
             machine.accumulate_outer_stops_take_steps, machine.accumulate_double_buffered};
@@ -93,10 +90,6 @@ class AccumulateNode final : public EngineNode {
     std::vector<int> all;
     for (size_t i = 0; i <= value_; ++i) all.push_back(depth(i));
     return all;
-  }
-  int depth(size_t input) const {
-    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
-    return static_cast<int>(context_.graph.streams[stream].indices.size());
   }
 
   uint64_t key_space() {
@@ -126,12 +119,8 @@ class AccumulateNode final : public EngineNode {
     uint32_t served = n_;
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) continue;
-      try {
-        OuterInput outer(*ports[i], depth(value_) - depth(i), steps_.in(i));
-        served = std::min(served, walk(outer, i, whole));
-      } catch (const Disagreement& problem) {
-        disagree(problem.what);
-      }
+      OuterInput outer(*ports[i], depth(value_) - depth(i), steps_.in(i));
+      served = std::min(served, walk(outer, i, whole));
     }
     n_ = served;
     if (n_ == 0) return false;
@@ -228,7 +217,7 @@ class AccumulateNode final : public EngineNode {
     entries_.add_run(base + run.first, run.step, values, last - first);
   }
 
-  /// Null if nobody reads them.
+  /// Null if they are not read.
   const float* values_of(size_t s, uint32_t first, uint32_t last) {
     if (batch_.payload.run_length == nullptr && batch_.payload.data == nullptr) return nullptr;
     const Words words = words_of(batch_, s, first, last, scratch_);
@@ -308,8 +297,7 @@ class AccumulateNode final : public EngineNode {
     if (out == nullptr) return;
     std::memcpy(out, values, n * sizeof(float));
     for (uint32_t k = 0; counts != nullptr && k < n; ++k) {
-      const float mean = values[k] / static_cast<float>(counts[k]);
-      std::memcpy(out + k, &mean, sizeof(mean));
+      out[k] = std::bit_cast<uint32_t>(values[k] / static_cast<float>(counts[k]));
     }
   }
 
@@ -366,9 +354,9 @@ class AccumulateNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id) {
-  return std::make_unique<AccumulateNode>(context, id);
+  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::accumulate;
+  return here ? std::make_unique<AccumulateNode>(context, id) : nullptr;
 }
 
 }  // namespace fuseflow::engine

@@ -42,11 +42,6 @@ class AlignNode final : public EngineNode {
     bool is_stop() const { return !payload && !stop.done(); }
   };
 
-  int depth(size_t input) const {
-    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
-    return static_cast<int>(context_.graph.streams[stream].indices.size());
-  }
-
   /// Reads the token at a cursor into the step being made; false if it is not here.
   bool need(size_t input, PortCursor& cursor, Token& token) {
     if (!cursor.here()) return false;
@@ -234,9 +229,9 @@ class AlignNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id);
 std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id) {
-  return std::make_unique<AlignNode>(context, id);
+  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::align;
+  return here ? std::make_unique<AlignNode>(context, id) : nullptr;
 }
 
 }  // namespace fuseflow::engine

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 
 #include "sim/common/level_view.h"
 #include "sim/functional/block_loops.h"
@@ -38,19 +38,6 @@ class BlockWriter {
   uint32_t used_ = 0;
 };
 
-/// Calls each(k) for the payloads among n tokens, stop(k) for the others.
-template <typename Each, typename Stops>
-void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
-  uint32_t k = 0;
-  for (const Stop& s : like.stops) {
-    const uint32_t at = like.at(s);
-    if (at >= n) break;
-    for (; k < at; ++k) each(k);
-    stop(k++);
-  }
-  for (; k < n; ++k) each(k);
-}
-
 class BlockMapNode final : public TokenNode {
  public:
   BlockMapNode(const Context& context, NodeId id)
@@ -81,7 +68,7 @@ class BlockMapNode final : public TokenNode {
         [&](uint32_t k) {
           float value = 0;
           evaluate(inputs, k, &value);
-          std::memcpy(&words[k], &value, sizeof(value));
+          words[k] = std::bit_cast<uint32_t>(value);
         },
         [&](uint32_t k) { words[k] = 0; });
     return {words, words.get()};
@@ -258,11 +245,6 @@ class PadNode final : public EngineNode {
   }
 
  private:
-  int depth(size_t input) const {
-    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
-    return static_cast<int>(context_.graph.streams[stream].indices.size());
-  }
-
   /// Which loop of the result the coordinates of an input belong to.
   size_t loop_of(size_t input) const {
     const auto stream = static_cast<size_t>(node_.inputs[input].stream);
@@ -278,13 +260,9 @@ class PadNode final : public EngineNode {
     for (const size_t i : outer_) {
       coordinates_[i].assign(n, 0);
       OuterInput outer(*ports[i], depth(0) - depth(i), in_lane(i));
-      try {
-        n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
-          std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
-        }));
-      } catch (const Disagreement& problem) {
-        disagree(problem.what);
-      }
+      n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t last, uint32_t word) {
+        std::fill(coordinates_[i].begin() + first, coordinates_[i].begin() + last, word);
+      }));
     }
     if (n == 0) return false;
     for (const size_t i : outer_) in_lane(i).cut(n);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +15,10 @@ namespace fuseflow::engine {
 class BlockEntries {
  public:
   BlockEntries(const Context& context, const Node& node, float start)
-      : fold_(context.graph, node), pool_(context.blocks), start_(start) {}
+      : fold_(context.graph, node),
+        pool_(context.blocks),
+        start_(start),
+        slabs_(context.blocks, fold_.out_volume()) {}
 
   bool blocked() const { return fold_.blocked(); }
   int64_t volume() const { return fold_.in_volume(); }  ///< of the values taken
@@ -41,13 +44,11 @@ class BlockEntries {
       const Entry& entry = entries_.at(key);
       float payload = 0;
       if (entry.sums != nullptr && !fold_.out_blocked()) payload = *entry.sums;
-      if (entry.sums != nullptr && fold_.out_blocked()) {
-        std::memcpy(&payload, &entry.name, sizeof(payload));
-      }
+      if (entry.sums != nullptr && fold_.out_blocked()) payload = std::bit_cast<float>(entry.name);
       visit(key, &payload, static_cast<const int64_t*>(nullptr), uint32_t{1});
     }
-    keepers_.insert(keepers_.end(), slabs_.begin(), slabs_.end());
-    if (!slabs_.empty()) slabs_.erase(slabs_.begin(), slabs_.end() - 1);
+    keepers_.insert(keepers_.end(), slabs_.slabs().begin(), slabs_.slabs().end());
+    slabs_.forget();
     entries_.clear();
   }
   /// What keeps the blocks given in this batch.
@@ -60,23 +61,16 @@ class BlockEntries {
   };
 
   Entry make() {
-    const int64_t volume = fold_.out_volume();
-    if (slabs_.empty() || used_ == slabs_.back()->count()) {
-      slabs_.push_back(pool_->make(BlockPool::blocks_of(volume), volume));
-      used_ = 0;
-    }
-    const Entry entry{slabs_.back()->name(used_), slabs_.back()->block(used_)};
-    ++used_;
-    std::fill_n(entry.sums, volume, start_);
-    return entry;
+    const BlockSlabs::Block block = slabs_.next();
+    std::fill_n(block.values, fold_.out_volume(), start_);
+    return {block.name, block.values};
   }
 
   const BlockFold fold_;
   BlockPool* pool_;
   const float start_;
   std::unordered_map<uint64_t, Entry> entries_;
-  std::vector<std::shared_ptr<BlockSlab>> slabs_;  ///< of the entries; the last has room left
-  uint32_t used_ = 0;                              ///< blocks of the last
+  BlockSlabs slabs_;  ///< of the entries
   std::vector<std::shared_ptr<const void>> keepers_;
 };
 

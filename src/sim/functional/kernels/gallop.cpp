@@ -180,10 +180,6 @@ class GallopNode final : public EngineNode {
     batched->ask_together(
         std::array{std::pair(size_t{1}, asked[0]), std::pair(size_t{3}, asked[1])}, interval_);
   }
-  /// Notes the bursts of a port that are to be asked for.
-  uint32_t request(size_t port, uint64_t address, uint64_t bytes) {
-    return batched_memory() ? collect(port, address, bytes) : fetch(port, address, bytes);
-  }
 
   void give_found() {
     for (size_t i = 0; i < 2; ++i) {

@@ -1,6 +1,6 @@
 // Engine: the joins. Two groups are merged without branches on coordinates, but by words.
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <map>
 #include <numeric>
 
@@ -13,12 +13,6 @@
 
 namespace fuseflow::engine {
 namespace {
-
-uint32_t bits_of(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
 
 /// One group of inputs: coordinates and payloads that are taken together.
 struct Group {
@@ -169,11 +163,7 @@ class JoinNode : public EngineNode {
     }
     capacity_ = total;
     for (Group& group : groups_) {
-      group.batches.clear();
-      for (size_t i = group.first; i < group.first + group.size; ++i) {
-        group.batches.push_back(ports[i]->batch(group.n));
-        check_like(group.batches.front(), group.batches.back());
-      }
+      read_batches(group.first, group.size, group.n, group.batches);
       group.crd = group.coordinates().payload.words();
       group.at = 0;
       group.stop = 0;
@@ -298,7 +288,7 @@ class JoinNode : public EngineNode {
           context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
-                                             : bits_of(node_.init);
+                                             : std::bit_cast<uint32_t>(node_.init);
       kernels::pick(in, group.source.data(), pad, out.get(), given_);
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
     }

@@ -102,18 +102,13 @@ class LocateNode final : public TokenNode {
   template <typename Each>
   void for_tokens(const std::vector<Batch>& inputs, uint32_t n, Each&& each) const {
     const uint32_t* refs = inputs[0].payload.words();
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      const bool is_stop =
-          stop < inputs[0].stops.size() && inputs[0].at(inputs[0].stops[stop]) == k;
-      stop += is_stop ? 1 : 0;
-      const int64_t coordinate = is_stop ? -1 : subscript(inputs, k);
-      each(k, !is_stop && refs[k] != kAbsent && level_.in_range(coordinate), coordinate);
-    }
-  }
-  /// Notes what a side, or a port that is asked in batches, requests.
-  uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
-    return batched ? collect(side, address, bytes) : fetch(side, address, bytes);
+    for_each_token(
+        inputs[0], n,
+        [&](uint32_t k) {
+          const int64_t coordinate = subscript(inputs, k);
+          each(k, refs[k] != kAbsent && level_.in_range(coordinate), coordinate);
+        },
+        [&](uint32_t k) { each(k, false, int64_t{-1}); });
   }
 
   /// The second and the third side of a token: a step for each probe, which requests its bursts,
@@ -199,19 +194,15 @@ class LocateNode final : public TokenNode {
                                                     static_cast<uint32_t>(level_.extent()), out, n);
       if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
     }
-    size_t stop = 0;
-    for (uint32_t k = 0; k < n; ++k) {
-      if (stop < batch.stops.size() && batch.at(batch.stops[stop]) == k) {
-        ++stop;
-        continue;
-      }
+    const auto look_up = [&](uint32_t k) {
       const int64_t coordinate = subscript(inputs, k);
       const uint32_t found = level_.find(refs[k], coordinate);
       if (out != nullptr) out[k] = found;
-      if (refs[k] == kAbsent || !level_.in_range(coordinate)) continue;
+      if (refs[k] == kAbsent || !level_.in_range(coordinate)) return;
       stats_.read_bytes += level_.position_bytes(refs[k], last_) + level_.probe_bytes(refs[k]);
       last_ = refs[k];
-    }
+    };
+    for_each_token(batch, n, look_up, [](uint32_t) {});
   }
 
   LevelView level_;

@@ -14,7 +14,10 @@ std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
 #define FUSEFLOW_KERNELS(ROW) \
   ROW(source)                 \
   ROW(block)                  \
-  ROW(token) ROW(locate) ROW(gallop) ROW(join) ROW(reduce) ROW(select) ROW(split) ROW(write)
+  ROW(token)                  \
+  ROW(locate)                 \
+  ROW(gallop)                 \
+  ROW(join) ROW(reduce) ROW(accumulate) ROW(select) ROW(align) ROW(split) ROW(write)
 
 #define FUSEFLOW_DECLARE_MAKER(name) \
   std::unique_ptr<EngineNode> make_##name##_node(const Context& context, NodeId id);

@@ -1,7 +1,7 @@
 // Engine: reduce. One result a fiber, summed strictly in stream order.
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 
 #include "sim/functional/block_loops.h"
 #include "sim/functional/node.h"
@@ -9,8 +9,6 @@
 #include "sim/functional/payload_loops.h"
 
 namespace fuseflow::engine {
-
-std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id);
 
 namespace {
 
@@ -26,7 +24,10 @@ float fold(Reduction reduction, float value, const float* in, uint32_t n) {
 class ReduceNode final : public EngineNode {
  public:
   ReduceNode(const Context& context, NodeId id)
-      : EngineNode(context, id), value_(node_.inputs.size() - 1), blocks_(context.graph, node_) {
+      : EngineNode(context, id),
+        value_(node_.inputs.size() - 1),
+        blocks_(context.graph, node_),
+        results_(context.blocks, blocks_.out_volume()) {
     sides.back().own_lanes(node_.inputs.size(), 1);
     running_ = start_value();
     sums_.assign(static_cast<size_t>(blocks_.out_volume()), running_);
@@ -39,32 +40,22 @@ class ReduceNode final : public EngineNode {
     if (ready == 0 || ended_) return false;
     const Batch batch = ports[value_]->batch(ready);
     uint32_t n = ready;
-    if (value_ > 0) {
-      try {
-        n = OuterInput(*ports[0], 1, in_lane(0)).walk(batch);
-      } catch (const Disagreement& problem) {
-        disagree(problem.what);
-      }
-    }
+    if (value_ > 0) n = OuterInput(*ports[0], 1, in_lane(0)).walk(batch);
     if (n == 0) return false;
     step(n);
     given_at_ = &out_lane(0).list().at;
     reduce(batch, n);
     if (structure_->count == 0) return true;
     Payload payload{payload_, payload_.get()};
-    if (!slabs_.empty()) payload = keeping(payload, slabs_);
+    if (!results_.slabs().empty()) payload = keeping(payload, results_.slabs());
     give(0, StructureRef(std::move(structure_)), payload);
     return true;
   }
 
  private:
-  float start_value() const {
-    return node_.reduction == Reduction::mean ? identity(Reduction::mean) : node_.init;
-  }
-
   void reduce(const Batch& batch, uint32_t n) {
     structure_ = new_structure();
-    slabs_.clear();
+    results_.forget();
     payload_ = reads_output(0) ? allocate_payload(2 * batch.stops.size() + 1) : nullptr;
     const float* values = batch.payload.values();
     uint32_t k = 0;
@@ -139,16 +130,11 @@ class ReduceNode final : public EngineNode {
   uint32_t block_result() {
     uint32_t word = 0;
     if (!blocks_.out_blocked()) {
-      std::memcpy(&word, sums_.data(), sizeof(word));
+      word = std::bit_cast<uint32_t>(sums_.front());
     } else {
-      if (slab_ == nullptr || used_ == slab_->count()) {
-        slab_ =
-            context_.blocks->make(BlockPool::blocks_of(blocks_.out_volume()), blocks_.out_volume());
-        used_ = 0;
-      }
-      if (slabs_.empty() || slabs_.back() != slab_) slabs_.push_back(slab_);
-      std::copy(sums_.begin(), sums_.end(), slab_->block(used_));
-      word = slab_->name(used_++);
+      const BlockSlabs::Block block = results_.next();
+      std::copy(sums_.begin(), sums_.end(), block.values);
+      word = block.name;
     }
     std::fill(sums_.begin(), sums_.end(), start_value());
     return word;
@@ -190,10 +176,8 @@ class ReduceNode final : public EngineNode {
   float running_ = 0;
   int64_t number_ = 0;  // values in the current fiber
   const BlockFold blocks_;
-  std::vector<float> sums_;                         // over blocks: what running_ is for numbers
-  std::shared_ptr<BlockSlab> slab_;                 // results go here
-  uint32_t used_ = 0;                               // blocks of it
-  std::vector<std::shared_ptr<const void>> slabs_;  // those of the batch at hand
+  std::vector<float> sums_;  // over blocks: what running_ is for numbers
+  BlockSlabs results_;       // those of the batch at hand
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> payload_;
   Places* given_at_ = nullptr;  // by output token: the step that gives it
@@ -202,14 +186,8 @@ class ReduceNode final : public EngineNode {
 }  // namespace
 
 std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::reduce:
-      return std::make_unique<ReduceNode>(context, id);
-    case NodeKind::accumulate:
-      return make_accumulate_node(context, id);
-    default:
-      return nullptr;
-  }
+  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::reduce;
+  return here ? std::make_unique<ReduceNode>(context, id) : nullptr;
 }
 
 }  // namespace fuseflow::engine

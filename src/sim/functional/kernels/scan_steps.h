@@ -176,7 +176,7 @@ inline void ScanSteps::request_fiber() {
 /// Requests what must be known of a fiber before its elements are; returns how many bursts.
 inline uint32_t ScanSteps::enter_fiber(uint32_t reference) {
   return reader_->enter(reference, true, [this](uint64_t address, uint64_t bytes) {
-    return fetch(0, address, bytes);
+    return request(0, address, bytes);
   });
 }
 
@@ -247,8 +247,7 @@ inline void ScanSteps::use_positions_first(PortCursor& next) {
 
 /// The step that takes a reference, and what must be known of its fiber before its elements are.
 inline void ScanSteps::ask_for_fiber() {
-  const auto note = [this](uint64_t address, uint64_t bytes) { return collect(0, address, bytes); };
-  const uint32_t asked = reference_ == kAbsent ? 0 : reader_->enter(reference_, true, note);
+  const uint32_t asked = reference_ == kAbsent ? 0 : enter_fiber(reference_);
   const uint32_t step = batched->step(0);
   lane_->needs(step);
   lane_->at.push_back(step);
@@ -257,7 +256,7 @@ inline void ScanSteps::ask_for_fiber() {
 
 /// The same: n elements from `at_` on. Those of a batch are given when all are answered.
 inline void ScanSteps::ask_for_elements(uint32_t n) {
-  const auto note = [this](uint64_t address, uint64_t bytes) { return collect(1, address, bytes); };
+  const auto note = [this](uint64_t address, uint64_t bytes) { return request(1, address, bytes); };
   for (uint32_t k = 0; k < n; ++k) {
     const int64_t position = level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
     if (reader_->element(position, note) == 0) {  // the words of its fiber have been read

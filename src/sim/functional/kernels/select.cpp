@@ -1,6 +1,6 @@
 // Engine: filter and drop, which give some of their tokens only.
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "graph/blocks.h"
 #include "sim/functional/node.h"
@@ -8,8 +8,6 @@
 #include "sim/functional/payload_loops.h"
 
 namespace fuseflow::engine {
-
-std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id);
 
 namespace {
 
@@ -53,10 +51,7 @@ class FilterNode final : public EngineNode {
     const uint32_t n = ready(0, ports.size());
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
-    for (const auto& port : ports) {
-      batches.push_back(port->batch(n));
-      check_like(batches.front(), batches.back());
-    }
+    read_batches(0, ports.size(), n, batches);
     step(n);
     ended_ = !batches[0].stops.empty() && batches[0].stops.back().done();
     if (keeps_all(batches[0], n)) {
@@ -98,9 +93,7 @@ class FilterNode final : public EngineNode {
   /// A block is dropped if all of its elements are the value.
   bool differs(const float* value) const {
     if (!ports[0]->blocks) return !same_value(*value, node_.init);
-    uint32_t name = 0;
-    std::memcpy(&name, value, sizeof(name));
-    const float* elements = context_.blocks->block(name, volume_);
+    const float* elements = context_.blocks->block(std::bit_cast<uint32_t>(*value), volume_);
     return std::any_of(elements, elements + volume_,
                        [&](float element) { return !same_value(element, node_.init); });
   }
@@ -147,22 +140,15 @@ class DropNode final : public EngineNode {
     std::vector<std::vector<uint32_t>> words(outer_);  // by inner token: the outer payload
     for (size_t i = 0; i < outer_; ++i) {
       words[i].assign(whole.count, 0);
-      try {
-        OuterInput outer(*ports[i], 1, in_lane(i));
-        n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-          words[i][first] = word;
-        }));
-      } catch (const Disagreement& problem) {
-        disagree(problem.what);
-      }
+      OuterInput outer(*ports[i], 1, in_lane(i));
+      n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+        words[i][first] = word;
+      }));
     }
     if (n == 0) return false;
     for (size_t i = 0; i < outer_; ++i) in_lane(i).cut(n);
     std::vector<Batch> batches;
-    for (size_t i = outer_; i < ports.size(); ++i) {
-      batches.push_back(ports[i]->batch(n));
-      check_like(batches.front(), batches.back());
-    }
+    read_batches(outer_, ports.size() - outer_, n, batches);
     step(n);
     Picked outer(steps().out[0]);
     Picked inner(steps().out[1]);
@@ -230,8 +216,6 @@ std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) 
       return std::make_unique<FilterNode>(context, id);
     case NodeKind::drop:
       return std::make_unique<DropNode>(context, id);
-    case NodeKind::align:
-      return make_align_node(context, id);
     default:
       return nullptr;
   }

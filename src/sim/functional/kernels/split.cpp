@@ -31,10 +31,7 @@ class ParallelizeNode final : public EngineNode {
     const uint32_t n = ready(0, ports.size());
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
-    for (const auto& port : ports) {
-      batches.push_back(port->batch(n));
-      check_like(batches.front(), batches.back());
-    }
+    read_batches(0, ports.size(), n, batches);
     step(n);
     deal(batches, n);
     for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], n);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "sim/common/level_view.h"
 #include "sim/functional/outer_input.h"
@@ -133,14 +132,14 @@ class ArrayNode final : public TokenNode {
   void log_batches(const Batch& references, uint32_t n) {
     batched->begin();
     const uint32_t* refs = references.payload.words();
-    auto stop = references.stops.begin();
-    for (uint32_t k = 0; k < n; ++k) {
-      const bool is_stop = stop != references.stops.end() && references.at(*stop) == k;
-      stop += is_stop ? 1 : 0;
-      const bool present = !is_stop && refs[k] != kAbsent;
-      if (present) bursts[0].push_back(start_ + bytes_ * refs[k]);
-      batched_load_.token(*batched, present, interval_);
-    }
+    for_each_token(
+        references, n,
+        [&](uint32_t k) {
+          const bool present = refs[k] != kAbsent;
+          if (present) bursts[0].push_back(start_ + bytes_ * refs[k]);
+          batched_load_.token(*batched, present, interval_);
+        },
+        [&](uint32_t) { batched_load_.token(*batched, false, interval_); });
   }
 
   /// Memory: the references of tokens first .. last-1, before the s-th stop.
@@ -279,13 +278,9 @@ class RepeatNode final : public EngineNode {
  private:
   /// The payloads of as many tokens as the repeated stream serves; how many.
   uint32_t repeat(OuterInput& outer, const Batch& batch, Payload& payload) {
-    try {
-      if (!reads_output(0)) return outer.walk(batch);
-      const bool runs = !ports[0]->blocks && worth_run_length(batch.count, batch.stops.size());
-      return runs ? repeat_runs(outer, batch, payload) : repeat_words(outer, batch, payload);
-    } catch (const Disagreement& problem) {
-      disagree(problem.what);
-    }
+    if (!reads_output(0)) return outer.walk(batch);
+    const bool runs = !ports[0]->blocks && worth_run_length(batch.count, batch.stops.size());
+    return runs ? repeat_runs(outer, batch, payload) : repeat_words(outer, batch, payload);
   }
 
   static uint32_t repeat_words(OuterInput& outer, const Batch& batch, Payload& payload) {

@@ -58,13 +58,9 @@ bool WriterSteps::load() {
     outer_[i].clear();
     if (depth(i) == depth(main_)) continue;
     OuterInput outer(*ports[i], depth(main_) - depth(i), in_lane(i));
-    try {
-      n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-        outer_[i].push_back({first, word});
-      }));
-    } catch (const Disagreement& problem) {
-      disagree(problem.what);
-    }
+    n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+      outer_[i].push_back({first, word});
+    }));
   }
   if (n_ == 0) return false;
   batch_ = ports[main_]->batch(n_);
@@ -122,10 +118,7 @@ void WriterSteps::add_split_steps() {
   taken.kind = Lane::Kind::ranges;
   step_of_.resize(n_);
   size_t split = 0;
-  auto stop = batch_.stops.begin();
-  for (uint32_t k = 0; k < n_; ++k) {
-    const bool is_stop = stop != batch_.stops.end() && batch_.at(*stop) == k;
-    stop += is_stop ? 1 : 0;
+  const auto add = [&](uint32_t k, bool is_stop) {
     const bool splits = split < splits_.size() && splits_[split].token == k;
     const uint32_t more = splits ? splits_[split++].bursts - 1 : 0;
     step_of_[k] = steps().count;
@@ -136,7 +129,9 @@ void WriterSteps::add_split_steps() {
     } else {
       steps().add(more + 1, more > 0 ? 1 : interval_, more > 0 ? last : interval_);
     }
-  }
+  };
+  for_each_token(
+      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
   for (Lane& lane : steps().out) split_bursts(lane);
   outer_tokens_to_steps();
 }
@@ -192,11 +187,8 @@ void WriterSteps::put_stop(const Stop& stop, uint32_t at) {
 void WriterSteps::add_batched_steps() {
   Lane& taken = in_lane(main_).list();
   step_of_.resize(n_);
-  auto stop = batch_.stops.begin();
   auto sent = sent_.begin();
-  for (uint32_t k = 0; k < n_; ++k) {
-    const bool is_stop = stop != batch_.stops.end() && batch_.at(*stop) == k;
-    stop += is_stop ? 1 : 0;
+  const auto add = [&](uint32_t k, bool is_stop) {
     const int64_t cost = is_stop && !context_.machine.write_stops_take_steps ? 0 : interval_;
     const auto sends = [&] { return sent != sent_.end() && sent->token == k; };
     step_of_[k] = batched->step(sends() ? 0 : cost);
@@ -205,7 +197,9 @@ void WriterSteps::add_batched_steps() {
       const Sent& now = *sent++;
       batched->ask(now.output, now.addresses, sends() ? 0 : cost);
     }
-  }
+  };
+  for_each_token(
+      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
   sent_.clear();
   batched->count_own(n_);
   outer_tokens_to_steps();
@@ -216,12 +210,11 @@ void WriterSteps::add_batched_steps() {
 void WriterSteps::put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
   if (batched) return collect_write(output, address, bytes, at);
   if (in_last_burst(output, address, bytes)) return;
-  const uint64_t size = context_.addresses->burst_bytes();
-  for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
-    if (burst == last_burst_[output]) continue;
+  for_bursts(address, bytes, [&](uint64_t burst) {
+    if (burst == last_burst_[output]) return;
     end_burst(output, at);
     last_burst_[output] = burst;
-  }
+  });
 }
 
 void WriterSteps::put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last) {

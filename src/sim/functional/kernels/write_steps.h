@@ -18,11 +18,6 @@ class WriterSteps : public EngineNode {
   bool reads(size_t) const override { return true; }
 
  protected:
-  /// Loops around an input.
-  int depth(size_t input) const {
-    const auto stream = static_cast<size_t>(node_.inputs[input].stream);
-    return static_cast<int>(context_.graph.streams[stream].indices.size());
-  }
   /// Outputs with a list of steps each: of bursts, or of the rows that are complete.
   void give_lists(size_t count);
   /// Memory takes time: outputs 0 (coordinates or values) and 1 (positions) request bursts.

@@ -1,0 +1,65 @@
+// What the evaluations of all forms of graphs of tiles compute and check alike (values.h,
+// kernel_values.h, rows_values.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/common/written_tensors.h"
+#include "sim/tiles/tile_access.h"
+
+namespace fuseflow {
+
+using Tile = std::vector<float>;  ///< row-major in the order of its stream's dimensions
+
+/// Rows, what is summed, and columns of a product of tiles.
+struct ProductSizes {
+  size_t rows, depth, columns;
+  size_t inner;  ///< elements of a row of the left tile, of which `depth` exist
+};
+/// out[rows x columns] += left[rows x depth] * right[depth x columns], in the order of the depth.
+void add_product(const float* left, const float* right, float* out, const ProductSizes& sizes);
+
+/// What was summed up, as means of so many elements.
+void divide_by(Tile& sums, int64_t elements);
+
+/// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
+int stride_along(const Graph& graph, StreamId stream, int dim);
+
+/// What a load gives for a position: the fill outside of the tensor, 0 in padding.
+float element_at(const Storage& storage, int64_t position);
+
+/// Appends the tile of a load at a place, for TileAccess::for_each.
+void load_tile(const Graph& graph, const Node& load, const Storage& storage, int batch,
+               std::span<const int64_t> at, Tile& out);
+
+/// The tensor of a tile_store as it is filled.
+class TileResult {
+ public:
+  /// `sizes`: of all that the tiles give. Throws Error(rejected) where the tensor has another
+  /// number of elements.
+  TileResult(const Program& program, TensorId tensor, const std::vector<int64_t>& sizes);
+
+  const Tensor& tensor() const { return tensor_; }
+  TensorId id() const { return written_.tensor; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  /// Padding is dropped. Throws Error(rejected) outside of the tensor.
+  void put(int64_t position, float value) {
+    if (position == kOutsidePosition) refuse_outside();
+    if (position >= 0) written_.values[static_cast<size_t>(position)] = value;
+  }
+  std::shared_ptr<const Storage> done(const Program& program) {
+    return assemble_result(program, std::move(written_));
+  }
+
+ private:
+  [[noreturn]] void refuse_outside() const;
+
+  const Tensor& tensor_;
+  std::vector<int64_t> shape_;
+  WrittenTensor written_;
+};
+
+}  // namespace fuseflow
