@@ -428,6 +428,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   }
   describe_regions(given, result, arguments.has("verbose"), log);
   note_all(notes, log);
+  note_too_large(result, request.machine, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));
   return result;
 }
