@@ -27,7 +27,9 @@
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "machine_options.h"
+#include "number_options.h"
 #include "program_tool.h"
+#include "support/outputs.h"
 #include "thread_options.h"
 
 namespace {
@@ -516,6 +518,11 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
 }
 
 ExitCode run(const Options& o) {
+  check_outputs({{"-o", o.filter.output},
+                 {"--explain", o.explain},
+                 {"--plans", o.plans},
+                 {"--plan", o.plan},
+                 {"--table", o.table}});
   const Machine machine = machine_to_plan(o.machine.load());
   require_cores(machine);
   if (o.program) {
@@ -577,7 +584,7 @@ void declare(CLI::App& app, Options& o) {
   chain->require_option(0, 1);
   app.add_option("--rows", o.rows, "Replace M of the chain")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_above(0));
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
   add_machine_options(app, o.machine);

@@ -6,6 +6,7 @@
 #include "lower/lower.h"
 #include "machine_options.h"
 #include "program_tool.h"
+#include "resources/shortage.h"
 
 namespace fuseflow {
 namespace {
@@ -24,6 +25,16 @@ void add_options(CLI::App& app, EstimateOptions& o) {
                "level), not their entries");
 }
 
+/// Of regions that fuseflow-sim refuses to run on the machine.
+void warn_of_shortages(const Program& program, const Machine& machine) {
+  for (const Region& region : program.regions) {
+    const auto shortage = shortage_of(program, region, *region.graph, machine);
+    if (!shortage) continue;
+    report(Severity::warning,
+           shortage->message + "; its cycles here are those of a machine that has enough");
+  }
+}
+
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
   Program given = read_program(o.filter);
@@ -32,6 +43,7 @@ ExitCode estimate_main(const EstimateOptions& o) {
   for (const std::string& line : density_notes(program)) report(Severity::note, line);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);
+  warn_of_shortages(program, machine);
   ProgramEstimate result;
   if (o.statistics) {
     result = estimate_from_statistics(

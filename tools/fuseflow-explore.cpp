@@ -19,9 +19,11 @@
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "machine_options.h"
+#include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
 #include "support/interrupt.h"
+#include "support/outputs.h"
 #include "thread_options.h"
 
 namespace fuseflow {
@@ -102,7 +104,7 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "seeds (none, layer, full, auto, --seed), so that the result is never worse than the best "
          "of them")
       ->option_text("S")
-      ->check(CLI::PositiveNumber);
+      ->check(number_above(0));
   app.add_option("--resume", o.search.journal,
                  "Journal of simulated points: go on from it, and append to it")
       ->option_text("FILE");
@@ -242,6 +244,10 @@ ExitCode explore_main(ExploreOptions& o) {
                 "--rewrite searches two programs, but --shard, --merge and --resume are of one: "
                 "expected `fuseflow-rewrite` before fuseflow-explore instead");
   }
+  check_outputs({{"-o", o.filter.output},
+                 {"--best", o.best},
+                 {"--pareto", o.pareto},
+                 {"--resume", o.search.journal}});
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
   const bool tiles = with_tiles(o, machine);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ir/names.h"
+#include "number_options.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
 
@@ -96,7 +97,7 @@ int run(int argc, char** argv) {
       app.add_flag("--count", o.count, "Print how many orders are legal, exact up to 128 bits");
   app.add_option("--limit", o.limit, "List at most N orders a region")
       ->option_text("N")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_above(0))
       ->needs(list);
   app.add_option("--region", o.regions, "List or count only these regions; repeatable")
       ->option_text("NAME")

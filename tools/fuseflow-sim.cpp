@@ -13,6 +13,7 @@
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_options.h"
+#include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
 #include "sim/memory/trace.h"
@@ -23,6 +24,7 @@
 #include "sim/report/summary.h"
 #include "sim/report/trace.h"
 #include "support/interrupt.h"
+#include "support/outputs.h"
 #include "tensor/write.h"
 #include "thread_options.h"
 
@@ -51,20 +53,6 @@ struct SimOptions {
   bool verbose = false;
 };
 
-/// CLI11's own validators name the largest double in their messages.
-CLI::Validator number_from(double least, bool included) {
-  const std::string expected =
-      fmt::format("expected a number {} {:g}", included ? "from" : "above", least);
-  return CLI::Validator(
-      [=](const std::string& text) {
-        double value = 0;
-        const bool number = CLI::detail::lexical_cast(text, value);
-        const bool fits = number && (included ? value >= least : value > least);
-        return fits ? std::string() : fmt::format("`{}` is unusable, {}", text, expected);
-      },
-      "");
-}
-
 void add_options(CLI::App& app, SimOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
@@ -81,7 +69,7 @@ void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("--tolerance", o.tolerance,
                  "Largest error that passes, relative to the largest value (default: 1e-4)")
       ->option_text("X")
-      ->check(number_from(0, true));
+      ->check(number_from(0));
   app.add_option("--dump", o.dump, "Write a result to FILE (.npy, .mtx, .tns; repeatable)")
       ->option_text("NAME=FILE")
       ->allow_extra_args(false);
@@ -99,13 +87,13 @@ void add_options(CLI::App& app, SimOptions& o) {
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
       ->option_text("N")
-      ->check(number_from(0, false));
+      ->check(number_above(0));
   app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
       ->option_text("S")
-      ->check(number_from(0, false));
+      ->check(number_above(0));
   app.add_option("--max-memory", o.max_memory_mib, "End with status 4 beyond N MiB of buffers")
       ->option_text("N")
-      ->check(number_from(0, false));
+      ->check(number_above(0));
   app.add_option("--executor", o.run.executor, "fast or naive")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Executor>{{"fast", Executor::fast}, {"naive", Executor::naive}}))
@@ -374,8 +362,13 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
 
 /// What is wrong with the options whatever the program is.
 void check_options(const SimOptions& options) {
+  std::vector<NamedOutput> outputs = {
+      {"-o", options.filter.output},       {"--nodes", options.nodes_file},
+      {"--streams", options.streams_file}, {"--actions", options.actions_file},
+      {"--trace", options.trace_file},     {"--dram-trace", options.dram_trace_file}};
   for (const std::string& text : options.dump) {
     const auto [name, file] = name_and_file("--dump", text);
+    outputs.push_back({"--dump " + name, file});
     if (is_written_kind(file)) continue;
     throw Error(ExitCode::usage,
                 fmt::format("--dump: `{}` is no kind of tensor file that is written, expected "
@@ -385,6 +378,7 @@ void check_options(const SimOptions& options) {
   for (const std::string& text : options.expect) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));
   }
+  check_outputs(outputs);
 }
 
 ExitCode run_sim(SimOptions& options) {

@@ -47,8 +47,8 @@ inline std::string run_pass(const Pass& pass, const SourceText& source,
   return print_program(result);
 }
 
-/// Reads the program, runs the pass and gives what it makes, verified, to `write`. Options have
-/// been checked.
+/// Reads the program, runs the pass and gives what it makes, verified, to `write`; or writes the
+/// list that was asked for. Options have been checked.
 template <typename Write>
 ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
                     const Write& write) {
@@ -57,7 +57,11 @@ ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArg
   const DataRead read = find_data_facts(program);  // held, so that costs are not read again
   const Program result = run_pass(pass, program, arguments, log);
   verify(result);
-  write(result);
+  if (arguments.has("list")) {
+    write_output(filter.output, log.listed());
+  } else {
+    write(result);
+  }
   print_log(pass, log);
   return ExitCode::ok;
 }

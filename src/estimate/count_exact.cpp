@@ -11,6 +11,7 @@
 #include "nodes/rule.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "tensor/limits.h"
 
 namespace fuseflow::estimate {
 
@@ -62,7 +63,7 @@ class ExactCounter {
     const Table& parent = relations_.relation(info.parent, relations_.needs(i, {}));
     const std::vector<Range> fibers = relations_.ranges(i, parent);
     for (size_t r = 0; r < fibers.size(); ++r) {
-      count.elements += parent.weight[r] * fibers[r].count;
+      count.elements += parent.weight[r] * static_cast<double>(fibers[r].count);
       if (fibers[r].count > 0) count.nonempty += parent.weight[r];
     }
     counts_.certain[static_cast<size_t>(i)] = is_certain(info);  // patterns are known by now
@@ -238,7 +239,7 @@ class ExactCounter {
   static double silent_words(const DerivedFibers& fibers, size_t r) {
     int64_t last = -1;
     int64_t silent = ceil_div(fibers.extent, kLevelWordBits);
-    for (uint32_t at = fibers.pos[r]; at < fibers.pos[r + 1]; ++at) {
+    for (uint64_t at = fibers.pos[r]; at < fibers.pos[r + 1]; ++at) {
       const int64_t word = fibers.crd[at] / kLevelWordBits;
       silent -= word == last ? 0 : 1;
       last = word;
@@ -276,11 +277,11 @@ class ExactCounter {
     }
     if (fibers.size() == 2) {
       const uint64_t both = common_coordinates(fibers[0], fibers[1], extent);
-      return uint64_t{fibers[0].count} + fibers[1].count - both;
+      return fibers[0].count + fibers[1].count - both;
     }
-    std::vector<uint32_t> all;
+    std::vector<uint64_t> all;
     for (const Range& fiber : fibers) {
-      for (uint32_t k = 0; k < fiber.count; ++k) all.push_back(fiber.coordinate(k));
+      for (uint64_t k = 0; k < fiber.count; ++k) all.push_back(fiber.coordinate(k));
     }
     std::sort(all.begin(), all.end());
     return static_cast<uint64_t>(std::unique(all.begin(), all.end()) - all.begin());
@@ -332,7 +333,7 @@ class ExactCounter {
       level.kind = t.format.levels[static_cast<size_t>(l)];
       level.extent = Relations::extent(t, l);
       if (level.kind == LevelKind::dense) {
-        positions *= static_cast<size_t>(level.extent);
+        positions = table_value(saturating_product(positions, static_cast<uint64_t>(level.extent)));
       } else {
         const std::vector<StreamId> crds = written_crds(id, l);
         if (std::find(crds.begin(), crds.end(), -1) != crds.end()) return;

@@ -29,11 +29,11 @@ std::vector<size_t> sums(const std::vector<std::vector<Range>>& groups, size_t r
 uint64_t common_coordinates(const Range& a, const Range& b, int64_t extent) {
   if (a.whole(extent) || b.whole(extent)) return std::min(a.count, b.count);
   uint64_t both = 0;
-  uint32_t i = 0;
-  uint32_t j = 0;
+  uint64_t i = 0;
+  uint64_t j = 0;
   while (i < a.count && j < b.count) {
-    const uint32_t x = a.coordinate(i);
-    const uint32_t y = b.coordinate(j);
+    const uint64_t x = a.coordinate(i);
+    const uint64_t y = b.coordinate(j);
     both += x == y ? 1 : 0;
     i += x <= y ? 1 : 0;
     j += y <= x ? 1 : 0;
@@ -91,7 +91,7 @@ void Deriver::start(const Table& keys) {
 }
 
 void Deriver::close_row() {
-  out_.pos.push_back(static_cast<uint32_t>(out_.crd.size()));
+  out_.pos.push_back(out_.crd.size());
 }
 
 void Deriver::add_payload(Column column, size_t group, Column source) {
@@ -171,23 +171,23 @@ bool Deriver::keeps(size_t having, bool first) const {
 /// Only how many coordinates both have, and how many are met.
 void Deriver::count_row(const Range& a, const Range& b) {
   const uint64_t both = common_coordinates(a, b, info_.extent);
-  const uint64_t met = uint64_t{a.count} + b.count - both;
+  const uint64_t met = a.count + b.count - both;
   const uint64_t kept = (keeps(2, true) ? both : 0) + (keeps(1, true) ? a.count - both : 0) +
                         (keeps(1, false) ? b.count - both : 0);
-  out_.pos.push_back(out_.pos.back() + static_cast<uint32_t>(kept));
+  out_.pos.push_back(out_.pos.back() + kept);
   out_.met.push_back(static_cast<double>(met));
 }
 
 void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fibers,
                         const std::vector<Expansion>& elements) {
   const size_t n = fibers.size();
-  std::vector<uint32_t> at(n, 0);
+  std::vector<uint64_t> at(n, 0);
   double met = 0;
   for (;;) {
     uint64_t least = ~uint64_t{0};
     for (size_t g = 0; g < n; ++g) {
       if (at[g] < fibers[g][row].count) {
-        least = std::min<uint64_t>(least, fibers[g][row].coordinate(at[g]));
+        least = std::min(least, fibers[g][row].coordinate(at[g]));
       }
     }
     if (least == ~uint64_t{0}) break;
@@ -199,7 +199,7 @@ void Deriver::merge_row(size_t row, const std::vector<std::vector<Range>>& fiber
       having += has[g] ? 1 : 0;
     }
     if (keeps(having, has[0])) {
-      out_.crd.push_back(static_cast<uint32_t>(least));
+      out_.crd.push_back(table_value(least));
       for (const Payload& payload : payloads_) {
         uint32_t value = kAbsent;
         for (size_t g = 0; g < payload.source.size(); ++g) {
@@ -222,7 +222,7 @@ Range Deriver::listed(TensorId tensor, int level, uint32_t reference) {
   if (reference == kAbsent) return {};
   const LevelLists& lists = r_.level(tensor, level);
   const uint32_t begin = (*lists.pos)[reference];
-  return {lists.crd->data() + begin, begin, (*lists.pos)[reference + 1] - begin, 0};
+  return {lists.crd->data() + begin, begin, uint64_t{(*lists.pos)[reference + 1]} - begin, 0};
 }
 
 void Deriver::gallop() {
@@ -236,7 +236,8 @@ void Deriver::gallop() {
     const std::array<uint32_t, 2> references{keys.at(first)[row], keys.at(second)[row]};
     const std::array<Range, 2> fibers{listed(node_.tensor, node_.level, references[0]),
                                       listed(node_.other_tensor, node_.other_level, references[1])};
-    Gallop gallop(fibers[0].crd, fibers[0].count, fibers[1].crd, fibers[1].count);
+    Gallop gallop(fibers[0].crd, static_cast<uint32_t>(fibers[0].count), fibers[1].crd,
+                  static_cast<uint32_t>(fibers[1].count));
     GallopCounts& counts = out_.gallops[row];
     counts.entered = references[0] != kAbsent && references[1] != kAbsent;
     uint32_t found = 0;
@@ -247,7 +248,8 @@ void Deriver::gallop() {
       if (out_.counts_only) continue;
       out_.crd.push_back(fibers[0].crd[gallop.found(0)]);
       for (size_t i = 0; i < 2; ++i) {
-        out_.payload[given[i]].push_back(fibers[i].first + gallop.found(static_cast<int>(i)));
+        const uint64_t at = fibers[i].first + gallop.found(static_cast<int>(i));
+        out_.payload[given[i]].push_back(table_value(at));
       }
     }
     counts.jumps = static_cast<double>(gallop.jumps());
@@ -283,7 +285,7 @@ void Deriver::give_whole() {
       r_.relation(info_.parent, {s_.position_of(s_.space_of(node_.outputs[around]))});
   start(keys);
   out_.whole = true;
-  const auto n = static_cast<uint32_t>(s_.info(ended_loop(info_.order + 1)).counted);
+  const auto n = static_cast<uint64_t>(s_.info(ended_loop(info_.order + 1)).counted);
   for (size_t row = 0; row < keys.rows(); ++row) out_.pos.push_back(out_.pos.back() + n);
 }
 
@@ -296,7 +298,7 @@ void Deriver::accumulate_one() {
   start(keys);
   if (s_.info(loop).opening == Opening::counted) {
     out_.whole = true;
-    const auto n = static_cast<uint32_t>(s_.info(loop).counted);
+    const auto n = static_cast<uint64_t>(s_.info(loop).counted);
     for (const Range& fiber : r_.ranges(ending, keys)) {
       out_.pos.push_back(out_.pos.back() + (fiber.count > 0 ? n : 0));
     }
@@ -309,6 +311,7 @@ void Deriver::accumulate_one() {
 /// The union for every row; for those that have the same fibers once.
 void Deriver::unite(int ending, int loop, const Columns& below) {
   const int64_t extent = s_.info(loop).extent;
+  table_value(static_cast<uint64_t>(extent));
   marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
   const Source source = r_.source(ending, below);
   for_chunks(counts_of(source.fibers), [&](size_t first, size_t last) {
@@ -319,11 +322,12 @@ void Deriver::unite(int ending, int loop, const Columns& below) {
     }
   });
   if (source.row_of.empty()) return;
-  const std::vector<uint32_t> pos = std::exchange(out_.pos, {0});
+  const std::vector<uint64_t> pos = std::exchange(out_.pos, {0});
   const std::vector<uint32_t> crd = std::exchange(out_.crd, {});
   for (const uint32_t row : source.row_of) {
     if (row != RowIndex::kNoRow) {
-      out_.crd.insert(out_.crd.end(), crd.begin() + pos[row], crd.begin() + pos[row + 1]);
+      out_.crd.insert(out_.crd.end(), crd.begin() + static_cast<ptrdiff_t>(pos[row]),
+                      crd.begin() + static_cast<ptrdiff_t>(pos[row + 1]));
     }
     close_row();
   }
@@ -333,8 +337,8 @@ void Deriver::unite_row(const std::vector<Range>& fibers, size_t first, size_t l
                         int64_t extent) {
   touched_.clear();
   for (size_t f = first; f < last && static_cast<int64_t>(touched_.size()) < extent; ++f) {
-    for (uint32_t k = 0; k < fibers[f].count; ++k) {
-      const uint32_t c = fibers[f].coordinate(k);
+    for (uint64_t k = 0; k < fibers[f].count; ++k) {
+      const auto c = static_cast<uint32_t>(fibers[f].coordinate(k));  // below the extent
       uint64_t& word = marks_[c / 64];
       const uint64_t bit = uint64_t{1} << (c % 64);
       if ((word & bit) == 0) touched_.push_back(c);
@@ -455,7 +459,7 @@ void Deriver::add_tuples(const std::vector<uint64_t>& tuples, size_t first, size
   const bool innermost = depth + 1 == digits_.size();
   if (digit.column < 0) {
     for (int64_t c = 0; c < digit.counted; ++c) {
-      if (innermost) out_.crd.push_back(static_cast<uint32_t>(c));
+      if (innermost) out_.crd.push_back(table_value(static_cast<uint64_t>(c)));
       if (!innermost) add_tuples(tuples, first, last, depth + 1);
     }
   } else {
@@ -491,9 +495,9 @@ void Deriver::keep_some(int from, const Columns& columns,
       payloads.push_back(elements.table.at(payload.source[0]).data());
     }
     for (size_t row = first; row < last; ++row) {
-      for (uint32_t k = 0; k < fibers[row].count; ++k) {
+      for (uint64_t k = 0; k < fibers[row].count; ++k) {
         const size_t e = elements.offsets[row - first] + k;
-        const uint32_t c = fibers[row].coordinate(k);
+        const uint32_t c = table_value(fibers[row].coordinate(k));
         if (!keep(c, e)) continue;
         out_.crd.push_back(c);
         for (size_t i = 0; i < payloads.size(); ++i) {

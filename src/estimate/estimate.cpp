@@ -12,6 +12,7 @@
 #include "nodes/rule.h"
 #include "resources/resources.h"
 #include "resources/shallower_buffers.h"
+#include "resources/shortage.h"
 #include "sim/common/conversion.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
@@ -337,8 +338,8 @@ std::string estimate_csv(const Program& program, const Machine& machine,
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
       "max_abs_error,bound_cycles,limit,lacks,strategy,seconds,energy_pj,edp,memory_pj,loading_pj,"
       "leakage_pj,area_mm2,bound_energy_pj,bound_dram_bytes\n";
-  std::string_view all_lack;
-  const auto row = [&](const RegionEstimate& e, std::string_view lacks) {
+  std::string all_lack;
+  const auto row = [&](const RegionEstimate& e, const std::string& lacks) {
     text += fmt::format(
         "{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},{:.0f},,no,,{:.0f},{},{},{},"
         "{:.6g},{}\n",
@@ -348,7 +349,10 @@ std::string estimate_csv(const Program& program, const Machine& machine,
         csv_field(program.strategy), machine.seconds_of(e.cycles), energy_fields(machine, e));
   };
   for (size_t r = 0; r < estimate.regions.size(); ++r) {
-    const std::string_view lacks = lacking_part(graph_of(program.regions[r]), machine);
+    const Region& region = program.regions[r];
+    std::string lacks(lacking_part(graph_of(region), machine));
+    const auto shortage = shortage_of(program, region, graph_of(region), machine);
+    if (lacks.empty() && shortage) lacks = shortage->key;
     if (!lacks.empty()) all_lack = lacks;
     row(estimate.regions[r], lacks);
   }

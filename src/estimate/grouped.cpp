@@ -86,7 +86,8 @@ Table counted(const Source& source, const Columns& columns) {
     for (size_t c = 0; c < columns.size(); ++c) {
       elements.values[c].push_back(source.parent.at(columns[c])[r]);
     }
-    elements.weight.push_back(source.parent.weight[r] * source.fibers[r].count);
+    elements.weight.push_back(source.parent.weight[r] *
+                              static_cast<double>(source.fibers[r].count));
   }
   Grouping grouping(columns);
   grouping.add(elements);

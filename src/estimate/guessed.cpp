@@ -59,7 +59,7 @@ TensorStatistics guessed_statistics(const Tensor& tensor) {
     stats.longest = std::min(extent, 2 * mean + 1);
     const double length = stats.nonempty > 0 ? stats.entries / stats.nonempty : 0;
     stats.lengths.add(0, stats.fibers - stats.nonempty);
-    stats.lengths.add(static_cast<uint32_t>(std::lround(length)), stats.nonempty);
+    stats.lengths.add(static_cast<uint64_t>(std::llround(length)), stats.nonempty);
     positions = stats.entries;
     result.levels.push_back(stats);
   }

@@ -117,10 +117,10 @@ void Deriver::merge() {
 void Deriver::take_fiber(size_t p, size_t r, const std::vector<std::vector<Range>>& fibers,
                          const std::vector<Expansion>& elements) {
   const Range& fiber = fibers[p][r];
-  for (uint32_t k = 0; k < fiber.count; ++k) {
-    out_.crd.push_back(fiber.coordinate(k));
+  for (uint64_t k = 0; k < fiber.count; ++k) {
+    out_.crd.push_back(table_value(fiber.coordinate(k)));
     out_.copy.push_back(static_cast<uint32_t>(p));
-    out_.copy_position.push_back(fiber.first + k);
+    out_.copy_position.push_back(table_value(fiber.first + k));
     for (const Payload& payload : payloads_) {
       const std::vector<uint32_t>& values = elements[p].table.at(payload.source[p]);
       out_.payload[payload.column].push_back(values[elements[p].offsets[r] + k]);

@@ -20,8 +20,8 @@ class PortSample {
         port_(port),
         apart_(apart),
         near_(near),
-        all_(static_cast<uint64_t>(
-            std::max(1.0, std::ceil(port.array_bytes / static_cast<double>(m_.burst_bytes))))),
+        all_(static_cast<uint64_t>(std::clamp(
+            std::ceil(port.array_bytes / static_cast<double>(m_.burst_bytes)), 1.0, 0x1p62))),
         banks_(static_cast<size_t>(m_.channels * banks_of_channel())) {}
 
   double run(size_t count, size_t under_way) {

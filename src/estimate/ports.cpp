@@ -210,7 +210,8 @@ double Ports::met(double fibers, double references, const Ascent& ascent, double
 /// Bursts that a stretch of `bytes` meets, on average over where it may begin.
 double Ports::touched(double bytes, double stride) const {
   const auto burst = static_cast<int64_t>(burst_bytes_);
-  const int64_t apart = std::gcd(burst, std::max<int64_t>(1, static_cast<int64_t>(stride)));
+  const auto step = static_cast<int64_t>(std::clamp(stride, 1.0, 0x1p62));
+  const int64_t apart = std::gcd(burst, step);
   double sum = 0;
   for (int64_t begin = 0; begin < burst; begin += apart) {
     sum += std::ceil((static_cast<double>(begin) + bytes) / burst_bytes_);

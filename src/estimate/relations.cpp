@@ -17,13 +17,18 @@ std::vector<size_t> offsets_of(const std::vector<Range>& ranges) {
   return offsets;
 }
 
+/// The position of a coordinate below a reference to a dense level.
+uint32_t dense_position(uint64_t ref, uint64_t width, uint64_t coordinate) {
+  if (ref > 0 && width > kAbsent) return table_value(width);
+  return table_value(ref * width + coordinate);
+}
+
 /// References `refs` to the coordinates `at` below them in a dense level; kAbsent outside of it.
 void locate_dense(int64_t extent, const std::vector<int64_t>& at, std::vector<uint32_t>& refs) {
   const auto width = static_cast<uint64_t>(extent);
   for (size_t e = 0; e < refs.size(); ++e) {
     const auto c = static_cast<uint64_t>(at[e]);  // a negative one is beyond any extent
-    const auto found = static_cast<uint32_t>(refs[e] * width + c);
-    refs[e] = refs[e] == kAbsent || c >= width ? kAbsent : found;
+    refs[e] = refs[e] == kAbsent || c >= width ? kAbsent : dense_position(refs[e], width, c);
   }
 }
 
@@ -44,8 +49,11 @@ std::vector<uint32_t> positions(const std::vector<Range>& fibers,
   std::vector<uint32_t> out(offsets.back());
   auto to = out.begin();
   for (const Range& fiber : fibers) {
-    std::iota(to, to + fiber.count, fiber.first);
-    to += fiber.count;
+    if (fiber.count == 0) continue;
+    table_value(fiber.first + fiber.count - 1);
+    const auto end = to + static_cast<ptrdiff_t>(fiber.count);
+    std::iota(to, end, static_cast<uint32_t>(fiber.first));
+    to = end;
   }
   return out;
 }
@@ -56,13 +64,16 @@ std::vector<uint32_t> coordinates(const std::vector<Range>& fibers,
   std::vector<uint32_t> out(offsets.back());
   auto to = out.begin();
   for (const Range& fiber : fibers) {
+    if (fiber.count == 0) continue;
+    table_value(fiber.coordinate(fiber.count - 1));  // the largest
+    const auto base = static_cast<uint32_t>(fiber.base);
+    const auto end = to + static_cast<ptrdiff_t>(fiber.count);
     if (fiber.crd == nullptr) {
-      std::iota(to, to + fiber.count, fiber.base);
+      std::iota(to, end, base);
     } else {
-      std::transform(fiber.crd, fiber.crd + fiber.count, to,
-                     [&](uint32_t c) { return fiber.base + c; });
+      std::transform(fiber.crd, fiber.crd + fiber.count, to, [&](uint32_t c) { return base + c; });
     }
-    to += fiber.count;
+    to = end;
   }
   return out;
 }
@@ -73,31 +84,40 @@ std::vector<uint32_t> chosen(const std::vector<uint32_t>& payload, const std::ve
   std::vector<uint32_t> out(offsets.back());
   auto to = out.begin();
   for (const Range& fiber : fibers) {
-    to = std::copy_n(payload.begin() + fiber.first, fiber.count, to);
+    to = std::copy_n(payload.begin() + static_cast<ptrdiff_t>(fiber.first), fiber.count, to);
   }
   return out;
 }
 
 /// The elements of a dense or listed fiber whose coordinate + offset is in 0 .. loop - 1.
 Range clipped(Range fiber, int64_t offset, int64_t loop) {
-  const auto coordinate = [&](uint32_t k) {
-    return offset + (fiber.crd == nullptr ? k : fiber.crd[k]);
-  };
-  uint32_t begin = 0;
-  uint32_t end = fiber.count;
+  if (fiber.crd == nullptr) {
+    const auto count = static_cast<int64_t>(fiber.count);
+    const int64_t begin = std::clamp<int64_t>(-offset, 0, count);
+    const int64_t end = std::clamp<int64_t>(loop - offset, begin, count);
+    return {nullptr, fiber.first + static_cast<uint64_t>(begin), static_cast<uint64_t>(end - begin),
+            static_cast<uint64_t>(offset + begin)};
+  }
+  const auto coordinate = [&](uint64_t k) { return offset + fiber.crd[k]; };
+  uint64_t begin = 0;
+  uint64_t end = fiber.count;
   if (offset < 0 || (end > 0 && coordinate(end - 1) >= loop)) {
     while (begin < end && coordinate(begin) < 0) ++begin;
     while (end > begin && coordinate(end - 1) >= loop) --end;
   }
-  Range result = fiber;
-  result.first += begin;
-  result.count = end - begin;
-  if (fiber.crd != nullptr) result.crd += begin;
-  result.base = static_cast<uint32_t>(offset + (fiber.crd == nullptr ? begin : 0));
-  return result;
+  return {fiber.crd + begin, fiber.first + begin, end - begin, static_cast<uint64_t>(offset)};
 }
 
 }  // namespace
+
+uint32_t table_value(uint64_t value) {
+  if (value >= kAbsent) {
+    throw Error(ExitCode::unfinished,
+                "counting from the data takes coordinates and positions below 2^32 - 1; use "
+                "--statistics");
+  }
+  return static_cast<uint32_t>(value);
+}
 
 Relations::Relations(const Program& program, const Graph& graph, const TensorData& data,
                      const Limits& limits)
@@ -291,7 +311,7 @@ std::vector<Range> Relations::ranges(int space, const Table& parent) {
       break;
     case Opening::counted:
       return std::vector<Range>(parent.rows(),
-                                {nullptr, 0, static_cast<uint32_t>(info.counted), 0});
+                                {nullptr, 0, static_cast<uint64_t>(info.counted), 0});
     case Opening::scanned:
       return scan_ranges(s_.node(info.opener), info.extent, parent);
     case Opening::computed:
@@ -318,7 +338,7 @@ std::vector<Range> Relations::scan_ranges(const Node& node, int64_t loop, const 
   std::vector<Range> result(refs.size());
   if (node.tensor < 0) {
     for (size_t r = 0; r < refs.size(); ++r) {
-      if (refs[r] != kAbsent) result[r] = {nullptr, 0, static_cast<uint32_t>(loop), 0};
+      if (refs[r] != kAbsent) result[r] = {nullptr, 0, static_cast<uint64_t>(loop), 0};
     }
     return result;
   }
@@ -329,13 +349,13 @@ std::vector<Range> Relations::scan_ranges(const Node& node, int64_t loop, const 
     if (ref == kAbsent) continue;
     Range fiber;
     if (lists.kind == LevelKind::dense) {
-      fiber = {nullptr, static_cast<uint32_t>(ref * lists.extent),
-               static_cast<uint32_t>(lists.extent), 0};
+      const auto extent = static_cast<uint64_t>(lists.extent);
+      fiber = {nullptr, ref * extent, extent, 0};
     } else if (lists.kind == LevelKind::singleton) {
       fiber = {crd + ref, ref, 1, 0};
     } else {
       const uint32_t begin = (*lists.pos)[ref];
-      fiber = {crd + begin, begin, (*lists.pos)[ref + 1] - begin, 0};
+      fiber = {crd + begin, begin, uint64_t{(*lists.pos)[ref + 1]} - begin, 0};
     }
     result[r] = clipped(fiber, node.offset, loop);
   }
@@ -352,8 +372,8 @@ std::vector<Range> Relations::derived_ranges(int space, const Table& parent) {
   for (size_t r = 0; r < rows.size(); ++r) {
     const uint32_t row = rows[r];
     if (row == RowIndex::kNoRow) continue;
-    const uint32_t first = fibers.pos[row];
-    const uint32_t count = fibers.pos[row + 1] - first;
+    const uint64_t first = fibers.pos[row];
+    const uint64_t count = fibers.pos[row + 1] - first;
     const bool listed = !fibers.whole && !fibers.counts_only;
     result[r] = {listed ? fibers.crd.data() + first : nullptr, first, count, 0};
   }
@@ -428,11 +448,14 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   if (s_.info(space).opening != Opening::counted) return positions(fibers, offsets);
   const std::vector<uint32_t>& refs =
       parent.at(s_.canonical[static_cast<size_t>(node.inputs[0].stream)]);
-  const auto extent = static_cast<uint32_t>(level(node.tensor, node.level).extent);
+  const auto extent = static_cast<uint64_t>(level(node.tensor, node.level).extent);
   std::vector<uint32_t> out(offsets.back());
   for (size_t r = 0; r < fibers.size(); ++r) {
+    if (fibers[r].count == 0) continue;
+    dense_position(refs[r], extent, fibers[r].count - 1);  // the largest
     const auto first = out.begin() + static_cast<ptrdiff_t>(offsets[r]);
-    std::iota(first, first + fibers[r].count, refs[r] * extent);
+    std::iota(first, first + static_cast<ptrdiff_t>(fibers[r].count),
+              static_cast<uint32_t>(refs[r] * extent));
   }
   return out;
 }

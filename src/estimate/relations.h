@@ -22,14 +22,18 @@ namespace fuseflow::estimate {
 /// plus the position's entry of `crd`, or plus 0, 1, .. without it.
 struct Range {
   const uint32_t* crd = nullptr;
-  uint32_t first = 0;
-  uint32_t count = 0;
-  uint32_t base = 0;
-  uint32_t coordinate(uint32_t k) const { return base + (crd == nullptr ? k : crd[k]); }
+  uint64_t first = 0;  ///< 64 bits: a counted loop may be longer than any stored level
+  uint64_t count = 0;
+  uint64_t base = 0;
+  uint64_t coordinate(uint64_t k) const { return base + (crd == nullptr ? k : crd[k]); }
   bool whole(int64_t extent) const {
     return crd == nullptr && base == 0 && count == static_cast<uint64_t>(extent);
   }
 };
+
+/// A coordinate or position as tables hold them. Beyond 32 bits Error(unfinished): only the lengths
+/// of such fibers can be counted, not their elements.
+uint32_t table_value(uint64_t value);
 
 /// One storage level as the counter reads it: bitvectors as lists.
 struct LevelLists {
@@ -54,7 +58,7 @@ struct GallopCounts {
 struct DerivedFibers {
   Columns key;
   RowIndex index;
-  std::vector<uint32_t> pos;  ///< rows + 1
+  std::vector<uint64_t> pos;  ///< rows + 1
   std::vector<uint32_t> crd;  ///< empty if only counts are known, or if fibers are whole or empty
   bool counts_only = false;
   bool whole = false;  ///< every fiber has all coordinates, or none

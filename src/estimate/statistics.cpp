@@ -450,7 +450,7 @@ class StatisticalCounter {
       const double mean = here.nonempty > 0 ? here.entries / here.nonempty : 0;
       here.longest = std::min(level_extent(t, l), 2 * mean + 1);
       here.lengths.add(0, here.fibers - here.nonempty);
-      here.lengths.add(static_cast<uint32_t>(std::lround(mean)), here.nonempty);
+      here.lengths.add(static_cast<uint64_t>(std::llround(mean)), here.nonempty);
       positions = here.entries;
     }
     stats.levels = std::move(levels);
@@ -465,10 +465,10 @@ class StatisticalCounter {
 
 }  // namespace
 
-void Spread::add(uint32_t count, double times) {
-  const auto b = static_cast<size_t>(std::bit_width(count));
+void Spread::add(uint64_t count, double times) {
+  const size_t b = std::min(static_cast<size_t>(std::bit_width(count)), number.size() - 1);
   number[b] += times;
-  sum[b] += times * count;
+  sum[b] += times * static_cast<double>(count);
 }
 
 TensorStatistics statistics_of(const Storage& storage) {

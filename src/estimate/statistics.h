@@ -11,11 +11,12 @@
 
 namespace fuseflow::estimate {
 
-/// How often what occurs: in 33 classes by powers of two, how many there are and their sum.
+/// How often what occurs: in 33 classes by powers of two (the last one also of what is larger), how
+/// many there are and their sum.
 struct Spread {
   std::array<double, 33> number{};
   std::array<double, 33> sum{};
-  void add(uint32_t count, double times = 1);
+  void add(uint64_t count, double times = 1);
   bool operator==(const Spread&) const = default;
 };
 

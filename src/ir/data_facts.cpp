@@ -101,11 +101,7 @@ class Finder {
     }
   }
 
-  bool has_range(TensorId t) {
-    const Facts known = admitted_facts(tensor(t));
-    constexpr float kMost = std::numeric_limits<float>::max();
-    return known.finite && known.least > -kMost && known.largest < kMost;
-  }
+  bool has_range(TensorId t) { return is_bounded(admitted_facts(tensor(t))); }
 
   /// Of a model's constant with facts, the importer has found all there are.
   bool may_read(TensorId t) {
@@ -143,7 +139,8 @@ class Finder {
     }
   }
 
-  /// Of the facts proved those that are needed, without the range, which is seldom tight.
+  /// Of the facts proved those that are needed. The range is seldom tight, and named only where
+  /// what is needed is one: where values without bounds could overflow.
   static Facts named(const Facts& proved, const Facts& needed) {
     Facts facts;
     facts.finite = proved.finite && needed.finite;
@@ -151,7 +148,7 @@ class Finder {
     facts.no_nan = proved.no_nan && needed.no_nan;
     facts.nonnegative = proved.nonnegative && needed.nonnegative;
     facts.nonzero = proved.nonzero && needed.nonzero;
-    return facts;
+    return is_bounded(needed) && is_bounded(proved) ? within(facts, proved) : facts;
   }
 
   Program& p_;
@@ -162,6 +159,11 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_bounded(const Facts& facts) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  return facts.finite && facts.least > -kMost && facts.largest < kMost;
+}
 
 DataRead find_data_facts(Program& program) {
   return Finder(program).run();

@@ -10,6 +10,9 @@
 
 namespace fuseflow {
 
+/// Finite, in a range that is less than all finite numbers.
+bool is_bounded(const Facts& facts);
+
 /// The stored data of an input or constant, or null where it cannot be read.
 using TensorReader = std::function<std::shared_ptr<const Storage>(TensorId)>;
 

@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "support/error.h"
 #include "support/io.h"
+#include "support/path_hints.h"
 #include "tensor/derived.h"
 #include "tensor/source.h"
 
@@ -111,9 +112,15 @@ Program read_program(const std::string& path, const std::string& directory) {
   check_directory(directory);
   Program program = parse_program(read_source(path));
   const std::string folder = directory.empty() ? folder_of(path) : directory;
+  const bool given_here = directory.empty() && (path.empty() || path == "-");
   std::vector<Diagnostic> misplaced;
   replace_paths(program, [&](const std::string& given, const Tensor& tensor) {
     std::string found = from_current(given, folder);
+    if (given_here && !fs::path(given).is_absolute()) {
+      add_path_hint(split_member(found).first,
+                    "relative paths of a program on standard input hold from the current folder: "
+                    "give -C DIR if they are to hold from DIR");
+    }
     if (directory.empty() && found != given && !is_there(found) && is_there(given)) {
       misplaced.push_back(only_in_current_folder(tensor, given, folder));
     }

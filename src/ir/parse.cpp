@@ -408,6 +408,8 @@ void finish_errors(std::vector<Diagnostic>& errors, const SourceText& source) {
 }  // namespace
 
 Program parse_program(const SourceText& source) {
+  const std::string_view text = without_byte_order_mark(source.text);
+  if (text.size() < source.text.size()) return parse_program({source.name, std::string(text)});
   const std::string why = why_no_program(source);
   if (!why.empty()) throw Error(ExitCode::rejected, Location{source.name}, why);
   std::vector<Diagnostic> errors;

@@ -12,6 +12,7 @@
 #include "ir/reference_order.h"
 #include "ir/residency.h"
 #include "ir/statement_rules.h"
+#include "ir/stored.h"
 #include "nodes/verify.h"
 #include "support/diagnostics.h"
 
@@ -29,6 +30,7 @@ class Verifier {
     check_regions();
     check_reference();
     check_defined();
+    if (errors_.empty()) check_stored();
     if (errors_.empty()) {
       check_residents(p_, [this](size_t region, std::string message) {
         error(p_.regions[region].where, std::move(message));
@@ -400,6 +402,25 @@ class Verifier {
               fmt::format("{} %{} is not defined, expected a statement: `%{}[...] = ...`",
                           role_name(tensor.role), tensor.name, tensor.name));
       }
+    }
+  }
+
+  /// A graph stores whatever its region computes for others. Of what is stored, verify_graph checks
+  /// that every level is.
+  void check_stored() {
+    const std::vector<Stored> stored = stored_tensors(p_);
+    for (size_t t = 0; t < stored.size(); ++t) {
+      const int r = stored[t].region;
+      if (r < 0 || stored[t].written) continue;
+      const auto tensor = static_cast<TensorId>(t);
+      const Region& region = p_.regions[static_cast<size_t>(r)];
+      if (!region.graph || is_internal(p_, static_cast<size_t>(r), tensor)) continue;
+      const bool result = p_.tensors[t].role == Role::result;
+      error(region.where,
+            fmt::format("{}{} is written by no node of region @{}{}, expected `write_values {} "
+                        "(..)` in its graph; without a graph fuseflow-lower makes one",
+                        result ? "result " : "", name(tensor), region.name,
+                        result ? "" : ", but read by a later one", name(tensor)));
     }
   }
 

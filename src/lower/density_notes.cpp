@@ -129,9 +129,11 @@ class Notes {
     const Tensor& t = tensor(missing.tensor);
     const std::string facts = wanted(missing);
     const std::string unknown =
-        fmt::format("nothing says that {} is {}", name(missing.tensor), facts);
-    if (t.role != Role::input && t.role != Role::constant)
+        facts.empty() ? "" : fmt::format("nothing says that {} is {}", name(missing.tensor), facts);
+    if (t.role != Role::input && t.role != Role::constant) {
+      if (is_bounded(missing.facts)) return unbounded(missing, unknown);
       return fmt::format("{} (assume({}), if so, is verified by --check)", unknown, facts);
+    }
     const auto data = reader_(missing.tensor);
     if (data == nullptr) {
       return fmt::format("{} (its data cannot be read; facts({}), if so, says it)", unknown, facts);
@@ -144,8 +146,23 @@ class Notes {
                        fmt::join(wrong->coords, ", "));
   }
 
-  /// Missing facts without what is known already, and without the ends of a range, which stand for
-  /// any that is small enough.
+  /// Of an intermediate, about the size of whose values nothing (or not enough) is known.
+  /// `unknown`: what else is not known of it.
+  std::string unbounded(const MissingFact& missing, const std::string& unknown) const {
+    const Facts known = admitted_facts(tensor(missing.tensor));
+    std::string what = unknown + ", nor how large its values are";
+    if (is_bounded(known)) {
+      what = fmt::format("{}the range of {}, {} to {}, lets products overflow",
+                         unknown.empty() ? "" : unknown + ", and ", name(missing.tensor),
+                         float_text(known.least), float_text(known.largest));
+    } else if (unknown.empty()) {
+      what = fmt::format("nothing says how large values of {} are", name(missing.tensor));
+    }
+    return fmt::format("{} (assume({}range(..)) with two numbers, if so, is verified by --check)",
+                       what, unknown.empty() ? "" : wanted(missing) + ", ");
+  }
+
+  /// Missing facts without the ends of a range, which stand for any that is small enough.
   static Facts named(const MissingFact& missing) {
     Facts facts = missing.facts;
     facts.least = -std::numeric_limits<float>::infinity();
@@ -153,9 +170,16 @@ class Notes {
     return closed(facts);
   }
 
+  /// What is missing but for a range, and not known already.
   std::string wanted(const MissingFact& missing) const {
-    std::string text = facts_text(named(missing));
-    return missing.facts.largest == 1 ? text + ", range(LEAST, LARGEST)" : text;
+    Facts facts = named(missing);
+    const Facts known = admitted_facts(tensor(missing.tensor));
+    facts.finite = facts.finite && !known.finite;
+    facts.below_inf = facts.below_inf && !known.below_inf;
+    facts.no_nan = facts.no_nan && !known.no_nan;
+    facts.nonnegative = facts.nonnegative && !known.nonnegative;
+    facts.nonzero = facts.nonzero && !known.nonzero;
+    return facts_text(facts);
   }
 
   const Program& p_;

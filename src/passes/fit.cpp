@@ -51,4 +51,26 @@ void make_fit(Program& program, size_t region, const Machine& machine, PassLog& 
   if (fit.too_large.empty() && !fit.shallower.empty()) log.note(fit.shallower);
 }
 
+void note_too_large(const Program& program, const Machine& machine, PassLog& log) {
+  if (!is_limited(machine)) return;
+  std::string first;
+  size_t more = 0;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    if (region.statements.empty() || region.graph) continue;
+    try {
+      const Fit fit = fit_of(program, r, region.schedule.barriers, machine);
+      more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
+      if (first.empty()) first = fit.too_large;
+    } catch (const Error& error) {  // whoever lowers it says why
+      if (error.code() == ExitCode::internal) throw;
+    }
+  }
+  if (first.empty()) return;
+  const std::string others =
+      more == 0 ? ""
+                : fmt::format(" ({} more region{} too large)", more, more == 1 ? " is" : "s are");
+  log.note(fmt::format("fuseflow-sim will refuse it: {}{}", first, others));
+}
+
 }  // namespace fuseflow

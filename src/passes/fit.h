@@ -13,4 +13,7 @@ bool is_limited(const Machine& machine);
 /// where its buffers are not as deep as they could be.
 void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log);
 
+/// Says which regions a machine has no room for, so that fuseflow-sim would refuse them.
+void note_too_large(const Program& program, const Machine& machine, PassLog& log);
+
 }  // namespace fuseflow

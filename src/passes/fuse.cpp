@@ -432,6 +432,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   if (std::string note = note_returned(given, result); !note.empty()) log.note(std::move(note));
   describe_regions(given, result, arguments.has("verbose"), log);
   note_all(notes, log);
+  note_too_large(result, request.machine, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));
   return result;
 }

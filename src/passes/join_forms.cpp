@@ -87,7 +87,7 @@ void set_join(Schedule& schedule, const Join& join) {
   if (join.form != JoinForm::merge) schedule.joins.push_back(join);
 }
 
-std::string places_text(const Program& program, const std::vector<JoinPlace>& places) {
+std::string joined_text(const Program& program, const std::vector<JoinPlace>& places) {
   std::vector<std::string> parts;
   for (const JoinPlace& place : places) {
     std::vector<std::string> names;
@@ -95,7 +95,16 @@ std::string places_text(const Program& program, const std::vector<JoinPlace>& pl
       names.push_back("%" + quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name));
     }
     if (place.led) names.emplace_back("a stream");
-    parts.push_back(fmt::format("{} at {}", fmt::join(names, ", "), quote_if_needed(place.index)));
+    parts.push_back(fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string places_text(const Program& program, const std::vector<JoinPlace>& places) {
+  std::vector<std::string> parts;
+  for (const JoinPlace& place : places) {
+    parts.push_back(
+        fmt::format("{} at {}", joined_text(program, {place}), quote_if_needed(place.index)));
   }
   return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, "; "));
 }

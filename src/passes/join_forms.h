@@ -22,6 +22,9 @@ Join join_of(const Schedule& schedule, const std::string& index);
 /// Instead of the line that the index had; merge has none.
 void set_join(Schedule& schedule, const Join& join);
 
+/// What is joined at the places of one loop: "%a, %b; %a, a stream".
+std::string joined_text(const Program& program, const std::vector<JoinPlace>& places);
+
 /// "nothing", or "%a, %b at j; %c at k".
 std::string places_text(const Program& program, const std::vector<JoinPlace>& places);
 

@@ -13,6 +13,7 @@
 #include "passes/choose.h"
 #include "passes/join_forms.h"
 #include "passes/orders.h"
+#include "support/csv.h"
 
 namespace fuseflow {
 
@@ -174,15 +175,39 @@ void apply(Program& program, const Request& request, PassLog& log) {
   log.note(fmt::format("@{}: {}", quote_if_needed(region.name), join_line(program, join)));
 }
 
-Program run_join(const Program& given, const PassArguments& arguments, PassLog& log) {
-  Program program = given;
-  if (arguments.has("list")) {
-    for (size_t r = 0; r < program.regions.size(); ++r) {
-      if (program.regions[r].statements.empty()) continue;
-      log.note(fmt::format("@{} joins {}", quote_if_needed(program.regions[r].name),
-                           places_text(program, places_of(program, r))));
+/// As --join takes it.
+std::string form_text(const Program& program, const Join& join) {
+  std::vector<std::string> located;
+  for (const TensorId t : join.located)
+    located.push_back(program.tensors[static_cast<size_t>(t)].name);
+  std::string text(join_form_name(join.form));
+  return located.empty() ? text : text + ":" + fmt::format("{}", fmt::join(located, ","));
+}
+
+/// A row for every loop in which levels are joined.
+std::string joins_csv(const Program& program) {
+  std::string text = "region,index,joined,form,other_forms\n";
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    if (region.statements.empty()) continue;
+    const std::vector<JoinPlace> places = places_of(program, r);
+    for (const std::string& index : joined_indices(places)) {
+      std::vector<JoinPlace> here = places;
+      std::erase_if(here, [&](const JoinPlace& place) { return place.index != index; });
+      const Join now = join_of(region.schedule, index);
+      std::vector<std::string> others;
+      for (const Join& form : other_forms(places, now)) others.push_back(form_text(program, form));
+      text += fmt::format("{},{},{},{},{}\n", csv_field(quote_if_needed(region.name)),
+                          csv_field(quote_if_needed(index)), csv_field(joined_text(program, here)),
+                          csv_field(form_text(program, now)),
+                          csv_field(fmt::format("{}", fmt::join(others, " "))));
     }
   }
+  return text;
+}
+
+Program run_join(const Program& given, const PassArguments& arguments, PassLog& log) {
+  Program program = given;
   if (arguments.has("auto") && arguments.costs) {
     const Machine machine =
         load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
@@ -190,6 +215,7 @@ Program run_join(const Program& given, const PassArguments& arguments, PassLog& 
         choose_joins(std::move(program), *arguments.costs(machine), arguments.has("verbose"), log);
   }
   for (const std::string& text : arguments.all("join")) apply(program, parse_request(text), log);
+  if (arguments.has("list")) log.list(joins_csv(program));
   return program;
 }
 
@@ -221,7 +247,9 @@ Pass join_pass() {
         "Join so at this index: merge, words, gallop, or locate:T,... (these tensors); repeatable",
         true},
        {"auto", "", "Choose by estimate"},
-       {"list", "", "Print where levels are joined"},
+       {"list", "",
+        "Print which levels are joined, how, and how else they could be, as CSV instead of the "
+        "program"},
        {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
        {"verbose", "", "--auto: print what else was tried"}},

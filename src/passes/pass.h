@@ -37,14 +37,18 @@ class PassArguments {
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-/// What a pass did, in lines for standard error.
+/// What a pass did, in lines for standard error, and what its option `list` asked for.
 class PassLog {
  public:
   void note(std::string line) { lines_.push_back(std::move(line)); }
   const std::vector<std::string>& lines() const { return lines_; }
+  /// A CSV, which the pass's tool prints instead of the program.
+  void list(std::string csv) { list_ = std::move(csv); }
+  const std::string& listed() const { return list_; }
 
  private:
   std::vector<std::string> lines_;
+  std::string list_;
 };
 
 struct Pass {

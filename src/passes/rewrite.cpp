@@ -279,7 +279,7 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
   const Settings settings = parse_settings(arguments);
   const auto costs = costs_for(arguments, settings);
   const auto given = costs->of_program(program);
-  std::string text = "rewrite,kind,reorders_sums,cycles,given_cycles,statements,refused\n";
+  std::string text = "rewrite,kind,reorders_sums,cycles,given_cycles,statements,refused,left_out\n";
   size_t number = 0;
   for (const Rewrite& rewrite : Finder(program).of(program)) {
     std::vector<std::string> notes;
@@ -287,9 +287,12 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
     if (rewrite.refused.empty()) {
       cost = costs->of_program(apply_rewrite(program, rewrite, notes));
     }
-    text += fmt::format("{},{},{},{},{},{},{}\n", ++number, rewrite_name(rewrite.kind),
+    std::vector<std::string> left_out;
+    for (const TensorId t : rewrite.left_out) left_out.push_back(name_of(program, t));
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", ++number, rewrite_name(rewrite.kind),
                         rewrite.reorders ? "yes" : "no", cycles_text(cost), cycles_text(given),
-                        csv_field(text_of(program, rewrite)), csv_field(rewrite.refused));
+                        csv_field(text_of(program, rewrite)), csv_field(rewrite.refused),
+                        csv_field(fmt::format("{}", fmt::join(left_out, " "))));
   }
   return text;
 }

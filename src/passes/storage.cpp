@@ -11,7 +11,6 @@ namespace {
 
 Program run_store(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
-  if (arguments.has("list")) list_storage(program, log);
   if (arguments.has("auto") && arguments.costs) {
     const Machine machine =
         load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
@@ -21,6 +20,7 @@ Program run_store(const Program& given, const PassArguments& arguments, PassLog&
     if (chosen) program = std::move(*chosen);
   }
   for (const std::string& text : arguments.all("store")) store_by_hand(program, text, log);
+  if (arguments.has("list")) log.list(storage_csv(program));
   return program;
 }
 
@@ -39,7 +39,9 @@ Pass store_pass() {
             "repeatable",
             true},
            {"auto", "", "Choose by estimate, conversions of inputs included"},
-           {"list", "", "Print what is read in which format, and other formats"},
+           {"list", "",
+            "Print what is read in which format, and the other formats that it could have, as CSV "
+            "instead of the program"},
            {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
            {"verbose", "", "--auto: print what else was tried"}},

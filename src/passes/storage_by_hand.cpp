@@ -31,7 +31,11 @@ Request parse_request(const std::string& text) {
   }
   Request request{text.substr(0, equals), "", text.substr(equals + 1)};
   if (request.tensor.front() == '%') request.tensor.erase(0, 1);
-  static_cast<void>(parse_format(request.format));
+  try {
+    static_cast<void>(parse_format(request.format));
+  } catch (const Error& error) {
+    throw Error(ExitCode::usage, fmt::format("--store '{}': {}", text, error.what()));
+  }
   return request;
 }
 

@@ -1,10 +1,13 @@
-// Says what is read in which format, and how it could be read otherwise.
+// What is read in which format, and how it could be read otherwise.
 #pragma once
 
-#include "passes/pass.h"
+#include <string>
+
+#include "ir/program.h"
 
 namespace fuseflow {
 
-void list_storage(const Program& program, PassLog& log);
+/// A CSV with a row for every tensor in every format in which regions read it.
+std::string storage_csv(const Program& program);
 
 }  // namespace fuseflow

@@ -8,6 +8,7 @@
 #include "ir/names.h"
 #include "nodes/rule.h"
 #include "resources/shallower_buffers.h"
+#include "resources/shortage.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -128,6 +129,39 @@ std::string lacking_streams(const Program& program, const Machine& machine) {
       machine.name, fmt::join(names, ", "), more, lacking == 1 ? "s" : "");
 }
 
+std::optional<Shortage> shortage_of(const Program& program, const Region& region,
+                                    const Graph& graph, const Machine& machine) {
+  if (graph.tiles) return std::nullopt;
+  const Resources needed = region_resources(program, graph, machine);
+  int64_t buffers = 0;
+  for (const PhaseResources& phase : needed.phases) {
+    buffers = std::max(buffers, phase.buffer_bytes);
+    for (int u = 0; u < kUnitClasses; ++u) {
+      const auto unit = static_cast<UnitClass>(u);
+      const int64_t count = machine.timing(unit).count;
+      if (count == 0 || phase.units[static_cast<size_t>(u)] <= count) continue;
+      const std::string key = fmt::format("units.{}.count", unit_class_name(unit));
+      return Shortage{
+          key,
+          fmt::format("region @{} needs {} {} units, machine {} has {}; split the region{}, "
+                      "or set {}",
+                      region.name, phase.units[static_cast<size_t>(u)], unit_class_name(unit),
+                      machine.name, count,
+                      graph.row_phases.empty() ? "" : ", let its phases take turns (`barriers`)",
+                      key)};
+    }
+  }
+  const int64_t bytes = saturating_sum(needed.tensor_bytes, buffers);
+  if (machine.scratchpad.bytes == 0 || bytes <= machine.scratchpad.bytes) return std::nullopt;
+  return Shortage{
+      "scratchpad.bytes",
+      fmt::format("region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in "
+                  "buffers and accumulators), machine {} has {}; place less of it there, split the "
+                  "region, or set scratchpad.bytes",
+                  region.name, bytes, needed.tensor_bytes, buffers, machine.name,
+                  machine.scratchpad.bytes)};
+}
+
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
                           const Machine& machine) {
   if (graph.tiles) {
@@ -137,29 +171,8 @@ std::string why_too_large(const Program& program, const Region& region, const Gr
         "section `[core]`, such as --machine h100",
         quote_if_needed(region.name), machine.name, planned_for(region));
   }
-  const Resources needed = region_resources(program, graph, machine);
-  int64_t buffers = 0;
-  for (const PhaseResources& phase : needed.phases) {
-    buffers = std::max(buffers, phase.buffer_bytes);
-    for (int u = 0; u < kUnitClasses; ++u) {
-      const auto unit = static_cast<UnitClass>(u);
-      const int64_t count = machine.timing(unit).count;
-      if (count == 0 || phase.units[static_cast<size_t>(u)] <= count) continue;
-      return fmt::format(
-          "region @{} needs {} {} units, machine {} has {}; split the region{}, or set "
-          "units.{}.count",
-          region.name, phase.units[static_cast<size_t>(u)], unit_class_name(unit), machine.name,
-          count, graph.row_phases.empty() ? "" : ", let its phases take turns (`barriers`)",
-          unit_class_name(unit));
-    }
-  }
-  const int64_t bytes = saturating_sum(needed.tensor_bytes, buffers);
-  if (machine.scratchpad.bytes == 0 || bytes <= machine.scratchpad.bytes) return "";
-  return fmt::format(
-      "region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in buffers and "
-      "accumulators), machine {} has {}; place less of it there, split the region, or set "
-      "scratchpad.bytes",
-      region.name, bytes, needed.tensor_bytes, buffers, machine.name, machine.scratchpad.bytes);
+  const auto shortage = shortage_of(program, region, graph, machine);
+  return shortage ? shortage->message : "";
 }
 
 }  // namespace fuseflow

@@ -9,12 +9,17 @@ namespace {
 
 class Flattener {
  public:
-  Flattener(const Program& program, const Definitions& definitions, Scope& scope)
-      : program_(program), definitions_(definitions), scope_(scope) {}
+  Flattener(const Program& program, const Definitions& definitions, Scope& scope,
+            const std::vector<TensorId>& left_out)
+      : program_(program), definitions_(definitions), scope_(scope) {
+    product_.left_out = left_out;
+  }
 
   std::optional<Product> run(const Term& term) {
     add(term);
-    if (product_.given.empty() || too_many()) return std::nullopt;
+    product_.too_many = too_many();
+    if (product_.given.empty()) return std::nullopt;
+    if (product_.too_many) return std::move(product_);
     for (const FactorSet sum : own_sums_) {
       const int all = static_cast<int>(product_.factors.size());
       product_.has_inner_sum = product_.has_inner_sum || std::popcount(sum) < all;
@@ -27,7 +32,26 @@ class Flattener {
     return std::move(product_);
   }
 
+  /// Of a product of too many factors, the intermediate that is best not taken in: what holds no
+  /// sum first, since taking it in only divides a factor, then those furthest from the statement.
+  /// None where the factors are all of the statement itself.
+  TensorId worst() const {
+    for (const bool sums : {false, true}) {
+      for (const TakenIn& one : taken_in_) {
+        if (one.sums == sums && one.divides) return one.tensor;
+      }
+    }
+    return -1;
+  }
+
  private:
+  /// An intermediate whose statement is part of the product; those inside of it come before it.
+  struct TakenIn {
+    TensorId tensor = -1;
+    bool sums = false;
+    bool divides = false;  ///< into more than one factor that counts
+  };
+
   /// Adds what the term is made of; gives its factors.
   FactorSet add(const Term& term) {
     const Expr& e = term.expr;
@@ -63,17 +87,23 @@ class Flattener {
     return place < kMostBits ? FactorSet{1} << place : 0;
   }
 
-  /// Numbers go outside of all sums: they add no order.
-  bool too_many() const {
+  /// Of the factors from `first` on. Numbers go outside of all sums: they add no order.
+  size_t with_indices(size_t first) const {
     const auto& all = product_.factors;
-    const auto with_indices =
-        std::count_if(all.begin(), all.end(), [](const Factor& f) { return !f.free.empty(); });
-    return static_cast<size_t>(with_indices) > kMostFactors || all.size() > kMostBits;
+    return static_cast<size_t>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                             all.end(),
+                                             [](const Factor& f) { return !f.free.empty(); }));
+  }
+
+  bool too_many() const {
+    return with_indices(0) > kMostFactors || product_.factors.size() > kMostBits;
   }
 
   /// Takes in the statement of an intermediate; 0: the term stays a factor.
   FactorSet add_definition(const Term& term) {
     if (term.expr.kind != Expr::Kind::access) return 0;
+    const std::vector<TensorId>& left = product_.left_out;
+    if (std::find(left.begin(), left.end(), term.expr.tensor) != left.end()) return 0;
     const Statement* definition = definitions_.inlinable(term.expr.tensor);
     if (definition == nullptr) return 0;
     const Expr& root = definition->root();
@@ -83,14 +113,18 @@ class Flattener {
     if (!is_sum && !is_product) return 0;
     const std::optional<Term> body = substituted(term, *definition);
     if (!body) return 0;
-    const Product before = product_;
+    const size_t factors_before = product_.factors.size();
+    const size_t sums_before = product_.given.size();
     product_.inlined.push_back(term.expr.tensor);
     ++inside_;
     const FactorSet factors = add(*body);
     --inside_;
-    if (!too_many()) return factors;
-    product_ = before;
-    return 0;
+    const size_t more = product_.factors.size() > kMostBits
+                            ? product_.factors.size() - factors_before
+                            : with_indices(factors_before);
+    taken_in_.push_back(
+        {term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
+    return factors;
   }
 
   /// The definition's expression for the subscripts of an access, which have to be plain indices
@@ -124,6 +158,7 @@ class Flattener {
   Product product_;
   int inside_ = 0;                   ///< statements of intermediates around
   std::vector<FactorSet> own_sums_;  ///< of the statement itself
+  std::vector<TakenIn> taken_in_;
 };
 
 /// All binary trees over the factors, by merging pairs until one is left.
@@ -258,7 +293,18 @@ const Statement* Definitions::inlinable(TensorId tensor) const {
 
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
                                const Term& term, Scope& scope) {
-  return Flattener(program, definitions, scope).run(term);
+  constexpr size_t kMostLeftOut = 32;  // each is a run of its own
+  const Scope given = scope;
+  std::vector<TensorId> left_out;
+  for (;;) {
+    scope = given;
+    Flattener flattener(program, definitions, scope, left_out);
+    std::optional<Product> product = flattener.run(term);
+    if (!product || !product->too_many) return product;
+    const TensorId next = left_out.size() < kMostLeftOut ? flattener.worst() : -1;
+    if (next < 0) return product;
+    left_out.push_back(next);
+  }
 }
 
 std::vector<Tree> other_trees(const Product& product) {

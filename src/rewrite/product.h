@@ -35,6 +35,8 @@ struct Product {
   std::vector<Factor> factors;
   std::vector<SumStep> given;          ///< how it is summed as written, inner sums first
   std::vector<TensorId> inlined;       ///< intermediates whose statements are part of it
+  std::vector<TensorId> left_out;      ///< that could be, but for the number of factors
+  bool too_many = false;               ///< factors of the statement itself: no order is looked for
   bool has_inner_sum = false;          ///< as written; of these, sums that no tensor holds
   std::vector<IndexId> order() const;  ///< free indices of all factors, by first use
 };
@@ -61,8 +63,9 @@ class Definitions {
   std::vector<int> uses_;
 };
 
-/// The product that a term is, statements of intermediates taken in. Nothing where it is no product
-/// with a sum, has too many factors, or an index that is summed is in no factor.
+/// The product that a term is, statements of intermediates taken in: all, or where that would be
+/// too many factors, those nearest to the statement. Nothing where it is no product with a sum, or
+/// an index that is summed is in no factor.
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
                                const Term& term, Scope& scope);
 

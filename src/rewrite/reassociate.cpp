@@ -151,6 +151,23 @@ void hand_on_origins(const Site& site, Rewrite& rewrite) {
   }
 }
 
+/// What is said of a product in which no order is looked for.
+Rewrite too_many_factors(const Statement& statement, const Product& product) {
+  const auto& all = product.factors;
+  const auto factors =
+      std::count_if(all.begin(), all.end(), [](const Factor& f) { return !f.free.empty(); });
+  Rewrite rewrite;
+  rewrite.reorders = true;
+  rewrite.refused = fmt::format(
+      "a product of {} factors in one statement, expected at most {}; a statement for some of them "
+      "lets the others be put into another order",
+      factors, kMostFactors);
+  rewrite.before = statement.result;
+  rewrite.replaced.push_back(statement);
+  rewrite.left_out = product.left_out;
+  return rewrite;
+}
+
 /// The rewrites of one product in a statement's expression; `whole(term)`: the expression with
 /// `term` for the product.
 template <typename Whole>
@@ -168,6 +185,7 @@ void add_rewrites(const Site& site, const Statement& statement, const Scope& sco
     rewrite.refused = refused;
     rewrite.before = statement.result;
     rewrite.removed = product.inlined;
+    rewrite.left_out = product.left_out;
     Statement replaced =
         statement_of(scope, statement.result, statement.result_indices, whole(*term));
     replaced.from = statement.from;
@@ -196,14 +214,23 @@ class ProductFinder {
     root_ = term_at(statement, static_cast<int32_t>(statement.nodes.size()) - 1, places_);
   }
 
-  void run() { visit(root_); }
+  /// A product of too many factors is said to be one where no part of it can be rewritten.
+  void run() {
+    const size_t before = found_.size();
+    visit(root_);
+    if (too_many_ && found_.size() == before) {
+      found_.push_back(too_many_factors(statement_, *too_many_));
+    }
+  }
 
  private:
   void visit(Term& at) {
     if (is_product(at)) {
       Scope scope = scope_;
       const std::optional<Product> product = flatten(site_.program, site_.definitions, at, scope);
-      if (product) {
+      if (product && product->too_many) {
+        if (!too_many_) too_many_ = product;
+      } else if (product) {
         const Term given = at;
         const auto whole = [&](const Term& term) {
           at = term;
@@ -232,6 +259,7 @@ class ProductFinder {
   Scope scope_;
   std::vector<IndexId> places_;
   Term root_;
+  std::optional<Product> too_many_;  ///< the first product of too many factors
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Rewrite {
   TensorId before = -1;             ///< the statement of this tensor is the first that may use them
   std::vector<Statement> replaced;  ///< instead of the statements of the same tensors
   std::vector<TensorId> removed;    ///< intermediates whose statements go
+  std::vector<TensorId> left_out;   ///< that stay, since a product would have too many factors
   std::vector<NewFacts> facts;
   std::vector<std::string> assumed;  ///< what is taken for granted, as a text each
 };

@@ -48,23 +48,53 @@ bool take_varint(std::string_view& bytes, uint64_t& value) {
   return false;
 }
 
-/// A ModelProto has a graph (field 7) among fields 1 to 25 that are numbers or have a length. A
-/// file that was cut off behind the head of its graph still counts.
-bool is_onnx(std::string_view bytes) {
-  constexpr uint64_t kGraph = 7;
-  constexpr uint64_t kMostFields = 25;
+/// Fields of a message of ONNX, as bits: those that are numbers, and those that have a length.
+struct MessageFields {
+  uint64_t numbers, lengths;
+};
+constexpr uint64_t field(int number) {
+  return uint64_t{1} << number;
+}
+constexpr int kGraph = 7;  ///< of a ModelProto
+constexpr MessageFields kModelFields = {
+    field(1) | field(5), field(2) | field(3) | field(4) | field(6) | field(kGraph) | field(8) |
+                             field(14) | field(20) | field(25) | field(26)};
+constexpr MessageFields kGraphFields = {0, field(1) | field(2) | field(5) | field(10) | field(11) |
+                                               field(12) | field(13) | field(14) | field(15) |
+                                               field(16)};
+
+/// Goes through the fields of a message, which may be cut off in the last; false if one is none of
+/// `fields`. `visit(number, body)` gets those with a length; it may say no, too.
+template <typename Visit>
+bool walk_message(std::string_view bytes, const MessageFields& fields, const Visit& visit) {
   while (!bytes.empty()) {
     uint64_t key = 0;
     uint64_t value = 0;
-    if (!take_varint(bytes, key) || key >> 3 == 0 || key >> 3 > kMostFields) return false;
+    if (!take_varint(bytes, key)) return bytes.empty();
+    const uint64_t number = key >> 3;
     const uint64_t wire = key & 7;
-    if ((wire != 0 && wire != 2) || !take_varint(bytes, value)) return false;
+    if (number == 0 || number > 63 || (wire != 0 && wire != 2)) return false;
+    if (((wire == 0 ? fields.numbers : fields.lengths) >> number & 1) == 0) return false;
+    if (!take_varint(bytes, value)) return bytes.empty();
     if (wire == 0) continue;
-    if (key >> 3 == kGraph) return value >= 2;
-    if (value > bytes.size()) return false;
-    bytes.remove_prefix(value);
+    const std::string_view body = bytes.substr(0, value);
+    if (!visit(static_cast<int>(number), body)) return false;
+    bytes.remove_prefix(body.size());
   }
-  return false;
+  return true;
+}
+
+/// A ModelProto has a graph, and it and its graph have no other fields than those of ONNX. A file
+/// that was cut off behind the head of its graph still counts.
+bool is_onnx(std::string_view bytes) {
+  bool has_graph = false;
+  const auto any = [](int, std::string_view) { return true; };
+  const bool fits = walk_message(bytes, kModelFields, [&](int number, std::string_view body) {
+    if (number != kGraph) return true;
+    has_graph = true;
+    return walk_message(body, kGraphFields, any);
+  });
+  return fits && has_graph;
 }
 
 // --- text
@@ -179,7 +209,14 @@ std::string message(InputKind kind, std::string_view expected) {
 
 }  // namespace
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 InputKind kind_of(std::string_view bytes) {
+  bytes = without_byte_order_mark(bytes);
   if (trimmed(bytes.substr(0, kLooked)).empty() && bytes.size() <= kLooked) return InputKind::empty;
   if (behind_comments(bytes, '#').starts_with("fuseflow")) return InputKind::program;
   if (bytes.starts_with("\x93NUMPY")) return InputKind::tensor;
@@ -201,7 +238,7 @@ std::string why_no_program(const SourceText& source) {
 
 std::string why_no_model(std::string_view bytes) {
   const InputKind kind = kind_of(bytes);
-  if (kind == InputKind::onnx || kind == InputKind::binary) return {};
+  if (kind == InputKind::onnx) return {};
   if (kind == InputKind::empty) return "the file is empty, expected an ONNX model";
   if (kind == InputKind::text) return "this is some text, expected an ONNX model";
   return message(kind, "an ONNX model");

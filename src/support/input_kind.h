@@ -26,6 +26,9 @@ enum class InputKind {
 
 InputKind kind_of(std::string_view bytes);
 
+/// Of a text that some editors save with a mark of its encoding in front.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// Why `source` is no program, in one message: "this is an ONNX model, .." Empty if it begins like
 /// a program, or is some text that the parser is to complain about.
 std::string why_no_program(const SourceText& source);

@@ -10,16 +10,27 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <new>
 
 #include "support/error.h"
+#include "support/path_hints.h"
 
 namespace fuseflow {
 
 namespace {
 
+std::map<std::string, std::string>& path_hints() {
+  static std::map<std::string, std::string> hints;
+  return hints;
+}
+
 [[noreturn]] void io_error(const std::string& what, const std::string& path) {
-  throw Error(ExitCode::io, Location{path}, fmt::format("{}: {}", what, std::strerror(errno)));
+  const int number = errno;
+  std::string message = fmt::format("{}: {}", what, std::strerror(number));
+  const auto hint = number == ENOENT ? path_hints().find(path) : path_hints().end();
+  if (hint != path_hints().end()) message += "; " + hint->second;
+  throw Error(ExitCode::io, Location{path}, std::move(message));
 }
 
 /// Owns a file descriptor.
@@ -72,6 +83,10 @@ void write_all(int fd, std::string_view text, const std::string& name) {
 }
 
 }  // namespace
+
+void add_path_hint(const std::string& path, std::string hint) {
+  path_hints()[path] = std::move(hint);
+}
 
 SourceText read_source(const std::string& path) {
   if (path.empty() || path == "-") return {"<stdin>", read_standard_input()};

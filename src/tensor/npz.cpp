@@ -26,6 +26,11 @@ class SparseReader {
 
   RawTensor read() {
     const std::string format = text("format.npy");
+    if (format != "coo" && format != "csr" && format != "csc") {
+      reject(path_, fmt::format("a sparse matrix of format {} is not read, expected csr, csc or "
+                                "coo: save it with .tocsr()",
+                                format.substr(0, 20)));
+    }
     const std::vector<int64_t> shape = integers("shape.npy");
     if (shape.size() != 2 || shape[0] < 0 || shape[1] < 0 || shape[0] > kMaxStored ||
         shape[1] > kMaxStored) {
@@ -37,13 +42,10 @@ class SparseReader {
     Coo entries{shape, {}, std::get<Buffer<float>>(values.data).to_vector()};
     if (format == "coo") {
       entries.coords = {coordinates("row.npy", entries, 0), coordinates("col.npy", entries, 1)};
-    } else if (format == "csr" || format == "csc") {
-      compressed(entries, format == "csr" ? 0 : 1);
     } else {
-      reject(path_, fmt::format("a sparse matrix of format '{}', expected csr, csc or coo: save "
-                                "it with .tocsr()",
-                                format.substr(0, 20)));
+      compressed(entries, format == "csr" ? 0 : 1);
     }
+    check_distinct(entries);
     RawTensor raw;
     raw.shape = shape;
     raw.element = values.element;
@@ -111,6 +113,21 @@ class SparseReader {
       coords.insert(coords.end(), static_cast<size_t>(starts[fiber + 1] - starts[fiber]),
                     static_cast<uint32_t>(fiber));
     }
+  }
+
+  /// scipy adds up entries of one coordinate; here it is a mistake, as in the other formats.
+  void check_distinct(const Coo& entries) const {
+    std::vector<uint64_t> keys;
+    keys.reserve(entries.values.size());
+    for (size_t e = 0; e < entries.values.size(); ++e) {
+      keys.push_back(uint64_t{entries.coords[0][e]} << 32 | entries.coords[1][e]);
+    }
+    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice == keys.end()) return;
+    reject(path_, fmt::format("coordinate [{},{}] (counted from 0) occurs twice, expected every "
+                              "coordinate at most once: save it after .sum_duplicates()",
+                              *twice >> 32, *twice & 0xffffffffU));
   }
 
   const ZipFile& zip_;

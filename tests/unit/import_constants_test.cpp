@@ -436,6 +436,28 @@ TEST_F(ImportConstants, RowMaximaBehindAFiniteMaskAreAllThere) {
   EXPECT_EQ(format_of("y"), "dense,compressed");
 }
 
+// --- large numbers: masks where they are added, weights elsewhere ---
+
+/// What is absent of m, of which a few entries are `large` and the rest 0.
+TEST_F(ImportConstants, LargeNumbersAreAMaskWhereTheyAreAdded) {
+  const auto fill_of = [&](const char* node, float large, size_t number) {
+    model_ = {};
+    graph("(float[8,8] x) => (float[8,8] y) { " + std::string(node) + " }");
+    Floats m(64, 0);
+    for (size_t i = 0; i < number; ++i) m[i * 13 % 64] = large;
+    floats("m", m, std::vector<int64_t>{8, 8});
+    const Program program = imported({{"x", "uniform(density=1,seed=1)"}});
+    const Tensor& tensor = program.tensors[static_cast<size_t>(find_tensor(program, "m"))];
+    EXPECT_EQ(to_string(tensor.format), "dense,compressed") << node;
+    return tensor.fill;
+  };
+  EXPECT_EQ(fill_of("y = MatMul(m, x)", -1e5F, 8), 0);
+  EXPECT_EQ(fill_of("y = MatMul(m, x)", 1e5F, 8), 0);
+  EXPECT_EQ(fill_of("y = MatMul(m, x)", -1e5F, 40), -1e5F);  // fewer entries than behind 0
+  EXPECT_EQ(fill_of("s = Add(x, m)\n y = Softmax <axis = 1>(s)", -1e5F, 8), -1e5F);
+  EXPECT_EQ(fill_of("s = Sub(x, m)\n y = Softmax <axis = 1>(s)", 1e5F, 8), 1e5F);
+}
+
 // --- what is taken for granted of masks ---
 
 /// exp(x + m) times a sparse tensor: absent where that one is, if the exponential is finite.

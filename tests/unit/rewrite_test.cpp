@@ -104,6 +104,29 @@ TEST(Rewrite, APartOfALongProductIsRewritten) {
   for (const std::string& order : orders) EXPECT_EQ(order.find("%y[i, h] = %s[i] * "), 0U);
 }
 
+/// The furthest intermediate is left out, and then it is again one of at most four factors.
+TEST(Rewrite, OfTooManyFactorsIntermediatesAreLeftOut) {
+  const std::string text =
+      "input %a: f32[4, 9] dense,dense facts(finite, range(-1, 1))\n"
+      "input %b: f32[9, 9] dense,dense facts(finite, range(-1, 1))\n"
+      "input %r: f32[4] dense facts(finite, range(-1, 1))\n"
+      "temp %n: f32[4, 9] dense,dense\ntemp %s: f32[4, 9] dense,dense\n"
+      "temp %t: f32[4, 9] dense,dense\nresult %y: f32[4, 9] dense,dense\n"
+      "region @n { %n[i, j] = %r[i] * %a[i, j] * %r[i] }\n"
+      "region @s { %s[i, j] = sum(k) %n[i, k] * %b[k, j] }\n"
+      "region @t { %t[i, j] = sum(k) %s[i, k] * %b[k, j] }\n"
+      "region @y { %y[i, j] = sum(k) %t[i, k] * %b[k, j] }\n";
+  const Program program = parse(text);
+  size_t of_y = 0;
+  for (const Rewrite& rewrite : rewrites(program)) {
+    if (rewrite.before != find_tensor(program, "y")) continue;
+    ++of_y;
+    EXPECT_TRUE(rewrite.refused.empty());
+    EXPECT_EQ(rewrite.left_out, std::vector<TensorId>{find_tensor(program, "n")});
+  }
+  EXPECT_EQ(of_y, 4U);  // (n b) b b, the given one, has four others
+}
+
 TEST(Rewrite, KeepsWhatItCameFrom) {
   const Program program = parse(std::string(kMatrices) + kLeftFirst);
   const Program after = applied(program, rewrites(program)[0]);

@@ -152,7 +152,9 @@ TEST(InputKind, AFieldThatIsLongerThanTheFileIsNoOnnx) {
   const std::string head = "\x08\x07\x12\x02pt"s;  // version 7, made by "pt"
   const std::string graph = "\x3a\x02\x0a"s;       // a graph of two bytes, cut off
   EXPECT_EQ(kind_of(head + graph), InputKind::onnx);
-  EXPECT_EQ(kind_of(head + "\x12\x7f"s + graph), InputKind::binary);  // 127 bytes, there are 3
+  EXPECT_EQ(kind_of(head + "\x12\x7f"s + graph), InputKind::binary);   // 127 bytes, there are 3
+  EXPECT_EQ(kind_of("\x3a\x04\x62\x02ok\x42\x00"s), InputKind::onnx);  // an output, the operators
+  EXPECT_EQ(kind_of("\x3a\x04\x22\x02ok"s), InputKind::binary);        // a field that no graph has
 }
 
 }  // namespace

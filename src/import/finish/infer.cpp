@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "import/finish/mask_use.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
 #include "ir/sparsity.h"
@@ -199,52 +200,6 @@ void assume_where_needed(Program& program, const DraftProgram& draft, const Stat
 
 namespace {
 
-/// The value of an elementwise statement that reads only `tensor`, where that tensor is 0.
-std::optional<float> value_at_zero(const Statement& s, TensorId tensor) {
-  std::vector<float> values;
-  bool reads = false;
-  for (const Expr& node : s.nodes) {
-    std::vector<float> operands;
-    for (const int32_t c : node.children) operands.push_back(values[static_cast<size_t>(c)]);
-    switch (node.kind) {
-      case Expr::Kind::constant:
-        values.push_back(node.constant);
-        break;
-      case Expr::Kind::access:
-        if (node.tensor != tensor) return std::nullopt;
-        reads = true;
-        values.push_back(0);
-        break;
-      case Expr::Kind::apply:
-        values.push_back(evaluate(node.op, operands));
-        break;
-      default:
-        return std::nullopt;
-    }
-  }
-  return reads ? std::optional<float>(values.back()) : std::nullopt;
-}
-
-/// The mask value at which some `where` gives a constant: what an absent entry should mean. 0 also
-/// if a mask is computed from the tensor (mask == 0) that masks there.
-std::optional<float> masking_value(const DraftProgram& draft, TensorId tensor) {
-  for (const DraftStatement& made : draft.statements) {
-    const auto& nodes = made.statement.nodes;
-    for (const Expr& node : nodes) {
-      if (node.kind != Expr::Kind::apply || node.op != Op::where) continue;
-      const Expr& mask = nodes[static_cast<size_t>(node.children[0])];
-      if (mask.kind != Expr::Kind::access || mask.tensor != tensor) continue;
-      if (nodes[static_cast<size_t>(node.children[1])].kind == Expr::Kind::constant) return 1.0F;
-      if (nodes[static_cast<size_t>(node.children[2])].kind == Expr::Kind::constant) return 0.0F;
-    }
-    const auto computed = value_at_zero(made.statement, tensor);
-    if (computed && made.statement.result > tensor &&
-        masking_value(draft, made.statement.result) == computed)
-      return 0.0F;
-  }
-  return std::nullopt;
-}
-
 /// Bytes of a matrix of f32 (of higher rank: its last two dimensions, many times) with so many
 /// entries, stored as sparse_format(rank): coordinates and values of 4 bytes, and where rows begin.
 double compressed_bytes(const std::vector<int64_t>& shape, int64_t present) {
@@ -267,7 +222,7 @@ void settle_input(Program& program, const DraftProgram& draft, size_t at) {
   const auto rank = static_cast<int>(d.shape.size());
   if (d.pinned || d.data || !d.values || d.values->sparse() || rank < 2) return;
   const FillChoice choice =
-      choose_fill(*d.values, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+      choose_fill(*d.values, mask_use(draft, static_cast<TensorId>(at)), kMaskDensity);
   const bool mask = choice.mask && choice.density <= kMaskDensity;
   const double dense = 4.0 * static_cast<double>(d.values->size());
   const double compressed = compressed_bytes(d.shape, choice.present);
@@ -295,7 +250,7 @@ void finalize_constant(Program& program, const DraftProgram& draft, size_t at,
   tensor.facts = facts_of(*d.data);
   const auto rank = static_cast<int>(d.shape.size());
   const FillChoice choice =
-      choose_fill(*d.data, masking_value(draft, static_cast<TensorId>(at)), kMaskDensity);
+      choose_fill(*d.data, mask_use(draft, static_cast<TensorId>(at)), kMaskDensity);
   const bool sparse = rank >= 2 && choice.density <= (choice.mask ? kMaskDensity : kSparseDensity);
   tensor.format = sparse ? sparse_format(rank) : dense_format(rank);
   tensor.fill = sparse ? choice.fill : 0;
@@ -335,7 +290,7 @@ void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& o
     const Draft& d = draft.tensors[static_cast<size_t>(id)];
     if (tensor.format.all_dense()) continue;
     if (d.data) {
-      tensor.fill = choose_fill(*d.data, masking_value(draft, id), kMaskDensity).fill;
+      tensor.fill = choose_fill(*d.data, mask_use(draft, id), kMaskDensity).fill;
     }
     tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
   }

@@ -320,7 +320,8 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
     good = proto->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
   }
   if (!good || !proto->has_graph()) {
-    std::string why = why_no_model(bytes);
+    const bool message = good && kind_of(bytes) == InputKind::binary;  // of something else
+    std::string why = message ? "" : why_no_model(bytes);
     if (why.empty() && good) why = "not an ONNX model: it has no graph";
     if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
     throw Error(ExitCode::rejected, Location{path}, std::move(why));

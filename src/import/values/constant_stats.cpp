@@ -7,8 +7,8 @@ namespace fuseflow {
 
 namespace {
 
-constexpr float kLarge =
-    1000;  ///< a number of this size that most entries share is a mask, not a weight
+/// A number of this size that is added to scores, or that most entries share, is a mask.
+constexpr float kLarge = 1000;
 
 Survey survey_ints(const std::vector<int64_t>& values) {
   Survey result;
@@ -35,8 +35,7 @@ Facts facts_of(const ConstantTensor& tensor) {
   return tensor.sparse() ? both(facts, facts_of_constant(0)) : facts;
 }
 
-FillChoice choose_fill(const ConstantTensor& tensor, std::optional<float> wanted,
-                       double threshold) {
+FillChoice choose_fill(const ConstantTensor& tensor, const MaskUse& use, double threshold) {
   const int64_t size = tensor.size();
   if (size == 0) return {};
   const auto choice = [size](float fill, int64_t absent) {
@@ -53,15 +52,19 @@ FillChoice choose_fill(const ConstantTensor& tensor, std::optional<float> wanted
     made.mask = true;
     return made;
   };
-  std::vector<float> masks;
-  if (wanted) masks.push_back(*wanted);
-  if (found.least <= -kLarge) masks.push_back(found.least);
-  if (found.largest >= kLarge) masks.push_back(found.largest);  // a mask that is subtracted
-  for (const float fill : masks) {
-    const FillChoice made = mask_of(fill);
+  const FillChoice zero = choice(0, found.zeros);
+  if (use.closed) {
+    const FillChoice made = mask_of(*use.closed);
     if (made.density <= threshold) return made;
   }
-  const FillChoice zero = choice(0, found.zeros);
+  if (found.least <= -kLarge) {
+    const FillChoice made = mask_of(found.least);
+    if (made.density <= threshold && (use.added || made.density < zero.density)) return made;
+  }
+  if (found.largest >= kLarge && use.subtracted) {
+    const FillChoice made = mask_of(found.largest);
+    if (made.density <= threshold) return made;
+  }
   if (tensor.type != ElementType::boolean || zero.density <= 0.5) return zero;
   return choice(1, size - found.zeros);
 }

@@ -16,15 +16,24 @@ const Survey& constant_stats(const ConstantTensor& tensor);
 /// Facts that hold for every element (no elements: every fact).
 Facts facts_of(const ConstantTensor& tensor);
 
-/// What absent entries of a constant should mean. `wanted` (the value that masks) and -inf or a
-/// large negative number (an additive mask) come first, if the density is at most `threshold`: only
-/// they carry sparsity on. Else 0, or for booleans what most elements are.
+/// How a program uses a constant as a mask.
+struct MaskUse {
+  std::optional<float> closed;  ///< the value at which a `where` takes its constant branch
+  bool added = false;           ///< to scores
+  bool subtracted = false;
+};
+
+/// What absent entries of a constant should mean. What masks comes first, if the density is at most
+/// `threshold`, since only it carries sparsity on: the value that a `where` closes at, and -inf or
+/// a large negative number where it is added (a large positive one where it is subtracted). Such a
+/// number of a constant that is used otherwise has to leave fewer entries than 0 does. Else 0, or
+/// for booleans what most elements are.
 struct FillChoice {
   float fill = 0;
   double density = 1;
   int64_t present = 0;
   bool mask = false;  ///< the fill is what masks
 };
-FillChoice choose_fill(const ConstantTensor& tensor, std::optional<float> wanted, double threshold);
+FillChoice choose_fill(const ConstantTensor& tensor, const MaskUse& use, double threshold);
 
 }  // namespace fuseflow

@@ -1,0 +1,58 @@
+#include "support/outputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a link leads to, there or not.
+fs::path behind_links(fs::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code failed;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, failed); ++links) {
+    const fs::path target = fs::read_symlink(path, failed);
+    if (failed) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+/// The same for all names of a file, whether it is there or not; empty for what is no file.
+std::string file_of(const std::string& path) {
+  if (path.empty() || path == "-") return "";
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return "";
+  const fs::path whole = behind_links(fs::absolute(path, failed));
+  const fs::path real = fs::weakly_canonical(whole, failed);
+  return (failed ? whole : real).string();
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<NamedOutput>& outputs) {
+  std::map<std::string, const NamedOutput*> known;
+  for (const NamedOutput& output : outputs) {
+    const std::string file = file_of(output.path);
+    if (file.empty()) continue;
+    const auto [at, fresh] = known.emplace(file, &output);
+    if (fresh) continue;
+    const NamedOutput& first = *at->second;
+    const std::string also =
+        first.path == output.path ? "" : fmt::format(", the same file as `{}`", first.path);
+    throw Error(ExitCode::usage,
+                fmt::format("{} and {} both write `{}`{}, where only one of them would be left; "
+                            "expected a file for each",
+                            first.option, output.option, output.path, also));
+  }
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,19 @@
+// The files that a tool was asked to write.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fuseflow {
+
+/// A file to be written, and the option that names it: "--nodes". An empty path is none.
+struct NamedOutput {
+  std::string option;
+  std::string path;
+};
+
+/// Throws Error(usage) if two of them are one file, of which only what is written last would be
+/// left. Standard output, devices and pipes hold whatever is written to them, in turn.
+void check_outputs(const std::vector<NamedOutput>& outputs);
+
+}  // namespace fuseflow
