@@ -344,11 +344,10 @@ void note_left_to_streams(const Program& program, const Machine& machine) {
                      left.size() == 1 ? "it" : "them"));
 }
 
-/// Products that leave tiles out and the dense product behind each as one kernel, where that is
-/// faster.
-bool add_products_behind(Program& program, const Machine& machine) {
+/// Whether one was taken.
+bool report_behind(const Program& program, const std::vector<BehindOutcome>& outcomes) {
   bool any = false;
-  for (const BehindOutcome& o : plan_behind(program, machine)) {
+  for (const BehindOutcome& o : outcomes) {
     const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
     if (!o.why.empty()) {
       report(Severity::note, fmt::format("product behind a sparse one, %{}: {}; left as they are",
@@ -376,19 +375,22 @@ int least_work(const Options& o) {
   return o.strategy == "tiles" ? 1 : 2;
 }
 
-/// Runs of statements that work on rows as one kernel each, where that is faster; of kernels, those
-/// with the elementwise statements that alone read them, too.
-std::vector<RowsOutcome> add_rows(const Options& o, const Machine& machine, Program& program) {
+/// Kernels of what several statements compute, where that is faster: rows, products behind sparse
+/// ones, and elementwise statements in the kernels of tiles that they alone read.
+CombinedKernels combine(const Options& o, const Machine& machine, Program& program) {
   const RowsOptions options{.measure = measures_chains(o), .least_work = least_work(o)};
   CombinedKernels combined;
-  if (o.strategy == "tiles" && options.measure) {
+  if (!options.measure) {
+    combined.rows = plan_rows(program, machine, options);
+  } else if (o.strategy == "tiles") {
     combined = combine_kernels(program, machine, options);
   } else {
     combined.rows = plan_rows(program, machine, options);
+    combined.behind = plan_behind(program, machine);
   }
   report_folded(program, combined.folded);
   report_rows(program, combined.rows);
-  return std::move(combined.rows);
+  return combined;
 }
 
 bool any_taken(const std::vector<RowsOutcome>& outcomes) {
@@ -471,7 +473,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Program& program = given.program;
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
   const bool measures = measures_chains(o);
-  if (!measures) add_rows(o, machine, program);
+  if (!measures) combine(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -503,9 +505,10 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     if (!o.accept_slower) drop_chains(given, machine, planned);
     add_kernels(program, given.formats, machine);
   }
-  std::vector<RowsOutcome> rows;
-  if (measures) rows = add_rows(o, machine, program);
-  const bool behind = measures && add_products_behind(program, machine);
+  CombinedKernels combined;
+  if (measures) combined = combine(o, machine, program);
+  const std::vector<RowsOutcome>& rows = combined.rows;
+  const bool behind = report_behind(program, combined.behind);
   if (nothing && !any_taken(rows) && !behind) {
     report(Severity::note, o.strategy == "tiles"
                                ? "no chain of dense products found"

@@ -1,10 +1,38 @@
 #include "cluster/combine.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
+namespace {
+
+enum class Step : uint8_t { fold, rows, behind };
+using Order = std::array<Step, 3>;
+
+CombinedKernels combined_in(const Order& order, Program& program, const Machine& machine,
+                            const RowsOptions& options) {
+  CombinedKernels combined;
+  RowsOptions with = options;
+  with.against_folded = std::find(order.begin(), order.end(), Step::fold) <
+                        std::find(order.begin(), order.end(), Step::rows);
+  for (const Step step : order) {
+    if (step == Step::fold) combined.folded = fold_kernels(program, machine);
+    if (step == Step::rows) combined.rows = plan_rows(program, machine, with);
+    if (step == Step::behind) combined.behind = plan_behind(program, machine);
+  }
+  return combined;
+}
+
+bool leaves_tiles_out(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(), [](const Region& region) {
+    return region.graph && region.graph->tiles && !region.graph->tiles->open.empty();
+  });
+}
+
+}  // namespace
 
 int64_t tiles_cycles(const Program& program, const Machine& machine) {
   int64_t cycles = 0;
@@ -17,20 +45,25 @@ int64_t tiles_cycles(const Program& program, const Machine& machine) {
 
 CombinedKernels combine_kernels(Program& program, const Machine& machine,
                                 const RowsOptions& options) {
-  Program rows_first = program;
-  CombinedKernels combined;
-  combined.folded = fold_kernels(program, machine);
-  combined.rows = plan_rows(program, machine, options);
-  if (combined.folded.empty()) return combined;
-  CombinedKernels other;
-  RowsOptions apart = options;
-  apart.against_folded = false;
-  other.rows = plan_rows(rows_first, machine, apart);
-  other.folded = fold_kernels(rows_first, machine);
-  if (tiles_cycles(rows_first, machine) < tiles_cycles(program, machine)) {
-    program = std::move(rows_first);
-    combined = std::move(other);
+  std::vector<Order> others;
+  const bool sparse = leaves_tiles_out(program);
+  Program best = program;
+  CombinedKernels combined =
+      combined_in({Step::fold, Step::rows, Step::behind}, best, machine, options);
+  int64_t least = tiles_cycles(best, machine);
+  if (!combined.folded.empty()) others.push_back({Step::rows, Step::fold, Step::behind});
+  if (sparse) others.push_back({Step::behind, Step::fold, Step::rows});
+  if (sparse) others.push_back({Step::behind, Step::rows, Step::fold});
+  for (const Order& order : others) {
+    Program other = program;
+    CombinedKernels found = combined_in(order, other, machine, options);
+    const int64_t cycles = tiles_cycles(other, machine);
+    if (cycles >= least) continue;
+    least = cycles;
+    best = std::move(other);
+    combined = std::move(found);
   }
+  program = std::move(best);
   return combined;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/behind.h"
 #include "cluster/combine.h"
 
 namespace fuseflow::cluster {
@@ -31,7 +30,6 @@ void take_plan_away(Program& program, TensorId result) {
 void plan_rest(Program& program, const Machine& machine, const KernelOptions& options) {
   make_kernels(program, machine, options);
   combine_kernels(program, machine);
-  plan_behind(program, machine);
 }
 
 std::vector<DroppedChain> drop_slow_chains(Program& program, const std::vector<TensorId>& chains,

@@ -20,6 +20,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Entries of a pattern that are walked in the time of making a node.
 constexpr double kEntriesPerNode = 64;
+/// Tokens of a program that is simulated in a tenth of a second.
+constexpr double kFewTokens = 1e7;
 
 bool is_given(const Tensor& tensor) {
   return tensor.role == Role::input || tensor.role == Role::constant;
@@ -29,6 +31,7 @@ void add(Cost& sum, Cost more) {
   sum.cycles += more.cycles;
   sum.dram_bytes += more.dram_bytes;
   sum.flops += more.flops;
+  sum.tokens += more.tokens;
   sum.guessed = sum.guessed || more.guessed;
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
@@ -51,6 +54,7 @@ Cost cost_of(const RegionEstimate& e) {
   cost.cycles = e.cycles;
   cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
   cost.flops = e.flops;
+  cost.tokens = e.tokens;
   return cost;
 }
 
@@ -315,6 +319,20 @@ std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
     return std::nullopt;
   }
   return sum;
+}
+
+std::optional<double> EstimatedCosts::simulated(const Program& given) {
+  const std::optional<Cost> cost = of_program(given);
+  if (!cost || cost->tokens > kFewTokens) return std::nullopt;
+  try {
+    const Program lowered = lower_program(given);
+    RunOptions options;
+    options.explain_deadlock = false;
+    const ProgramRun run = run_program(lowered, load_tensors(lowered), machine_, options);
+    return run.finish == Finish::done ? static_cast<double>(total_cycles(run, machine_)) : kNever;
+  } catch (const Error&) {
+    return std::nullopt;  // the machine has no room for it, or its data cannot be read
+  }
 }
 
 std::optional<Cost> EstimatedCosts::of_program(const Program& given) {

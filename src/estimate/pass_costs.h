@@ -42,6 +42,7 @@ class EstimatedCosts final : public CostModel {
   std::optional<Cost> guess_of_regions(const Program& program,
                                        const std::vector<size_t>& regions) override;
   std::optional<Cost> of_program(const Program& program) override;
+  std::optional<double> simulated(const Program& program) override;
   double pause() const override { return static_cast<double>(machine_.reconfiguration_cycles); }
   double margin() const override;
   double effort() const override { return effort_; }

@@ -29,6 +29,19 @@ std::string gain_text(const Cost& chosen, const Cost& given) {
   return fmt::format("{:.0f} cycles by estimate instead of {:.0f}", chosen.cycles, given.cycles);
 }
 
+Program not_slower(Program chosen, const Program& given, CostModel& costs, PassLog& log) {
+  if (costs.margin() == 0) return chosen;
+  const std::optional<double> after = costs.simulated(chosen);
+  const std::optional<double> before = after ? costs.simulated(given) : std::nullopt;
+  if (!before || *after <= *before) return chosen;
+  log.note(std::isfinite(*after)
+               ? fmt::format("simulated, that takes {:.0f} cycles instead of {:.0f}: the program "
+                             "stays as it was",
+                             *after, *before)
+               : "simulated, that does not end on this machine: the program stays as it was");
+  return given;
+}
+
 Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_view what,
                CostModel& costs, PassLog& log) {
   const std::optional<Cost> given = costs.of_program(candidates[0].program);

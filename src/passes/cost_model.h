@@ -20,6 +20,7 @@ struct Cost {
   double dram_bytes = 0;  ///< read and written
   std::string doubt;      ///< why the counts are not exact; empty if they are
   double flops = 0;
+  double tokens = 0;
   bool guessed = false;  ///< rests on a guess of how many values are zero
 };
 
@@ -51,6 +52,10 @@ class CostModel {
   /// Of the whole program, with the pauses between regions. Stands alone: the program learned may
   /// be another.
   virtual std::optional<Cost> of_program(const Program& program) = 0;
+
+  /// Cycles of the whole program as simulated, infinite where it does not end. Nothing where that
+  /// would take long, or cannot be told.
+  virtual std::optional<double> simulated(const Program& /*program*/) { return std::nullopt; }
 
   /// Cycles between two regions.
   virtual double pause() const = 0;

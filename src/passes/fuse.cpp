@@ -404,6 +404,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   if (request.strategy == "auto" && arguments.costs) {
     const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
     result = best_by_cost(program, request, *costs, arguments.has("verbose"), notes);
+    result = not_slower(std::move(result), program, *costs, notes);
   } else {
     drop_residents(program);
     if (arguments.has("region")) {

@@ -336,7 +336,8 @@ Program choose_orders(const Program& given, const PassArguments& arguments, Pass
   Candidate ordered;
   ordered.program = order_all(given, costs.get(), ordered.log);
   const PassLog notes = ordered.log;
-  return choose({{given, notes}, std::move(ordered)}, 0, "orders", *costs, log);
+  Program chosen = choose({{given, notes}, std::move(ordered)}, 0, "orders", *costs, log);
+  return not_slower(std::move(chosen), given, *costs, log);
 }
 
 Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {

@@ -380,7 +380,10 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
     start = costs == nullptr
                 ? std::move(placed.program)
                 : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
-    if (costs != nullptr) start = pass_on_chip(std::move(start), machine, *costs, log);
+    if (costs != nullptr) {
+      start = pass_on_chip(std::move(start), machine, *costs, log);
+      start = not_slower(std::move(start), given, *costs, log);
+    }
   }
   Placer placer(start, machine, log);
   for (const std::string& text : arguments.all("place")) placer.place(parse_request(start, text));

@@ -272,7 +272,8 @@ Program rewrite_by_cost(const Program& given, const Machine& machine, bool allow
     found.program = pass_on_chip(std::move(found.program), machine, costs, found.log);
   }
   candidates.push_back(std::move(found));
-  return choose(std::move(candidates), 0, "statements", costs, log);
+  Program chosen = choose(std::move(candidates), 0, "statements", costs, log);
+  return not_slower(std::move(chosen), given, costs, log);
 }
 
 std::string list_rewrites(const Program& program, const PassArguments& arguments) {
