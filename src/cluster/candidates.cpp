@@ -1,6 +1,7 @@
 #include "cluster/candidates.h"
 
 #include "support/ceil_div.h"
+#include "support/error.h"
 
 namespace fuseflow::cluster {
 
@@ -30,6 +31,18 @@ bool fits_core(const KernelNeed& need, const Machine& machine) {
   const auto within = [](int64_t needed, int64_t has) { return has == 0 || needed <= has; };
   return within(need.registers, machine.core.register_bytes) &&
          within(need.scratchpad, machine.core.scratchpad_bytes);
+}
+
+Measured measured_or_unfinished(const Graph& graph, const Machine& machine,
+                                const LaunchOptions& options) {
+  try {
+    return time_tiles(graph, machine, options);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::unfinished) throw;
+    Measured measured;
+    measured.finished = false;
+    return measured;
+  }
 }
 
 }  // namespace fuseflow::cluster

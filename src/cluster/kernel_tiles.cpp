@@ -301,7 +301,7 @@ std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates
     if (!graph) continue;
     LaunchOptions options;
     options.most_cycles = best ? best->measured.cycles : 0;
-    const Measured measured = time_tiles(*graph, machine, options);
+    const Measured measured = measured_or_unfinished(*graph, machine, options);
     if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
       best = FastestKernel{std::move(*graph), measured};
     }

@@ -332,7 +332,9 @@ bool settle_orders(Making& making, const GivenFormats* given) {
     for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
   }
   bool settled = false;
-  for (const auto& [tensor, wanted] : orders) {
+  for (const auto& order : orders) {
+    const TensorId tensor = order.first;
+    const std::set<int>& wanted = order.second;
     if (wanted.size() < 2) continue;
     making.innermost[tensor] = *std::max_element(wanted.begin(), wanted.end(), [&](int a, int b) {
       return saved_by_order(making, tensor, a, given) < saved_by_order(making, tensor, b, given);

@@ -9,6 +9,7 @@
 #include "cluster/fold.h"
 #include "cluster/kernels.h"
 #include "cluster/recognize.h"
+#include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 
 namespace fuseflow::cluster {
@@ -88,7 +89,9 @@ class Runs {
   bool has_several(const Run& run) const {
     if (run.end - run.first > 1) return true;
     const Region& only = program_.regions[run.first];
-    return only.statements.size() > 1 && !is_tile_rows(*only.graph);
+    const Graph& graph = *only.graph;
+    const bool attention = is_tile_kernel(graph) && kernel_roles(graph).held();
+    return only.statements.size() > 1 && !is_tile_rows(graph) && !attention;
   }
 
   bool worth(const Run& run) const {

@@ -102,6 +102,7 @@ std::string joined_text(const Program& program, const std::vector<JoinPlace>& pl
 
 std::string places_text(const Program& program, const std::vector<JoinPlace>& places) {
   std::vector<std::string> parts;
+  parts.reserve(places.size());
   for (const JoinPlace& place : places) {
     parts.push_back(
         fmt::format("{} at {}", joined_text(program, {place}), quote_if_needed(place.index)));
