@@ -16,8 +16,7 @@ CombinedKernels combined_in(const Order& order, Program& program, const Machine&
                             const RowsOptions& options) {
   CombinedKernels combined;
   RowsOptions with = options;
-  with.against_folded = std::find(order.begin(), order.end(), Step::fold) <
-                        std::find(order.begin(), order.end(), Step::rows);
+  with.against_folded = false;  // folding is a step of its own
   for (const Step step : order) {
     if (step == Step::fold) combined.folded = fold_kernels(program, machine);
     if (step == Step::rows) combined.rows = plan_rows(program, machine, with);

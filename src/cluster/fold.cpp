@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "cluster/kernel_groups.h"
@@ -39,19 +37,6 @@ std::vector<TensorId> results_of(const std::vector<const Statement*>& statements
   results.reserve(statements.size());
   for (const Statement* s : statements) results.push_back(s->result);
   return results;
-}
-
-/// The regions that compute one of these tensors.
-std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& members) {
-  std::vector<size_t> found;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    const auto& statements = program.regions[r].statements;
-    const bool any = std::any_of(statements.begin(), statements.end(), [&](const Statement& s) {
-      return std::find(members.begin(), members.end(), s.result) != members.end();
-    });
-    if (any) found.push_back(r);
-  }
-  return found;
 }
 
 /// The group as a region by itself, with the graph of its fastest kernel; nothing where no tiles

@@ -209,22 +209,29 @@ std::vector<FoundChain> find_chains(const Program& program, std::vector<RefusedC
   return found;
 }
 
+std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& results) {
+  const std::set<TensorId> wanted(results.begin(), results.end());
+  std::vector<size_t> found;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const auto& statements = program.regions[r].statements;
+    const bool any = std::any_of(statements.begin(), statements.end(),
+                                 [&](const Statement& s) { return wanted.count(s.result) != 0; });
+    if (any) found.push_back(r);
+  }
+  return found;
+}
+
 bool attach_plan(Program& program, const std::vector<TensorId>& wanted_statements,
                  const std::vector<std::pair<std::string, std::string>>& plan, Graph graph,
                  bool replace) {
   const std::set<TensorId> wanted(wanted_statements.begin(), wanted_statements.end());
   const auto in_chain = [&](const Statement& s) { return wanted.count(s.result) != 0; };
-  std::vector<size_t> regions;
-  bool pure = true;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    const auto& statements = program.regions[r].statements;
-    if (std::any_of(statements.begin(), statements.end(), in_chain)) {
-      regions.push_back(r);
-      pure = pure && std::all_of(statements.begin(), statements.end(), in_chain) &&
-             (!scheduled(program.regions[r]) ||
-              (replace && program.regions[r].graph && program.regions[r].graph->tiles));
-    }
-  }
+  const std::vector<size_t> regions = regions_of(program, wanted_statements);
+  const bool pure = std::all_of(regions.begin(), regions.end(), [&](size_t r) {
+    const Region& region = program.regions[r];
+    return std::all_of(region.statements.begin(), region.statements.end(), in_chain) &&
+           (!scheduled(region) || (replace && region.graph && region.graph->tiles));
+  });
   if (!pure) {
     return false;
   }

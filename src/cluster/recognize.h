@@ -32,6 +32,9 @@ struct RefusedChain {
 std::vector<FoundChain> find_chains(const Program& program,
                                     std::vector<RefusedChain>* refused = nullptr);
 
+/// The regions that compute one of these tensors, ascending.
+std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& results);
+
 /// Puts the statements of these tensors (a chain's) into one region, in the place of the last one's
 /// (E's), with `plan` and the plan's graph on it. False, and nothing changed, when one of its
 /// regions is lowered, has a schedule, or computes other things too. `replace`: graphs of tiles go.

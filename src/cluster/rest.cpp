@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cluster/combine.h"
+#include "cluster/recognize.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -16,12 +17,9 @@ int64_t planned_cycles(Program program, const Machine& machine, const KernelOpti
 }
 
 void take_plan_away(Program& program, TensorId result) {
-  for (Region& region : program.regions) {
-    const bool has = std::any_of(region.statements.begin(), region.statements.end(),
-                                 [&](const Statement& s) { return s.result == result; });
-    if (!has) continue;
-    region.graph.reset();
-    region.plan.clear();
+  for (const size_t r : regions_of(program, {result})) {
+    program.regions[r].graph.reset();
+    program.regions[r].plan.clear();
   }
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "nodes/rule.h"
@@ -190,25 +192,40 @@ void check_residents(const Program& program,
   Check(program, wrong).run();
 }
 
-std::string drop_residents(Program& program) {
-  const Program before = program;
-  for (const Resident& passed : residents(program)) return_to_memory(program, passed);
-  return note_returned(before, program);
-}
+namespace {
 
-std::string note_returned(const Program& before, const Program& after) {
-  std::vector<std::string> names;
-  for (const Resident& passed : residents(before)) {
-    const std::string& name = before.tensors[static_cast<size_t>(passed.tensor)].name;
-    const auto same = [&](const Tensor& tensor) { return tensor.name == name && stays(tensor); };
-    if (std::any_of(after.tensors.begin(), after.tensors.end(), same)) continue;
-    names.push_back("%" + name);
-  }
+std::string returned_text(const std::vector<std::string>& names) {
   if (names.empty()) return "";
   return fmt::format(
       "regions are made anew: what stayed in the scratchpad between them is in memory again ({}); "
       "`fuseflow-place` can leave it there",
       fmt::join(names, ", "));
+}
+
+std::string name_in_text(const Program& program, const Resident& passed) {
+  return "%" + program.tensors[static_cast<size_t>(passed.tensor)].name;
+}
+
+}  // namespace
+
+std::string drop_residents(Program& program) {
+  std::vector<std::string> names;
+  for (const Resident& passed : residents(program)) {
+    return_to_memory(program, passed);
+    names.push_back(name_in_text(program, passed));
+  }
+  return returned_text(names);
+}
+
+std::string note_returned(const Program& before, const Program& after) {
+  std::set<std::string> staying;
+  for (const Resident& passed : residents(after)) staying.insert(name_in_text(after, passed));
+  std::vector<std::string> names;
+  for (const Resident& passed : residents(before)) {
+    std::string name = name_in_text(before, passed);
+    if (!staying.contains(name)) names.push_back(std::move(name));
+  }
+  return returned_text(names);
 }
 
 }  // namespace fuseflow

@@ -50,8 +50,10 @@ struct Folded {
   int64_t apart = 0;
 };
 
-Folded fold(const std::string& text, const Machine& machine) {
-  Folded folded{parse(text), {}, 0};
+/// ... on `h100`, of a layer.
+Folded fold(const std::vector<std::string>& statements, int m = 64, int k = 64, int n = 64) {
+  const Machine machine = load_machine("h100");
+  Folded folded{parse(layer(m, k, n, statements)), {}, 0};
   EXPECT_TRUE(make_kernels(folded.program, machine).empty());
   folded.apart = cycles_of(folded.program, machine);
   folded.outcomes = fold_kernels(folded.program, machine);
@@ -59,11 +61,9 @@ Folded fold(const std::string& text, const Machine& machine) {
 }
 
 TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
-  const Machine machine = load_machine("h100");
   const Folded folded =
-      fold(layer(128, 96, 160,
-                 {kProduct, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"}),
-           machine);
+      fold({kProduct, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"}, 128,
+           96, 160);
   ASSERT_EQ(folded.outcomes.size(), 1U);
   const FoldOutcome& outcome = folded.outcomes[0];
   EXPECT_TRUE(outcome.taken);
@@ -71,41 +71,36 @@ TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
   EXPECT_EQ(outcome.apart.kernels, 3);
   EXPECT_LE(outcome.apart.total.cycles, folded.apart);  // there with what the L2 still holds
   ASSERT_EQ(folded.program.regions.size(), 1U);
+  const Machine machine = load_machine("h100");
   EXPECT_EQ(cycles_of(folded.program, machine), outcome.fused.cycles);
   EXPECT_LT(outcome.fused.cycles, folded.apart);
   expect_right_and_read_again(folded.program, machine);
 }
 
 TEST(FoldKernels, WhatOthersReadIsNotFolded) {
-  const Machine machine = load_machine("h100");
   const Folded folded =
-      fold(layer(64, 64, 64,
-                 {kProduct, "%y[i, j] = relu(%c[i, j])", "%z[i, j] = exp(%c[i, j]) + %y[i, j]"}),
-           machine);
+      fold({kProduct, "%y[i, j] = relu(%c[i, j])", "%z[i, j] = exp(%c[i, j]) + %y[i, j]"});
   EXPECT_TRUE(folded.outcomes.empty());
   EXPECT_EQ(folded.program.regions.size(), 3U);
 }
 
-TEST(FoldKernels, ReadersThatAreOneKernelMayBeSeveral) {
-  const Machine machine = load_machine("h100");
-  const Folded folded = fold(
-      layer(64, 64, 64, {kProduct, "%d[i, j] = exp(%c[i, j])", "%y[i, j] = %d[i, j] * %c[i, j]"}),
-      machine);
+/// So many statements become one kernel, and so many regions are left.
+void expect_folded(const Folded& folded, size_t statements, size_t regions) {
   ASSERT_EQ(folded.outcomes.size(), 1U);
-  EXPECT_EQ(folded.outcomes[0].members.size(), 3U);
-  expect_right_and_read_again(folded.program, machine);
+  EXPECT_EQ(folded.outcomes[0].members.size(), statements);
+  EXPECT_EQ(folded.program.regions.size(), regions);
+  expect_right_and_read_again(folded.program, load_machine("h100"));
+}
+
+TEST(FoldKernels, ReadersThatAreOneKernelMayBeSeveral) {
+  expect_folded(fold({kProduct, "%d[i, j] = exp(%c[i, j])", "%y[i, j] = %d[i, j] * %c[i, j]"}), 3,
+                1);
 }
 
 TEST(FoldKernels, TwoProductsStayTwoKernels) {
-  const Machine machine = load_machine("h100");
-  const Folded folded = fold(
-      layer(64, 64, 64,
-            {kProduct, "%d[i, j] = sum(k) %x[i, k] * %w[k, j]", "%y[i, j] = %c[i, j] * %d[i, j]"}),
-      machine);
-  ASSERT_EQ(folded.outcomes.size(), 1U);
-  EXPECT_EQ(folded.outcomes[0].members.size(), 2U);
-  EXPECT_EQ(folded.program.regions.size(), 2U);
-  expect_right_and_read_again(folded.program, machine);
+  expect_folded(
+      fold({kProduct, "%d[i, j] = sum(k) %x[i, k] * %w[k, j]", "%y[i, j] = %c[i, j] * %d[i, j]"}),
+      2, 2);
 }
 
 /// relu(x W) V with exp after it: a chain, which exp is no part of.
