@@ -350,12 +350,12 @@ bool report_behind(const Program& program, const std::vector<BehindOutcome>& out
   for (const BehindOutcome& o : outcomes) {
     const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
     if (!o.why.empty()) {
-      report(Severity::note, fmt::format("product behind a sparse one, %{}: {}; left as they are",
+      report(Severity::note, fmt::format("product after a sparse one, %{}: {}; left as they are",
                                          quote_if_needed(name), o.why));
       continue;
     }
     report(Severity::note,
-           fmt::format("product behind a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
+           fmt::format("product after a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
                        "bytes of global memory, apart {}{}",
                        quote_if_needed(name), o.fused.cycles, o.apart.kernels, o.apart.total.cycles,
                        o.fused.bytes.global(), o.apart.total.bytes.global(),
@@ -375,7 +375,7 @@ int least_work(const Options& o) {
   return o.strategy == "tiles" ? 1 : 2;
 }
 
-/// Kernels of what several statements compute, where that is faster: rows, products behind sparse
+/// Kernels of what several statements compute, where that is faster: rows, products after sparse
 /// ones, and elementwise statements in the kernels of tiles that they alone read.
 CombinedKernels combine(const Options& o, const Machine& machine, Program& program) {
   const RowsOptions options{.measure = measures_chains(o), .least_work = least_work(o)};

@@ -90,7 +90,7 @@ class Costing {
     const double flush = steps.flushed * drain;
     cost.steps = steps.steps + steps.searched + steps.free + steps.stops + outer;
     if (node.kind == NodeKind::accumulate && machine_.accumulate_double_buffered) {
-      // One store is filled while the other is drained; the last one is drained behind all.
+      // One store is filled while the other is drained; the last one is drained after all.
       const double fibers = reduced_fibers(s_, counts_, node);
       cost.busy = paid;
       cost.drained = std::max(flush + fibers * interval - paid, flush / fibers);

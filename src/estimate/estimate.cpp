@@ -317,7 +317,7 @@ ProgramEstimate estimate_from_statistics(const Program& program,
 
 namespace {
 
-/// energy_pj and all columns behind it.
+/// energy_pj and all columns after it.
 std::string energy_fields(const Machine& machine, const RegionEstimate& e) {
   const std::string energy = machine.has_energy
                                  ? fmt::format("{:.3f},{:.6g},{:.3f},{:.3f},{:.3f},", e.energy_pj,

@@ -34,7 +34,7 @@ struct MemoryTime {
   double refresh_delay(const Port& port, double busy, double cycles) const;
   /// Cycles that what all ports ask for takes in the channels.
   double of_channels(const Asked& asked) const { return asked.first_channel * cycles_per_burst; }
-  /// How many answers a node waits for, one behind the other, before it gives something: a scan of
+  /// How many answers a node waits for, one after the other, before it gives something: a scan of
   /// a compressed level for positions and then for a coordinate, a search for positions and probes.
   static double reads_in_turn(const Node& node, LevelKind level);
   /// Bursts of `runs` stretches of `bytes` in all, each of which begins in a new burst.

@@ -15,7 +15,7 @@ struct MemoryUse {
   Asked asked;
   double span = 0;          ///< cycles that its steps take, as fast as its ports let it
   double refreshed = 0;     ///< of these, what refreshes add
-  double waited = 0;        ///< cycles that a result waits for what was read, one behind the other
+  double waited = 0;        ///< cycles that a result waits for what was read, one after the other
   double acknowledged = 0;  ///< cycles from the last step to the end of what was written
 };
 

@@ -253,7 +253,7 @@ std::optional<Cost> EstimatedCosts::learn(const Program& given) {
     learned_ = {};
     cost = run(given, learned_);
   }
-  resize(learned_, given.tensors.size());  // other programs have other copies behind these
+  resize(learned_, given.tensors.size());  // other programs have other copies after these
   return cost;
 }
 

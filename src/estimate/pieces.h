@@ -21,7 +21,7 @@ class PiecesMet {
   /// Positions of a level.
   struct Rows {
     double number = 1;
-    bool together = true;  ///< one behind the other
+    bool together = true;  ///< one after the other
   };
 
   Pieces inside(StreamId ref, double unit, int around) const;

@@ -128,7 +128,7 @@ Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
   return port;
 }
 
-/// Places where a writer goes on elsewhere than behind what it wrote last: a copy's elements are
+/// Places where a writer continues elsewhere than after what it wrote last: a copy's elements are
 /// far apart if they are of the split loop, else its fibers are.
 double Ports::written_runs(const Node& node) const {
   const StreamId values = node.inputs.back().stream;

@@ -116,8 +116,8 @@ class RegionTime {
     return held;
   }
 
-  /// First and last step of a node, those of its inputs being known: its steps in a row behind its
-  /// first input, what is left behind the last rows that it waits for, and not before its inputs
+  /// First and last step of a node, those of its inputs being known: its steps in a row after its
+  /// first input, what is left after the last rows that it waits for, and not before its inputs
   /// end.
   void time_node(size_t i, int first_phase) {
     const Node& node = graph_.nodes[i];

@@ -42,7 +42,7 @@ struct LevelLists {
   int64_t parents = 0;
   const std::vector<uint32_t>* pos = nullptr;
   const std::vector<uint32_t>* crd = nullptr;
-  std::vector<uint32_t> bits;  ///< the list behind crd of a bitvector
+  std::vector<uint32_t> bits;  ///< the list after crd of a bitvector
 };
 
 /// What a gallop does in a pair of fibers.

@@ -97,7 +97,7 @@ class Finder {
   const ListedOf& listed_of_;
 };
 
-/// Adds a need behind the others, and drops those between it and one before that never decide:
+/// Adds a need after the others, and drops those between it and one before that never decide:
 /// under the line between both.
 void add(std::vector<RowNeed>& needs, const RowNeed& more) {
   if (!needs.empty() && needs.back().rows >= more.rows) return;

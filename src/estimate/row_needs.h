@@ -10,7 +10,7 @@
 
 namespace fuseflow::estimate {
 
-/// Before a load goes on behind the share `done` of its work, the rows up to the share `rows` of
+/// Before a load goes on beyond the share `done` of its work, the rows up to the share `rows` of
 /// the tensor's must be complete.
 struct RowNeed {
   double done = 0;
@@ -22,7 +22,7 @@ struct RowNeed {
 /// list is by `done`, with `rows` ascending; empty: not known.
 struct ListedNeeds {
   std::vector<RowNeed> entries;  ///< of a load of one entry after the other
-  std::vector<RowNeed> fibers;   ///< of what goes on a fiber at a time, behind a reduction
+  std::vector<RowNeed> fibers;   ///< of what goes on a fiber at a time, after a reduction
   double number = 0;             ///< of fibers
   bool operator==(const ListedNeeds&) const = default;
 };
@@ -30,7 +30,7 @@ struct ListedNeeds {
 struct RowNeeds {
   bool reads = false;  ///< false: nothing is stored, its level is dense
   /// How far in front of its own row a load reads, as a share of the rows. 0: while the outermost
-  /// loop is at its r-th element, no row behind the r-th is read. 1: any may be.
+  /// loop is at its r-th element, no row after the r-th is read. 1: any may be.
   double ahead = 1;
   ListedNeeds listed;  ///< if known, it tells more
 };

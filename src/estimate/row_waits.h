@@ -14,7 +14,7 @@ struct RowWait {
 
   double there = 0;  ///< the cycle at which the wait ends
   double left = 1;   ///< the share of a node's work that is left then
-  /// Before or behind a reduction of at most so many fibers only.
+  /// Before or after a reduction of at most so many fibers only.
   Holds holds = Holds::everywhere;
   double fibers = 0;
   size_t load = 0;  ///< the node that reads the rows; others wait with it

@@ -11,7 +11,7 @@
 namespace fuseflow {
 namespace {
 
-/// A program of the first kernels: a point behind a shorter one.
+/// A program of the first kernels: a point after a shorter one.
 struct Step {
   Amounts amounts;
   size_t trial = 0;

@@ -38,7 +38,7 @@ class Partition {
 
  private:
   double pause_;
-  std::vector<double> before_;  ///< least cost of the first k, a pause behind each run
+  std::vector<double> before_;  ///< least cost of the first k, a pause after each run
   std::vector<double> after_;   ///< least cost of k .. n-1, a pause before each run
   std::vector<size_t> start_;   ///< of the last run of the best of the first k
 };

@@ -11,7 +11,7 @@
 
 namespace fuseflow {
 
-/// Points are numbered from `next_id`, which is then behind the last number that one may have.
+/// Points are numbered from `next_id`, which is then after the last number that one may have.
 SearchResult search_program(const Program& kernels, const Machine& machine,
                             const SearchOptions& options, Journal& journal, size_t& next_id);
 

@@ -71,7 +71,7 @@ class Evaluator {
                        int threads = 1) const;
 
  private:
-  /// What it takes to make the copies that the point reads, with the pauses behind them. Where
+  /// What it takes to make the copies that the point reads, with the pauses after them. Where
   /// another region of a program reads the same copy, the program pays once: it takes less than its
   /// regions do alone.
   PointResult copies(const Lowered& lowered) const;

@@ -14,7 +14,7 @@ namespace fuseflow {
 
 /// The indices of a kernel: rows and columns of its result, what its reductions walk, and the
 /// batch, of which a tile has one element. A fifth, l, is one tile, so that nothing walks it: what
-/// a product within a step of k sums, or the columns of a product behind the one over k.
+/// a product within a step of k sums, or the columns of a product after the one over k.
 enum KernelDim : int {
   kKernelM,
   kKernelN,
@@ -33,7 +33,7 @@ struct KernelRoles {
   std::vector<NodeId> steps;       ///< once a step of k, in order; the last is a reduction
   std::vector<NodeId> reductions;  ///< of these, those that hold a result from step to step
   std::vector<NodeId> last;        ///< after them, or all of an elementwise kernel
-  NodeId scatter = -1;             ///< of `last`: sums a product behind over a cluster
+  NodeId scatter = -1;             ///< of `last`: sums the second product over a cluster
   NodeId store = -1;
   /// Several reductions walk k together: what they hold may be read before the last step.
   bool held() const { return reductions.size() > 1; }
@@ -52,7 +52,7 @@ KernelSizes kernel_elements(const Graph& graph);  ///< that exist
 /// they have the same rows and share their columns (column_cores).
 int kernel_cluster(const Graph& graph);
 /// Cores that have a tile of the columns each, of the same rows: only of a kernel with a product
-/// behind its steps, which has no more tiles of columns. 1: a core has all columns.
+/// after its steps, which has no more tiles of columns. 1: a core has all columns.
 int column_cores(const Graph& graph);
 
 /// The tiles of k that a tile of rows (of an element of the batch) walks: all of them, or those
@@ -79,12 +79,12 @@ KernelSizes kernel_step(const Graph& graph);
 /// products over k.
 bool is_held_reduction(const Graph& graph, const Node& node);
 
-/// Is a product behind the one over k: of a tile (m, n) of the core and a load (n, l), once a tile?
+/// Is a product after the one over k: of a tile (m, n) of the core and a load (n, l), once a tile?
 bool is_product_behind(const Graph& graph, const Node& node);
 /// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
 bool has_product_behind(const Graph& graph);
 
-/// Does a node behind the sum over a cluster take a stream?
+/// Does a node after the sum over a cluster take a stream?
 bool taken_by_shares(const Graph& graph, StreamId stream);
 
 /// The factor by which a reduction multiplies what it holds before it adds: its last input; null

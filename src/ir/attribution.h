@@ -23,7 +23,7 @@ ModulePath module_path(const Program& program, const Statement& statement);
 ModulePath weight_path(const Program& program, const Statement& statement);
 
 /// The layer that each path is in: up to its first numbered part (`layers.0`, `conv1`), or the
-/// first part behind what all paths share; empty where there is none.
+/// first part after what all paths share; empty where there is none.
 std::vector<std::string> layer_names(const std::vector<ModulePath>& paths);
 
 /// The statements and layers of a program, as nodes ask for them. The program must stay.

@@ -149,7 +149,7 @@ void add_copy_regions(Program& program) {
   for (const Region& region : program.regions) {
     if (makes_copy(program, region)) made.insert(region.statements[0].result);
   }
-  size_t first = 0;  // behind the copies added so far
+  size_t first = 0;  // after the copies added so far
   for (size_t r = 0; r < program.regions.size(); ++r) {
     for (const TensorId copy : copies_read(program, program.regions[r])) {
       if (!made.insert(copy).second) continue;

@@ -40,7 +40,7 @@ fs::path rooted(const fs::path& path) {
   return failed ? path : result;
 }
 
-/// Without `.`, `..` and doubled slashes where that names the same file: behind a link it may not.
+/// Without `.`, `..` and doubled slashes where that names the same file: through a link it may not.
 fs::path tidy(const fs::path& path) {
   fs::path normal = path.lexically_normal();
   if (normal == path) return path;

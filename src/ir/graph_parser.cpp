@@ -207,7 +207,7 @@ class GraphParser {
       TileRange range;
       range.begin = c_.expect_integer("the first tile of k", example);
       c_.expect(":", example);
-      range.end = c_.expect_integer("the tile of k behind the last", example);
+      range.end = c_.expect_integer("the tile of k after the last", example);
       open.back().push_back(range);
     }
   }

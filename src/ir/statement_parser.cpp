@@ -73,7 +73,7 @@ class StatementParser {
     return add(std::move(e), place);
   }
 
-  /// `from MatMul("/layers.0/MatMul")`, behind the word.
+  /// `from MatMul("/layers.0/MatMul")`, after the word.
   void parse_model_node() {
     const std::string example = "from MatMul(\"/layers.0/MatMul\")";
     const Token token = c_.peek();

@@ -57,7 +57,7 @@ class ExpressionBuilder {
   }
 
   /// The value of an intermediate as its consumers see it. Where its type has compressed levels and
-  /// the values may be the fill though nothing of the structure says so (behind a rectifier),
+  /// the values may be the fill though nothing of the structure says so (after a rectifier),
   /// entries that are the fill do not go on: a stored tensor would not have them either.
   int use_of(int producer) {
     const Instance& instance = indices_.instances[static_cast<size_t>(producer)];

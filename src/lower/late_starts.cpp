@@ -80,7 +80,7 @@ class LateStarts {
     return waits;
   }
 
-  /// Whether the buffers behind a node are large, unless they only came there by a move.
+  /// Whether the buffers after a node are large, unless they only came there by a move.
   bool holds_much(NodeId n, int loops) const {
     BuffersTaken taken;
     for (const StreamId s : node(n).outputs) {

@@ -1,7 +1,7 @@
-// Buffers in front of what is used late instead of behind it: a node all of whose consumers wait
-// (a scan of weights that meet a row behind its reductions) can work when they do. What must be
+// Buffers in front of what is used late instead of after it: a node all of whose consumers wait
+// (a scan of weights that meet a row after its reductions) can work when they do. What must be
 // held then is what it makes its tokens of (a row of coordinates), not the tokens (a matrix for
-// each row). How far it works ahead of them is then a matter of room: what is behind it holds a
+// each row). How far it works ahead of them is then a matter of room: what is after it holds a
 // token at least, and as much as without a late start at most.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace fuseflow {
 
-/// What a buffer behind a late start must hold: no more than any FIFO does.
+/// What a buffer after a late start must hold: no more than any FIFO does.
 constexpr int64_t kLeastAhead = 1;
 
 /// Moves buffers from the outputs of nodes to their inputs, consumers first, where no more buffers

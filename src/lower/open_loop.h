@@ -41,7 +41,7 @@ class LoopOpener {
   };
   struct Item {
     StreamId payload = -1;  ///< as the participant gave it
-    StreamId now = -1;      ///< behind the joins so far
+    StreamId now = -1;      ///< after the joins so far
     bool is_value = false;
     float pad = 0;
     bool covered =

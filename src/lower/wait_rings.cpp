@@ -174,7 +174,7 @@ class WaitRings {
   const std::vector<LiveNodes>& live_;
   const Edges consumers_;  ///< by node, counted from the first
   StreamId first_stream_ = std::numeric_limits<StreamId>::max();  ///< of the phase's nodes
-  StreamId last_stream_ = 0;                                      ///< behind them
+  StreamId last_stream_ = 0;                                      ///< after them
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<MachineKey> common_keys(Machine& m) {
       {"accumulate_drain_interval_cycles", &m.accumulate_drain_interval_cycles,
        "between two entries of an accumulator's flush; 0: all in one cycle"},
       {"accumulate_outer_stops_take_steps", &m.accumulate_outer_stops_take_steps,
-       "whether an accumulator takes each outer stop in a step of its own, behind the inner stop"},
+       "whether an accumulator takes each outer stop in a step of its own, after the inner stop"},
       {"accumulate_double_buffered", &m.accumulate_double_buffered,
        "whether an accumulator has two stores, one of which is drained while the other is filled"},
       {"write_stops_take_steps", &m.write_stops_take_steps,

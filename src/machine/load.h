@@ -25,7 +25,7 @@ bool is_machine_name(const std::string& name);
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);
 
-/// explained: what each key means stands behind it, as a comment.
+/// explained: what each key means stands after it, as a comment.
 enum class MachineText : uint8_t { plain, explained };
 
 /// Canonical TOML of every key; parse_machine(print_machine(m)) gives m. Sections of what the

@@ -160,7 +160,7 @@ struct Machine {
   int64_t fifo_depth = 0;              ///< tokens a stream holds for each consumer; 0: unbounded
   int64_t reconfiguration_cycles = 0;  ///< between regions
   int64_t accumulate_drain_interval_cycles = 1;  ///< between two entries of a flush; 0: all at once
-  bool accumulate_outer_stops_take_steps = false;  ///< behind the inner stop's, one a loop
+  bool accumulate_outer_stops_take_steps = false;  ///< after the inner stop's, one a loop
   bool accumulate_double_buffered = false;  ///< an accumulator drains one store and fills another
   bool write_stops_take_steps = false;      ///< a writer takes stops at its interval, else for free
   std::array<UnitTiming, kUnitClasses> units{};

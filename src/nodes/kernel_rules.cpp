@@ -51,7 +51,7 @@ class KernelVerifier : private TileVerifierBase {
     if (g_.tiles->element_bytes < 1) fail(-1, "elements have no bytes");
   }
 
-  /// What a product within a step sums is one tile, as are the columns of one behind the steps.
+  /// What a product within a step sums is one tile, as are the columns of one after the steps.
   void check_inner() {
     const GraphIndex& index = g_.indices[kKernelL];
     check_dimension(index, "l");
@@ -73,7 +73,7 @@ class KernelVerifier : private TileVerifierBase {
     check_cluster(index);
   }
 
-  /// Rows are spread over a cluster, or the columns that a product behind the steps sums.
+  /// Rows are spread over a cluster, or the columns that a product after the steps sums.
   void check_cluster(const GraphIndex& index) {
     const int cores = index.cluster;
     if (index.name != "m" && index.name != "n" && cores != 1) {
@@ -144,7 +144,7 @@ class KernelVerifier : private TileVerifierBase {
     if (!wanted || !loaded) {
       return fail(n,
                   "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n); or, within "
-                  "a step, loads of (m, l) and (l, k), and gives (m, k); or, behind the steps, "
+                  "a step, loads of (m, l) and (l, k), and gives (m, k); or, after the steps, "
                   "tiles (m, n) and a load of (n, l), and gives (m, l)");
     }
     const bool gathers = held && at.capacity != 0 && !kernel_roles(g_).held();
@@ -161,13 +161,13 @@ class KernelVerifier : private TileVerifierBase {
     check_rescale(n);
   }
 
-  /// What a product behind the steps gives on each core, summed: a share of rows each.
+  /// What a product after the steps gives on each core, summed: a share of rows each.
   void check_scatter(NodeId n) {
     const Node& at = node(n);
     const bool wanted = !at.inputs[0].is_immediate() &&
                         dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
                         is_product_behind(g_, producer(at.inputs[0]));
-    if (!wanted) fail(n, "expected the tiles (m, l) of a product behind the steps, and gives such");
+    if (!wanted) fail(n, "expected the tiles (m, l) of a product after the steps, and gives such");
   }
 
   /// Of what the product over k gives, all of whose columns are there: n is one tile, or one a
@@ -180,12 +180,12 @@ class KernelVerifier : private TileVerifierBase {
                         maker(at.inputs[1].stream) == NodeKind::tile_load;
     if (!wanted) {
       return fail(n,
-                  "behind the steps, expected computed tiles (m, n) and a load of (n, l), and "
+                  "after the steps, expected computed tiles (m, n) and a load of (n, l), and "
                   "gives tiles (m, l)");
     }
     if (at.inputs.size() != 2 || at.capacity != 0 || at.branch >= 0 ||
         at.held != std::array<int64_t, 4>{}) {
-      return fail(n, "behind the steps has two inputs and no branch, capacity or held bytes");
+      return fail(n, "after the steps has two inputs and no branch, capacity or held bytes");
     }
     const GraphIndex& columns = g_.indices[kKernelN];
     if (columns.extent != columns.cluster) {

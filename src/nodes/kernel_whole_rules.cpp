@@ -71,7 +71,7 @@ class WholeVerifier : private TileVerifierBase {
   /// perhaps by a second product.
   void check_single() {
     if (g_.indices.size() > kKernelDims && !has_product_behind(g_)) {
-      return fail(-1, "a kernel of one reduction has an index l only for a product behind it");
+      return fail(-1, "a kernel of one reduction has an index l only for a product after it");
     }
     if (roles_.reductions.empty()) return;
     const NodeId n = roles_.reductions[0];
@@ -83,7 +83,7 @@ class WholeVerifier : private TileVerifierBase {
     }
   }
 
-  /// One product behind the product over k, whose result is stored.
+  /// One product after the product over k, whose result is stored.
   void check_behind() {
     const auto behind = [&](const Node& at) { return is_product_behind(g_, at); };
     const auto& last = roles_.last;
@@ -92,15 +92,15 @@ class WholeVerifier : private TileVerifierBase {
     const auto in_last =
         std::count_if(last.begin(), last.end(), [&](NodeId n) { return behind(node(n)); });
     if (!product || in_last != 1 || std::count_if(g_.nodes.begin(), g_.nodes.end(), behind) != 1) {
-      return fail(-1, "expected one product behind the steps, of what one product over k gives");
+      return fail(-1, "expected one product after the steps, of what one product over k gives");
     }
     const std::vector<int>& stored = stream(node(roles_.store).inputs[0]).block;
     if (stored != std::vector<int>{kKernelM, kKernelL}) {
-      fail(roles_.store, "expected tiles (m, l), which the product behind the steps gives");
+      fail(roles_.store, "expected tiles (m, l), which the product after the steps gives");
     }
   }
 
-  /// Columns are spread over a cluster for a product behind the steps, whose parts are summed: each
+  /// Columns are spread over a cluster for a product after the steps, whose parts are summed: each
   /// core then has a share of the rows.
   void check_columns() {
     const int cores = column_cores(g_);
@@ -114,7 +114,7 @@ class WholeVerifier : private TileVerifierBase {
     }
     if (!has_product_behind(g_) || scatters != 1) {
       return fail(-1,
-                  "index n is spread over a cluster, expected a product behind the steps and one "
+                  "index n is spread over a cluster, expected a product after the steps and one "
                   "reduce_scatter of what it gives");
     }
     const GraphIndex& rows = g_.indices[kKernelM];

@@ -54,7 +54,7 @@ class Parts {
   bool takes_all_coordinates(NodeId n) const {
     if (!tensor(n).format.all_dense()) {
       return wrong(n, fmt::format("stores a part of %{}, which is {}; expected dense levels only, "
-                                  "or one writer behind a serialize",
+                                  "or one writer after a serialize",
                                   tensor(n).name, to_string(tensor(n).format)));
     }
     std::vector<int> around;

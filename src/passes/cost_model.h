@@ -36,7 +36,7 @@ class CostModel {
   virtual std::optional<Cost> learn(const Program& given) = 0;
 
   /// The cost of some regions (ascending) of a program that has the tensors of the one learned, and
-  /// maybe more. What they write is what those behind them read. Regions without a graph are
+  /// maybe more. What they write is what those after them read. Regions without a graph are
   /// lowered as whatever runs them would.
   virtual std::optional<Cost> of_regions(const Program& program,
                                          const std::vector<size_t>& regions) = 0;

@@ -30,7 +30,7 @@ namespace {
 /// Of `auto`: the FLOPs of a region, over those without recomputation, beyond which it stores.
 constexpr double kAutoRecompute = 1.5;
 
-/// `name: s1, s2`: splits at the first colon behind the (possibly quoted) name, then at commas.
+/// `name: s1, s2`: splits at the first colon after the (possibly quoted) name, then at commas.
 struct RegionRequest {
   std::string name;
   std::vector<std::string> members;
@@ -43,7 +43,7 @@ Error malformed(const std::string& text) {
                            text));
 }
 
-/// Reads a name at `at`: up to one of `stops`, or in quotes. Leaves `at` behind it.
+/// Reads a name at `at`: up to one of `stops`, or in quotes. Leaves `at` after it.
 std::string read_name(const std::string& text, size_t& at, std::string_view stops) {
   while (at < text.size() && text[at] == ' ') ++at;
   std::string name;

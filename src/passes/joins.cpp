@@ -123,7 +123,7 @@ Request parse_request(const std::string& text) {
   }
   if ((request.form == JoinForm::locate) == request.tensors.empty()) {
     throw Error(ExitCode::usage,
-                fmt::format("--join '{}': expected tensors behind locate, and behind nothing else, "
+                fmt::format("--join '{}': expected tensors after locate, and after nothing else, "
                             "e.g. --join x:j=locate:b",
                             text));
   }

@@ -14,7 +14,7 @@ struct GraphRules {
   bool requested = false;  ///< the pass was asked to change something that was named
 };
 
-/// The program without its graphs (of regions that have statements) and the plans behind them, each
+/// The program without its graphs (of regions that have statements) and their plans, each
 /// with a note.
 Program without_graphs_given(Program program, PassLog& log);
 

@@ -134,7 +134,7 @@ class PartSearch {
   /// equal ones that of fewer regions.
   std::vector<Part> partition(const Part* without = nullptr) const {
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause behind each part
+    std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause after each part
     std::vector<const Judged*> ends(n_ + 1, nullptr);
     least[0] = 0;
     for (const auto& [run, judged] : judged_) {  // by the first kernel

@@ -33,7 +33,7 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
                    CostModel* costs = nullptr);
 
 /// The best partition into the given parts, runs of few kernels, and what becomes of these when
-/// neighbours are joined; and behind it the best of other runs, where that takes hardly more: what
+/// neighbours are joined; and after it the best of other runs, where that takes hardly more: what
 /// is stored is not chosen yet, and may decide between them. `costs` has learned `kernels`. Its
 /// effort is bounded.
 std::vector<std::vector<Part>> best_parts(const Program& kernels,

@@ -63,7 +63,7 @@ TensorId find_or_refuse(const Program& program, const std::string& text) {
                   near.empty() ? "" : "; did you mean " + quote_if_needed(near) + "?"));
 }
 
-/// What is before the last '=', and the placement behind it.
+/// What is before the last '=', and the placement after it.
 std::pair<std::string, Placement> split_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {

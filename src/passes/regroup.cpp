@@ -40,7 +40,7 @@ class Regrouper {
   }
 
   /// Breadth first from the group's statements over those outside: a way back in is a hole. It ends
-  /// before the group's last statement, for consumers stand behind their producers.
+  /// before the group's last statement, for consumers stand after their producers.
   void refuse_hole(int g) {
     const int end = groups_[g].statements.back();
     std::map<int, int> from;

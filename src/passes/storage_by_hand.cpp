@@ -39,7 +39,7 @@ Request parse_request(const std::string& text) {
   return request;
 }
 
-/// The tensor, and the region behind the last `@` where the whole is no tensor's name.
+/// The tensor, and the region after the last `@` where the whole is no tensor's name.
 TensorId resolve(const Program& program, Request& request) {
   TensorId tensor = find_tensor(program, request.tensor);
   const size_t at = request.tensor.rfind('@');

@@ -16,7 +16,7 @@ struct Bar {
   std::string label;
   std::string hint;  ///< shown where the pointer rests
   std::vector<BarPart> parts;
-  std::string value;  ///< text behind the bar
+  std::string value;  ///< text after the bar
 };
 
 /// Horizontal bars, one below the other; all start at 0. `full`: the value of the full width (> 0).

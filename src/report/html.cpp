@@ -61,7 +61,7 @@ std::string html_text(const std::string& text) {
 
 namespace {
 
-/// Names of a model may break behind their separators.
+/// Names of a model may break after their separators.
 std::string breakable(const std::string& html) {
   std::string out;
   for (const char c : html) {

@@ -31,7 +31,7 @@ RunTable parse_run_table(const SourceText& source) {
   bool ended = false;
   for (size_t i = 0; i < csv.rows(); ++i) {
     if (ended) {
-      throw csv.rejected(i, "a row behind `total`: expected the report of one run, a file each");
+      throw csv.rejected(i, "a row after `total`: expected the report of one run, a file each");
     }
     table.program = csv.text(i, "program");
     table.machine = csv.text(i, "machine");

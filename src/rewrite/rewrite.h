@@ -31,7 +31,7 @@ struct Rewrite {
   bool reorders = false;  ///< rounding changes: sums add otherwise than in the given statements
   std::string refused;    ///< why it must not be applied; empty: it may
   std::vector<Tensor> tensors;      ///< added; their ids follow those of the program
-  std::vector<Statement> added;     ///< they define `tensors`; each behind those that it uses
+  std::vector<Statement> added;     ///< they define `tensors`; each after those that it uses
   TensorId before = -1;             ///< the statement of this tensor is the first that may use them
   std::vector<Statement> replaced;  ///< instead of the statements of the same tensors
   std::vector<TensorId> removed;    ///< intermediates whose statements go

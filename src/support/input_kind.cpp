@@ -85,7 +85,7 @@ bool walk_message(std::string_view bytes, const MessageFields& fields, const Vis
 }
 
 /// A ModelProto has a graph, and it and its graph have no other fields than those of ONNX. A file
-/// that was cut off behind the head of its graph still counts.
+/// that was cut off after the head of its graph still counts.
 bool is_onnx(std::string_view bytes) {
   bool has_graph = false;
   const auto any = [](int, std::string_view) { return true; };
@@ -177,7 +177,7 @@ InputKind kind_of_zip(std::string_view bytes) {
 struct KindInfo {
   InputKind kind;
   std::string_view what;
-  std::string_view taken_by;  ///< behind "this is WHAT"
+  std::string_view taken_by;  ///< after "this is WHAT"
 };
 
 constexpr std::array<KindInfo, 10> kKinds = {{

@@ -64,7 +64,7 @@ class Inflation {
     return given;
   }
 
-  /// gzip allows members one behind the other; what follows and is none is ignored, as gzip does.
+  /// gzip allows members one after the other; what follows and is none is ignored, as gzip does.
   void next_member() {
     done_ = rest_.size() < 2 || rest_.substr(0, 2) != "\x1f\x8b";
     if (!done_ && ::inflateReset(&stream_) != Z_OK) reject(path_, "not a sound gzip file");

@@ -13,7 +13,7 @@ namespace fuseflow {
 /// Deflate makes at most this many bytes of one.
 inline constexpr uint64_t kMostInflation = 1032;
 
-/// The text of a gzip file (members one behind the other are joined). `limit` is asked once, with
+/// The text of a gzip file (members one after the other are joined). `limit` is asked once, with
 /// the beginning of the text (kHeadBytes, or all of it), for the most bytes that it may have.
 /// Throws Error(rejected) for what is no gzip file, is damaged or truncated, or exceeds the limit.
 inline constexpr size_t kHeadBytes = size_t{1} << 20;

@@ -130,7 +130,7 @@ void RandomBlocks::make_block() {
   }
 }
 
-/// The lanes behind the first start a stretch apart.
+/// The lanes after the first start a stretch apart.
 void RandomBlocks::jump_apart() {
   for (size_t lane = 1; lane < kLanes; ++lane) {
     Random from = lanes_[lane - 1];

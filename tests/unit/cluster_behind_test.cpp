@@ -427,7 +427,7 @@ TEST(ProductBehind, RefusesHostileTextOfClusters) {
   expect_refused(text, "l: 1 block=10 size=10 cluster=1", "l: 1 block=10 size=10 cluster=2",
                  "tiles of rows or of columns");
   expect_refused(text, "reduce_scatter ($d)", "reduce_scatter ($c)",
-                 "expected the tiles (m, l) of a product behind the steps");
+                 "expected the tiles (m, l) of a product after the steps");
   // What follows takes the part of one core, or all rows of a load that it has a share of.
   expect_refused(text, "map add ($d_sum", "map add ($d", "takes a part of a product");
   layer.between = "%c[i, j] * %s[i]";
@@ -515,14 +515,14 @@ TEST(ProductBehind, RefusesHostileText) {
   expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=16 size=40 cluster=3",
                  "a power of two");
   expect_refused(text, "n: 1 block=24 size=24 cluster=1", "n: 2 block=12 size=24 cluster=2",
-                 "expected a product behind the steps and one reduce_scatter");
+                 "expected a product after the steps and one reduce_scatter");
   expect_refused(text, "l: 1 block=10", "l: 2 block=8", "index l: expected one tile");
   expect_refused(text, "tile_multiply ($v_1, $x_3)", "tile_multiply ($v_1, $x_3) capacity=2",
                  "no branch");
   expect_refused(text, "val<n,l>[n,l]", "val<m,k,n,l>[m,k,n,l]",
                  "over up to three of m, n, k and l");
   expect_refused(text, "tile_multiply ($v_1, $x_3)", "tile_multiply ($x_3, $x_3)",
-                 "behind the steps, expected");
+                 "after the steps, expected");
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST(SharedLoads, RulesOfClusters) {
   expect_refused("size=32 cluster=2", "size=32 cluster=3", "expected a power of two up to 16");
   expect_refused("size=32 cluster=2", "size=32 cluster=32", "from 1 to 16");
   expect_refused("size=16 cluster=1", "size=16 cluster=2",
-                 "index n is spread over a cluster, expected a product behind the steps");
+                 "index n is spread over a cluster, expected a product after the steps");
   expect_refused("block=16 size=32 cluster=1", "block=16 size=32 cluster=2",
                  "index k: cluster=2, expected 1");
 }

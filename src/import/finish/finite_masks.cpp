@@ -283,7 +283,7 @@ bool margin_is_proved(const DraftProgram& draft, const Statement& masking, const
   return false;
 }
 
-/// The statement behind the maximum that checks the margin, unless it is there already.
+/// The statement after the maximum that checks the margin, unless it is there already.
 void add_margin(DraftProgram& draft, const FiniteMask& mask, const FullyMaskedRows* closed) {
   float masked = mask.masked;
   for (FiniteMask& other : draft.finite_masks) {

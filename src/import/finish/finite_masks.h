@@ -11,12 +11,12 @@
 namespace fuseflow {
 
 /// The masks between `scores` and what they are computed from, nearest first: where(mask, x, C),
-/// where(mask, C, x), x + bias or x - bias with a bias of large numbers, one behind the other or
+/// where(mask, C, x), x + bias or x - bias with a bias of large numbers, one after the other or
 /// with scaling and finite terms between. Each must be read by the next alone.
 std::vector<FiniteMask> finite_masks_before(const DraftProgram& draft, TensorId scores);
 
 /// Tries to widen statement number `s`, whose operands are final, if it is in
-/// `draft.finite_masks`. If true, tensors were added at the end and a statement behind the row's
+/// `draft.finite_masks`. If true, tensors were added at the end and a statement after the row's
 /// maximum. Rows that the masks close entirely keep their numbers (closed_rows.h).
 bool widen_finite_mask(DraftProgram& draft, size_t s);
 

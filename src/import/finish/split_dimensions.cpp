@@ -1,5 +1,5 @@
 // Cutting by propagation of cuts to a fixed point. An axis is a dimension of a tensor or an index
-// of a statement; its cuts are the products of the extents behind each cut, a chain of divisors.
+// of a statement; its cuts are the products of the extents after each cut, a chain of divisors.
 #include "import/finish/split_dimensions.h"
 
 #include <fmt/format.h>

@@ -22,7 +22,7 @@ struct ImportOptions {
 /// one half, so that a causal mask and 50 % pruned weights count as sparse.
 inline constexpr double kSparseDensity = 0.6;
 
-/// The same for masks, whose absent entries save all the arithmetic behind them.
+/// The same for masks, whose absent entries save all the arithmetic after them.
 inline constexpr double kMaskDensity = 0.95;
 
 }  // namespace fuseflow

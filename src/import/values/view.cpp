@@ -309,7 +309,7 @@ bool slice(View& value, int dim, int64_t start, int64_t step, int64_t count) {
   View trial = value;
   coalesce(trial);
   auto& atoms = trial.dims[static_cast<size_t>(dim)];
-  int64_t below = 1;  // extent of the atoms behind the first
+  int64_t below = 1;  // extent of the atoms after the first
   for (size_t k = 1; k < atoms.size(); ++k) below *= trial.atoms[static_cast<size_t>(atoms[k])];
   if (atoms.size() > 1 && (step != 1 || start % below != 0 || count % below != 0)) return false;
   if (atoms.empty()) return count == 1;
