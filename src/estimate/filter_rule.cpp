@@ -25,7 +25,7 @@ FilterRule::FilterRule(const Structure& structure, const Node& filter) : s_(stru
   halves_ = last.kind == NodeKind::map && last.op == Op::relu && filter.init == 0;
 }
 
-/// Behind repeats and buffers.
+/// After repeats and buffers.
 StreamId FilterRule::source(StreamId value) const {
   const Column c = s_.canonical[static_cast<size_t>(value)];
   return s_.column(c).kind == ColumnInfo::Kind::stream ? c : value;

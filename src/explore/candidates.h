@@ -22,7 +22,7 @@ class Candidates {
   /// Adds points with parallel copies, for runs whose points are estimated.
   void add_copies(const std::vector<Interval>& runs, double share);
 
-  /// Behind the last number that a point may have.
+  /// After the last number that a point may have.
   size_t end_id() const;
 
  private:

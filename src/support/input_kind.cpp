@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-/// Behind blanks and lines that begin with `comment`.
+/// After blanks and lines that begin with `comment`.
 std::string_view behind_comments(std::string_view text, char comment) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));

@@ -115,7 +115,7 @@ class SourceParser {
     }
   }
 
-  /// Behind a backslash.
+  /// After a backslash.
   char escape() {
     constexpr std::string_view kNames = "\"\\ntr";
     constexpr std::string_view kValues = "\"\\\n\t\r";
