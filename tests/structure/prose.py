@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Lines of prose in the documents have at most 100 columns.
+"""Lines of prose in the documents have at most 100 columns, and words that only their authors understand are not used.
 
 Tables, code and links may be longer, and documents that the tools print. --rebase fills the paragraphs that are too wide again.
+WORDS lists words with what to write instead; code spans may contain them.
 """
 
 import argparse
@@ -15,6 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WIDTH = 100
 ITEM = re.compile(r"(\s*)([-*] |\d+\. )")
 PRINTED = {"ir-spec/operators.md"}
+WORDS = {r"(?<!leaves )(?<!left )behind": "after", r"rooms": "folders", r"what comes of": "the result of",
+         r"where it stands": "where it is", r"is told so": "the error names", r"as ever": "as usual", r"seed's": "Comal's, SAM's",
+         r"(stands?|stood) twice": "occurs twice", r"oftener": "more often", r"in vain": "needlessly",
+         r"taken for granted": "assumed", r"walks? apart": "separate", r"whoever": "the reader", r"paths? (hold|held)": "paths start at"}
 SPECIAL = re.compile(r"\s*(\||#|<!--|```|\[[^]]+\]: |> )")
 
 
@@ -65,16 +70,27 @@ def too_wide(block):
     return any(len(line) > WIDTH for line in block) and filled(block) != block
 
 
+def wrong_words(line):
+    """(word, what to write instead) for each word of the line outside of code spans that is not to be used."""
+    text = re.sub(r"`[^`]*`", "``", line)
+    return [(found[0], say) for word, say in WORDS.items() for found in re.finditer(rf"\b{word}\b", text, re.I)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rebase", action="store_true", help="fill the paragraphs that are too wide")
     arguments = parser.parse_args()
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split()
-    wide = 0
+    wide = wrong = 0
     for name in sorted(set(names) - PRINTED):
         path = ROOT / name
-        found = list(blocks(path.read_text(encoding="utf-8").splitlines()))
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            for word, say in wrong_words(line):
+                wrong += 1
+                print(f"prose: {name}:{number}: '{word}': write '{say}'")
+        found = list(blocks(lines))
         bad = [block for prose, block in found if prose and too_wide(block)]
         wide += len(bad)
         if arguments.rebase and bad:
@@ -84,8 +100,8 @@ def main():
         else:
             for block in bad:
                 print(f"prose: {name}: over {WIDTH} columns: {block[0].strip()[:60]} ...")
-    print(f"prose: {len(names)} documents, {wide} wide paragraphs{' filled' if arguments.rebase else ''}")
-    return 1 if wide and not arguments.rebase else 0
+    print(f"prose: {len(names)} documents, {wide} wide paragraphs{' filled' if arguments.rebase else ''}, {wrong} words")
+    return 1 if wrong or (wide and not arguments.rebase) else 0
 
 
 if __name__ == "__main__":
