@@ -437,7 +437,7 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
     const Format& format = program.tensors[static_cast<size_t>(copy)].format;
     report(Severity::note,
            fmt::format("input %{} arrives as {} and is read as {}: its copy takes {} cycles; a "
-                       "`const` is stored so beforehand",
+                       "`const` is converted offline",
                        quote_if_needed(input.name), to_string(input.format), to_string(format),
                        conversion_cycles(input, format, machine)));
   }
@@ -585,43 +585,42 @@ void declare(CLI::App& app, Options& o) {
                    "Channels, side, outputs and kernels of two convolutions, as im2col")
       ->option_text("C,S,O1,O2,K1,K2[,F]");
   chain->require_option(0, 1);
-  app.add_option("--rows", o.rows, "Replace M of the chain")
+  app.add_option("--rows", o.rows, "Rows of the chain (M), instead of those given")
       ->option_text("N")
       ->check(whole_above(0));
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
   add_machine_options(app, o.machine);
   app.add_option("--effort", o.effort.operations,
-                 "Tile operations that each search simulates at most (default: 16777216)")
+                 "Limit of tile operations that each search simulates (default: 16777216)")
       ->option_text("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app.add_option("--top", o.effort.most,
-                 "Only look at the N best plans by cost (default: at all that bounds leave)")
+                 "Simulate only the N best plans by cost (default: all that no bound excludes)")
       ->option_text("N")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--strategy", o.strategy,
-                 "chains: plan the chains and attentions of a program, leave the rest (default); "
-                 "tiles: the rest "
-                 "as kernels of tiles; none: no chains, every statement a kernel of tiles")
+                 "chains: plan chains and attentions, leave the rest as streams (default); tiles: "
+                 "make the rest kernels of tiles; none: make every statement a kernel of tiles")
       ->option_text("NAME")
       ->check(CLI::IsMember({"chains", "tiles", "none"}));
   app.add_flag("--dense", o.dense,
-               "Store every tensor of the program dense first, inputs as if they arrived so: masks "
-               "become tiles, too");
+               "Store every tensor dense, so that masks become tiles, too; inputs arrive dense, "
+               "without conversion");
   app.add_flag("--accept-slower", o.accept_slower,
-               "Take a plan although its kernels apart are faster, with a warning");
+               "Take a plan even if separate kernels are faster, with a warning");
   app.add_option("--explain", o.explain,
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring; "
-                 "say for each pair of products of a program why it is no chain, for each softmax "
-                 "with a product whether it is one kernel")
+                 "note why pairs of products are no chain, and which softmaxes with a product are "
+                 "one kernel")
       ->option_text("FILE");
   app.add_flag("--measure", o.measure,
-               "With --explain: go on to measure (as --plan and --plans do)");
+               "With --explain: continue and measure (as --plan and --plans do)");
   app.add_flag("--evaluate", o.evaluate,
-               "Print the evaluation table: the chain given, or all 26 workloads");
+               "Print the evaluation table of the given chain, or of all 26 workloads");
   add_threads_option(app, o.threads);
   app.add_flag("--program", o.program,
-               "Print the chain as a program, one kernel an operator, to plan and to simulate");
+               "Print the chain as a program, one kernel per operator, to plan and to simulate");
   app.add_option("--plan", o.plan,
                  "Write the plan of each chain and kernel (JSON, ir-spec/plan.schema.json)")
       ->option_text("FILE");
@@ -639,8 +638,10 @@ void declare(CLI::App& app, Options& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app{"Plans chains of dense operators over the linked scratchpads of many cores.",
-               "fuseflow-cluster"};
+  CLI::App app{
+      "Plans dense operator chains, attention and other kernels of tiles on cores with linked "
+      "scratchpads.",
+      "fuseflow-cluster"};
   Options options;
   declare(app, options);
   register_onnx_sources();  // what constants leave out is planned for

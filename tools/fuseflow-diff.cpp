@@ -43,15 +43,17 @@ struct Side {
 };
 
 void add_options(CLI::App& app, DiffOptions& o) {
-  app.add_option("a", o.a, "What to compare with: a report or a program; - is standard input")
+  app.add_option("a", o.a, "Baseline: a report or a program; - is standard input")
       ->option_text("A")
       ->required();
-  app.add_option("b", o.b, "What is compared; - is standard input")->option_text("B")->required();
+  app.add_option("b", o.b, "Report or program to compare with it; - is standard input")
+      ->option_text("B")
+      ->required();
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
   app.add_option("--programs", o.programs,
-                 "The programs that the reports are of: regions are compared by their statements "
-                 "instead of by name")
+                 "Programs of the two reports: compare regions by their statements instead of by "
+                 "name")
       ->option_text("A.ff B.ff")
       ->expected(2);
   app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
@@ -80,8 +82,9 @@ Guard parse_guard(const std::string& text) {
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, guard.percent);
   if (error != std::errc() || stop != end || !(guard.percent >= 0)) {
-    throw Error(ExitCode::usage,
-                fmt::format("--fail-above: `{}` is no percentage from 0, such as 5%", text));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--fail-above: `{}` is not a percentage of 0 or more, such as 5%", text));
   }
   return guard;
 }

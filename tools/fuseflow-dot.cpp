@@ -13,9 +13,9 @@ int run(int argc, char** argv) {
   FilterOptions filter;
   DotOptions options;
   add_filter_options(app, filter);
-  app.add_flag("--statements", options.statements, "Draw statements also where there are graphs");
+  app.add_flag("--statements", options.statements, "Draw statements even if there are graphs");
   app.add_flag("--labels", options.labels, "Name every stream");
-  app.add_flag("--expand", options.expand, "Draw every parallel copy (else one stands for all)");
+  app.add_flag("--expand", options.expand, "Draw every parallel copy (default: one for all)");
   bool bare = false;
   app.add_flag("--no-legend", bare, "Leave the legend out");
   return run_tool(argc, argv, app, [&] {

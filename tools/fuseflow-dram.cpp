@@ -32,8 +32,8 @@ ExitCode dram_main(const DramOptions& o) {
 
 int tool_main(int argc, char** argv) {
   CLI::App app(
-      "Runs a trace of memory accesses through the machine's memory model, open loop (no access "
-      "waits for the answer of another one), and prints when it ends as CSV.",
+      "Runs a trace of memory accesses through the machine's memory model and prints cycles, row "
+      "hits and latency as CSV. Open loop: no access waits for the answer of another one.",
       "fuseflow-dram");
   DramOptions options;
   add_options(app, options);

@@ -48,13 +48,12 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   add_machine_options(app, o.machine);
   app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
   app.add_option("--objective", o.objective,
-                 "What the best program has least of: cycles, energy, edp (energy times time) or "
-                 "dram_bytes (default: cycles)")
+                 "Quantity to minimise: cycles, energy, edp (energy times time) or dram_bytes "
+                 "(default: cycles)")
       ->option_text("WHAT")
       ->check(CLI::IsMember(objective_names()));
   app.add_option("--pareto", o.pareto,
-                 "Write the programs of simulated points that no other beats in cycles and energy "
-                 "as CSV")
+                 "Write the Pareto front of cycles and energy of the simulated points as CSV")
       ->option_text("FILE");
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
@@ -70,48 +69,49 @@ void add_options(CLI::App& app, ExploreOptions& o) {
       ->option_text("N")
       ->check(CLI::Range(1, 65536));
   app.add_option("--blocks", o.search.blocks,
-                 "Sides of dense blocks, a search each, e.g. 1,16 (default: 1, no blocks)")
+                 "Sides of dense blocks, one search for each, e.g. 1,16 (default: 1, no blocks)")
       ->option_text("B,...")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 4096));
-  app.add_option("--max-climbs", o.search.space.max_climbs,
-                 "Most runs of kernels for which copies are tried (default: 64)")
+  app.add_option(
+         "--max-climbs", o.search.space.max_climbs,
+         "Most runs of kernels for which copies and sets of placements are tried (default: 64)")
       ->option_text("N");
   app.add_option(
          "--seed", o.seeds,
-         "A program of the same kernels whose regions are to be among what is tried, besides "
-         "--strategy=none, layer and full (repeatable)")
+         "Also try the regions of this program, which has the same kernels (repeatable; those of "
+         "--strategy=none, layer and full are always tried)")
       ->option_text("FILE")
       ->allow_extra_args(false);
   CLI::Option* tiles = app.add_flag(
       "--tiles", o.tiles,
-      "Also try what fuseflow-cluster makes of the program: kernels, chains and attentions of "
-      "tiles on the machine's cores, each beside streams (default: on a machine with cores)");
-  app.add_flag("--no-tiles", o.no_tiles, "Search streams alone")->excludes(tiles);
+      "Also try the kernels, chains and attentions of tiles that fuseflow-cluster makes of the "
+      "program (default on a machine with cores)");
+  app.add_flag("--no-tiles", o.no_tiles, "Search streams only")->excludes(tiles);
   CLI::Option* rewrite = app.add_flag(
       "--rewrite", o.rewrite,
-      "Search the program as fuseflow-rewrite rewrites it, too, each in half of the time; what is "
-      "printed is the search that found the better program");
+      "Also search the program as fuseflow-rewrite rewrites it, each search in half of the time, "
+      "and print the search that found the better program");
   app.add_flag("--allow-reassociation", o.allow_reassociation,
-               "Rewriting may let sums add in another order")
+               "Rewriting may change the order in which sums add")
       ->needs(rewrite);
   app.add_flag("--exhaustive", o.search.exhaustive,
-               "Simulate every point to its end: nothing is pruned by its bound");
+               "Simulate every point to its end, without pruning");
   app.add_option(
          "--budget-seconds", o.search.budget_seconds,
-         "After S seconds simulate nothing new but what is best by estimate and the regions of "
-         "seeds (none, layer, full, auto, --seed), so that the result is never worse than the best "
-         "of them")
+         "After S seconds simulate only the best points by estimate and the regions of seeds "
+         "(none, layer, full, auto, --seed), so that the result is never worse than the best seed")
       ->option_text("S")
       ->check(number_above(0));
   app.add_option("--resume", o.search.journal,
-                 "Journal of simulated points: go on from it, and append to it")
+                 "Journal of simulated points: continue from it and append to it")
       ->option_text("FILE");
   app.add_option("--shard", o.shard, "Simulate only part I of N (I from 0) of the points")
       ->option_text("I/N");
-  app.add_option("--merge", o.search.merge,
-                 "CSVs of all shards: print what one run would (repeatable)")
+  app.add_option(
+         "--merge", o.search.merge,
+         "CSV of a shard: given those of all shards, print what one search would (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
   add_threads_option(app, o.search.threads);
@@ -298,10 +298,9 @@ ExitCode explore_main(ExploreOptions& o) {
 
 int tool_main(int argc, char** argv) {
   CLI::App app{
-      "Searches regions, placements, orders, blocks and parallel copies for the program of least "
-      "cycles (or energy, or bytes of memory). "
-      "The input has one "
-      "region a kernel (as fuseflow-import gives it). Prints everything tried as CSV.",
+      "Searches regions, placements, orders, blocks and parallel copies for the program with the "
+      "fewest cycles (or least energy or memory traffic). The input has one region per kernel, as "
+      "fuseflow-import writes it. Prints everything that was tried as CSV.",
       "fuseflow-explore"};
   ExploreOptions options;
   add_options(app, options);

@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
   list->disable_flag_override();  // `--list=3` is not `--limit 3`, and would print all of them
   CLI::Option* count =
       app.add_flag("--count", o.count, "Print how many orders are legal, exact up to 128 bits");
-  app.add_option("--limit", o.limit, "List at most N orders a region")
+  app.add_option("--limit", o.limit, "List at most N orders of each region")
       ->option_text("N")
       ->check(whole_above(0))
       ->needs(list);
@@ -104,8 +104,8 @@ int run(int argc, char** argv) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  CLI::Option* free =
-      app.add_flag("--free", o.free, "List or count without the orders that schedules give");
+  CLI::Option* free = app.add_flag("--free", o.free,
+                                   "List or count all legal orders, also where a schedule has one");
   app.add_flag("--concordant", o.concordant,
                "List or count only orders that walk every tensor as it is stored")
       ->excludes(free);

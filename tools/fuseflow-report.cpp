@@ -24,7 +24,7 @@ void add_options(CLI::App& app, ReportOptions& o) {
   app.add_option(
          "runs", o.runs,
          "Reports of fuseflow-sim or fuseflow-estimate; the first is the baseline, the last "
-         "is looked at closely")
+         "is shown in detail")
       ->option_text("A.csv [B.csv ...]")
       ->required();
   const auto file = [&](const char* name, std::string& to, const char* text) {
@@ -81,7 +81,7 @@ ExitCode report_main(const ReportOptions& o) {
 
 int tool_main(int argc, char** argv) {
   CLI::App app(
-      "Makes one page of what was run, and prints a short table:\n"
+      "Makes an HTML page of runs, and prints a short table:\n"
       "  fuseflow-report none.csv full.csv --program full.ff --nodes nodes.csv --html report.html",
       "fuseflow-report");
   ReportOptions options;

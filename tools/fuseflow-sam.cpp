@@ -33,8 +33,8 @@ struct WriteOptions {
 
 void add_read_options(CLI::App& app, ReadOptions& options) {
   app.add_option("graphs", options.graphs,
-                 "ComalGraph (protobuf or its text) or SAM graph (Graphviz); several are regions "
-                 "in this order")
+                 "ComalGraph (protobuf or its text) or SAM graph (Graphviz); several become "
+                 "regions, in this order")
       ->option_text("GRAPH...")
       ->required();
   app.add_option("--data", options.data, "Folder with the files tensor_NAME_mode_* of the tensors")
@@ -48,15 +48,16 @@ void add_write_options(CLI::App& app, WriteOptions& options) {
   app.get_option("--output")
       ->description("Write to FILE; of several regions a folder, one file a region")
       ->option_text("FILE|DIR");
-  app.add_option("--format", options.format, "Whose graphs (default: comal)")
+  app.add_option("--format", options.format, "Simulator for which to write (default: comal)")
       ->option_text("comal|sam")
       ->check(CLI::IsMember({"comal", "sam"}));
   app.add_option("--data", options.data, "Write the data of inputs and constants to DIR, too")
       ->option_text("DIR");
   app.add_option("--region", options.region, "Only this region")->option_text("NAME");
   app.add_flag("--text", options.text,
-               "Protobuf as text, as on standard output and in files *.txtpb");
-  app.add_flag("--strict", options.strict, "Refuse what only fuseflow reads");
+               "Write protobuf as text (default on standard output and for *.txtpb)");
+  app.add_flag("--strict", options.strict,
+               "Refuse nodes that Comal or SAM lack instead of writing extensions");
 }
 
 ExitCode read(const ReadOptions& options) {

@@ -370,10 +370,11 @@ void check_options(const SimOptions& options) {
     const auto [name, file] = name_and_file("--dump", text);
     outputs.push_back({"--dump " + name, file});
     if (is_written_kind(file)) continue;
-    throw Error(ExitCode::usage,
-                fmt::format("--dump: `{}` is no kind of tensor file that is written, expected "
-                            ".npy, .mtx or .tns",
-                            file));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--dump: `{}` is not a kind of tensor file that can be written, expected "
+                    ".npy, .mtx or .tns",
+                    file));
   }
   for (const std::string& text : options.expect) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));

@@ -107,8 +107,8 @@ void give(NodeReader& r, NodeId node, const Extension::Port& port, int space) {
 void read_extension(NodeReader& r, const Extension& extension) {
   const std::optional<NodeKind> kind = find_node_kind(extension.kind());
   if (!kind || !is_extension_kind(*kind)) {
-    r.fail(extension.kind().empty() ? "is of no kind that is known"
-                                    : "stands for no node that may be an extension");
+    r.fail(extension.kind().empty() ? "has an unknown kind"
+                                    : "is not a node that may be an extension");
   }
   Node node = node_of(r, extension, *kind);
   const StreamId leading = leading_input(node);

@@ -124,7 +124,7 @@ void GraphAssembler::sort_nodes() {
   }
   const std::vector<size_t> order = dependency_order(needs);
   if (order.size() != needs.size()) {
-    throw Error(ExitCode::rejected, "the operations wait in a circle");
+    throw Error(ExitCode::rejected, "the operations wait for each other in a cycle");
   }
   std::vector<Node> sorted;
   sorted.reserve(order.size());

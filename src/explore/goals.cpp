@@ -61,7 +61,7 @@ double Goals::known(const Trial& trial) const {
 
 Goal Goals::of(const Trial& trial) const {
   const Interval run = trial.point.kernels();
-  Goal same{known(trial), "bound not below the same kernels otherwise"};
+  Goal same{known(trial), "bound not below another point of these kernels"};
   if (table_.objective() == Objective::edp) {  // costs of regions do not add up
     same.cost = dominated(trial) ? 0 : kNone;
   }

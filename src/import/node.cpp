@@ -286,8 +286,7 @@ View NodeImport::regrouped(const View& value, const std::vector<int64_t>& shape,
   flat.dims = dims;
   const ConstantPtr matrix = regrouping(to, from);
   if (!matrix)
-    reject(
-        "this reshape is no affine index map, and the tensor is too large to be moved by a matrix");
+    reject("this reshape is not an affine index map, and the tensor is too large for a 0/1 matrix");
   const View selection = importer_.add_constant(output_name(0) + "." + suffix + ".map", matrix);
   Kernel k = kernel();
   std::vector<int> all(to.size() + from.size());

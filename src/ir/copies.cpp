@@ -197,7 +197,7 @@ std::optional<std::string> wrong_copy_region(const Program& program, const Regio
   for (const Statement& s : region.statements) {
     if (alone || !is_copy_statement(program, s)) continue;
     return fmt::format(
-        "region @{} makes the copy %{} beside other things, expected a region of "
+        "region @{} makes the copy %{} among other statements, expected a region of "
         "its own",
         quote_if_needed(region.name),
         quote_if_needed(program.tensors[static_cast<size_t>(s.result)].name));

@@ -92,7 +92,7 @@ bool is_there(const fs::path& path) {
 void check_directory(const std::string& directory) {
   std::error_code ignored;
   if (directory.empty() || fs::is_directory(directory, ignored)) return;
-  throw Error(ExitCode::io, Location{directory}, "-C: this is no folder that can be read");
+  throw Error(ExitCode::io, Location{directory}, "-C: this is not a readable folder");
 }
 
 Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
@@ -100,8 +100,8 @@ Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
   return {
       Severity::error, tensor.where,
       fmt::format("\"{}\", the data of %{}, is not in {}, the folder of the program, but in the "
-                  "current folder; relative paths hold from the program's file: give -C . if "
-                  "they are to hold from here",
+                  "current folder; relative paths start at the program's folder: give -C . to "
+                  "start at the current one",
                   path, tensor.name, folder),
       ""};
 }
@@ -118,8 +118,8 @@ Program read_program(const std::string& path, const std::string& directory) {
     std::string found = from_current(given, folder);
     if (given_here && !fs::path(given).is_absolute()) {
       add_path_hint(split_member(found).first,
-                    "relative paths of a program on standard input hold from the current folder: "
-                    "give -C DIR if they are to hold from DIR");
+                    "relative paths of a program on standard input start at the current folder: "
+                    "give -C DIR to start at DIR");
     }
     if (directory.empty() && found != given && !is_there(found) && is_there(given)) {
       misplaced.push_back(only_in_current_folder(tensor, given, folder));

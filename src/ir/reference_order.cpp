@@ -56,7 +56,7 @@ class Sorter {
     if (state_[t] == State::open) {
       throw Error(ExitCode::rejected, definition->where,
                   fmt::format("%{} needs its own value by the statements of the reference section, "
-                              "expected an order in which producers stand before consumers",
+                              "expected an order in which producers come before consumers",
                               p_.tensors[t].name));
     }
     state_[t] = State::open;

@@ -127,7 +127,7 @@ class Checker {
       const IndexId index = s_.result_indices[d];
       if (!valid_index(index)) return fail(-1, "a result index does not exist");
       if (!seen.insert(index).second) {
-        return fail(-1, fmt::format("index {} stands twice on the left side, expected different "
+        return fail(-1, fmt::format("index {} occurs twice on the left side, expected different "
                                     "indices",
                                     s_.indices[index].name));
       }

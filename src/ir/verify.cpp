@@ -122,7 +122,7 @@ class Verifier {
                                     [](LevelKind kind) { return kind != LevelKind::dense; });
     if (absent && !holds(t.type, t.fill)) {
       error(t.where,
-            fmt::format("the fill {} of %{} is no value of {}, expected one, or another type",
+            fmt::format("the fill {} of %{} is not a value of {}, expected one, or another type",
                         float_text(t.fill), t.name, element_name(t.type)));
     }
     if (absent && !satisfies(t.fill, joined(t.facts, t.assumed))) {
@@ -136,7 +136,7 @@ class Verifier {
   void check_model_shape(const Tensor& t) {
     if (!t.model_shape) return;
     if (t.role != Role::result) {
-      error(t.where, fmt::format("%{} is no result, expected `shape(..)` of results only: it is "
+      error(t.where, fmt::format("%{} is not a result, expected `shape(..)` of results only: it is "
                                  "the shape of their files",
                                  t.name));
     }
@@ -357,7 +357,7 @@ class Verifier {
       check_statement(p_, s, [&](int, std::string message) { error(s.where, std::move(message)); });
       if (errors_.size() != at) continue;
       if (referred[s.result]) {
-        error(s.where, fmt::format("{} stands twice in the reference section, expected one "
+        error(s.where, fmt::format("{} occurs twice in the reference section, expected one "
                                    "statement a tensor",
                                    name(s.result)));
       }

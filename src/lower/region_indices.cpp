@@ -31,7 +31,7 @@ std::vector<int> RegionIndices::find(const std::vector<std::string>& names) cons
     }
     const int position = static_cast<int>(place - known.begin());
     if (std::find(result.begin(), result.end(), position) != result.end()) {
-      throw Error(ExitCode::rejected, fmt::format("index '{}' stands twice in the order", name));
+      throw Error(ExitCode::rejected, fmt::format("index '{}' occurs twice in the order", name));
     }
     result.push_back(position);
   }

@@ -89,10 +89,11 @@ class KernelVerifier : private TileVerifierBase {
   void check_streams() {
     for (const Stream& stream : g_.streams) {
       if (!of_tiles(stream, kMostDims, kKernelG)) {
-        fail(stream.producer, fmt::format("${} is no stream of tiles over up to three of m, n, k "
-                                          "and l and of at most {} elements, expected one like "
-                                          "val<m,n>[m,n]",
-                                          stream.name, kMostTileElements));
+        fail(stream.producer,
+             fmt::format("${} is not a stream of tiles over up to three of m, n, k "
+                         "and l and of at most {} elements, expected one like "
+                         "val<m,n>[m,n]",
+                         stream.name, kMostTileElements));
       }
     }
   }
@@ -117,7 +118,7 @@ class KernelVerifier : private TileVerifierBase {
       case NodeKind::tile_store:
         return expect_ports(n, 1, 0);
       default:
-        return fail(n, "cannot stand in a kernel of tiles");
+        return fail(n, "is not allowed in a kernel of tiles");
     }
   }
 

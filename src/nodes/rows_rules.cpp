@@ -79,9 +79,10 @@ class RowsVerifier : private TileVerifierBase {
   void check_streams() {
     for (const Stream& stream : g_.streams) {
       if (!stream.block.empty() && of_tiles(stream, 2, kRowsG)) continue;
-      fail(stream.producer, fmt::format("${} is no stream of tiles over m and widths of at most {} "
-                                        "elements, expected one like val<m,a>[m,a]",
-                                        stream.name, kMostTileElements));
+      fail(stream.producer,
+           fmt::format("${} is not a stream of tiles over m and widths of at most {} "
+                       "elements, expected one like val<m,a>[m,a]",
+                       stream.name, kMostTileElements));
     }
   }
 
@@ -118,7 +119,7 @@ class RowsVerifier : private TileVerifierBase {
         expect_ports(n, 1, 0);
         return sound_ ? check_store(n) : void();
       default:
-        return fail(n, "cannot stand in a kernel of rows");
+        return fail(n, "is not allowed in a kernel of rows");
     }
   }
 

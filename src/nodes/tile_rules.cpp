@@ -70,7 +70,7 @@ class TileVerifier : private TileVerifierBase {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& at = node(n);
       const bool of_tiles = is_tile_node(at.kind) || at.kind == NodeKind::map;
-      if (!of_tiles) fail(n, "cannot stand in a graph of tiles");
+      if (!of_tiles) fail(n, "is not allowed in a graph of tiles");
       const size_t outputs = at.kind == NodeKind::tile_store ? 0
                              : at.kind == NodeKind::exchange ? at.inputs.size()
                                                              : 1;
@@ -86,9 +86,9 @@ class TileVerifier : private TileVerifierBase {
     for (const Stream& stream : g_.streams) {
       if (stream.kind != StreamKind::val || stream.indices != stream.block ||
           stream.block.empty()) {
-        fail(
-            stream.producer,
-            fmt::format("${} is no stream of tiles, expected one like val<m,k>[m,k]", stream.name));
+        fail(stream.producer,
+             fmt::format("${} is not a stream of tiles, expected one like val<m,k>[m,k]",
+                         stream.name));
       }
     }
   }

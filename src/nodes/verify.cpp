@@ -220,7 +220,7 @@ class Verifier {
       return fail(n, "names no second tensor");
     }
     if (!is_conversion(g_)) {
-      fail(n, "stands beside other nodes, expected it alone in its graph, without loops");
+      fail(n, "shares its graph with other nodes, expected it alone, without loops");
     }
     if (node.tensor == node.other_tensor) fail(n, "names one tensor twice, expected a copy of it");
   }

@@ -136,7 +136,7 @@ int64_t parse_extent(std::string_view text, const std::string& option) {
   int64_t extent = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), extent);
   if (code != std::errc() || end != text.data() + text.size() || extent < 1 || extent > kMaxBlock) {
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is no block extent, expected 1 to {}",
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a block extent, expected 1 to {}",
                                              option, text, kMaxBlock));
   }
   return extent;
@@ -279,12 +279,14 @@ Program run_block(const Program& given, const PassArguments& arguments, PassLog&
 }  // namespace
 
 Pass block_pass() {
-  return {"block",
-          "Store and stream tensors in dense blocks; every operator works on blocks",
-          {{"block", "TENSOR=BxC", "Blocks of a tensor, an extent a dimension; repeatable", true},
-           {"block-all", "B", "Block every dimension of at least B elements that can be, by B"}},
-          run_block,
-          check_block};
+  return {
+      "block",
+      "Store and stream tensors in dense blocks; every operator works on blocks",
+      {{"block", "TENSOR=BxC", "Blocks of a tensor, one extent for each dimension; repeatable",
+        true},
+       {"block-all", "B", "Use blocks of B in every possible dimension of at least B elements"}},
+      run_block,
+      check_block};
 }
 
 }  // namespace fuseflow

@@ -119,7 +119,7 @@ std::vector<Group> requested_groups(const Program& program, const std::vector<st
       for (const int s : find_members(program, d, member)) {
         if (taken[s] >= 0 && taken[s] != static_cast<int>(groups.size())) {
           throw Error(ExitCode::rejected,
-                      fmt::format("%{} is asked for in two regions, @{} and @{}; expected one",
+                      fmt::format("%{} is named in two regions, @{} and @{}; expected one",
                                   program.tensors[d.nodes[s].statement->result].name,
                                   groups[taken[s]].name, request.name));
         }
@@ -455,14 +455,14 @@ Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& 
 Pass fuse_pass() {
   return {
       "fuse",
-      "Merge regions: what is in one region is computed together, without a trip to memory",
+      "Merge regions: intermediates inside a region stream instead of going through memory",
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
        {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
-       {"recompute", "bounded|always",
-        "Recompute what cannot stream: up to a bound, or whatever it costs"},
-       {"machine", "NAME|FILE", "Whose units and scratchpad to fit (default: ideal)"},
+       {"recompute", "bounded|always", "Recompute what cannot stream: up to a bound, or always"},
+       {"machine", "NAME|FILE",
+        "Machine that the regions must fit: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
-       {"verbose", "", "Print the values of every region, and what was tried of joins"}},
+       {"verbose", "", "Print the values of every region, and the joins that were tried"}},
       run_fuse,
       check_fuse};
 }

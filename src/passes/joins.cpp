@@ -110,7 +110,7 @@ Request parse_request(const std::string& text) {
   const auto form = find_join_form(value.substr(0, end));
   if (!form) {
     throw Error(ExitCode::usage,
-                fmt::format("--join '{}': '{}' is no form of a join, expected one of {}", text,
+                fmt::format("--join '{}': '{}' is not a form of a join, expected one of {}", text,
                             value.substr(0, end), fmt::join(join_form_names(), ", ")));
   }
   request.form = *form;
@@ -244,12 +244,12 @@ Pass join_pass() {
       "join",
       "Choose or list how levels that meet in a loop are joined",
       {{"join", "REGION:J=FORM[:T,...]",
-        "Join so at this index: merge, words, gallop, or locate:T,... (these tensors); repeatable",
+        "Join at this index by merge, words, gallop, or locate:T,... (these tensors); repeatable",
         true},
        {"auto", "", "Choose by estimate"},
        {"list", "",
-        "Print which levels are joined, how, and how else they could be, as CSV instead of the "
-        "program"},
+        "Print the levels that are joined, how, and the other possible forms, as CSV instead of "
+        "the program"},
        {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
        {"verbose", "", "--auto: print what else was tried"}},

@@ -130,11 +130,11 @@ class Keeper {
   [[noreturn]] void refuse(const Region& old, const std::string& name,
                            const std::string& why) const {
     std::string instead = fmt::format(
-        "--drop-graphs, which lets it go, or a program without it: `graph {{ .. }}` deleted");
+        "--drop-graphs, which removes it, or a program without it: `graph {{ .. }}` deleted");
     if (old.graph->tiles) {
       instead = fmt::format(
-          "fuseflow-{} before fuseflow-cluster, or --drop-graphs, which lets the "
-          "plan go",
+          "fuseflow-{} before fuseflow-cluster, or --drop-graphs, which removes the "
+          "plan",
           rules_.pass);
     }
     if (old.statements.empty()) instead = "a region with statements";

@@ -107,7 +107,7 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
   for (const std::string& index : request.indices) {
     if (!seen.insert(index).second) {
       throw Error(ExitCode::rejected,
-                  fmt::format("order of region @{}: index {} stands twice, expected "
+                  fmt::format("order of region @{}: index {} occurs twice, expected "
                               "different indices",
                               region.name, index));
     }
@@ -405,7 +405,8 @@ std::vector<size_t> find_regions(const Program& program, const std::vector<std::
 Pass order_pass() {
   return {"order",
           "Choose, list or count the orders of the loops of each region",
-          {{"order", "REGION=I,J,K", "Nest these indices so, outermost first; repeatable", true},
+          {{"order", "REGION=I,J,K", "Nest the loops of these indices, outermost first; repeatable",
+            true},
            {"auto", "", "Choose by estimate"},
            {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},

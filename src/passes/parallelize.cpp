@@ -121,10 +121,10 @@ void check_parallelize(const PassArguments& arguments) {
 
 Pass parallelize_pass() {
   return {"parallelize",
-          "Run copies of what is inside a loop in parallel",
+          "Run parallel copies of the body of a loop",
           {{"index", "REGION:INDEX", "A loop to split over copies; repeatable, also nested", true},
            {"factor", "P", "How many copies; one for each --index, or one for all", true},
-           {"contiguous", "", "Copies own ranges of coordinates (default: elements in turn)"},
+           {"contiguous", "", "Copies take ranges of coordinates (default: elements in turn)"},
            {"verbose", "", "Print the size of each region's graph"}},
           run_parallelize,
           check_parallelize};

@@ -40,8 +40,8 @@ std::vector<Pass> all_passes() {
                            store_pass(),   join_pass(), block_pass(), parallelize_pass()};
   for (Pass& pass : all) {
     pass.options.push_back({"drop-graphs", "",
-                            "Let graphs of changed regions go, also those that lowering does not "
-                            "give again"});
+                            "Remove the graphs of changed regions, even those that were written "
+                            "by hand or planned"});
   }
   return all;
 }

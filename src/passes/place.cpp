@@ -406,7 +406,8 @@ Pass place_pass() {
             "repeatable",
             true},
            {"auto", "", "Choose by estimate"},
-           {"machine", "NAME|FILE", "Whose scratchpad it has to fit (default: ideal)"},
+           {"machine", "NAME|FILE",
+            "Machine that the regions must fit: preset or TOML file (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
           run_place,
           check_place};

@@ -117,8 +117,8 @@ class Regrouper {
     }
     throw Error(
         ExitCode::rejected,
-        fmt::format("regions {} would need each other's results in a circle, expected them to be "
-                    "one region or to be cut elsewhere",
+        fmt::format("regions {} would need each other's results in a cycle, expected them to be "
+                    "one region or to be divided elsewhere",
                     fmt::join(names, ", ")));
   }
 

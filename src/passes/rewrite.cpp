@@ -44,9 +44,10 @@ Settings parse_settings(const PassArguments& arguments) {
   const std::string text = arguments.get("apply");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.apply);
   if (error != std::errc() || end != text.data() + text.size() || settings.apply == 0) {
-    throw Error(ExitCode::usage,
-                fmt::format("--apply {} is no number of a rewrite, expected one that --list prints",
-                            quoted_string(text)));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--apply {} is not the number of a rewrite, expected one that --list prints",
+                    quoted_string(text)));
   }
   return settings;
 }
@@ -106,7 +107,7 @@ void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
   log.note(fmt::format("{}: {}{}", rewrite_name(rewrite.kind), text_of(before, rewrite),
                        gone.empty() ? "" : fmt::format(" (without {})", fmt::join(gone, ", "))));
   for (const std::string& fact : rewrite.assumed) {
-    log.note(fmt::format("taken for granted: {}; fuseflow-sim --check verifies it", fact));
+    log.note(fmt::format("assumed: {}; fuseflow-sim --check verifies it", fact));
   }
 }
 
@@ -228,8 +229,8 @@ void note_what_is_left(const Program& program, const Settings& settings, PassLog
                     reordering, reordering == 1 ? " was" : "s were"));
   }
   if (graphs > 0) {
-    log.note(fmt::format("{} region{} left alone for {}: --drop-graphs lets these go", graphs,
-                         graphs == 1 ? " was" : "s were",
+    log.note(fmt::format("{} region{} left alone because of {}: --drop-graphs removes these",
+                         graphs, graphs == 1 ? " was" : "s were",
                          graphs == 1 ? "its graph" : "their graphs"));
   }
 }
@@ -299,18 +300,19 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
 }
 
 Pass rewrite_pass() {
-  return {"rewrite",
-          "Algebra: products in another order, factors out of sums, parts that are computed once",
-          {{"allow-reassociation", "",
-            "Sums may add in another order: results change by rounding, and sums that cannot be "
-            "proved finite are assumed to be"},
-           {"fused", "",
-            "Judge programs by what fuseflow-fuse makes of them, for a pipe that goes on with it"},
-           {"apply", "N", "This one of the rewrites that --list prints, whatever it costs"},
-           {"machine", "NAME|FILE", "On which cycles are estimated (default: ideal)"},
-           {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
-          run_rewrite,
-          check_rewrite};
+  return {
+      "rewrite",
+      "Apply algebra: products in another order, factors out of sums, common parts computed once",
+      {{"allow-reassociation", "",
+        "Sums may add in another order: results change by rounding, and sums that cannot be "
+        "proved finite are assumed to be"},
+       {"fused", "",
+        "Compare programs as fuseflow-fuse would fuse them, for a pipe that continues with it"},
+       {"apply", "N", "Apply rewrite N of --list, whatever it costs"},
+       {"machine", "NAME|FILE", "Machine of the estimate: preset or TOML file (default: ideal)"},
+       {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
+      run_rewrite,
+      check_rewrite};
 }
 
 }  // namespace fuseflow

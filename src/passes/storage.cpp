@@ -40,7 +40,7 @@ Pass store_pass() {
             true},
            {"auto", "", "Choose by estimate, conversions of inputs included"},
            {"list", "",
-            "Print what is read in which format, and the other formats that it could have, as CSV "
+            "Print the format in which each tensor is read, and other possible formats, as CSV "
             "instead of the program"},
            {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
            {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},

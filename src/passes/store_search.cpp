@@ -372,7 +372,7 @@ bool improve_stores(Program& program, size_t region, const Machine& machine, Cos
   const std::string name = quote_if_needed(now.name);
   const std::vector<std::string> stored = stored_names(found.program, now);
   log.note(stored.empty()
-               ? fmt::format("@{}: nothing is stored on the way", name)
+               ? fmt::format("@{}: no intermediate is stored", name)
                : fmt::format("@{}: {} {} stored, all else streams or is computed again", name,
                              fmt::join(stored, ", "), stored.size() == 1 ? "is" : "are"));
   log.note(fmt::format("@{}: about {:.0f} {}{}; order {}", name, found.cost.cycles,

@@ -32,8 +32,8 @@ inline void add_filter_options(CLI::App& app, FilterOptions& options) {
   app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
   app.add_option("-C,--directory", options.directory,
-                 "Relative data paths of the input hold from DIR (default: from the folder of "
-                 "FILE; on standard input from the current folder)")
+                 "Folder from which relative data paths of the input start (default: that of FILE; "
+                 "for standard input the current one)")
       ->option_text("DIR");
 }
 

@@ -69,7 +69,7 @@ class SparseReader {
     RawTensor raw = parse_npy(zip_.read(member), path_ + ":" + member);
     const bool whole = raw.element == ElementType::i32 || raw.element == ElementType::i64;
     if (raw.shape.size() != 1 || !whole)
-      reject(path_, fmt::format("member '{}' is no list of integers", member));
+      reject(path_, fmt::format("member '{}' is not a list of integers", member));
     return std::move(raw.integers);
   }
 

@@ -147,7 +147,7 @@ def check_program(regions, nodes, keys, machine, actions):
     for line in actions.splitlines():
         if match := re.fullmatch(r"    - name: fuseflow\.(\w+)", line):
             component = match[1]
-            expect(component not in seen, f"the component {component} stands twice")
+            expect(component not in seen, f"the component {component} occurs twice")
             seen.add(component)
         elif match := re.fullmatch(r"        - name: (\w+)", line):
             action = match[1]

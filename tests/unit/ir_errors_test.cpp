@@ -247,7 +247,7 @@ TEST(ParseError, RulesOfTheReferenceSection) {
   expect_message(reference_error("reference {\n}\n"), "is empty, expected a statement");
   expect_message(reference_error("reference {\n  order i\n}\n"), "expected a statement or '}'");
   expect_message(reference_error("reference {\n" + u + u + "}\n"),
-                 "%u stands twice in the reference section, expected one statement a tensor");
+                 "%u occurs twice in the reference section, expected one statement a tensor");
   expect_message(reference_error("reference {\n" + u + "}\n"), "temp %t is not defined");
   expect_message(reference_error("reference {\n  %t[i] = relu(%u[i])\n" + u + "}\nreference {\n}"),
                  "the program has two `reference` sections, expected one");

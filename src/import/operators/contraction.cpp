@@ -129,7 +129,7 @@ std::vector<int> einsum_labels(NodeImport& node, const std::string& term, int ra
       continue;
     }
     if (std::isalpha(static_cast<unsigned char>(term[i])) == 0)
-      node.reject("the equation has a character that is no letter");
+      node.reject("the equation has a character that is not a letter");
     labels.push_back(term[i]);
   }
   if (rank >= 0 && static_cast<int>(labels.size()) != rank)
