@@ -1,4 +1,4 @@
-"""Programs of the evaluation as IR text: one region a kernel, as the importer gives them.
+"""Programs of the evaluation as IR text: one region per kernel, as the importer writes them.
 
 Tensors come from files where real data is given, else from seeded generators of the same size, so
 that neither PyTorch nor a download is needed. `Text` collects declarations and regions.
@@ -172,7 +172,7 @@ def _mask(t, s, block):
 
 
 def _attention(t, p, s, heads, dh):
-    """From %q, %k, %v to %av, all of them behind the prefix p; five kernels."""
+    """From %q, %k, %v to %av, all of them with the prefix p; five kernels."""
     sparse = "dense,dense,compressed"
     t.temp(p + "qk", (heads, s, s))
     t.temp(p + "scale", (heads, s, s))

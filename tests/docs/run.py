@@ -30,7 +30,7 @@ class Block:
         words = head.split()
         self.kind = words[0] if words else ""
         self.words = words[1:]
-        self.first = first  # number of the line behind the head
+        self.first = first  # number of the line after the head
         self.lines = []
 
     @property
@@ -38,7 +38,7 @@ class Block:
         return "".join(line + "\n" for line in self.lines)
 
     def value(self, key):
-        """Of a word KEY=VALUE behind the kind."""
+        """Of a word KEY=VALUE after the kind."""
         return next((word[len(key) + 1:] for word in self.words if word.startswith(key + "=")), None)
 
 
