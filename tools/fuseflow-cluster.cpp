@@ -169,7 +169,8 @@ std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Mac
   return choice;
 }
 
-/// A program, and how its inputs arrive: those that --dense stores, as whoever reads them likes.
+/// A program, and how its inputs arrive: those that --dense stores, in the formats of their
+/// readers.
 struct Given {
   Program program;
   GivenFormats formats;

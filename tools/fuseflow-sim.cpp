@@ -46,7 +46,7 @@ struct SimOptions {
   std::string actions_file;
   std::string trace_file;
   std::string dram_trace_file;
-  std::string dram_trace;  ///< what it is to hold
+  std::string dram_trace;  ///< its text
   RunOptions run;
   std::chrono::steady_clock::time_point started;  ///< of the simulation
   double max_memory_mib = 0;
@@ -127,7 +127,7 @@ std::pair<TensorId, std::string> named_file(const Program& program, const std::s
   return {tensor, file};
 }
 
-/// Tokens of the whole program by the statistics of its inputs; 0 if that cannot be told.
+/// Tokens of the whole program by the statistics of its inputs; 0 if it is not known.
 double expected_tokens(const Program& program, const TensorData& data, const Machine& machine) {
   try {
     return estimate_from_statistics(program, estimate::statistics_of(program, data), machine)

@@ -431,7 +431,7 @@ void divide_parts(const Structure& structure, Counts& counts) {
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n].kind != NodeKind::write_values) continue;
     NodeCount*& whole = first[static_cast<size_t>(nodes[n].tensor)];
-    if (whole == nullptr) {  // it counts besides what no writer gives
+    if (whole == nullptr) {  // it also counts what no writer gives
       whole = &counts.node[n];
       continue;
     }

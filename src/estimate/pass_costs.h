@@ -12,7 +12,7 @@
 
 namespace fuseflow {
 
-/// Patterns of inputs, each read once, whatever program it stands in.
+/// Patterns of inputs, each read once for all programs.
 class PatternCache {
  public:
   /// The stored form of an input with levels that are listed; null for all others. Throws what

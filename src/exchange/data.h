@@ -8,7 +8,7 @@
 
 namespace fuseflow {
 
-/// A name as it may stand in a file's name.
+/// A name with only the characters that a file's name may have.
 std::string file_name(const std::string& name);
 
 /// The names that tensors have in files: fit for them, and unique.

@@ -1,4 +1,4 @@
-// Which nodes of ours an operation of Comal's or SAM's says, and which need an extension.
+// Which nodes of ours are an operation of Comal or SAM, and which need an extension.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ void check_has_form(const Program& program, const Region& region);
 /// times; -1 if there is none. Comal repeats by those.
 StreamId twin_of(const Graph& graph, StreamId coordinates);
 
-/// Whether an operation says all of the node that matters to whoever knows only that operation.
+/// Whether an operation of Comal or SAM says all that a reader of that operation needs of the node.
 bool has_operation(const Graph& graph, const Program& program, const Node& node, Dialect dialect);
 
 /// What a stream is written as. Comal and SAM drop coordinates beside the values below them, which

@@ -89,7 +89,7 @@ class Runs {
   size_t size() const { return kernels_.regions.size(); }
   /// The partition's program: regions of kernels starts[k] .. starts[k+1]-1, by position.
   Program partition(const std::vector<size_t>& starts) const;
-  /// The region of such a program that has this kernel: they may stand in another order.
+  /// The region of such a program that has this kernel: they may be in another order.
   size_t region_of(const Program& program, size_t kernel) const;
 
  private:

@@ -27,7 +27,7 @@ struct SeedMaker {
 struct SearchOptions {
   SearchSpace space;
   Objective objective = Objective::cycles;
-  std::vector<Seed> seeds;           ///< besides the strategies; of the program as given alone
+  std::vector<Seed> seeds;           ///< in addition to the strategies; only of the given program
   std::optional<SeedMaker> planned;  ///< what is planned for the machine's cores
   /// Sides of the blocks that all tensors have, a whole search each; 1: none.
   std::vector<int64_t> blocks = {1};

@@ -64,7 +64,7 @@ enum class NodeKind : uint8_t {
   pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
               ///< elements beyond the size of the loops whose coordinates are given are `init`
   convert,    ///< T, U: stores U as T is stored. It stands alone in its graph and has no streams
-  // Tile nodes: a dense chain on the cores of linked clusters. They stand in graphs with
+  // Tile nodes: a dense chain on the cores of linked clusters. They are in graphs with
   // Graph::tiles only (graph/tiles.h, ir-spec/cluster.md), one node for what every core does.
   tile_load,      ///< T[subscripts] -> val: each core's tiles from global memory
   tile_multiply,  ///< (val, val) -> val: tile products on the matrix unit, summed over the

@@ -297,7 +297,7 @@ RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const
   const bool told =
       source.kind == Source::Kind::generator || source.kind == Source::Kind::inline_values;
   if (port.shape &&
-      told) {  // only these need to be told; what a file holds is compared by agreed_shape
+      told) {  // only these need the shape; what a file holds is compared by agreed_shape
     expected.emplace();
     for (const OnnxDim& dim : *port.shape) {
       const auto symbol = symbols_.find(dim.symbol);

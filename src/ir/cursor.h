@@ -68,7 +68,7 @@ class Cursor {
   /// Tokens taken so far: where what is given up begins.
   size_t mark() const { return position_; }
   const Token& token_at(size_t mark) const { return tokens_[std::min(mark, tokens_.size() - 1)]; }
-  /// Names of this kind of token that stand in what was taken since `mark` are lost. Returns
+  /// Names of this kind of token among those taken since `mark` are lost. Returns
   /// whether there were any.
   bool lose_names(size_t mark, TokenKind kind);
   void lose_name(TokenKind kind, const std::string& name) { lost_.emplace(kind, name); }

@@ -77,8 +77,8 @@ class Finder {
     }
   }
 
-  /// Everything that an intermediate is computed from, unless it holds something whose range cannot
-  /// be told: then nothing would be proved.
+  /// Everything that an intermediate is computed from, unless it holds something whose range is not
+  /// known: then nothing would be proved.
   void read_cone(TensorId t) {
     std::vector<TensorId> given;
     std::vector<bool> seen(p_.tensors.size(), false);

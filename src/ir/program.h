@@ -59,7 +59,7 @@ using IndexId = int32_t;  ///< position in Statement::indices
 
 struct Index {
   std::string name;
-  int64_t extent = -1;  ///< -1: symbolic, or a graph index nobody bound yet
+  int64_t extent = -1;  ///< -1: symbolic, or a graph index that is not bound yet
   /// The extent is given (`i:5`), not taken from the accesses: plain accesses to longer or shorter
   /// dimensions are meant (slices, concatenation, windows).
   bool stated = false;

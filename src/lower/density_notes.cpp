@@ -89,7 +89,7 @@ class Notes {
       if (then.elements < kWorthSaying * now.elements)
         return fmt::format("about {:.0f} stream elements instead of {:.0f}", now.elements,
                            then.elements);
-    } catch (const Error&) {  // a schedule that cannot be met is said by whoever lowers
+    } catch (const Error&) {  // lowering reports a schedule that cannot be met
     }
     return std::nullopt;
   }

@@ -11,7 +11,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Payloads of a join that nobody reads, with the inputs they came from. Groups of a left join
+/// Unused payloads of a join, with the inputs they came from. Groups of a left join
 /// whose payloads are all unread go too.
 void trim_join(Node& node, std::vector<bool>& used) {
   Node trimmed = node;

@@ -70,7 +70,7 @@ class GraphBuilder {
   std::vector<bool> may_be_absent_;
   std::vector<size_t> origins_;  ///< by node
   // Nodes that were made, by key: an open-addressed table, its size a power of two. The values of
-  // all keys stand in one array, since most lookups find a node and need no array of their own.
+  // all keys are in one array, since most lookups find a node and need no array of their own.
   std::vector<Key> keys_;
   std::vector<int64_t> key_values_;
   size_t keys_used_ = 0;

@@ -125,7 +125,7 @@ LoopOpener::Formula LoopOpener::locate_levels(Formula formula) {
   return formula;
 }
 
-/// The bit vectors of an intersection by words, the others merged with what comes of it.
+/// The bit vectors of an intersection by words, the others merged with their result.
 LoopOpener::Joined LoopOpener::build_words(const Formula& formula) {
   std::vector<Joined> words;
   std::vector<Joined> others;
@@ -165,7 +165,7 @@ LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
            {second.payload, made[2], false, second.pad, false}}};
 }
 
-/// The compressed levels of an intersection in pairs, the others merged with what comes of them.
+/// The compressed levels of an intersection in pairs, the others merged with their results.
 LoopOpener::Joined LoopOpener::build_gallops(const Formula& formula) {
   std::vector<Joined> parts;
   std::vector<StreamId> known;

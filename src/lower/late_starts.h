@@ -12,9 +12,9 @@ namespace fuseflow {
 /// What a buffer after a late start must hold: no more than any FIFO does.
 constexpr int64_t kLeastAhead = 1;
 
-/// Moves buffers from the outputs of nodes to their inputs, consumers first, where no more buffers
-/// and no more tokens come of it, and much is held. What is waited for never needs a node that is
-/// moved so.
+/// Moves buffers from the outputs of nodes to their inputs, consumers first, where this takes no
+/// more buffers and no more tokens, and much is held. What is waited for never needs a node that is
+/// moved.
 void start_late(const Graph& graph, BufferPlan& plan);
 
 }  // namespace fuseflow

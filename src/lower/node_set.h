@@ -33,7 +33,7 @@ class SharedPart {
 
   bool empty() const { return counted_ == nullptr; }
   const T& get() const { return counted_->part; }
-  /// What nobody else sees, to be changed.
+  /// A part that no other set shares, to be changed.
   T& own() {
     if (counted_ == nullptr) {
       counted_ = new Counted;

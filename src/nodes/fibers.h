@@ -1,5 +1,5 @@
 // What shapes fibers: where those of a node's outputs come from, and which of its inputs matter to
-// the shape of what is further down. Told by a node's rule to whoever follows the structure of a
+// the shape of what is nested below. A node's rule gives it to code that follows the structure of a
 // graph.
 #pragma once
 

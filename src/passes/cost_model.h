@@ -32,7 +32,7 @@ class CostModel {
   CostModel& operator=(const CostModel&) = delete;
 
   /// Takes the program that is to be improved: what its regions write is what of_region() lets a
-  /// region read. Gives its cost, or nothing if that cannot be told.
+  /// region read. Gives its cost, or nothing if it is not known.
   virtual std::optional<Cost> learn(const Program& given) = 0;
 
   /// The cost of some regions (ascending) of a program that has the tensors of the one learned, and
@@ -54,7 +54,7 @@ class CostModel {
   virtual std::optional<Cost> of_program(const Program& program) = 0;
 
   /// Cycles of the whole program as simulated, infinite where it does not end. Nothing where that
-  /// would take long, or cannot be told.
+  /// would take long, or is not known.
   virtual std::optional<double> simulated(const Program& /*program*/) { return std::nullopt; }
 
   /// Cycles between two regions.

@@ -10,7 +10,7 @@
 namespace fuseflow {
 
 /// Judges whole programs by what the pass makes of them, with `costs`; single regions as they are.
-/// A program that the pass refuses cannot be told.
+/// Nothing is known of a program that the pass refuses.
 std::unique_ptr<CostModel> costs_after(const Pass& pass, PassArguments arguments,
                                        std::unique_ptr<CostModel> costs);
 

@@ -62,7 +62,7 @@ void note_too_large(const Program& program, const Machine& machine, PassLog& log
       const Fit fit = fit_of(program, r, region.schedule.barriers, machine);
       more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
       if (first.empty()) first = fit.too_large;
-    } catch (const Error& error) {  // whoever lowers it says why
+    } catch (const Error& error) {  // lowering it reports why
       if (error.code() == ExitCode::internal) throw;
     }
   }

@@ -184,7 +184,7 @@ struct Request {
 
 void complete(Request& request) {
   request.placement.scratchpad_bytes = request.machine.scratchpad.bytes;
-  // Where nobody asked for the fewest regions, storing is preferred to computing again.
+  // Unless the fewest regions are requested, storing is preferred to computing again.
   if (request.strategy == "auto") request.placement.max_recompute = kAutoRecompute;
 }
 

@@ -18,7 +18,7 @@ namespace fuseflow {
 
 namespace {
 
-/// By region; null where it cannot be told.
+/// By region; null where it is not known.
 using Costs = std::vector<std::optional<Cost>>;
 
 std::optional<Cost> sum_of(const Costs& costs, const Resident& over) {

@@ -17,7 +17,7 @@ struct Group {
 };
 
 /// The program with the groups as its regions; every statement is in exactly one group. Regions
-/// stand in dependence order, else in the order of their first statements. Orders of merged regions
+/// are in dependence order, else in the order of their first statements. Orders of merged regions
 /// are dropped (noted), the other parts of their schedules are kept where they still apply.
 /// Throws Error(rejected) for a group with a hole: a path that leaves and re-enters it.
 Program regroup(const Program& program, std::vector<Group> groups, PassLog& log);

@@ -103,7 +103,7 @@ std::optional<std::string> kept_by(const Program& program, TensorId tensor) {
   return std::nullopt;
 }
 
-/// An intermediate is stored once, whoever reads it.
+/// An intermediate is stored once, for all readers.
 void store_intermediate(Program& program, TensorId tensor, const Request& request,
                         const Format& format, PassLog& log) {
   const std::string name = quote_if_needed(request.tensor);

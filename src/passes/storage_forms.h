@@ -34,7 +34,7 @@ std::vector<Format> storage_forms(const Tensor& tensor, double density);
 std::vector<Format> intermediate_forms(const Tensor& tensor);
 
 /// Lets these uses read the tensor as `format`: the original, or a copy (ir/copies.h). Lines of
-/// schedules follow where a region reads nothing else of it. The regions' graphs are let go.
+/// schedules follow where a region reads nothing else of it. The regions' graphs are removed.
 void store_as(Program& program, TensorId original, const Format& format,
               const std::vector<StoredUse>& uses);
 

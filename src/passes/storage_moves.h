@@ -22,7 +22,7 @@ struct StorageMove {
 std::vector<StorageMove> storage_moves(const Program& program, TensorId tensor);
 
 /// The program with a move's uses in a format; nothing where that is what it has. Orders that this
-/// makes illegal are let go.
+/// makes illegal are removed.
 std::optional<Program> with_move(const Program& program, const StorageMove& move,
                                  const Format& format);
 

@@ -288,7 +288,7 @@ class Search {
     return region.graph.has_value();
   }
 
-  /// Judges what is lowered, once, and lets go of its graph.
+  /// Judges what is lowered, once, and drops its graph.
   bool priced(State& state) {
     Region& region = state.program.regions[region_];
     if (!priced_.insert(text_of(state.asked)).second) return false;

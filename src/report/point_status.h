@@ -27,7 +27,7 @@ struct PointStatusInfo {
   std::string_view means;  ///< of several points, as people read it
 };
 
-/// All but `open`, in the order in which they are told.
+/// All but `open`, in the order in which they are printed.
 const std::vector<PointStatusInfo>& point_statuses();
 
 std::string_view name_of(PointStatus status);

@@ -15,7 +15,7 @@ namespace fuseflow {
 
 namespace {
 
-/// What fair shares of `room` are no more than: whoever wants less gets it, the others as much
+/// The largest fair share of `room`: a buffer that wants less gets that, all others the same
 /// each.
 int64_t fair_share(std::vector<int64_t> wanted, int64_t room) {
   std::sort(wanted.begin(), wanted.end());
@@ -60,7 +60,7 @@ class BuffersHeld {
     *to.capacity = fifo ? std::min<int64_t>(*to.capacity, machine_.fifo_depth) : tokens;
   }
 
-  /// Where there are too few units, the smallest of the buffers that nobody needs become FIFOs.
+  /// Where there are too few units, the smallest of the buffers that no node needs become FIFOs.
   bool save_units() {
     const int64_t count = machine_.timing(UnitClass::buffer).count;
     std::vector<Holder> spare;

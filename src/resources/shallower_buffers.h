@@ -12,8 +12,8 @@ namespace fuseflow {
 
 /// The graph with the buffers that it gets on a machine that has no room for all of their
 /// capacities, in each set of phases that hold their units together: each its least tokens, and of
-/// the room beyond a fair share (who wants less gets what it wants, the others the same each). Of
-/// buffers that nobody needs (least 1) the smallest are FIFOs where units are too few. Nothing
+/// the room beyond a fair share (a buffer that wants less gets that, the others the same each). Of
+/// buffers that no node needs (least 1) the smallest are FIFOs where units are too few. Nothing
 /// where all fit, or where no buffer can do with less. Given again what it gave, it gives nothing.
 std::optional<Graph> with_shallower_buffers(const Program& program, const Graph& graph,
                                             const Machine& machine);

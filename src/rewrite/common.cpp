@@ -1,4 +1,4 @@
-// Parts that stand in several places, computed once.
+// Parts that occur in several places, computed once.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -75,7 +75,7 @@ class CommonFinder {
     }
   }
 
-  /// Whether the parts stand in larger ones that are the same, too.
+  /// Whether the parts are in larger ones that are the same, too.
   bool is_part_of_larger(const Places& places) const {
     std::string shared;
     for (const Occurrence& one : places) {

@@ -15,7 +15,7 @@ enum class RewriteKind : uint8_t {
   reassociate,  ///< products of several tensors in another order
   factor,       ///< what a sum does not depend on goes outside of it
   hoist,        ///< a part that does not depend on all loops around it becomes a statement
-  common        ///< a part that stands in several places is computed once
+  common        ///< a part that occurs in several places is computed once
 };
 std::string_view rewrite_name(RewriteKind kind);
 

@@ -1,4 +1,4 @@
-// Expressions as values of their own, apart from the statement that they stand in: what rewrites
+// Expressions as values of their own, apart from their statement: what rewrites
 // take apart and put together. Indices of a term are positions in a scope, which terms of several
 // statements share.
 #pragma once

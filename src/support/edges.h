@@ -21,7 +21,7 @@ class Edges {
   }
 
   size_t nodes() const { return first_.size() - 1; }
-  /// Where edges go from a node, in the order in which they were told.
+  /// Where edges go from a node, in the order in which they were added.
   std::span<const uint32_t> from(size_t v) const {
     return std::span(to_).subspan(first_[v], first_[v + 1] - first_[v]);
   }

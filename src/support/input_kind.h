@@ -1,5 +1,6 @@
-// What a file is that was given to the wrong tool: told by its first bytes, so that the message can
-// say what it is and which tool or option takes it, instead of where its text is no program.
+// What a file is that was given to the wrong tool: recognised by its first bytes, so that the
+// message can say what it is and which tool or option takes it, instead of where its text is no
+// program.
 #pragma once
 
 #include <string>

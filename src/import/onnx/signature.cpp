@@ -39,7 +39,7 @@ std::string count_fault(const OnnxNode& node, const onnx::OpSchema& schema) {
   return {};
 }
 
-/// What a parameter may be given, of what is told apart here.
+/// The kinds of values that a parameter takes, as far as they are distinguished here.
 struct Classes {
   bool booleans = false, integers = false;
 };
