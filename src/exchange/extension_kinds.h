@@ -1,4 +1,4 @@
-// Which nodes of ours are written to a ComalGraph as extensions. Copies, blocks and tiles may not.
+// Which nodes of ours are written to a ComalGraph as extensions. Copies, blocks and tiles are not.
 #pragma once
 
 #include "graph/graph.h"
