@@ -36,28 +36,28 @@ def section(text, heading):
     return found[1]
 
 
-def room_of(path, rooms):
+def folder_of(path, folders):
     """The row that a file belongs to: the longest that its folder begins with."""
     parts = pathlib.PurePosixPath(path).parent.parts
     for n in range(len(parts), 0, -1):
-        if "/".join(parts[:n]) in rooms:
+        if "/".join(parts[:n]) in folders:
             return "/".join(parts[:n])
     return None
 
 
-def used_folders(src, rooms):
-    """(room, room it includes) -> the first file that does."""
+def used_folders(src, folders):
+    """(folder, folder it includes) -> the first file that does."""
     used, errors = {}, []
     for path in sorted(src.rglob("*")):
         if path.suffix not in (".cpp", ".h"):
             continue
         name = path.relative_to(src).as_posix()
-        mine = room_of(name, rooms)
+        mine = folder_of(name, folders)
         if mine is None:
             errors.append(f"src/{name}: its folder has no row")
             continue
         for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            other = room_of(included, rooms)  # a generated header has a folder, too
+            other = folder_of(included, folders)  # a generated header has a folder, too
             if other is None:
                 errors.append(f"src/{name}: includes \"{included}\", which no row has")
                 continue
@@ -69,18 +69,18 @@ def used_folders(src, rooms):
 def compare(table, src):
     used, errors = used_folders(src, table)
     order = list(table)
-    for room, allowed in table.items():
-        if not (src / room).is_dir():
-            errors.append(f"'{room}' has a row, but there is no folder src/{room}")
+    for folder, allowed in table.items():
+        if not (src / folder).is_dir():
+            errors.append(f"'{folder}' has a row, but there is no folder src/{folder}")
         for other in allowed:
             if other not in table:
-                errors.append(f"'{room}': uses '{other}', which has no row")
-            elif order.index(other) > order.index(room):
-                errors.append(f"'{room}': uses '{other}', which stands further down")
-            elif (room, other) not in used:
-                errors.append(f"'{room}': no file includes '{other}' any more; take it out of the row")
-    errors += [f"{file}: includes '{other}', which the row of '{room}' does not name"
-               for (room, other), file in sorted(used.items()) if other not in table[room]]
+                errors.append(f"'{folder}': uses '{other}', which has no row")
+            elif order.index(other) > order.index(folder):
+                errors.append(f"'{folder}': uses '{other}', which stands further down")
+            elif (folder, other) not in used:
+                errors.append(f"'{folder}': no file includes '{other}' any more; take it out of the row")
+    errors += [f"{file}: includes '{other}', which the row of '{folder}' does not name"
+               for (folder, other), file in sorted(used.items()) if other not in table[folder]]
     return errors
 
 
@@ -92,8 +92,8 @@ def main():
     table = read_table(section(text, "## Folders"))
     if arguments.print:
         used, _ = used_folders(ROOT / "src", table)
-        for room in table:
-            print(f"| `{room}` | {', '.join(f'`{o}`' for o in table if (room, o) in used)} |")
+        for folder in table:
+            print(f"| `{folder}` | {', '.join(f'`{o}`' for o in table if (folder, o) in used)} |")
         return 0
     errors = compare(table, ROOT / "src") if table else ["ARCHITECTURE.md has no table of folders"]
     for error in errors:

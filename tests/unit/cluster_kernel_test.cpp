@@ -173,7 +173,7 @@ TEST(KernelRules, RefusesWhatIsNoKernel) {
   expect_refused("tile_store %m[i]", "tile_store %m[0]", "plain digits");
   expect_refused("reduce max ($x)", "reduce max ($x, $x)", "a factor for each row");
   expect_refused("reduce max ($x)", "reduce max ($x, $x, $x)", "inputs");
-  expect_refused("= map exp (", "= gather (", "cannot stand in a kernel");
+  expect_refused("= map exp (", "= gather (", "is not allowed in a kernel");
 }
 
 TEST(KernelTerms, ADimensionOfTilesHasAnEnd) {
