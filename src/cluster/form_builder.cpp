@@ -94,6 +94,10 @@ void FormBuilder::settle_last_loads() {
   const bool one_row = extent_of(built_.form, Dim::m) == 1;
   for (FormNode& node : built_.form.last) {
     if (node.kind != FormNode::Kind::load) continue;
+    if (built_.members.count(node.access.tensor) != 0) {
+      refuse(fmt::format("{} would be kept on chip, and is added to the second product, too",
+                         text_of(node.access.tensor)));
+    }
     const std::set<int> digits = digits_of(node.access);
     const bool vector = only(digits, {Dim::l});
     if (digits.empty() || !only(digits, {Dim::m, Dim::l}) || (!vector && only(digits, {Dim::m}))) {
