@@ -247,8 +247,8 @@ class OnlineBuilder {
 
   // --- tensors that are not dense ----------------------------------------------------------
 
-  /// Given data that is stored with absent entries may be stored dense, where nothing else reads it
-  /// (which is known when all members are).
+  /// Given data that is stored with absent entries may be stored dense, or copied where something
+  /// else reads it (which is known when all members are).
   void find_storable() {
     std::set<TensorId> given;
     const std::vector<Tensor>& tensors = statements_.program().tensors;
@@ -267,10 +267,11 @@ class OnlineBuilder {
     for (const TensorId t : loaded) {
       const Tensor& tensor = statements_.program().tensors[static_cast<size_t>(t)];
       if (tensor.format.all_dense()) continue;
-      if (!statements_.read_only_by(t, form_.members)) {
+      const bool shared = !statements_.read_only_by(t, form_.members);
+      if (shared && tensor.source.kind == Source::Kind::none) {
         refuse_kernel(name_of(t) + " is not dense, and others read it, too; expected --dense");
       }
-      form_.as_dense.insert(t);
+      (shared ? form_.as_copy : form_.as_dense).insert(t);
     }
   }
 
