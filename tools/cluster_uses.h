@@ -1,4 +1,5 @@
-// Which options of fuseflow-cluster go with what it is asked for: one that would do nothing is wrong usage.
+// Which options of fuseflow-cluster go with what it is asked for: one that would do nothing is
+// wrong usage.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,7 +32,8 @@ struct OptionUse {
 
 constexpr unsigned kOfChain = kEvaluated | kText | kChain;
 
-/// Options that do not go with everything. Efforts and threads are limits, and may be given anywhere.
+/// Options that do not go with everything. Efforts and threads are limits, and may be given
+/// anywhere.
 inline constexpr OptionUse kOptionUses[] = {
     {"input", kFilter | kApart},
     {"--rows", kOfChain},

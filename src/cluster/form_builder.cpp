@@ -88,7 +88,8 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
   return built_;
 }
 
-/// What stays on chip cannot be loaded, too, as a residual that is C or an A that one row adds to C.
+/// What stays on chip cannot be loaded, too, as a residual that is C or an A that one row adds to
+/// C.
 void FormBuilder::check_loaded() const {
   const ChainForm& form = built_.form;
   std::vector<TensorId> loaded{form.a.tensor, form.d.tensor};

@@ -278,7 +278,8 @@ class OnlineBuilder {
   /// Nothing outside may read what stays on the core, nor may the values be it: of P P^T.
   void check_kept() const {
     if (form_.members.count(form_.values.tensor) != 0) {
-      refuse_kernel(name_of(form_.values.tensor) + " would be kept on chip, and is its values, too");
+      refuse_kernel(name_of(form_.values.tensor) +
+                    " would be kept on chip, and is its values, too");
     }
     for (const TensorId t : form_.members) {
       if (t == form_.result || statements_.read_only_by(t, form_.members)) continue;
