@@ -22,6 +22,7 @@
 #include "cluster/rows_json.h"
 #include "cluster/rows_report.h"
 #include "cluster/search.h"
+#include "cluster_uses.h"
 #include "import/import.h"
 #include "ir/copies.h"
 #include "ir/names.h"
@@ -539,14 +540,7 @@ ExitCode run(const Options& o) {
   if (o.evaluate) {
     return run_evaluation(o, machine);
   }
-  if (!names_a_chain(o)) {
-    if (!o.table.empty()) {
-      throw Error(ExitCode::usage,
-                  "--table needs a chain: --workload, --gemm-chain, --gated-ffn "
-                  "or --conv-chain");
-    }
-    return run_filter(o, machine);
-  }
+  if (!names_a_chain(o) && o.table.empty()) return run_filter(o, machine);
   const Chain chain = padded(chosen_chain(o));
   if (!o.table.empty()) {
     write_output(o.table, table_csv(chain, machine, plan_table(o, chain, machine)));
@@ -646,7 +640,10 @@ int tool_main(int argc, char** argv) {
   Options options;
   declare(app, options);
   register_onnx_sources();  // what constants leave out is planned for
-  return run_tool(argc, argv, app, [&] { return run(options); });
+  return run_tool(argc, argv, app, [&] {
+    require_used(app, use_of(app, names_a_chain(options), options.strategy));
+    return run(options);
+  });
 }
 
 }  // namespace

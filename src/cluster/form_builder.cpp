@@ -88,6 +88,23 @@ BuiltForm FormBuilder::build_all(const Statement& e, const std::vector<const Sta
   return built_;
 }
 
+/// What stays on chip cannot be loaded, too, as a residual that is C or an A that one row adds to
+/// C.
+void FormBuilder::check_loaded() const {
+  const ChainForm& form = built_.form;
+  std::vector<TensorId> loaded{form.a.tensor, form.d.tensor};
+  for (const FormAccess& b : form.b) loaded.push_back(b.tensor);
+  for (const std::vector<FormNode>* nodes : {&form.first, &form.last}) {
+    for (const FormNode& node : *nodes) {
+      if (node.kind == FormNode::Kind::load) loaded.push_back(node.access.tensor);
+    }
+  }
+  for (const TensorId tensor : loaded) {
+    if (built_.members.count(tensor) == 0) continue;
+    refuse(fmt::format("{} would be kept on chip, and is an operand, too", text_of(tensor)));
+  }
+}
+
 /// What is added to E: vectors over L, and tensors of its size. Where it has one row, both look
 /// like vectors: then all but the first are taken as tensors.
 void FormBuilder::settle_last_loads() {
@@ -325,7 +342,7 @@ bool FormBuilder::try_second(const Expr& c, const Expr& d) {
                                   bind_results(*producer, c_access.subscripts));
   if (built_.form.b.empty()) return false;
   if (built_.form.b.size() > 2) refuse("more than two products make C");
-  if (built_.members.count(d.tensor) != 0) refuse("the second product has C on both sides");
+  check_loaded();
   // The root is the last node, so that maps end with it.
   return root == static_cast<int32_t>(built_.form.first.size()) - 1;
 }

@@ -72,6 +72,7 @@ class FormBuilder {
   bool try_first(const Product& product, const Expr& a, const Expr& b,
                  const std::vector<int>& order);
   static int32_t add(std::vector<FormNode>& nodes, FormNode node);
+  void check_loaded() const;
   void settle_last_loads();
   void settle_element_bytes();
   int64_t bytes_of(TensorId tensor);

@@ -1,11 +1,7 @@
 #include "cluster/kernel_form.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
-
-#include "ir/names.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -14,9 +10,7 @@ class Builder {
  public:
   Builder(const Program& program, const std::map<TensorId, const Statement*>& folded,
           const std::set<TensorId>& as_dense)
-      : program_(program),
-        as_dense_(as_dense),
-        builder_(
+      : builder_(
             program,
             [&folded](TensorId tensor) {
               const auto at = folded.find(tensor);
@@ -38,7 +32,6 @@ class Builder {
     }
     if (root + 1 != static_cast<int32_t>(form_.terms.size())) refuse_kernel("it is computed twice");
     reduced_ >= 0 ? settle_reduction() : settle_elementwise();
-    check_as_dense();
     check_extents(form_.digits);
     return std::move(form_);
   }
@@ -56,23 +49,6 @@ class Builder {
     made.children = {builder_.term(s, node.children[0], binding)};
     in_reduction_ = false;
     return reduced_ = builder_.add(std::move(made));
-  }
-
-  /// What is not stored dense is an operand of the product, or has no form.
-  void check_as_dense() const {
-    std::set<int32_t> operands;
-    if (form_.product) {
-      const KernelTerm& reduce = form_.terms[static_cast<size_t>(reduced_)];
-      const KernelTerm& body = form_.terms[static_cast<size_t>(reduce.children[0])];
-      operands.insert(body.children.begin(), body.children.end());
-    }
-    for (size_t t = 0; t < form_.terms.size(); ++t) {
-      const KernelTerm& term = form_.terms[t];
-      const bool load = term.kind == KernelTerm::Kind::load && as_dense_.count(term.tensor) != 0;
-      if (!load || operands.count(static_cast<int32_t>(t)) != 0) continue;
-      const std::string& name = program_.tensors[static_cast<size_t>(term.tensor)].name;
-      refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(name)));
-    }
   }
 
   // --- dimensions --------------------------------------------------------------------------
@@ -183,8 +159,6 @@ class Builder {
     return all;
   }
 
-  const Program& program_;
-  const std::set<TensorId>& as_dense_;
   TermBuilder builder_;
   KernelForm form_;
   int32_t reduced_ = -1;

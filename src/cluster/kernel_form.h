@@ -27,8 +27,8 @@ struct KernelForm : KernelTerms {
 };
 
 /// The form of a statement, with the statements of `folded` (by their results) inside; nothing,
-/// and the reason in `why`, where it has none. The tensors of `as_dense` may be operands of its
-/// product as if they were stored dense.
+/// and the reason in `why`, where it has none. The tensors of `as_dense` are loaded as
+/// if they were stored dense.
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense = {});

@@ -29,7 +29,7 @@ struct Making {
   const Program& program;
   const Machine& machine;
   PresenceFinder presence;
-  std::set<TensorId> as_dense;    ///< operands of products that are stored compressed
+  std::set<TensorId> as_dense;    ///< given tensors that are stored compressed
   std::set<TensorId> by_columns;  ///< given tensors whose levels may be stored in another order
   InnermostDims innermost;        ///< of tensors that kernels may gather in this order alone
   std::vector<SparseKernel> sparse;

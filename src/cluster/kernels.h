@@ -42,8 +42,8 @@ struct SparseKernel {
 };
 
 struct KernelOptions {
-  /// Operands of products that are given and stored compressed may be stored dense, where every
-  /// statement that reads them becomes a kernel.
+  /// What is given and stored compressed may be stored dense, where every statement that reads it
+  /// becomes a kernel.
   bool store_operands_dense = false;
   /// Given operands may be stored by columns, dense, where their rows are then gathered and every
   /// statement that reads them becomes a kernel.

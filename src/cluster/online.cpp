@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "cluster/given_formats.h"
 #include "cluster/open_scores.h"
 #include "cluster/recognize.h"
+#include "ir/copies.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -24,6 +26,46 @@ std::vector<std::pair<std::string, std::string>> notes_of(const OnlineOutcome& o
           {"apart", std::to_string(o.apart.total.cycles)}};
 }
 
+Format dense_of(const Program& program, TensorId tensor) {
+  return dense_format(program.tensors[static_cast<size_t>(tensor)].format.rank());
+}
+
+bool has_copy(const Program& program, TensorId tensor) {
+  const std::string& name = program.tensors[static_cast<size_t>(tensor)].name;
+  return std::any_of(program.tensors.begin(), program.tensors.end(),
+                     [&](const Tensor& other) { return other.copy_of == name; });
+}
+
+/// What the machine takes to make the copies that others do not need; those of constants are there.
+int64_t copies_cycles(const Program& program, const OnlineForm& form, const Machine& machine) {
+  int64_t cycles = 0;
+  for (const TensorId t : form.as_copy) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(t)];
+    if (tensor.role != Role::input || has_copy(program, t)) continue;
+    cycles += conversion_cycles(tensor, dense_of(program, t), machine);
+    cycles += machine.reconfiguration_cycles;
+  }
+  return cycles;
+}
+
+/// What a kernel loads is dense: the tensor itself, or a copy where others read it, or have a copy
+/// already.
+void store_loaded(Program& program, const OnlineForm& form) {
+  const std::vector<size_t> regions = regions_of(program, {form.result});
+  const auto copy = [&](TensorId t) {
+    const TensorId made = copy_as(program, t, dense_of(program, t), ".dense");
+    for (const size_t r : regions) read_copy(program.regions[r], t, made);
+  };
+  for (const TensorId t : form.as_copy) copy(t);
+  for (const TensorId t : form.as_dense) {
+    if (has_copy(program, t)) {
+      copy(t);
+    } else {
+      program.tensors[static_cast<size_t>(t)].format = dense_of(program, t);
+    }
+  }
+}
+
 /// Plans one form; the program changes only where it is taken.
 void plan_form(Program& program, OnlineForm& form, const Machine& machine,
                const OnlineOptions& options, OnlineOutcome& outcome) {
@@ -39,7 +81,8 @@ void plan_form(Program& program, OnlineForm& form, const Machine& machine,
   outcome.fused = plan->measured;
   outcome.apart = *apart;
   outcome.kind = OnlineOutcome::Kind::slower;
-  if (plan->measured.cycles >= apart->total.cycles && !options.accept_slower) return;
+  const int64_t cycles = plan->measured.cycles + copies_cycles(program, form, machine);
+  if (cycles >= apart->total.cycles && !options.accept_slower) return;
   std::vector<TensorId> members(form.members.begin(), form.members.end());
   members.insert(members.end(), form.unread.begin(), form.unread.end());
   if (!attach_plan(program, members, notes_of(outcome, machine), std::move(plan->graph))) {
@@ -47,10 +90,7 @@ void plan_form(Program& program, OnlineForm& form, const Machine& machine,
     outcome.why = "its statements share regions with others or are scheduled";
     return;
   }
-  for (const TensorId t : form.as_dense) {
-    Tensor& tensor = program.tensors[static_cast<size_t>(t)];
-    tensor.format = dense_format(tensor.format.rank());
-  }
+  store_loaded(program, form);
   outcome.kind = OnlineOutcome::Kind::taken;
 }
 

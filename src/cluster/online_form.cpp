@@ -199,10 +199,12 @@ class OnlineBuilder {
                        [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
   }
 
-  /// Computed on the core: what nothing else reads; of products the first one met.
+  /// Computed on the core: what nothing else reads; of products the first one met, for all who read
+  /// it.
   const Statement* inner(TensorId tensor) {
     const Statement* s = statements_.of(tensor);
-    if (s == nullptr || !statements_.read_only_by(tensor, form_.members)) return nullptr;
+    if (s == nullptr || form_.members.count(tensor) != 0) return s;
+    if (!statements_.read_only_by(tensor, form_.members)) return nullptr;
     if (has_reduction(*s) && (form_.product >= 0 || !is_score_product(*s))) return nullptr;
     form_.members.insert(tensor);
     return s;
@@ -245,8 +247,8 @@ class OnlineBuilder {
 
   // --- tensors that are not dense ----------------------------------------------------------
 
-  /// Given data that is stored with absent entries may be stored dense, where nothing else reads it
-  /// (which is known when all members are).
+  /// Given data that is stored with absent entries may be stored dense, or copied where something
+  /// else reads it (which is known when all members are).
   void find_storable() {
     std::set<TensorId> given;
     const std::vector<Tensor>& tensors = statements_.program().tensors;
@@ -265,15 +267,20 @@ class OnlineBuilder {
     for (const TensorId t : loaded) {
       const Tensor& tensor = statements_.program().tensors[static_cast<size_t>(t)];
       if (tensor.format.all_dense()) continue;
-      if (!statements_.read_only_by(t, form_.members)) {
+      const bool shared = !statements_.read_only_by(t, form_.members);
+      if (shared && tensor.source.kind == Source::Kind::none) {
         refuse_kernel(name_of(t) + " is not dense, and others read it, too; expected --dense");
       }
-      form_.as_dense.insert(t);
+      (shared ? form_.as_copy : form_.as_dense).insert(t);
     }
   }
 
-  /// Nothing outside may read what stays on the core.
+  /// Nothing outside may read what stays on the core, nor may the values be it: of P P^T.
   void check_kept() const {
+    if (form_.members.count(form_.values.tensor) != 0) {
+      refuse_kernel(name_of(form_.values.tensor) +
+                    " would be kept on chip, and is its values, too");
+    }
     for (const TensorId t : form_.members) {
       if (t == form_.result || statements_.read_only_by(t, form_.members)) continue;
       refuse_kernel(name_of(t) + " would be kept on chip, but others read it, too");

@@ -29,6 +29,7 @@ struct OnlineForm : KernelTerms {
   std::set<TensorId> members;         ///< tensors whose statements it computes
   std::set<TensorId> unread;          ///< temporaries made from members that nobody reads
   std::set<TensorId> as_dense;        ///< loaded tensors to be stored dense first
+  std::set<TensorId> as_copy;         ///< ... to be copied, because others read them, too
   /// Scores that are not surely -inf; null: not known, or all. Set by who knows the data.
   std::shared_ptr<const OpenScores> open = nullptr;
 };

@@ -45,10 +45,17 @@ class Runs {
   std::vector<Run> find(const std::vector<bool>& cuts) {
     std::vector<Run> runs;
     const size_t units = program_.regions.size();
+    std::vector<bool> begins(units + 1, false);  // where no longer run has a form
+    begins[0] = true;
     for (size_t first = 0; first < units; ++first) {
-      if (!cuts[first] || !(reduces(program_.regions[first]) || begins(first))) continue;
+      if (!cuts[first]) {
+        begins[first + 1] = begins[first + 1] || begins[first];
+        continue;
+      }
+      if (!reduces(program_.regions[first]) && !begins[first]) continue;
       std::optional<Run> longest;
-      for (size_t end = first + 1; end <= std::min(units, first + kMostUnits); ++end) {
+      size_t end = first + 1;
+      for (; end <= std::min(units, first + kMostUnits); ++end) {
         std::optional<RowsForm> form = form_of(first, end);
         if (!form) break;
         const bool last = end == units || cuts[end];
@@ -58,6 +65,7 @@ class Runs {
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
       }
+      begins[std::max(end - 1, first + 1)] = true;
       if (longest && worth(*longest)) runs.push_back(std::move(*longest));
     }
     return runs;
@@ -81,9 +89,6 @@ class Runs {
     std::string why;
     return rows_form(program_, statements, why);
   }
-
-  /// No run that begins before it has it.
-  bool begins(size_t unit) const { return unit == 0 || !form_of(unit - 1, unit + 1); }
 
   /// Statements: kernels, or a chain or a folded kernel that may be faster as rows.
   bool has_several(const Run& run) const {

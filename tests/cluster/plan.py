@@ -247,6 +247,11 @@ def main():
     assert agrees(document) and document["chains"] == []
     check_kernels(tools, ["--strategy=tiles"], ["gathered product and one behind it"])
     check_kernels(tools, ["--strategy=none"], ["gathered product", "kernel", "kernel"])
+    # A product without a value loads nothing.
+    empty = GRAPH.replace("power_law(edges=600,", "uniform(density=0,")
+    document, _ = run(tools, ["--strategy=none"], empty.encode())
+    assert agrees(document), list(errors(document, SCHEMA))
+    assert document["kernels"][0]["bytes"]["global_read"] == 0
     print("plans as the schema says")
 
 
