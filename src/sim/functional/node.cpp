@@ -1,7 +1,6 @@
 #include "sim/functional/node.h"
 
 #include <algorithm>
-#include <ctime>
 #include <limits>
 
 #include "nodes/rule.h"
@@ -25,24 +24,12 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   gate = RowGate(rows->second);
 }
 
-namespace {
-double processor_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-}  // namespace
-
 bool EngineNode::work() {
   given_.clear();
   split_ = false;
   for (StepSource& side : sides) side.now.clear();
-  const double start = host == nullptr ? 0 : processor_seconds();
   if (!compute_or_disagree()) return false;
-  const double computed = host == nullptr ? 0 : processor_seconds();
   clock->solve(*this);
-  if (host != nullptr) {
-    host->tokens += computed - start;
-    host->times += processor_seconds() - computed;
-  }
   return true;
 }
 
@@ -71,19 +58,14 @@ int64_t EngineNode::backlog() const {
   return most;
 }
 
-int64_t EngineNode::tokens() const {
-  int64_t most = 0;
+double EngineNode::expected() const {
+  int64_t most = 0;  // tokens so far, of the stream that had most
   for (const Port* port : ports) {
     if (port != nullptr) most = std::max(most, port->taken());
   }
   for (const Output* output : outputs) {
     if (output != nullptr) most = std::max(most, output->tokens.load(std::memory_order_relaxed));
   }
-  return most;
-}
-
-double EngineNode::expected() const {
-  const int64_t most = tokens();
   double least = std::numeric_limits<double>::infinity();
   for (const Port* port : ports) {
     if (port == nullptr) continue;
@@ -247,14 +229,6 @@ void EngineNode::check_like(const Batch& a, const Batch& b) const {
                    return a.at(x) == b.at(y) && x.level == y.level && x.bits == y.bits;
                  });
   if (!same) disagree("two inputs of one space differ in structure");
-}
-
-void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer) {
-  for (Port* port : node.ports) {
-    if (port == nullptr) continue;
-    port->few = few;
-    port->coalescer = coalescer;
-  }
 }
 
 }  // namespace fuseflow::engine

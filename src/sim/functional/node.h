@@ -41,12 +41,6 @@ struct Context {
 
 class EngineNode;
 
-/// What a node's batches have cost the host's processor, in seconds.
-struct HostTime {
-  double tokens = 0;  ///< to make what they give
-  double times = 0;   ///< to work out when
-};
-
 /// Gives times to what a node has just made, takes its tokens and gives on what it has made. Nodes
 /// may share one; a thread then works all of them.
 class NodeClock {
@@ -95,7 +89,6 @@ class EngineNode {
   /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
   std::vector<StepSource> sides;
   NodeClock* clock = nullptr;
-  HostTime* host = nullptr;                   ///< where to note what batches cost, if anywhere
   size_t clock_slot = 0;                      ///< its number among those that share the clock
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
@@ -118,14 +111,11 @@ class EngineNode {
   }
   /// n steps, of which the first and the last were at these times.
   void count_steps(const Steps& steps, int64_t first, int64_t last);
-  int64_t& blocked_cycles() { return stats_.blocked; }
   /// The last step so far was no earlier: of a side that count_steps() does not count.
   void reach(int64_t time) { stats_.last_step = std::max(stats_.last_step, time); }
 
   /// Tokens that wait at the fullest consumer, or for their times.
   int64_t backlog() const;
-  /// Tokens so far, of the stream that had most.
-  int64_t tokens() const;
   /// About how many tokens the next batch has (in the stream that has most), by what waits and by
   /// what became of the tokens taken so far.
   double expected() const;
@@ -308,9 +298,5 @@ class EngineNode {
   std::vector<Given> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };
-
-/// From here on short segments are made one at the node's ports, with the help of its thread's
-/// coalescer (null: of no thread).
-void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer);
 
 }  // namespace fuseflow::engine

@@ -188,14 +188,6 @@ bool is_run(const uint32_t* words, uint32_t n) {
   return run_widest([=]() FUSEFLOW_LOOP { return is_run_any(words, n); });
 }
 
-bool is_same(const uint32_t* words, uint32_t n) {
-  return run_widest([=]() FUSEFLOW_LOOP {
-    uint32_t different = 0;
-    for (uint32_t k = 0; k < n; ++k) different |= words[k] ^ words[0];
-    return different == 0;
-  });
-}
-
 uint32_t largest(const uint32_t* words, uint32_t n) {
   return run_widest([=]() FUSEFLOW_LOOP {
     uint32_t largest = 0;
