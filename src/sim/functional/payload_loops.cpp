@@ -24,13 +24,6 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
   return {absent, beyond};
 }
 
-inline uint32_t find_outside_plain(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t count) {
-  for (uint32_t k = 0; k < n; ++k) {
-    if (refs[k] != kAbsent && refs[k] - low >= count) return k;
-  }
-  return n;
-}
-
 [[gnu::always_inline]] inline bool is_run_any(const uint32_t* words, uint32_t n) {
   if (n == 0) return true;
   const uint32_t first = words[0];
@@ -137,22 +130,6 @@ FUSEFLOW_AVX2 void pick_avx2(const uint32_t* words, const uint32_t* source, uint
   }
   pick_plain(words, source + k, absent, out + k, n - k);
 }
-FUSEFLOW_AVX2 uint32_t find_outside_avx2(const uint32_t* refs, uint32_t n, uint32_t low,
-                                         uint32_t count) {
-  const __m256i lows = _mm256_set1_epi32(static_cast<int>(low));
-  const __m256i counts = _mm256_set1_epi32(static_cast<int>(count));
-  const __m256i absent = _mm256_set1_epi32(-1);
-  uint32_t k = 0;
-  for (; k + 8 <= n; k += 8) {
-    const __m256i ref = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(refs + k));
-    const __m256i from_low = _mm256_sub_epi32(ref, lows);
-    const __m256i outside = _mm256_cmpeq_epi32(_mm256_max_epu32(from_low, counts), from_low);
-    const __m256i found = _mm256_andnot_si256(_mm256_cmpeq_epi32(ref, absent), outside);
-    const auto bits = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(found)));
-    if (bits != 0) return k + static_cast<uint32_t>(__builtin_ctz(bits));
-  }
-  return k + find_outside_plain(refs + k, n - k, low, count);
-}
 #endif
 
 }  // namespace
@@ -178,10 +155,10 @@ References references(const uint32_t* refs, uint32_t n) {
 }
 
 uint32_t find_outside(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t count) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return find_outside_avx2(refs, n, low, count);
-#endif
-  return find_outside_plain(refs, n, low, count);
+  for (uint32_t k = 0; k < n; ++k) {
+    if (refs[k] != kAbsent && refs[k] - low >= count) return k;
+  }
+  return n;
 }
 
 bool is_run(const uint32_t* words, uint32_t n) {
