@@ -316,7 +316,6 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
-  options.run.measure_host = options.verbose;
   size_t current = 0;
   options.started = std::chrono::steady_clock::now();
   int64_t started = 0;  // cycle at which the region starts

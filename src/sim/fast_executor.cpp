@@ -10,7 +10,6 @@
 #include "sim/common/written_tensors.h"
 #include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
-#include "sim/host_work.h"
 #include "sim/naive/interpret.h"
 #include "sim/threads/schedule.h"
 #include "sim/timing/solver.h"
@@ -96,7 +95,6 @@ class Run {
   void find_demand();
   void allow_run_length();
   void run_phases(int first, int last);
-  void measure_host();
   void finish_phase();
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
   void check_ended();
@@ -131,7 +129,6 @@ class Run {
   std::unique_ptr<Addresses> addresses_;
   std::unique_ptr<Solver> solver_;
   std::unique_ptr<Schedule> schedule_;
-  std::vector<HostTime> host_times_;  // by place in nodes_, where they are measured
   const std::thread::id caller_ = std::this_thread::get_id();
   RunResult result_;
   bool data_only_ = false;  // a run that finds rows: times are not asked for
@@ -297,7 +294,6 @@ void Run::run_phases(int first, int last) {
     solver_->start_phase(nodes_, start_);
   }
   if (options_.trace) solver_->note_activity(result_.activity, result_.stalls);
-  measure_host();
   do {
     schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
       now_ = std::max(now_, last_step + 1);
@@ -309,20 +305,7 @@ void Run::run_phases(int first, int last) {
   finish_phase();
 }
 
-/// The processor's clock tells what one thread does, not which of several did it.
-void Run::measure_host() {
-  if (!options_.measure_host || options_.threads > 1) return;
-  host_times_.assign(nodes_.size(), {});
-  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->host = &host_times_[i];
-}
-
 void Run::finish_phase() {
-  if (!host_times_.empty()) {
-    const HostWork work = host_work(nodes_);
-    result_.host.all += work.all;
-    result_.host.larger_half += work.larger_half;
-    result_.host.replays += work.replays;
-  }
   if (result_.finish == Finish::done) check_ended();
   if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
   end_phase();

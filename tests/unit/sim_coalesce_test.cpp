@@ -47,9 +47,8 @@ TEST(Coalesce, AllTokensInTheirOrder) {
   const Chunk chunk = numbers();
   for (const auto& counts :
        {std::vector<uint32_t>{1, 1, 1, 100}, {10, 1, 8, 34, 30}, {5, 70}, {118, 2}}) {
-    Coalescer coalescer;
-    std::vector<Segment> parts = parts_of(chunk, counts);
-    const Segment joined = coalescer.join(parts);
+    const std::vector<Segment> parts = parts_of(chunk, counts);
+    const Segment joined = coalesce(parts);
     EXPECT_NE(joined.structure, chunk.segment.structure);
     expect_tokens(chunk, all_of(joined), 0);
   }
@@ -58,30 +57,11 @@ TEST(Coalesce, AllTokensInTheirOrder) {
 TEST(Coalesce, RunLengthPayloadsBecomeWords) {
   const Chunk chunk({60, 70}, [](uint32_t f, uint32_t k) { return 100 * f + k; });
   std::vector<Segment> parts = parts_of(chunk, {50, 40, 42});
-  for (Segment& part : parts) part.payload = {nullptr, nullptr, encode_runs(part)};
-  ASSERT_NE(parts[1].payload.run_length, nullptr);
-  Coalescer coalescer;
-  expect_tokens(chunk, all_of(coalescer.join(parts)), 0);
-}
-
-TEST(Coalesce, WhatIsSharedIsMadeOnce) {
-  const Chunk chunk = numbers();
-  Coalescer coalescer;
-  std::vector<Segment> one = parts_of(chunk, {10, 20, 30});
-  std::vector<Segment> later = one;
-  for (Segment& part : later) part.arrivals.delta += 7;
-  const Segment a = coalescer.join(one);
-  const Segment b = coalescer.join(later);
-  EXPECT_EQ(a.structure, b.structure);
-  EXPECT_EQ(a.arrivals.times, b.arrivals.times);
-  EXPECT_EQ(a.arrivals.at(33) + 7, b.arrivals.at(33));
-
-  // The same structure, and the same times but for one part.
-  later[1].arrivals.delta += 1;
-  const Segment c = coalescer.join(later);
-  EXPECT_EQ(a.structure, c.structure);
-  EXPECT_EQ(c.arrivals.at(12), b.arrivals.at(12) + 1);
-  EXPECT_EQ(c.arrivals.at(33), b.arrivals.at(33));
+  const auto runs = make_pooled<Runs>(Runs{{0, 1}, {100, 1}, {}});
+  for (Segment& part : parts) {
+    part.payload = {nullptr, nullptr, run_length_like(all_of(chunk.segment), runs)};
+  }
+  expect_tokens(chunk, all_of(coalesce(parts)), 0);
 }
 
 TEST(Coalesce, TimesOfPartsMayBeNearerThanThoseInAPart) {
@@ -92,8 +72,7 @@ TEST(Coalesce, TimesOfPartsMayBeNearerThanThoseInAPart) {
   std::vector<Segment> parts = parts_of(chunk, {10, 10});
   parts[0].arrivals = times;
   parts[1].arrivals = times.later(5 * 9 + 1);
-  Coalescer coalescer;
-  const Segment joined = coalescer.join(parts);
+  const Segment joined = coalesce(parts);
   EXPECT_EQ(joined.arrivals.times->gap, 1);
   for (uint32_t k = 0; k < 10; ++k) {
     EXPECT_EQ(joined.arrivals.at(k), 5 * k);
@@ -101,20 +80,10 @@ TEST(Coalesce, TimesOfPartsMayBeNearerThanThoseInAPart) {
   }
 }
 
-/// Segments of up to 10 tokens are short.
-struct JoiningPort {
-  Coalescer coalescer;
-  Port port;
-  JoiningPort() {
-    port.few = 10;
-    port.coalescer = &coalescer;
-  }
-};
-
 TEST(Coalesce, PortsJoinShortSegmentsOnly) {
   const Chunk chunk = numbers();
-  JoiningPort joining;
-  Port& port = joining.port;
+  Port port;
+  port.few = 10;
   for (const Segment& part : parts_of(chunk, {8, 9, 10, 11, 3, 4})) port.push(part);
   port.take(0, {});
   ASSERT_EQ(port.ready(), 27U);
@@ -131,8 +100,8 @@ TEST(Coalesce, PortsJoinShortSegmentsOnly) {
 
 TEST(Coalesce, TokensThatAreGoneStayGone) {
   const Chunk chunk = numbers();
-  JoiningPort joining;
-  Port& port = joining.port;
+  Port port;
+  port.few = 10;
   const std::vector<Segment> parts = parts_of(chunk, {10, 10, 10});
   port.push(parts[0]);
   ASSERT_EQ(port.ready(), 10U);

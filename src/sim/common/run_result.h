@@ -65,14 +65,6 @@ struct Deadlock {
 
 enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };
 
-/// Of the host's processor, in seconds: what the nodes of a graph cost one thread, and what of it
-/// two threads could not share.
-struct HostWork {
-  double all = 0;
-  double larger_half = 0;  ///< where whole nodes are divided and passing tokens on costs nothing
-  double replays = 0;      ///< working out times where nodes hold each other up
-};
-
 struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;
   int64_t cycles = 0;  ///< largest step time + 1; what was reached when the run did not finish
@@ -87,7 +79,6 @@ struct RunResult : RunCounts<int64_t> {
   std::vector<Activity> activity;                  ///< by NodeId, when asked for (--trace)
   std::vector<Activity> stalls;                    ///< the same: the cycles in which it was blocked
   Deadlock deadlock;                               ///< when finish is deadlock
-  HostWork host;                                   ///< when asked for (-v)
 };
 
 }  // namespace fuseflow

@@ -41,31 +41,24 @@ size_t most_kept(size_t c) {
   return std::clamp(kMostKept / bytes_of(c), 2 * kMove, kMostBlocksKept);
 }
 
-enum Kind : uint64_t { kOwn, kCrossThread, kKinds };
+// What is handed out starts a cache line.
+constexpr std::align_val_t kAlignment{64};
 
-/// Before the memory that is handed out, which starts a cache line.
-struct alignas(64) Header {
-  Kind kind;
-};
-
-void* new_block(size_t c, Kind kind) {
-  void* memory = ::operator new (sizeof(Header) + bytes_of(c), std::align_val_t{alignof(Header)});
-  return new (memory) Header{kind} + 1;
+void* new_block(size_t c) {
+  return ::operator new(bytes_of(c), kAlignment);
 }
 void delete_block(void* block) {
-  ::operator delete (static_cast<Header*>(block) - 1, std::align_val_t{alignof(Header)});
+  ::operator delete(block, kAlignment);
 }
 
 struct Lists {
-  std::array<std::array<std::vector<void*>, kClasses>, kKinds> free;
+  std::array<std::vector<void*>, kClasses> free;
   Lists() = default;
   Lists(const Lists&) = delete;
   Lists& operator=(const Lists&) = delete;
   ~Lists() {
-    for (auto& kind : free) {
-      for (auto& list : kind) {
-        for (void* block : list) delete_block(block);
-      }
+    for (auto& list : free) {
+      for (void* block : list) delete_block(block);
     }
   }
 };
@@ -75,9 +68,7 @@ struct Shared {
   std::mutex mutex;
   Lists lists;
   Shared() {
-    for (auto& kind : lists.free) {
-      for (size_t c = 0; c < kClasses; ++c) kind[c].reserve(most_kept(c));
-    }
+    for (size_t c = 0; c < kClasses; ++c) lists.free[c].reserve(most_kept(c));
   }
 };
 Shared& shared() {
@@ -92,7 +83,6 @@ struct OwnLists : Lists {
   ~OwnLists() { ended = true; }
 };
 thread_local OwnLists own;
-thread_local Kind wanted = kOwn;
 
 /// The last `count` of `from` go to `to`.
 void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count) {
@@ -103,24 +93,17 @@ void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count)
 
 }  // namespace
 
-CrossThreadMemory::CrossThreadMemory() {
-  wanted = kCrossThread;
-}
-CrossThreadMemory::~CrossThreadMemory() {
-  wanted = kOwn;
-}
-
 void* take_from_pool(size_t bytes) {
   if (bytes > kLargest) return ::operator new(bytes);
   const size_t c = class_of(bytes);
-  if (ended) return new_block(c, wanted);
-  std::vector<void*>& list = own.free[wanted][c];
+  if (ended) return new_block(c);
+  std::vector<void*>& list = own.free[c];
   if (list.empty()) {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
-    move_blocks(all.lists.free[wanted][c], list, kMove);
+    move_blocks(all.lists.free[c], list, kMove);
   }
-  if (list.empty()) return new_block(c, wanted);
+  if (list.empty()) return new_block(c);
   void* memory = list.back();
   list.pop_back();
   return memory;
@@ -130,8 +113,7 @@ void give_back(void* memory, size_t bytes) noexcept {
   if (bytes > kLargest) return ::operator delete(memory);
   if (ended) return delete_block(memory);
   const size_t c = class_of(bytes);
-  const Kind kind = (static_cast<Header*>(memory) - 1)->kind;
-  std::vector<void*>& list = own.free[kind][c];
+  std::vector<void*>& list = own.free[c];
   try {
     list.push_back(memory);
   } catch (...) {
@@ -140,7 +122,7 @@ void give_back(void* memory, size_t bytes) noexcept {
   if (list.size() <= 2 * kMove) return;
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
-  std::vector<void*>& kept = all.lists.free[kind][c];
+  std::vector<void*>& kept = all.lists.free[c];
   for (size_t k = 0; k < kMove; ++k) {
     void* block = list.back();
     list.pop_back();

@@ -13,16 +13,6 @@ namespace fuseflow::engine {
 void* take_from_pool(size_t bytes);
 void give_back(void* memory, size_t bytes) noexcept;
 
-/// While one lives, take_from_pool gives its thread memory of another kind: what is made for
-/// another thread (cross_thread_copy.h). The two kinds never mix.
-class CrossThreadMemory {
- public:
-  CrossThreadMemory();
-  ~CrossThreadMemory();
-  CrossThreadMemory(const CrossThreadMemory&) = delete;
-  CrossThreadMemory& operator=(const CrossThreadMemory&) = delete;
-};
-
 /// For std::allocate_shared.
 template <typename T>
 struct PoolAllocator {

@@ -67,6 +67,11 @@ struct Lane {
   void needs(uint32_t step, uint32_t ahead = 0) {
     if (need.size() <= at.size() + ahead) need.push_back(step);
   }
+  /// The next token is taken in a step, which needs it unless one before it has.
+  void take(uint32_t step) {
+    needs(step);
+    at.push_back(step);
+  }
   void add_range(uint32_t first, uint32_t count) {
     if (count == 0) return;
     if (!ranges.empty() && ranges.back().first + ranges.back().count == first) {

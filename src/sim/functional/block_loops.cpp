@@ -29,8 +29,6 @@ std::vector<int64_t> offsets_in(const BlockExtents& operand, std::span<const int
   return offsets;
 }
 
-// Written once and compiled twice: always inlined into a plain function and one for AVX2.
-
 constexpr int kWide = 16;  // columns of a tile
 
 /// kRows rows of `width` <= kWide columns: out[r][c] = sum over k, ascending, of x[r][xs[k]] *
@@ -76,7 +74,7 @@ struct Panel {
   float* out;
 };
 
-[[gnu::always_inline]] inline void panel_any(const Panel& p) {
+[[gnu::always_inline]] inline void run_panel(const Panel& p) {
   int64_t c = 0;
   for (; c + kWide <= p.n; c += kWide) {
     int64_t r = 0;
@@ -153,19 +151,6 @@ struct Fold {
       return fold_rows(f.sums, f.values, *f.rows, f.n,
                        [&](float a, float b) { return combine(f.reduction, a, b); });
   }
-}
-
-#ifdef FUSEFLOW_AVX2
-FUSEFLOW_AVX2 void panel_avx2(const Panel& p) {
-  panel_any(p);
-}
-#endif
-
-void run_panel(const Panel& p) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return panel_avx2(p);
-#endif
-  panel_any(p);
 }
 
 }  // namespace
@@ -282,7 +267,7 @@ void BlockOperator::product_rows(const float* x, const float* y, size_t shared, 
     panel.y = packed_.data();
     panel.y_step = n;
   }
-  run_panel(panel);
+  run_widest([&panel]() FUSEFLOW_LOOP { run_panel(panel); });
 }
 
 void BlockOperator::product_any(const float* a, const float* b, float* out) const {

@@ -33,20 +33,20 @@ int64_t gap_of(std::span<const Segment> parts) {
   return gap;
 }
 
-std::shared_ptr<const Times> join_times(std::span<const Segment> parts, int64_t delta) {
+TimeRef join_times(std::span<const Segment> parts) {
   TimesBuilder joined(gap_of(parts));
-  for (const Segment& part : parts) append_times(joined, part.arrivals.later(-delta), part.count);
-  return joined.finish();
+  for (const Segment& part : parts) append_times(joined, part.arrivals, part.count);
+  return {joined.finish(), 0, 0};
 }
 
-Payload join_payloads(std::span<Segment> parts, uint32_t count) {
+Payload join_payloads(std::span<const Segment> parts, uint32_t count) {
   const bool none = std::all_of(parts.begin(), parts.end(), [](const Segment& part) {
     return part.payload.data == nullptr && part.payload.run_length == nullptr;
   });
   if (none) return {};
   const auto words = allocate_payload(count);
   uint32_t* out = words.get();
-  for (Segment& part : parts) {
+  for (const Segment& part : parts) {
     if (part.payload.run_length != nullptr) {
       write_words(all_of(part), out);
     } else {
@@ -59,49 +59,10 @@ Payload join_payloads(std::span<Segment> parts, uint32_t count) {
 
 }  // namespace
 
-Segment Coalescer::join(std::span<Segment> parts) {
-  uint32_t count = 0;
-  for (const Segment& part : parts) count += part.count;
-  return {structure(parts, count), 0, count, 0, join_payloads(parts, count), times(parts, count)};
-}
-
-StructureRef Coalescer::structure(std::span<const Segment> parts, uint32_t count) {
-  const Segment& first = parts.front();
-  const Segment& last = parts.back();
-  for (const JoinedStructure& made : structures_) {
-    if (made.first == first.structure && made.last == last.structure && made.begin == first.begin &&
-        made.count == count) {
-      return made.joined;
-    }
-  }
-  JoinedStructure& made = structures_[next_structure_];
-  next_structure_ = (next_structure_ + 1) % kRecent;
-  made = {first.structure, last.structure, first.begin, count, join_structures(parts)};
-  return made.joined;
-}
-
-TimeRef Coalescer::times(std::span<const Segment> parts, uint32_t count) {
-  const int64_t delta = parts.front().arrivals.delta;
-  const auto same = [&](const TimeRef& made, const TimeRef& ref, int64_t made_delta) {
-    return made.times == ref.times && made.offset == ref.offset &&
-           made.delta - made_delta == ref.delta - delta;
-  };
-  for (const JoinedTimes& made : times_) {
-    if (made.count != count || made.parts.size() != parts.size()) continue;
-    bool all = true;
-    for (size_t p = 0; all && p < parts.size(); ++p) {
-      all = same(made.parts[p], parts[p].arrivals, made.delta);
-    }
-    if (all) return {made.joined, 0, delta};
-  }
-  JoinedTimes& made = times_[next_times_];
-  next_times_ = (next_times_ + 1) % kRecent;
-  made.parts.clear();
-  for (const Segment& part : parts) made.parts.push_back(part.arrivals);
-  made.delta = delta;
-  made.count = count;
-  made.joined = join_times(parts, delta);
-  return {made.joined, 0, delta};
+Segment coalesce(std::span<const Segment> parts) {
+  const StructureRef structure = join_structures(parts);
+  const uint32_t count = structure->count;
+  return {structure, 0, count, 0, join_payloads(parts, count), join_times(parts)};
 }
 
 }  // namespace fuseflow::engine

@@ -1,7 +1,6 @@
 #include "sim/functional/node.h"
 
 #include <algorithm>
-#include <ctime>
 #include <limits>
 
 #include "nodes/rule.h"
@@ -14,8 +13,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
       id_(id),
       node_(context.graph.nodes[static_cast<size_t>(id)]),
       interval_(context.timings[static_cast<size_t>(id)].interval_cycles),
-      latency_(context.timings[static_cast<size_t>(id)].latency_cycles),
-      batched_memory_(timed_memory() && context.machine.dram.model == "comal") {
+      latency_(context.timings[static_cast<size_t>(id)].latency_cycles) {
   sides.resize(1);
   sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
   if (!reads_tensor(node_.kind) || context.rows == nullptr) return;
@@ -25,24 +23,12 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   gate = RowGate(rows->second);
 }
 
-namespace {
-double processor_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-}  // namespace
-
 bool EngineNode::work() {
   given_.clear();
-  split_ = false;
+  start_batch();
   for (StepSource& side : sides) side.now.clear();
-  const double start = host == nullptr ? 0 : processor_seconds();
   if (!compute_or_disagree()) return false;
-  const double computed = host == nullptr ? 0 : processor_seconds();
   clock->solve(*this);
-  if (host != nullptr) {
-    host->tokens += computed - start;
-    host->times += processor_seconds() - computed;
-  }
   return true;
 }
 
@@ -71,19 +57,14 @@ int64_t EngineNode::backlog() const {
   return most;
 }
 
-int64_t EngineNode::tokens() const {
-  int64_t most = 0;
+double EngineNode::expected() const {
+  int64_t most = 0;  // tokens so far, of the stream that had most
   for (const Port* port : ports) {
     if (port != nullptr) most = std::max(most, port->taken());
   }
   for (const Output* output : outputs) {
     if (output != nullptr) most = std::max(most, output->tokens.load(std::memory_order_relaxed));
   }
-  return most;
-}
-
-double EngineNode::expected() const {
-  const int64_t most = tokens();
   double least = std::numeric_limits<double>::infinity();
   for (const Port* port : ports) {
     if (port == nullptr) continue;
@@ -144,100 +125,6 @@ void EngineNode::count_steps(const Steps& steps, int64_t first, int64_t last) {
   });
 }
 
-// --- sides of a node that reads memory ---
-
-void EngineNode::make_sides(size_t count) {
-  sides.resize(count);
-  sides.back().out_lane = sides.front().out_lane;
-  for (size_t s = 0; s < count; ++s) {
-    StepSource& side = sides[s];
-    if (s > 0) {
-      side.in_lane = {0, 1};
-      side.now.in.resize(2);
-      side.now.in[1].always_listed = true;
-    }
-    side.now.out.resize(s + 1 < count ? 2 : 1);
-    if (s + 1 < count) {
-      side.out_lane = {0, 1};
-      side.now.out[1].always_listed = true;
-    }
-  }
-  bursts.resize(count - 1);
-  last_burst_.assign(count - 1, kNoBurst);
-  most_bursts_ = static_cast<uint32_t>(
-      std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
-}
-
-void EngineNode::log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
-  if (count == 0) return;
-  if (too_many_bursts(taken, given)) {
-    log_parts(side, taken, given);
-    return;
-  }
-  Steps& target = sides[side].now;
-  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
-    if (lane->kind == Lane::Kind::ranges) lane->add_range(target.count, count);
-  }
-  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
-  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
-  target.add(count, interval_);
-}
-
-uint32_t EngineNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
-  const size_t before = bursts[side].size();
-  for_bursts(address, bytes, [&](uint64_t burst) {
-    if (burst == last_burst_[side]) return;
-    last_burst_[side] = burst;
-    bursts[side].push_back(burst);
-  });
-  return static_cast<uint32_t>(bursts[side].size() - before);
-}
-
-uint32_t EngineNode::collect(size_t side, uint64_t address, uint64_t bytes) {
-  const size_t before = bursts[side].size();
-  for_bursts(address, bytes, [&](uint64_t burst) { bursts[side].push_back(burst); });
-  return static_cast<uint32_t>(bursts[side].size() - before);
-}
-
-void EngineNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
-  split_ = true;
-  Steps& target = sides[side].now;
-  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
-    if (lane->kind != Lane::Kind::each) continue;
-    lane->kind = Lane::Kind::ranges;
-    lane->add_range(0, target.count);
-  }
-  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
-  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
-  target.add(1, cost);
-}
-
-uint32_t EngineNode::log_parts(size_t side, uint32_t taken, uint32_t given) {
-  const auto steps_of = [this](uint32_t n) {
-    return n > most_bursts_ ? (n - 1) / most_bursts_ : 0;  // beside the step proper
-  };
-  const int64_t more = steps_of(taken) + steps_of(given);
-  int64_t left = more;
-  const auto cost = [&] { return left-- > 0 ? 1 : std::max<int64_t>(1, interval_ - more); };
-  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, cost());
-  Steps& target = sides[side].now;
-  const uint32_t proper = target.count;
-  add_part(side, taken, std::min(given, most_bursts_), cost());
-  for (Lane* lane : {&target.in.front(), &target.out.front()}) {
-    if (lane->kind == Lane::Kind::ranges) lane->add_range(proper, 1);
-  }
-  while (given > most_bursts_) {
-    given -= most_bursts_;
-    add_part(side, 0, std::min(given, most_bursts_), cost());
-  }
-  return proper;
-}
-
-void EngineNode::log_uses(size_t side, uint32_t taken) {
-  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, 1);
-  add_part(side, taken, 0, 1);
-}
-
 void EngineNode::check_like(const Batch& a, const Batch& b) const {
   if (a.structure == b.structure && a.begin == b.begin) return;
   const bool same =
@@ -247,14 +134,6 @@ void EngineNode::check_like(const Batch& a, const Batch& b) const {
                    return a.at(x) == b.at(y) && x.level == y.level && x.bits == y.bits;
                  });
   if (!same) disagree("two inputs of one space differ in structure");
-}
-
-void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer) {
-  for (Port* port : node.ports) {
-    if (port == nullptr) continue;
-    port->few = few;
-    port->coalescer = coalescer;
-  }
 }
 
 }  // namespace fuseflow::engine

@@ -1,5 +1,6 @@
 // What all nodes of the engine share: their ports and outputs, their steps, their counts. A node
-// works in batches; each kind is a class in kernels/*.cpp, made by make_node.
+// works in batches; each kind is a class in kernels/*.cpp, made by make_node. Those that may ask
+// memory are MemoryNodes (memory_node.h).
 #pragma once
 
 #include <algorithm>
@@ -40,12 +41,6 @@ struct Context {
 };
 
 class EngineNode;
-
-/// What a node's batches have cost the host's processor, in seconds.
-struct HostTime {
-  double tokens = 0;  ///< to make what they give
-  double times = 0;   ///< to work out when
-};
 
 /// Gives times to what a node has just made, takes its tokens and gives on what it has made. Nodes
 /// may share one; a thread then works all of them.
@@ -95,7 +90,6 @@ class EngineNode {
   /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
   std::vector<StepSource> sides;
   NodeClock* clock = nullptr;
-  HostTime* host = nullptr;                   ///< where to note what batches cost, if anywhere
   size_t clock_slot = 0;                      ///< its number among those that share the clock
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
@@ -118,14 +112,11 @@ class EngineNode {
   }
   /// n steps, of which the first and the last were at these times.
   void count_steps(const Steps& steps, int64_t first, int64_t last);
-  int64_t& blocked_cycles() { return stats_.blocked; }
   /// The last step so far was no earlier: of a side that count_steps() does not count.
   void reach(int64_t time) { stats_.last_step = std::max(stats_.last_step, time); }
 
   /// Tokens that wait at the fullest consumer, or for their times.
   int64_t backlog() const;
-  /// Tokens so far, of the stream that had most.
-  int64_t tokens() const;
   /// About how many tokens the next batch has (in the stream that has most), by what waits and by
   /// what became of the tokens taken so far.
   double expected() const;
@@ -136,6 +127,7 @@ class EngineNode {
   /// The payloads and the steps of the next batch. False: none. May throw Disagreement
   /// (outer_input.h).
   virtual bool compute() = 0;
+  virtual void start_batch() {}
   /// Loops around an input.
   int depth(size_t input) const { return loops_around(context_.graph, node_, input); }
   /// What a reduction starts with.
@@ -190,90 +182,6 @@ class EngineNode {
   bool reads_output(size_t output) const {
     return output < outputs.size() && outputs[output] != nullptr && outputs[output]->payload_read;
   }
-  /// Whether the node's tensor is in a memory that takes time.
-  bool timed_memory() const {
-    return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
-  }
-  void make_sides(size_t count);
-  /// Whether memory takes time and is asked in batches.
-  bool batched_memory() const { return batched_memory_; }
-  void make_batched(size_t arrays) {
-    batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
-    bursts.resize(arrays);
-  }
-  /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
-  bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
-    const uint64_t inside = address - last_burst_[side];
-    const uint64_t size = context_.addresses->burst_bytes();
-    return inside < size && inside + bytes <= size;
-  }
-  /// Calls each(burst) for the bursts that hold these bytes.
-  template <typename Each>
-  void for_bursts(uint64_t address, uint64_t bytes, Each&& each) const {
-    const uint64_t size = context_.addresses->burst_bytes();
-    for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
-      each(burst);
-    }
-  }
-  /// Requests the bursts that hold these bytes: all of them where memory is asked in batches, else
-  /// those but the one that the side requested last. Returns how many.
-  uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
-    return batched_memory() ? collect(side, address, bytes) : fetch(side, address, bytes);
-  }
-  uint32_t collect(size_t side, uint64_t address, uint64_t bytes);
-  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
-    return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
-  }
-  /// The same as fetch() for n elements of so many bytes each, one behind the other: calls
-  /// fetched(bursts) for each that requests some, and quiet(count) for those between.
-  template <typename Fetched, typename Quiet>
-  void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
-                  Quiet&& quiet) {
-    const uint64_t size = context_.addresses->burst_bytes();
-    for (uint64_t k = 0; k < n;) {
-      const uint64_t element = address + k * bytes;
-      const uint64_t inside = element - last_burst_[side];
-      const uint64_t whole = inside < size ? std::min(n - k, (size - inside) / bytes) : 0;
-      if (whole == 0) {
-        fetched(fetch_others(side, element, bytes));
-        ++k;
-      } else {
-        quiet(static_cast<uint32_t>(whole));
-        k += whole;
-      }
-    }
-  }
-  /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
-  /// (the first side: a token of every input), and give one token and `given` bursts (the last
-  /// side: to all outputs).
-  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
-    Steps& target = sides[side].now;
-    if (split_ || target.count == 0 || taken > 1 || given > 1) {
-      return log_any(side, count, taken, given);
-    }
-    if (taken > 0) target.in[1].at.push_back(target.count);
-    if (given > 0) target.out[1].at.push_back(target.count);
-    target.count += count;
-  }
-  /// Whether a step needs or requests more bursts than a port may have outstanding.
-  bool too_many_bursts(uint32_t taken, uint32_t given) const {
-    return taken > most_bursts_ || given > most_bursts_;
-  }
-  /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
-  /// as may be outstanding. The one that uses the last and requests the first is the step proper.
-  /// Returns the latter's number.
-  uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
-  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless it
-  /// is added to the ranges of the side's lanes.
-  void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
-  /// Steps of side `side` that use so many bursts, and nothing else.
-  void log_uses(size_t side, uint32_t taken);
-  /// Whether the first bursts that a step requests can be outstanding beside the last that the step
-  /// before uses.
-  bool fit_together(uint32_t used, uint32_t requested) const {
-    const uint32_t last = used == 0 ? 0 : (used - 1) % most_bursts_ + 1;
-    return last + std::min(requested, most_bursts_) <= most_bursts_;
-  }
   /// What only a defect of lowering or of the verifier explains.
   [[noreturn]] void disagree(const std::string& what) const {
     blame_graph(context_.program, context_.graph, id_, what);
@@ -292,25 +200,12 @@ class EngineNode {
   const int64_t latency_;
   NodeStats stats_;
   bool ended_ = false;
-  static constexpr uint64_t kNoBurst = uint64_t{1} << 63;
-  std::vector<uint64_t> last_burst_;  ///< by side: where it starts
 
  private:
-  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
-
   bool compute_or_disagree();
-  void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
-  uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
 
-  const bool batched_memory_;
-  uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
-  bool split_ = false;                 // in the batch at hand: some step is done in parts
   std::vector<Given> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };
-
-/// From here on short segments are made one at the node's ports, with the help of its thread's
-/// coalescer (null: of no thread).
-void coalesce_ports(EngineNode& node, uint32_t few, Coalescer* coalescer);
 
 }  // namespace fuseflow::engine

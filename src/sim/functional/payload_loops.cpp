@@ -24,24 +24,11 @@ constexpr uint32_t kBlock = 64;  // references that are looked at together
   return {absent, beyond};
 }
 
-inline uint32_t find_outside_plain(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t count) {
-  for (uint32_t k = 0; k < n; ++k) {
-    if (refs[k] != kAbsent && refs[k] - low >= count) return k;
-  }
-  return n;
-}
-
 [[gnu::always_inline]] inline bool is_run_any(const uint32_t* words, uint32_t n) {
   if (n == 0) return true;
   const uint32_t first = words[0];
   uint32_t different = 0;
   for (uint32_t k = 0; k < n; ++k) different |= words[k] ^ (first + k);
-  return different == 0;
-}
-
-[[gnu::always_inline]] inline bool is_same_any(const uint32_t* words, uint32_t n) {
-  uint32_t different = 0;
-  for (uint32_t k = 0; k < n; ++k) different |= words[k] ^ words[0];
   return different == 0;
 }
 
@@ -89,39 +76,6 @@ template <typename Block>
 inline void pick_plain(const uint32_t* words, const uint32_t* source, uint32_t absent,
                        uint32_t* out, uint32_t n) {
   for (uint32_t k = 0; k < n; ++k) out[k] = source[k] == kAbsent ? absent : words[source[k]];
-}
-
-[[gnu::always_inline]] inline uint32_t largest_any(const uint32_t* words, uint32_t n) {
-  uint32_t largest = 0;
-  for (uint32_t k = 0; k < n; ++k) largest = std::max(largest, words[k]);
-  return largest;
-}
-
-[[gnu::always_inline]] inline uint32_t count_same_any(const float* values, float value,
-                                                      uint32_t n) {
-  uint32_t count = 0;
-  if (value != value) {
-    for (uint32_t k = 0; k < n; ++k) count += values[k] != values[k] ? 1U : 0U;
-  } else {
-    for (uint32_t k = 0; k < n; ++k) count += values[k] == value ? 1U : 0U;
-  }
-  return count;
-}
-
-[[gnu::always_inline]] inline void add_any(float* sums, const float* values, uint32_t n) {
-  for (uint32_t k = 0; k < n; ++k) sums[k] += values[k];
-}
-
-[[gnu::always_inline]] inline uint64_t locate_any(const uint32_t* refs, const uint32_t* coordinates,
-                                                  uint32_t extent, uint32_t* out, uint32_t n) {
-  uint64_t largest = 0;
-  for (uint32_t k = 0; k < n; ++k) {
-    const bool found = refs[k] != kAbsent && coordinates[k] < extent;
-    const uint64_t position = uint64_t{refs[k]} * extent + coordinates[k];
-    out[k] = found ? static_cast<uint32_t>(position) : kAbsent;
-    largest = std::max(largest, found ? position : 0);
-  }
-  return largest;
 }
 
 #ifdef FUSEFLOW_AVX2
@@ -176,45 +130,6 @@ FUSEFLOW_AVX2 void pick_avx2(const uint32_t* words, const uint32_t* source, uint
   }
   pick_plain(words, source + k, absent, out + k, n - k);
 }
-FUSEFLOW_AVX2 References references_avx2(const uint32_t* refs, uint32_t n) {
-  return references_any(refs, n);
-}
-FUSEFLOW_AVX2 bool is_run_avx2(const uint32_t* words, uint32_t n) {
-  return is_run_any(words, n);
-}
-FUSEFLOW_AVX2 bool is_same_avx2(const uint32_t* words, uint32_t n) {
-  return is_same_any(words, n);
-}
-FUSEFLOW_AVX2 uint32_t find_outside_avx2(const uint32_t* refs, uint32_t n, uint32_t low,
-                                         uint32_t count) {
-  const __m256i lows = _mm256_set1_epi32(static_cast<int>(low));
-  const __m256i counts = _mm256_set1_epi32(static_cast<int>(count));
-  const __m256i absent = _mm256_set1_epi32(-1);
-  uint32_t k = 0;
-  for (; k + 8 <= n; k += 8) {
-    const __m256i ref = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(refs + k));
-    const __m256i from_low = _mm256_sub_epi32(ref, lows);
-    const __m256i outside = _mm256_cmpeq_epi32(_mm256_max_epu32(from_low, counts), from_low);
-    const __m256i found = _mm256_andnot_si256(_mm256_cmpeq_epi32(ref, absent), outside);
-    const auto bits = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(found)));
-    if (bits != 0) return k + static_cast<uint32_t>(__builtin_ctz(bits));
-  }
-  return k + find_outside_plain(refs + k, n - k, low, count);
-}
-
-FUSEFLOW_AVX2 uint32_t largest_avx2(const uint32_t* words, uint32_t n) {
-  return largest_any(words, n);
-}
-FUSEFLOW_AVX2 uint32_t count_same_avx2(const float* values, float value, uint32_t n) {
-  return count_same_any(values, value, n);
-}
-FUSEFLOW_AVX2 void add_avx2(float* sums, const float* values, uint32_t n) {
-  add_any(sums, values, n);
-}
-FUSEFLOW_AVX2 uint64_t locate_avx2(const uint32_t* refs, const uint32_t* coordinates,
-                                   uint32_t extent, uint32_t* out, uint32_t n) {
-  return locate_any(refs, coordinates, extent, out, n);
-}
 #endif
 
 }  // namespace
@@ -236,52 +151,44 @@ void pick(const uint32_t* words, const uint32_t* source, uint32_t absent, uint32
 }
 
 References references(const uint32_t* refs, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return references_avx2(refs, n);
-#endif
-  return references_any(refs, n);
+  return run_widest([=]() FUSEFLOW_LOOP { return references_any(refs, n); });
 }
 
 uint32_t find_outside(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t count) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return find_outside_avx2(refs, n, low, count);
-#endif
-  return find_outside_plain(refs, n, low, count);
+  for (uint32_t k = 0; k < n; ++k) {
+    if (refs[k] != kAbsent && refs[k] - low >= count) return k;
+  }
+  return n;
 }
 
 bool is_run(const uint32_t* words, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return is_run_avx2(words, n);
-#endif
-  return is_run_any(words, n);
-}
-
-bool is_same(const uint32_t* words, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return is_same_avx2(words, n);
-#endif
-  return is_same_any(words, n);
+  return run_widest([=]() FUSEFLOW_LOOP { return is_run_any(words, n); });
 }
 
 uint32_t largest(const uint32_t* words, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return largest_avx2(words, n);
-#endif
-  return largest_any(words, n);
+  return run_widest([=]() FUSEFLOW_LOOP {
+    uint32_t largest = 0;
+    for (uint32_t k = 0; k < n; ++k) largest = std::max(largest, words[k]);
+    return largest;
+  });
 }
 
 uint32_t count_same(const float* values, float value, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return count_same_avx2(values, value, n);
-#endif
-  return count_same_any(values, value, n);
+  return run_widest([=]() FUSEFLOW_LOOP {
+    uint32_t count = 0;
+    if (value != value) {
+      for (uint32_t k = 0; k < n; ++k) count += values[k] != values[k] ? 1U : 0U;
+    } else {
+      for (uint32_t k = 0; k < n; ++k) count += values[k] == value ? 1U : 0U;
+    }
+    return count;
+  });
 }
 
 void add_to(float* sums, const float* values, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return add_avx2(sums, values, n);
-#endif
-  add_any(sums, values, n);
+  run_widest([=]() FUSEFLOW_LOOP {
+    for (uint32_t k = 0; k < n; ++k) sums[k] += values[k];
+  });
 }
 
 void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t distance,
@@ -307,10 +214,16 @@ void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t 
 
 uint64_t locate_dense(const uint32_t* refs, const uint32_t* coordinates, uint32_t extent,
                       uint32_t* out, uint32_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return locate_avx2(refs, coordinates, extent, out, n);
-#endif
-  return locate_any(refs, coordinates, extent, out, n);
+  return run_widest([=]() FUSEFLOW_LOOP {
+    uint64_t largest = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      const bool found = refs[k] != kAbsent && coordinates[k] < extent;
+      const uint64_t position = uint64_t{refs[k]} * extent + coordinates[k];
+      out[k] = found ? static_cast<uint32_t>(position) : kAbsent;
+      largest = std::max(largest, found ? position : 0);
+    }
+    return largest;
+  });
 }
 
 }  // namespace fuseflow::engine::kernels

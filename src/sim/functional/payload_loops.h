@@ -27,8 +27,6 @@ uint32_t find_outside(const uint32_t* refs, uint32_t n, uint32_t low, uint32_t c
 
 /// Whether words[k] = words[0] + k for all k < n.
 bool is_run(const uint32_t* words, uint32_t n);
-/// Whether words[k] = words[0] for all k < n.
-bool is_same(const uint32_t* words, uint32_t n);
 uint32_t largest(const uint32_t* words, uint32_t n);
 /// How many of the values are `value`: equal, or both NaN.
 uint32_t count_same(const float* values, float value, uint32_t n);

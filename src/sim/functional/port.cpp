@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/functional/coalesce.h"
 #include "sim/functional/run_length.h"
 
 namespace fuseflow::engine {
@@ -36,15 +37,15 @@ void Port::append(Segment&& segment) {
 uint32_t Port::ready() {
   if (segments_.empty()) import();
   if (segments_.empty()) return 0;
-  if (segments_.front().count - used_ <= few) coalesce();
+  if (segments_.front().count - used_ <= few) coalesce_first();
   if (!takes_run_length && segments_.front().payload.run_length != nullptr)
     make_words(segments_.front());
   return segments_.front().count - used_;
 }
 
 /// Makes one segment of the short ones at the front, up to some times `few` tokens.
-void Port::coalesce() {
-  if (coalescer == nullptr || blocks) return;
+void Port::coalesce_first() {
+  if (few == 0 || blocks) return;
   import();
   const uint32_t enough = kManyOfFew * few;
   size_t n = 0;
@@ -63,7 +64,7 @@ void Port::coalesce() {
   first.payload = first.payload.from(used_);
   first.arrivals = first.arrivals.from(used_);
   segments_.erase(segments_.begin(), end);
-  segments_.push_front(coalescer->join(parts));
+  segments_.push_front(coalesce(parts));
   used_ = 0;
   next_stop_ = 0;
 }
@@ -178,7 +179,6 @@ void Output::give_untimed(const Segment& segment) {
   if (segment.count == 0 || ports.empty()) return;
   tokens.store(tokens.load(std::memory_order_relaxed) + segment.count,
                std::memory_order_relaxed);  // the only writer
-  gives_run_length = segment.payload.run_length != nullptr;
   Segment untimed;
   for (Port* port : ports) {
     if (!port->untimed) continue;
@@ -194,10 +194,8 @@ void Output::give_timed(Segment segment, const TimeRef& times) {
   if (segment.count == 0 || ports.empty()) return;
   segment.arrivals = times.later(latency);
   if (record != nullptr) keep(segment, times);
-  Segment copied;
-  if (copier != nullptr) copied = copier->copy(segment, pool == nullptr);
   for (Port* port : ports) {
-    if (!port->untimed) port->push(port->elsewhere ? copied : segment);
+    if (!port->untimed) port->push(segment);
   }
 }
 

@@ -12,7 +12,6 @@
 
 #include "sim/common/run_result.h"
 #include "sim/functional/block_pool.h"
-#include "sim/functional/coalesce.h"
 #include "sim/functional/tokens.h"
 
 namespace fuseflow::engine {
@@ -62,15 +61,6 @@ class PortObserver {
   virtual void take(const TimeRef& gives, const TimeRef& takes, uint32_t n) = 0;
 };
 
-/// Copies segments for consumers on other threads.
-class SegmentCopier {
- public:
-  virtual ~SegmentCopier() = default;
-  /// The same tokens, in memory of their own. `payload`: copy the payloads too (names of blocks
-  /// stay).
-  virtual Segment copy(const Segment& segment, bool payload) = 0;
-};
-
 class alignas(kCacheLine) Port {
  public:
   int64_t latency = 1;  ///< of the producer: a token given at t arrives at t + latency
@@ -78,11 +68,10 @@ class alignas(kCacheLine) Port {
   int consumer = -1;    ///< node
   bool blocks = false;  ///< payloads are names of blocks, which have to be kept
   PortObserver* observer = nullptr;
-  bool untimed = false;            ///< its tokens pass before their times are known
-  bool elsewhere = false;          ///< producer and consumer are worked by different threads
-  bool takes_run_length = false;   ///< the consumer takes such payloads as they are, or reads none
-  uint32_t few = 0;                ///< segments of so many tokens at most are made one (coalesce.h)
-  Coalescer* coalescer = nullptr;  ///< of the consumer's thread; null: segments stay as they are
+  bool untimed = false;           ///< its tokens pass before their times are known
+  bool elsewhere = false;         ///< producer and consumer are worked by different threads
+  bool takes_run_length = false;  ///< the consumer takes such payloads as they are, or reads none
+  uint32_t few = 0;               ///< segments of so many tokens at most are made one; 0: none is
 
   void push(const Segment& segment);
   /// Fetches what was pushed by another thread. Needed before `elsewhere` changes.
@@ -113,7 +102,7 @@ class alignas(kCacheLine) Port {
   void take_from_first(uint32_t n);
 
   void append(Segment&& segment);
-  void coalesce();
+  void coalesce_first();
 
   // The consumer's:
   std::deque<Segment> segments_;
@@ -199,8 +188,6 @@ class alignas(kCacheLine) Output {
   int64_t volume = 1;               ///< of those blocks
   std::atomic<int64_t> tokens = 0;
   std::vector<TokenRecord>* record = nullptr;
-  bool gives_run_length = false;    ///< the latest payload is one
-  SegmentCopier* copier = nullptr;  ///< for the ports that are elsewhere; null: there are none
 
   bool connected() const { return !ports.empty(); }
   /// Gives tokens at these times.

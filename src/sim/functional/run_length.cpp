@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/functional/payload_loops.h"
-
 namespace fuseflow::engine {
 
 namespace {
-
-constexpr uint32_t kLeastPassed =
-    8;  // shorter fibers, on average, are passed to other threads as they are
 
 void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
   if (run.step == 0) {
@@ -56,25 +51,6 @@ void make_words(Segment& segment) {
   const auto words = allocate_payload(segment.count);
   write_words(all_of(segment), words.get());
   segment.payload = {words, words.get(), nullptr};
-}
-
-std::shared_ptr<const RunLengthPayload> encode_runs(const Segment& segment) {
-  const Batch batch = all_of(segment);
-  if (batch.count < kLeastPassed * batch.stops.size()) return nullptr;
-  auto runs = make_pooled<Runs>(batch.stops.size() + 1);
-  const uint32_t* words = segment.payload.words();
-  bool all_runs = true;
-  for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
-    if (!all_runs) return;
-    const uint32_t n = last - first;
-    const uint32_t step = n > 1 ? words[first + 1] - words[first] : 0;
-    all_runs = step == 1   ? words[first] < kAbsent - (n - 1) && kernels::is_run(words + first, n)
-               : step == 0 ? kernels::is_same(words + first, n)
-                           : false;
-    (*runs)[s] = {words[first], step};
-  });
-  if (!all_runs) return nullptr;
-  return run_length_like(batch, std::move(runs));
 }
 
 }  // namespace fuseflow::engine

@@ -81,8 +81,4 @@ Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch);
 /// Makes words of a segment's run-length payload, in the memory of the thread that calls.
 void make_words(Segment& segment);
 
-/// The same payload by run lengths; null if some fiber is neither a run nor a repetition, or fibers
-/// are short.
-std::shared_ptr<const RunLengthPayload> encode_runs(const Segment& segment);
-
 }  // namespace fuseflow::engine

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/functional/node.h"
+#include "sim/functional/memory_node.h"
 
 namespace fuseflow::engine {
 
 /// All inputs and the output are of one space.
-class TokenNode : public EngineNode {
+class TokenNode : public MemoryNode {
  public:
-  using EngineNode::EngineNode;
+  using MemoryNode::MemoryNode;
   bool reads(size_t) const override { return true; }
 
  protected:

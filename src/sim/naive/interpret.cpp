@@ -146,8 +146,7 @@ void Run::make_nodes(int first, int last) {
     if (run->written() != nullptr) shared.share(node, *run->written());
     run->start_at(now_);
     if (options_.trace) {
-      Activity& activity = result_.activity[static_cast<size_t>(id)];
-      run->busy_span = [&activity](int64_t a, int64_t b) { activity.add(a, b); };
+      run->activity = &result_.activity[static_cast<size_t>(id)];
       run->stalls = &result_.stalls[static_cast<size_t>(id)];
     }
     nodes_.push_back(std::move(run));

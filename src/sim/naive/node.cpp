@@ -91,22 +91,12 @@ void NodeRun::count_step(int64_t ready, int64_t time, int64_t cost) {
   if (stalls != nullptr && time > ready) stalls->add(ready, time - 1);
   stats_.busy += cost;
   if (stats_.steps++ == 0) stats_.first_step = time;
-  if (cost > 0 && busy_span) {
-    if (span_first_ >= 0 && time > span_last_ + 1) flush_span();
-    if (span_first_ < 0) span_first_ = time;
-    span_last_ = time + cost - 1;
-  }
-}
-
-void NodeRun::flush_span() {
-  if (span_first_ >= 0 && busy_span) busy_span(span_first_, span_last_);
-  span_first_ = -1;
+  if (activity != nullptr && cost > 0) activity->add(time, time + cost - 1);
 }
 
 bool NodeRun::commit_last(int64_t cost) {
   if (!commit(cost)) return false;
   ended_ = true;
-  flush_span();
   return true;
 }
 

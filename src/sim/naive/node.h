@@ -61,10 +61,8 @@ class NodeRun {
   const Node& node() const { return node_; }
   bool backlogged(int64_t limit) const;
 
-  /// Called with (first, last) cycle of each maximal busy stretch.
-  std::function<void(int64_t, int64_t)> busy_span;
-  Activity* stalls = nullptr;  ///< where to note blocked cycles, if anywhere
-  void flush_span();
+  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
+  Activity* stalls = nullptr;    ///< the same for blocked ones
 
  protected:
   struct Tap {
@@ -154,8 +152,6 @@ class NodeRun {
   std::vector<GivenToken> given_;
   Wait wait_;
   NodeStats stats_;
-  int64_t span_first_ = -1;
-  int64_t span_last_ = -1;
   bool ended_ = false;
 };
 

@@ -113,20 +113,6 @@ std::string memory_line(const Machine& machine, const ProgramRun& run) {
   return text + "\n";
 }
 
-/// How much faster two threads can be, if it was measured (on one): what they pass each other, and
-/// what the process does beside, comes on top.
-std::string two_threads(const ProgramRun& run) {
-  HostWork host;
-  for (const RunResult& result : run.regions) {
-    host.all += result.host.all;
-    host.larger_half += result.host.larger_half;
-    host.replays += result.host.replays;
-  }
-  if (host.larger_half <= 0) return "";
-  return fmt::format("; two threads: at most {:.2f} times as fast; replays: {:.0f}% of the work",
-                     host.all / host.larger_half, 100 * host.replays / host.all);
-}
-
 /// What the nodes of a layer did, over all regions.
 struct LayerCounts {
   int64_t busy = 0;  ///< of the busiest node of each region, added up
@@ -179,10 +165,9 @@ std::string bottleneck_summary(const Program& program, const Machine& machine,
   }
   text += layer_lines(program, attribution, run);
   text += memory_line(machine, run);
-  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s{})\n",
+  text += fmt::format("simulated {} cycles, {} tokens in {:.3f} s ({:.1f} million tokens/s)\n",
                       total_cycles(run, machine), tokens, run.seconds,
-                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6,
-                      two_threads(run));
+                      static_cast<double>(tokens) / std::max(run.seconds, 1e-9) * 1e-6);
   return text;
 }
 

@@ -167,56 +167,6 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
   }
 }
 
-// --- two stores ---
-
-/// The steps that gather; those that drain follow from them, unless a store is not yet free when it
-/// should be handed over.
-TimeRef BatchClock::solve_stores(EngineNode& node) {
-  const Steps& steps = node.sides.front().now;
-  const Pace pace = pace_;
-  TimeRef times = step_times_of(steps);
-  if (hand_over(steps, times)) return times;
-  pace_ = pace;
-  stores_.restart_batch();
-  collect(node);
-  return solve_with_stores(node);
-}
-
-bool BatchClock::hand_over(const Steps& steps, const TimeRef& times) {
-  TimeCursor cursor(times);
-  for (const uint32_t step : steps.out[0].at) {
-    const int64_t time = cursor.at(step);
-    if (time < stores_.earliest()) return false;
-    stores_.hand_over(time);
-  }
-  return true;
-}
-
-/// Step by step: each store waits until the other one is drained.
-TimeRef BatchClock::solve_with_stores(EngineNode& node) {
-  const Steps& steps = node.sides.front().now;
-  start_bounds(steps.count);
-  raise_bounds(steps.count);
-  TimesBuilder times(pace_.interval);
-  int64_t* const out = times.reserve(steps.count);
-  size_t store = 0;
-  const Places& handed = steps.out[0].at;
-  for (uint32_t k = 0; k < steps.count; ++k) {
-    const int64_t ready = std::max(pace_.next(), bounds_[k]);
-    out[k] = ready;
-    if (store < handed.size() && handed[store] == k) {
-      ++store;
-      out[k] = std::max(ready, stores_.earliest());
-      node.blocked_cycles() += out[k] - ready;
-      if (stalls != nullptr && out[k] > ready) stalls->add(ready, out[k] - 1);
-      stores_.hand_over(out[k]);
-    }
-    pace_.stepped_at(out[k]);
-  }
-  times.commit(steps.count);
-  return {times.finish(), 0, 0};
-}
-
 namespace {
 
 /// When the tokens of a lane are taken, or given: its steps out of the times of all.
@@ -236,16 +186,11 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 // --- what they do ---
 
 void BatchClock::solve(EngineNode& node) {
-  StepSource& source = node.sides.front();
-  StepSource& gives = node.sides.back();
-  const bool two_stores = node.two_stores();
+  const StepSource& source = node.sides.front();
   const Steps& steps = source.now;
-  if (two_stores) stores_.start_batch(gives.now);
   collect(node);
-  const TimeRef times = two_stores ? solve_stores(node) : step_times_of(steps);
-  const TimeRef given_at = two_stores ? stores_.times() : times;
+  const TimeRef times = step_times_of(steps);
   node.count_steps(steps, times.at(0), pace_.last);
-  if (two_stores) node.reach(stores_.last());
   if (activity != nullptr) note(*activity, steps, times);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
@@ -256,10 +201,10 @@ void BatchClock::solve(EngineNode& node) {
     if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.in[l]);
     node.ports[i]->take(n, lane_times_[l]);
   }
-  lane_times_.assign(gives.now.out.size(), {});
+  lane_times_.assign(steps.out.size(), {});
   for (EngineNode::Given& given : node.given()) {
-    const auto l = static_cast<size_t>(gives.out_lane[given.output]);
-    if (!lane_times_[l].times) lane_times_[l] = token_times(given_at, gives.now.out[l]);
+    const auto l = static_cast<size_t>(source.out_lane[given.output]);
+    if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.out[l]);
     node.outputs[given.output]->give(std::move(given.segment), lane_times_[l]);
   }
   if (node.collects_rows()) note_rows(node, times);

@@ -10,14 +10,12 @@
 #include "sim/data/times.h"
 #include "sim/functional/node.h"
 #include "sim/timing/gates.h"
-#include "sim/timing/store_clock.h"
 
 namespace fuseflow::engine {
 
 class BatchClock : public NodeClock {
  public:
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;    ///< the same for blocked ones
 
   BatchClock(int64_t interval, int64_t start) {
     pace_.interval = interval;
@@ -43,9 +41,6 @@ class BatchClock : public NodeClock {
   TimeRef step_times_of(const Steps& steps);
   TimeRef solve_dense(uint32_t n);
   void raise_bounds(uint32_t n);
-  TimeRef solve_stores(EngineNode& node);
-  bool hand_over(const Steps& steps, const TimeRef& times);
-  TimeRef solve_with_stores(EngineNode& node);
   TimeRef solve_sections(const Steps& steps);
   uint32_t section(uint32_t first, uint32_t end);
   void add_section_gates(uint32_t first, uint32_t end);
@@ -53,7 +48,6 @@ class BatchClock : public NodeClock {
   static void note(Activity& activity, const Steps& steps, const TimeRef& times);
 
   Pace pace_;
-  StoreClock stores_;  // of an accumulator that has two
   int64_t rows_passed_ = 0;
   // of the batch at hand
   std::vector<Regular> regular_;

@@ -36,7 +36,6 @@ void Component::start_phase(const std::vector<EngineNode*>& members,
   }
   told_.clear(sides_.size());
   due_.assign(sides_.size(), kNever);
-  gives_from_.assign(sides_.size(), 0);
   settled_ = 0;
   find_neighbours();
   settle_gives();

@@ -85,7 +85,6 @@ class Component : public NodeClock {
     std::unique_ptr<NodeReplay> replay;
     bool last = true;
     bool counted = true;        // the node's busy and blocked cycles are its
-    bool asks = false;          // gives to memory: requests bursts
     std::vector<size_t> tells;  // sides that may go on when this one has
   };
 
@@ -125,11 +124,6 @@ class Component : public NodeClock {
   void fetch(size_t s);
   void note(size_t s);
   bool sweep();
-  int64_t answered_from(const Fifo& fifo, int64_t number) const;
-  int64_t lacking_from(const Fifo& fifo, bool credit, int64_t number) const;
-  int64_t steps_from(size_t s) const;
-  int64_t next_request();
-  void reach_next_request();
   int64_t quiet_until(int64_t due) const;
   bool next_window(int64_t due);
   bool unanswered() const;
@@ -169,7 +163,6 @@ class Component : public NodeClock {
   // something to do (its next step; or unknown ones), kNever if it waits for others.
   SideSet told_;
   std::vector<int64_t> due_;
-  std::vector<int64_t> gives_from_;  // by side: no token or burst is given before, as far as known
   std::map<NodeId, NodeReplay*> writers_;  // of this phase
   std::deque<MemoryPort> memory_ports_;
   std::vector<Fifo*> burst_fifos_;  // by memory port

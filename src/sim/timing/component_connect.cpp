@@ -176,15 +176,11 @@ void Component::add_feeds(EngineNode& node) {
 /// Which sides may go on when a side has: the takers of what it gives, the givers of what it takes.
 void Component::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
-  for (Fifo& fifo : fifos_) fifo.giver = fifo.taker = kNobody;
+  for (Fifo& fifo : fifos_) fifo.taker = kNobody;
   waiters_.assign(memory_ports_.size(), kNobody);
   for (size_t s = 0; s < sides_.size(); ++s) {
     if (!sides_[s].replay) continue;
-    for (const Gives* gives : sides_[s].replay->outputs) {
-      producer[gives] = s;
-      if (gives == nullptr) continue;
-      for (Fifo* fifo : gives->readers) fifo->giver = s;
-    }
+    for (const Gives* gives : sides_[s].replay->outputs) producer[gives] = s;
     for (Fifo* fifo : sides_[s].replay->inputs) {
       if (fifo != nullptr) fifo->taker = s;
     }
@@ -197,7 +193,6 @@ void Component::find_neighbours() {
     };
     for (const Gives* gives : sides_[s].replay->outputs) {
       if (gives == nullptr) continue;
-      sides_[s].asks = sides_[s].asks || gives->memory != nullptr;
       if (gives->memory != nullptr && gives->memory->write) waiters_[gives->memory->id] = s;
       for (const Fifo* fifo : gives->readers) {
         if (fifo->taker == kNobody) continue;

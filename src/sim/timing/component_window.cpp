@@ -14,66 +14,6 @@ bool Component::unanswered() const {
                      [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
 }
 
-/// No burst of the FIFO with that number, or a later one, is answered before: it takes memory some
-/// time, and all answers before the horizon are known.
-int64_t Component::answered_from(const Fifo& fifo, int64_t number) const {
-  const Gives& bursts = *fifo.source;
-  if (number < bursts.known()) return horizon_ - memory_->least_latency();
-  int64_t requested = fifo.giver == kNobody ? 0 : gives_from_[fifo.giver];
-  if (number < bursts.given) requested = bursts.requested_at(number);
-  if (requested == kNever) return kNever;
-  return std::max(horizon_, requested + memory_->least_latency());
-}
-
-/// What the FIFO lacks for a step is not there before: its token, or the take, of that number.
-int64_t Component::lacking_from(const Fifo& fifo, bool credit, int64_t number) const {
-  const bool memory = fifo.source->memory != nullptr;
-  if (memory && number >= fifo.source->known()) return answered_from(fifo, number);
-  const size_t from = credit ? fifo.taker : fifo.giver;
-  if (from == kNobody) return 0;
-  if (!credit) return gives_from_[from];
-  // Of the sides behind only one is looked at.
-  const NodeReplay& taker = *sides_[from].replay;
-  return taker.blocker() != nullptr && taker.lacks_credit() ? 0 : steps_from(from);
-}
-
-/// No step of the side is before, given when the sides before it give something next.
-int64_t Component::steps_from(size_t s) const {
-  const NodeReplay& replay = *sides_[s].replay;
-  switch (replay.state()) {
-    case NodeReplay::State::idle:
-      return replay.idle() && sides_[s].node->ended() ? kNever : replay.free_at();
-    case NodeReplay::State::beyond:
-      return replay.wake();
-    case NodeReplay::State::waits:
-      break;
-  }
-  if (replay.may_go_on()) return replay.possible_at();
-  const Fifo& fifo = *replay.blocker();
-  return std::max(lacking_from(fifo, replay.lacks_credit(), replay.lacking()), replay.free_at());
-}
-
-/// The horizon as far as no burst is requested before. With bounded FIFOs no node runs that far
-/// ahead.
-void Component::reach_next_request() {
-  if (machine_.fifo_depth > 0) return;
-  const int64_t next = next_request();
-  if (next != kNever) horizon_ = next;
-}
-
-/// No burst is requested before, nor before the horizon.
-int64_t Component::next_request() {
-  int64_t next = kNever;
-  for (size_t s = 0; s < sides_.size(); ++s) gives_from_[s] = 0;
-  for (size_t s = 0; s < sides_.size() && next > horizon_; ++s) {
-    if (!sides_[s].replay) continue;
-    const int64_t from = steps_from(s);
-    gives_from_[s] = from == kNever ? kNever : sides_[s].replay->gives_from(from);
-    if (sides_[s].asks) next = std::min(next, gives_from_[s]);
-  }
-  return std::max(next, horizon_);
-}
-
 /// No step is before, whatever memory answers: `due` is the earliest that needs no answer, and an
 /// answer that no step waits for is not the cause of any.
 int64_t Component::quiet_until(int64_t due) const {
@@ -94,7 +34,6 @@ bool Component::next_window(int64_t due) {
   if (!memory_) return false;
   horizon_ = std::max(horizon_, quiet_until(due));
   settled_ = horizon_;
-  reach_next_request();  // steps that request nothing may be before that
   answers_.clear();
   memory_->advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {

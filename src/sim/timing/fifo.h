@@ -77,8 +77,7 @@ class Fifo {
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
   std::unique_ptr<FedPeak> fed;  ///< measures it, if it is given from outside
-  size_t giver = SIZE_MAX;       ///< among those that are replayed now
-  size_t taker = SIZE_MAX;       ///< the same
+  size_t taker = SIZE_MAX;       ///< among those that are replayed now
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for

@@ -68,9 +68,10 @@ std::vector<int> find_components(const Graph& graph, const Machine& machine,
   int count = kMemory;
   for (size_t i = 0; i < nodes.size(); ++i) {
     int& mine = number[found.part[i]];
+    const bool held = members[found.part[i]] > 1 || nodes[i]->two_stores();
     if (found.part[i] == found.part.back()) {
       mine = kMemory;
-    } else if (members[found.part[i]] > 1 && mine == kAlone) {
+    } else if (held && mine == kAlone) {
       mine = ++count;
     }
   }

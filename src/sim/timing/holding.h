@@ -13,7 +13,8 @@ namespace fuseflow::engine {
 /// Tokens that a stream may hold; 0: any number.
 int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream);
 
-/// A node that is a strongly connected component by itself: only its producers delay it.
+/// A node that is a strongly connected component by itself, and has one side: only its producers
+/// delay it. (Of two stores each waits for the other one to be drained.)
 constexpr int kAlone = -1;
 
 /// The nodes of memory's component, if memory takes time.

@@ -3,9 +3,8 @@
 namespace fuseflow::engine {
 
 namespace {
-constexpr int64_t kFewSteps = 8;      // are tried, however near the horizon is
-constexpr int64_t kSomeSteps = 128;   // are tried, however few could be done last time
-constexpr int64_t kMostLooked = 256;  // steps, for the next that gives
+constexpr int64_t kFewSteps = 8;     // are tried, however near the horizon is
+constexpr int64_t kSomeSteps = 128;  // are tried, however few could be done last time
 }  // namespace
 
 void NodeReplay::fetch(StepSource& source) {
@@ -52,14 +51,6 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
         blocker_.credit ? queue_.given_next(blocker_.lane) : queue_.needed_next(blocker_.lane);
   }
   return progress_.steps != before;
-}
-
-int64_t NodeReplay::gives_from(int64_t time) const {
-  int64_t quiet = kMostLooked;
-  for (const StepPorts::Out& out : ports_.out) {
-    quiet = std::min(quiet, queue_.before_give(out.lane, quiet));
-  }
-  return time + (queue_.empty() ? 0 : queue_.cost_of(quiet));
 }
 
 void NodeReplay::fill(NodeStats& stats) const {

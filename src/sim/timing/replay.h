@@ -50,8 +50,6 @@ class NodeReplay {
   bool idle() const { return queue_.empty(); }           ///< no steps are known
   int64_t free_at() const { return progress_.free_at; }  ///< no step can be earlier
   int64_t last_step() const { return progress_.last; }
-  /// No token can be given earlier, if no step is before `time`.
-  int64_t gives_from(int64_t time) const;
   /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
   const Fifo* blocker() const { return state_ == State::waits ? blocker_.fifo : nullptr; }
   /// The number of the token, or of the take, that comes last of those.
@@ -59,7 +57,6 @@ class NodeReplay {
     const Fifo& fifo = *blocker_.fifo;
     return (blocker_.credit ? fifo.source->given - fifo.depth : fifo.taken()) + blocker_count_ - 1;
   }
-  bool lacks_credit() const { return blocker_.credit; }
   /// What the known steps take of the host's memory.
   size_t backlog() const { return queue_.bytes(); }
   /// Overwrites what depends on times.

@@ -94,7 +94,6 @@ void Solver::note_activity(std::vector<Activity>& activity, std::vector<Activity
   for (size_t n = 0; n < clocks_.size(); ++n) {
     if (clocks_[n] == nullptr) continue;
     clocks_[n]->activity = &activity[n];
-    clocks_[n]->stalls = &stalls[n];
   }
   for (Component* component : running_) component->note_activity(activity, stalls);
 }

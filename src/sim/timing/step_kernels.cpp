@@ -8,17 +8,6 @@ namespace fuseflow::engine::kernels {
 
 namespace {
 
-// Written once and compiled twice: always inlined into a plain function and one for AVX2.
-[[gnu::always_inline]] inline void raise_any(int64_t* to, const int64_t* from, int64_t plus,
-                                             int64_t n) {
-  for (int64_t k = 0; k < n; ++k) to[k] = std::max(to[k], from[k] + plus);
-}
-
-[[gnu::always_inline]] inline void raise_line_any(int64_t* to, int64_t start, int64_t step,
-                                                  int64_t n) {
-  for (int64_t k = 0; k < n; ++k, start += step) to[k] = std::max(to[k], start);
-}
-
 /// Where bounds are never nearer to each other than the cost, each step is at its bound.
 [[gnu::always_inline]] inline void solve_stretch(const int64_t* bounds, int64_t n, int64_t free_at,
                                                  int64_t cost, int64_t* times) {
@@ -35,8 +24,8 @@ namespace {
 }
 
 /// Where no step of a stretch waits, or only the first, its times are a line.
-[[gnu::always_inline]] inline void solve_any(const int64_t* bounds, int64_t n, int64_t free_at,
-                                             int64_t cost, int64_t* times) {
+[[gnu::always_inline]] inline void solve_steps(const int64_t* bounds, int64_t n, int64_t free_at,
+                                               int64_t cost, int64_t* times) {
   constexpr int64_t kStretch = 16;
   int64_t k = 0;
   for (; k + kStretch <= n; k += kStretch) {
@@ -55,56 +44,19 @@ namespace {
   }
 }
 
-[[gnu::always_inline]] inline bool all_before_any(const int64_t* a, const int64_t* b, int64_t n) {
-  int64_t differences = -1;  // negative as long as all are
-  for (int64_t k = 0; k < n; ++k) differences &= a[k] - b[k];
-  return differences < 0;
-}
-
-[[gnu::always_inline]] inline int64_t delays_any(const int64_t* times, const int64_t* arrivals,
-                                                 int64_t n, int64_t free_at, int64_t cost) {
-  int64_t sum = times[0] - std::max(arrivals[0], free_at);
-  for (int64_t k = 1; k < n; ++k) sum += times[k] - std::max(arrivals[k], times[k - 1] + cost);
-  return sum;
-}
-
-#ifdef FUSEFLOW_AVX2
-FUSEFLOW_AVX2 void raise_avx2(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
-  raise_any(to, from, plus, n);
-}
-
-FUSEFLOW_AVX2 void raise_line_avx2(int64_t* to, int64_t start, int64_t step, int64_t n) {
-  raise_line_any(to, start, step, n);
-}
-
-FUSEFLOW_AVX2 void solve_avx2(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost,
-                              int64_t* times) {
-  solve_any(bounds, n, free_at, cost, times);
-}
-FUSEFLOW_AVX2 bool all_before_avx2(const int64_t* a, const int64_t* b, int64_t n) {
-  return all_before_any(a, b, n);
-}
-
-FUSEFLOW_AVX2 int64_t delays_avx2(const int64_t* times, const int64_t* arrivals, int64_t n,
-                                  int64_t free_at, int64_t cost) {
-  return delays_any(times, arrivals, n, free_at, cost);
-}
-#endif
-
 }  // namespace
 
 void raise(int64_t* to, const int64_t* from, int64_t plus, int64_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return raise_avx2(to, from, plus, n);
-#endif
-  raise_any(to, from, plus, n);
+  run_widest([=]() FUSEFLOW_LOOP {
+    for (int64_t k = 0; k < n; ++k) to[k] = std::max(to[k], from[k] + plus);
+  });
 }
 
 void raise_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return raise_line_avx2(to, start, step, n);
-#endif
-  raise_line_any(to, start, step, n);
+  run_widest([=]() FUSEFLOW_LOOP {
+    int64_t time = start;
+    for (int64_t k = 0; k < n; ++k, time += step) to[k] = std::max(to[k], time);
+  });
 }
 
 // Bound by memory: nothing to gain from wider registers.
@@ -117,25 +69,24 @@ void set_line(int64_t* to, int64_t start, int64_t step, int64_t n) {
 }
 
 void solve(const int64_t* bounds, int64_t n, int64_t free_at, int64_t cost, int64_t* times) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return solve_avx2(bounds, n, free_at, cost, times);
-#endif
-  solve_any(bounds, n, free_at, cost, times);
+  run_widest([=]() FUSEFLOW_LOOP { solve_steps(bounds, n, free_at, cost, times); });
 }
 
 int64_t delays(const int64_t* times, const int64_t* arrivals, int64_t n, int64_t free_at,
                int64_t cost) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return delays_avx2(times, arrivals, n, free_at, cost);
-#endif
-  return delays_any(times, arrivals, n, free_at, cost);
+  return run_widest([=]() FUSEFLOW_LOOP {
+    int64_t sum = times[0] - std::max(arrivals[0], free_at);
+    for (int64_t k = 1; k < n; ++k) sum += times[k] - std::max(arrivals[k], times[k - 1] + cost);
+    return sum;
+  });
 }
 
 bool all_before(const int64_t* a, const int64_t* b, int64_t n) {
-#ifdef FUSEFLOW_AVX2
-  if (have_avx2()) return all_before_avx2(a, b, n);
-#endif
-  return all_before_any(a, b, n);
+  return run_widest([=]() FUSEFLOW_LOOP {
+    int64_t differences = -1;  // negative as long as all are
+    for (int64_t k = 0; k < n; ++k) differences &= a[k] - b[k];
+    return differences < 0;
+  });
 }
 
 }  // namespace fuseflow::engine::kernels

@@ -111,25 +111,6 @@ int64_t StepQueue::costs(uint32_t n, int64_t* each) {
 
 // --- looking ahead ---
 
-int64_t StepQueue::before_give(size_t lane, int64_t most) const {
-  int64_t steps_before = 0;
-  uint32_t step = step_;
-  for (const Steps& steps : batches_) {
-    const Lane& l = steps.out[lane];
-    const LaneView view = &steps == &batches_.front() ? out_[lane] : LaneView(l);
-    uint32_t next = steps.count;
-    if (l.kind == Lane::Kind::each) next = step;
-    if (l.kind == Lane::Kind::listed && view.next < l.at.size()) next = l.at[view.next];
-    if (l.kind == Lane::Kind::ranges && view.range < l.ranges.size()) {
-      next = std::max(step, l.ranges[view.range].first);
-    }
-    steps_before += next - step;
-    if (next < steps.count || steps_before >= most) break;
-    step = 0;
-  }
-  return std::min(steps_before, most);
-}
-
 int64_t StepQueue::needed_next(size_t lane) {
   LaneView& view = in_[lane];
   return view.listed ? view.needed_before(step_ + 1) : view.taken_before(step_, step_ + 1);
@@ -137,25 +118,6 @@ int64_t StepQueue::needed_next(size_t lane) {
 
 int64_t StepQueue::given_next(size_t lane) {
   return out_[lane].taken_before(step_, step_ + 1);
-}
-
-int64_t StepQueue::cost_of(int64_t n) const {
-  int64_t sum = 0;
-  int64_t first = -static_cast<int64_t>(step_);  // of the stage, among the steps to come
-  for (const Steps& steps : batches_) {
-    bool done = false;
-    steps.for_stages([&](const Stage& stage) {
-      const int64_t from = std::max<int64_t>(first, 0);
-      const int64_t end = first + stage.count;
-      first = end;
-      if (end <= 0 || done) return;
-      done = n <= end;
-      const int64_t count = std::min(n, end) - from;
-      sum += count * stage.cost + (n >= end && count > 0 ? stage.last_cost - stage.cost : 0);
-    });
-    if (done) break;
-  }
-  return sum;
 }
 
 }  // namespace fuseflow::engine

@@ -72,15 +72,10 @@ class StepQueue {
   /// Writes the costs of the next n steps, or returns the cost if it is the same for all.
   int64_t costs(uint32_t n, int64_t* each);
 
-  /// How many steps, `most` at most, are before the next one that gives to an output lane; all that
-  /// are known if there is none.
-  int64_t before_give(size_t lane, int64_t most) const;
   /// Tokens of an input lane that the next step needs.
   int64_t needed_next(size_t lane);
   /// Tokens of an output lane that the next step gives.
   int64_t given_next(size_t lane);
-  /// What the next n steps cost.
-  int64_t cost_of(int64_t n) const;
 
  private:
   void open();

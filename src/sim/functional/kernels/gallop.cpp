@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "sim/common/level_view.h"
-#include "sim/functional/node.h"
+#include "sim/functional/memory_node.h"
 #include "sim/memory/level_reader.h"
 #include "tensor/gallop.h"
 
@@ -29,10 +29,10 @@ struct Side {
   std::shared_ptr<uint32_t[]> references;  // given in this chunk
 };
 
-class GallopNode final : public EngineNode {
+class GallopNode final : public MemoryNode {
  public:
   GallopNode(const Context& context, NodeId id)
-      : EngineNode(context, id),
+      : MemoryNode(context, id),
         levels_{Side(context, node_.tensor, node_.level),
                 Side(context, node_.other_tensor, node_.other_level)},
         chunk_(context.chunk) {
@@ -140,9 +140,7 @@ class GallopNode final : public EngineNode {
 
   /// A step that takes the references and asks for the positions of both fibers, if they are there.
   void ask_for_positions(bool entered) {
-    const uint32_t step = batched->step(0);
-    takes_->needs(step);
-    takes_->at.push_back(step);
+    takes_->take(batched->step(0));
     std::array<uint32_t, 2> asked{};
     for (size_t i = 0; i < 2 && entered; ++i) {
       asked[i] = levels_[i].reader->enter(
@@ -208,10 +206,7 @@ class GallopNode final : public EngineNode {
 
   /// The step at hand takes so many tokens of each input.
   void take(uint32_t tokens) {
-    for (uint32_t k = 0; k < tokens; ++k) {
-      takes_->needs(steps().count);
-      takes_->at.push_back(steps().count);
-    }
+    for (uint32_t k = 0; k < tokens; ++k) takes_->take(steps().count);
   }
 
   /// The stop at the end of a fiber, `references` of which are still to be taken; `in` is behind

@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "sim/common/level_view.h"
-#include "sim/functional/node.h"
+#include "sim/functional/memory_node.h"
 #include "sim/memory/level_reader.h"
 
 namespace fuseflow::engine {
 
-class ScanSteps : public EngineNode {
+class ScanSteps : public MemoryNode {
  protected:
   ScanSteps(const Context& context, NodeId id);
 
@@ -81,7 +81,7 @@ inline int64_t loop_extent(const Graph& graph, const Node& scan) {
 }
 
 inline ScanSteps::ScanSteps(const Context& context, NodeId id)
-    : EngineNode(context, id),
+    : MemoryNode(context, id),
       view_(node_.tensor < 0 ? LevelView::counter(loop_extent(context.graph, node_))
                              : LevelView(context.program, node_.tensor, node_.level,
                                          context.storage(node_.tensor))),
@@ -144,10 +144,7 @@ inline void ScanSteps::log_fiber() {
 
 /// The step at hand takes input tokens.
 inline void ScanSteps::take(uint32_t tokens) {
-  for (uint32_t k = 0; k < tokens; ++k) {
-    lane_->needs(count_);
-    lane_->at.push_back(count_);
-  }
+  for (uint32_t k = 0; k < tokens; ++k) lane_->take(count_);
 }
 
 inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
@@ -248,9 +245,7 @@ inline void ScanSteps::use_positions_first(PortCursor& next) {
 /// The step that takes a reference, and what must be known of its fiber before its elements are.
 inline void ScanSteps::ask_for_fiber() {
   const uint32_t asked = reference_ == kAbsent ? 0 : enter_fiber(reference_);
-  const uint32_t step = batched->step(0);
-  lane_->needs(step);
-  lane_->at.push_back(step);
+  lane_->take(batched->step(0));
   batched->ask(0, asked, 0);
 }
 

@@ -7,7 +7,7 @@
 namespace fuseflow::engine {
 
 WriterSteps::WriterSteps(const Context& context, NodeId id)
-    : EngineNode(context, id),
+    : MemoryNode(context, id),
       level_(node_.kind == NodeKind::write_level),
       main_(node_.inputs.size() - 1),
       timed_(timed_memory()) {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/functional/node.h"
+#include "sim/functional/memory_node.h"
 
 namespace fuseflow::engine {
 
-class WriterSteps : public EngineNode {
+class WriterSteps : public MemoryNode {
  public:
   WriterSteps(const Context& context, NodeId id);
   bool reads(size_t) const override { return true; }

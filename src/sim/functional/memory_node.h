@@ -1,0 +1,120 @@
+// What nodes share that read or write tensors in a memory that takes time: which bursts they
+// request, and the steps of their sides that request and use them (ir-spec/memory.md).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/functional/node.h"
+
+namespace fuseflow::engine {
+
+class MemoryNode : public EngineNode {
+ public:
+  MemoryNode(const Context& context, NodeId id)
+      : EngineNode(context, id),
+        batched_memory_(timed_memory() && context.machine.dram.model == "comal") {}
+
+ protected:
+  void start_batch() override { split_ = false; }
+  /// Whether the node's tensor is in a memory that takes time.
+  bool timed_memory() const {
+    return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
+  }
+  void make_sides(size_t count);
+  /// Whether memory takes time and is asked in batches.
+  bool batched_memory() const { return batched_memory_; }
+  void make_batched(size_t arrays) {
+    batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
+    bursts.resize(arrays);
+  }
+  /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
+  bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
+    const uint64_t inside = address - last_burst_[side];
+    const uint64_t size = context_.addresses->burst_bytes();
+    return inside < size && inside + bytes <= size;
+  }
+  /// Calls each(burst) for the bursts that hold these bytes.
+  template <typename Each>
+  void for_bursts(uint64_t address, uint64_t bytes, Each&& each) const {
+    const uint64_t size = context_.addresses->burst_bytes();
+    for (uint64_t burst = address - address % size; burst < address + bytes; burst += size) {
+      each(burst);
+    }
+  }
+  /// Requests the bursts that hold these bytes: all of them where memory is asked in batches, else
+  /// those but the one that the side requested last. Returns how many.
+  uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
+    return batched_memory() ? collect(side, address, bytes) : fetch(side, address, bytes);
+  }
+  uint32_t collect(size_t side, uint64_t address, uint64_t bytes);
+  uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
+    return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
+  }
+  /// The same as fetch() for n elements of so many bytes each, one behind the other: calls
+  /// fetched(bursts) for each that requests some, and quiet(count) for those between.
+  template <typename Fetched, typename Quiet>
+  void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
+                  Quiet&& quiet) {
+    const uint64_t size = context_.addresses->burst_bytes();
+    for (uint64_t k = 0; k < n;) {
+      const uint64_t element = address + k * bytes;
+      const uint64_t inside = element - last_burst_[side];
+      const uint64_t whole = inside < size ? std::min(n - k, (size - inside) / bytes) : 0;
+      if (whole == 0) {
+        fetched(fetch_others(side, element, bytes));
+        ++k;
+      } else {
+        quiet(static_cast<uint32_t>(whole));
+        k += whole;
+      }
+    }
+  }
+  /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
+  /// (the first side: a token of every input), and give one token and `given` bursts (the last
+  /// side: to all outputs).
+  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+    Steps& target = sides[side].now;
+    if (split_ || target.count == 0 || taken > 1 || given > 1) {
+      return log_any(side, count, taken, given);
+    }
+    if (taken > 0) target.in[1].at.push_back(target.count);
+    if (given > 0) target.out[1].at.push_back(target.count);
+    target.count += count;
+  }
+  /// Whether a step needs or requests more bursts than a port may have outstanding.
+  bool too_many_bursts(uint32_t taken, uint32_t given) const {
+    return taken > most_bursts_ || given > most_bursts_;
+  }
+  /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
+  /// as may be outstanding. The one that uses the last and requests the first is the step proper.
+  /// Returns the latter's number.
+  uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
+  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless it
+  /// is added to the ranges of the side's lanes.
+  void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
+  /// Steps of side `side` that use so many bursts, and nothing else.
+  void log_uses(size_t side, uint32_t taken);
+  /// Whether the first bursts that a step requests can be outstanding beside the last that the step
+  /// before uses.
+  bool fit_together(uint32_t used, uint32_t requested) const {
+    const uint32_t last = used == 0 ? 0 : (used - 1) % most_bursts_ + 1;
+    return last + std::min(requested, most_bursts_) <= most_bursts_;
+  }
+
+  static constexpr uint64_t kNoBurst = uint64_t{1} << 63;
+  std::vector<uint64_t> last_burst_;  ///< by side: where it starts
+
+ private:
+  static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
+
+  void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
+  uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
+
+  const bool batched_memory_;
+  uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
+  bool split_ = false;                 // in the batch at hand: some step is done in parts
+};
+
+}  // namespace fuseflow::engine
