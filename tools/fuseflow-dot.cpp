@@ -1,6 +1,7 @@
 // fuseflow-dot: Graphviz of a program or of its graphs.
 #include "ir/dot.h"
 #include "program_tool.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
@@ -20,6 +21,7 @@ int run(int argc, char** argv) {
   app.add_flag("--no-legend", bare, "Leave the legend out");
   return run_tool(argc, argv, app, [&] {
     options.legend = !bare;
+    keep_input({{"-o", filter.output}}, filter.input);
     write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;
   });

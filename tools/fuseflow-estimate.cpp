@@ -7,6 +7,7 @@
 #include "machine_options.h"
 #include "program_tool.h"
 #include "resources/shortage.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
@@ -37,6 +38,7 @@ void warn_of_shortages(const Program& program, const Machine& machine) {
 
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
+  keep_input({{"-o", o.filter.output}}, o.filter.input);
   Program given = read_program(o.filter);
   const DataRead read = find_data_facts(given);  // held until the estimate has loaded them
   const Program program = lower_program(std::move(given));

@@ -248,6 +248,7 @@ ExitCode explore_main(ExploreOptions& o) {
                  {"--best", o.best},
                  {"--pareto", o.pareto},
                  {"--resume", o.search.journal}});
+  keep_input({{"-o", o.filter.output}, {"--pareto", o.pareto}}, o.filter.input);
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
   const bool tiles = with_tiles(o, machine);

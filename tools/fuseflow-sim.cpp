@@ -379,6 +379,7 @@ void check_options(const SimOptions& options) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));
   }
   check_outputs(outputs);
+  keep_input(outputs, options.filter.input);
 }
 
 ExitCode run_sim(SimOptions& options) {

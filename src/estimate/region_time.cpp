@@ -236,11 +236,18 @@ class RegionTime {
     return most;
   }
 
+  /// What a node waits for memory, and how often at most.
+  struct Answers {
+    double waited = 0;
+    double bursts = 0;
+  };
+
   /// The longest way from one node to another.
   struct Way {
-    double cycles = -1;    ///< from giving a token to its being taken; below 0: there is no way
-    Asked asked;           ///< by nodes on it
-    double refreshed = 0;  ///< by refreshes, what the span of one of them has already
+    double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
+    std::vector<Answers> answers;  ///< of nodes on it, waited for in these cycles
+    Asked asked;                   ///< by nodes on it
+    double refreshed = 0;          ///< by refreshes, what the span of one of them has already
   };
 
   /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
@@ -256,8 +263,9 @@ class RegionTime {
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
       const double cycles = ways[p].cycles + latency(p) + filled;
       if (cycles <= ways[c].cycles) continue;
-      ways[c] = {cycles, ways[p].asked, ways[p].refreshed};
+      ways[c] = {cycles, ways[p].answers, ways[p].asked, ways[p].refreshed};
       if (given || memory_[p].waited <= 0) continue;
+      ways[c].answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
       ways[c].asked += memory_[p].asked;
       ways[c].refreshed = std::max(ways[c].refreshed, memory_[p].refreshed);
     }
@@ -278,7 +286,12 @@ class RegionTime {
     // Tokens come in bunches of `depth`, the last of which may be shorter.
     const double bunches = std::floor((tokens - 1) / depth);
     const double rest = std::min(way.cycles, (tokens - 1 - bunches * depth) * span / tokens);
-    return first + bunches * (way.cycles + 1) + rest + end;
+    double passed = bunches * (way.cycles + 1);
+    // A bunch that lies in a burst that is there already does not wait for it.
+    for (const Answers& answers : way.answers) {
+      passed -= std::max(0.0, bunches - answers.bursts) * answers.waited;
+    }
+    return first + passed + rest + end;
   }
 
   /// Time before the first step of a node, by what its phase gives it.

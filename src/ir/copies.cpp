@@ -17,7 +17,7 @@ bool same_elements(const Tensor& a, const Tensor& b) {
     return x.value == y.value && x.symbol == y.symbol;
   };
   return a.role == b.role && a.type == b.type && same_constant(a.fill, b.fill) &&
-         a.source == b.source &&
+         to_string(a.source) == to_string(b.source) &&  // NaN is not equal to NaN
          std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end(), same_extent);
 }
 
@@ -53,7 +53,33 @@ std::set<TensorId> tensors_read(const Region& region) {
   return read;
 }
 
+/// What the region (of a consumer that is not -1: its statement) reads of the elements of `tensor`:
+/// the tensor itself, another copy, or nothing (then `tensor`).
+TensorId read_of(const Program& program, const Region& region, TensorId tensor, TensorId consumer) {
+  const TensorId original = original_of(program, tensor);
+  TensorId found = -1;
+  for (const Statement& s : region.statements) {
+    if (consumer >= 0 && s.result != consumer) continue;
+    for (const Expr& e : s.nodes) {
+      if (e.kind != Expr::Kind::access) continue;
+      if (e.tensor == tensor) return tensor;
+      if (found < 0 && original_of(program, e.tensor) == original) found = e.tensor;
+    }
+  }
+  return found < 0 ? tensor : found;
+}
+
 }  // namespace
+
+void follow_copies(Program& program, size_t region) {
+  Region& r = program.regions[region];
+  for (UsePlacement& use : r.schedule.placements) {
+    use.tensor = read_of(program, r, use.tensor, use.consumer);
+  }
+  for (Join& join : r.schedule.joins) {
+    for (TensorId& tensor : join.located) tensor = read_of(program, r, tensor, -1);
+  }
+}
 
 TensorId original_of(const Program& program, TensorId tensor) {
   const std::string& of = program.tensors[static_cast<size_t>(tensor)].copy_of;

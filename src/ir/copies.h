@@ -20,6 +20,10 @@ TensorId copy_as(Program& program, TensorId of, const Format& format, std::strin
 /// The region reads `copy` where it read `original`, in its statements and in its graph.
 void read_copy(Region& region, TensorId original, TensorId copy);
 
+/// Lets lines of a region's schedule name what its statements read of a tensor, where they name its
+/// original or another copy.
+void follow_copies(Program& program, size_t region);
+
 /// The tensor whose elements a copy has; itself where it is none, and in a part of a program
 /// without that tensor.
 TensorId original_of(const Program& program, TensorId tensor);

@@ -159,7 +159,7 @@ void sparsify_result(Program& program, const Program& granted, const Statement& 
   Tensor& tensor = program.tensors[static_cast<size_t>(statement.result)];
   if (!tensor.format.all_dense() || tensor.format.levels.empty()) return;
   const ResultSparsity inferred = infer_result(granted, statement);
-  if (!inferred.fill) return;
+  if (!inferred.fill || !satisfies(*inferred.fill, joined(tensor.facts, tensor.assumed))) return;
   for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
     if (!inferred.absent_along[d]) continue;
     for (size_t level = 0; level < tensor.format.levels.size(); ++level) {
@@ -170,12 +170,24 @@ void sparsify_result(Program& program, const Program& granted, const Statement& 
   }
 }
 
+/// Whether a statement reads what is declared denser than it could be.
+bool reads_declared_dense(const Program& sparse, const Program& declared,
+                          const Statement& statement) {
+  return std::any_of(statement.nodes.begin(), statement.nodes.end(), [&](const Expr& node) {
+    if (node.kind != Expr::Kind::access) return false;
+    const auto t = static_cast<size_t>(node.tensor);
+    return !(sparse.tensors[t].format == declared.tensors[t].format);
+  });
+}
+
 }  // namespace
 
 std::vector<LostSparsity> lost_sparsity(const Program& program) {
   std::vector<LostSparsity> found;
   Program p;  // without graphs and statements: only tensors are changed
   p.tensors = program.tensors;
+  Program declared;
+  declared.tensors = program.tensors;
   Program granted;
   granted.tensors = program.tensors;
   for (Tensor& tensor : granted.tensors) tensor.assumed = every_fact();
@@ -183,7 +195,12 @@ std::vector<LostSparsity> lost_sparsity(const Program& program) {
     const Region& region = program.regions[r];
     for (size_t s = 0; s < region.statements.size(); ++s) {
       LostSparsity lost{r, s, {}, {}};
-      if (Search(p, region.statements[s]).run(lost)) found.push_back(std::move(lost));
+      const Statement& statement = region.statements[s];
+      // What is declared dense may have all its entries: then facts may hold that exclude its fill.
+      if (Search(p, statement).run(lost) ||
+          (reads_declared_dense(p, declared, statement) && Search(declared, statement).run(lost))) {
+        found.push_back(std::move(lost));
+      }
       sparsify_result(p, granted, region.statements[s]);
       const auto result = static_cast<size_t>(region.statements[s].result);
       granted.tensors[result].format = p.tensors[result].format;

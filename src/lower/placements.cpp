@@ -150,6 +150,7 @@ class PlacementSearch {
     if (tensor(copy).source.kind == Source::Kind::none) {
       add_copy_statement(edge.tensor, copy, instance.statement);
     }
+    follow_copies(choice_.program, region_);
     choice_.notes.push_back(fmt::format("%{} is a copy of %{} as {}: {}", tensor(copy).name,
                                         tensor(edge.tensor).name, to_string(tensor(copy).format),
                                         why));

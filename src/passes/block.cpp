@@ -248,6 +248,9 @@ Program run_block(const Program& given, const PassArguments& arguments, PassLog&
         }
       }
     }
+    if (std::none_of(blocks.begin(), blocks.end(), [](const auto& b) { return b.second > 1; })) {
+      log.note(fmt::format("nothing is blocked: no dimension that can be has {} elements", all));
+    }
   }
   for (size_t t = 0; t < given.tensors.size(); ++t) {  // what was blocked before stays so
     const std::vector<int64_t>& block = given.tensors[t].format.block;

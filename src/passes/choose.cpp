@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ir/print.h"
+
 namespace fuseflow {
 
 namespace {
@@ -30,7 +32,7 @@ std::string gain_text(const Cost& chosen, const Cost& given) {
 }
 
 Program not_slower(Program chosen, const Program& given, CostModel& costs, PassLog& log) {
-  if (costs.margin() == 0) return chosen;
+  if (print_program(chosen) == print_program(given)) return chosen;
   const std::optional<double> after = costs.simulated(chosen);
   const std::optional<double> before = after ? costs.simulated(given) : std::nullopt;
   if (!before || *after <= *before) return chosen;

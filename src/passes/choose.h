@@ -29,8 +29,8 @@ struct Candidate {
 Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_view what,
                CostModel& costs, PassLog& log);
 
-/// Where the estimate is not certain on a machine, and simulating both programs takes little: what
-/// was given if it is faster than what was chosen. Says so.
+/// Where simulating both programs takes little: what was given if it is faster than what was
+/// chosen. Says so.
 Program not_slower(Program chosen, const Program& given, CostModel& costs, PassLog& log);
 
 /// "12345 cycles by estimate instead of 23456".

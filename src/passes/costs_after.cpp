@@ -27,14 +27,13 @@ class CostsAfter final : public CostModel {
   }
 
   std::optional<Cost> of_program(const Program& program) override {
-    passes_ += kEffortOfPass;
-    PassLog unused;
-    try {
-      return costs_->of_program(pass_.run(program, arguments_, unused));
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      return std::nullopt;
-    }
+    const std::optional<Program> made = after(program);
+    return made ? costs_->of_program(*made) : std::nullopt;
+  }
+
+  std::optional<double> simulated(const Program& program) override {
+    const std::optional<Program> made = after(program);
+    return made ? costs_->simulated(*made) : std::nullopt;
   }
 
   double pause() const override { return costs_->pause(); }
@@ -42,6 +41,18 @@ class CostsAfter final : public CostModel {
   double effort() const override { return costs_->effort() + passes_; }
 
  private:
+  /// What the pass makes of a program; nothing where it refuses.
+  std::optional<Program> after(const Program& program) {
+    passes_ += kEffortOfPass;
+    PassLog unused;
+    try {
+      return pass_.run(program, arguments_, unused);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      return std::nullopt;
+    }
+  }
+
   const Pass& pass_;
   const PassArguments arguments_;
   std::unique_ptr<CostModel> costs_;

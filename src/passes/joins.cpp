@@ -211,8 +211,9 @@ Program run_join(const Program& given, const PassArguments& arguments, PassLog& 
   if (arguments.has("auto") && arguments.costs) {
     const Machine machine =
         load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-    program =
-        choose_joins(std::move(program), *arguments.costs(machine), arguments.has("verbose"), log);
+    const std::unique_ptr<CostModel> costs = arguments.costs(machine);
+    program = choose_joins(given, *costs, arguments.has("verbose"), log);
+    program = not_slower(std::move(program), given, *costs, log);
   }
   for (const std::string& text : arguments.all("join")) apply(program, parse_request(text), log);
   if (arguments.has("list")) log.list(joins_csv(program));

@@ -287,7 +287,7 @@ class OrderSearch {
     }
     const Tried& chosen = tried_[best];
     const bool by_model = chosen.judged.has_value();
-    log.note(fmt::format("@{}: order {} (about {:.3g} {}; as it was {:.3g}; {} orders tried)", name,
+    log.note(fmt::format("@{}: order {} (about {:.0f} {}; as it was {:.0f}; {} orders tried)", name,
                          order_text(indices, chosen.order),
                          by_model ? chosen.judged->cycles : chosen.cost.steps,
                          by_model ? "cycles" : "steps",
@@ -316,11 +316,17 @@ void complete_schedule(Program& program, size_t region, PassLog& log) {
   for (std::string& note : notes) log.note(std::move(note));
 }
 
-Program order_all(const Program& given, CostModel* costs, PassLog& log) {
+/// `completed`: what is said of schedules whatever the orders.
+Program order_all(const Program& given, CostModel* costs, PassLog& completed, PassLog& log) {
   Program program = given;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].statements.empty()) continue;
-    complete_schedule(program, r, log);
+    PassLog notes;
+    complete_schedule(program, r, notes);
+    for (const std::string& line : notes.lines()) {
+      completed.note(line);
+      log.note(line);
+    }
     OrderSearch(program, r, costs).run(log);
   }
   return program;
@@ -328,15 +334,15 @@ Program order_all(const Program& given, CostModel* costs, PassLog& log) {
 
 /// The best orders by the cost model, or by expected stream lengths where there is none.
 Program choose_orders(const Program& given, const PassArguments& arguments, PassLog& log) {
-  if (!arguments.costs) return order_all(given, nullptr, log);
+  PassLog completed;
+  if (!arguments.costs) return order_all(given, nullptr, completed, log);
   const Machine machine =
       load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
   const std::unique_ptr<CostModel> costs = arguments.costs(machine);
   if (!costs->learn(given)) return given;
   Candidate ordered;
-  ordered.program = order_all(given, costs.get(), ordered.log);
-  const PassLog notes = ordered.log;
-  Program chosen = choose({{given, notes}, std::move(ordered)}, 0, "orders", *costs, log);
+  ordered.program = order_all(given, costs.get(), completed, ordered.log);
+  Program chosen = choose({{given, completed}, std::move(ordered)}, 0, "orders", *costs, log);
   return not_slower(std::move(chosen), given, *costs, log);
 }
 

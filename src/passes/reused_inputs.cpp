@@ -36,18 +36,30 @@ std::vector<double> reads_of(const Program& program, const Graph& graph) {
   return reads;
 }
 
-/// Of the first `tensors` ones: those that the graph does not keep, the most saving ones first.
-std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph, size_t tensors) {
+/// What a schedule can place: where lowering reads another copy than a statement names, that one
+/// has no place.
+bool is_named(const Region& region, TensorId tensor) {
+  return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
+    return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
+      return e.kind == Expr::Kind::access && e.tensor == tensor;
+    });
+  });
+}
+
+/// Those that the region's statements name and that its graph does not keep, the most saving ones
+/// first.
+std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph,
+                                  const Region& region) {
   const std::vector<double> reads = reads_of(lowered, graph);
   std::vector<Reused> wanted;
-  for (size_t t = 0; t < tensors; ++t) {
+  for (size_t t = 0; t < reads.size(); ++t) {
     const Tensor& tensor = lowered.tensors[t];
     const auto id = static_cast<TensorId>(t);
     const bool given = tensor.role == Role::input || tensor.role == Role::constant;
     const bool kept =
         std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
     const double entries = estimated_entries(tensor);
-    if (!given || kept || reads[t] <= kReuse * entries) continue;
+    if (!given || kept || reads[t] <= kReuse * entries || !is_named(region, id)) continue;
     wanted.push_back({id, reads[t], entries});
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const Reused& a, const Reused& b) {
@@ -74,7 +86,7 @@ class Keeper {
     for (const TensorId tensor : graph.scratchpad) {
       taken_ += estimated_bytes(lowered.tensors[static_cast<size_t>(tensor)]);
     }
-    inputs_ = reused_inputs(lowered, graph, program.tensors.size());
+    inputs_ = reused_inputs(lowered, graph, program.regions[region]);
   }
 
   bool empty() const { return inputs_.empty(); }

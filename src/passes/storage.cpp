@@ -1,6 +1,7 @@
 #include "passes/storage.h"
 
 #include "machine/load.h"
+#include "passes/choose.h"
 #include "passes/storage_by_hand.h"
 #include "passes/storage_choice.h"
 #include "passes/storage_list.h"
@@ -17,7 +18,7 @@ Program run_store(const Program& given, const PassArguments& arguments, PassLog&
     const std::unique_ptr<CostModel> costs = arguments.costs(machine);
     std::optional<Program> chosen =
         choose_storage(program, StorageOf::all, *costs, arguments.has("verbose"), log);
-    if (chosen) program = std::move(*chosen);
+    if (chosen) program = not_slower(std::move(*chosen), given, *costs, log);
   }
   for (const std::string& text : arguments.all("store")) store_by_hand(program, text, log);
   if (arguments.has("list")) log.list(storage_csv(program));

@@ -103,28 +103,6 @@ class FormList {
   std::vector<Format> forms_;
 };
 
-bool is_read_somewhere(const Region& region, TensorId tensor) {
-  return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
-    return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
-      return e.kind == Expr::Kind::access && e.tensor == tensor;
-    });
-  });
-}
-
-/// What the region reads of the elements of `tensor`: the tensor itself, another copy, or nothing
-/// (then `tensor`).
-TensorId read_of(const Program& program, const Region& region, TensorId tensor) {
-  if (is_read_somewhere(region, tensor)) return tensor;
-  const TensorId original = original_of(program, tensor);
-  for (const Statement& s : region.statements) {
-    for (const Expr& e : s.nodes) {
-      if (e.kind != Expr::Kind::access) continue;
-      if (original_of(program, e.tensor) == original) return e.tensor;
-    }
-  }
-  return tensor;
-}
-
 }  // namespace
 
 std::vector<StoredUse> uses_of(const Program& program, TensorId original) {
@@ -192,14 +170,6 @@ void store_as(Program& program, TensorId original, const Format& format,
     read = to;
     region.graph.reset();
     follow_copies(program, use.region);
-  }
-}
-
-void follow_copies(Program& program, size_t region) {
-  Region& r = program.regions[region];
-  for (UsePlacement& use : r.schedule.placements) use.tensor = read_of(program, r, use.tensor);
-  for (Join& join : r.schedule.joins) {
-    for (TensorId& tensor : join.located) tensor = read_of(program, r, tensor);
   }
 }
 

@@ -38,10 +38,6 @@ std::vector<Format> intermediate_forms(const Tensor& tensor);
 void store_as(Program& program, TensorId original, const Format& format,
               const std::vector<StoredUse>& uses);
 
-/// Lets lines of a region's schedule name what the region reads of a tensor, where they name its
-/// original or another copy.
-void follow_copies(Program& program, size_t region);
-
 /// "%x as dense,compressed", and the copy's name where it is one.
 std::string stored_text(const Program& program, TensorId tensor);
 

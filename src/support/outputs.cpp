@@ -55,4 +55,16 @@ void check_outputs(const std::vector<NamedOutput>& outputs) {
   }
 }
 
+void keep_input(const std::vector<NamedOutput>& outputs, const std::string& input) {
+  const std::string read = file_of(input);
+  if (read.empty()) return;
+  for (const NamedOutput& output : outputs) {
+    if (file_of(output.path) != read) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{} would write over `{}`, the program that is read; expected another "
+                            "file",
+                            output.option, output.path));
+  }
+}
+
 }  // namespace fuseflow

@@ -16,4 +16,7 @@ struct NamedOutput {
 /// left. Standard output, devices and pipes hold whatever is written to them, in turn.
 void check_outputs(const std::vector<NamedOutput>& outputs);
 
+/// Throws Error(usage) if one of them, none of which is a program, is the program that is read.
+void keep_input(const std::vector<NamedOutput>& outputs, const std::string& input);
+
 }  // namespace fuseflow
