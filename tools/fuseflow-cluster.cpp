@@ -8,6 +8,7 @@
 
 #include "cluster/behind.h"
 #include "cluster/combine.h"
+#include "cluster/divide.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
@@ -303,10 +304,21 @@ void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>
   }
 }
 
+/// Statements of several reductions, of which a kernel has one, as several statements.
+void divide(Program& program, const Machine& machine, const KernelOptions& options) {
+  for (const DividedStatement& divided : divide_statements(program, machine, options)) {
+    report(Severity::note,
+           fmt::format("%{}: each of its {} reductions is a kernel of its own",
+                       quote_if_needed(program.tensors[static_cast<size_t>(divided.result)].name),
+                       divided.reductions));
+  }
+}
+
 /// What is no chain as kernels of tiles; regions that have no such form are named.
 void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
+  divide(program, machine, options);
   options.sparse = &sparse;
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
