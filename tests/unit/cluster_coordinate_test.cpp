@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cluster/behind_form.h"
 #include "cluster/kernel_form.h"
 #include "cluster/online.h"
 #include "cluster/recognize.h"
+#include "cluster/statement_table.h"
 #include "cluster_program.h"
+#include "graph/tile_kernel.h"
 #include "machine/load.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
@@ -135,6 +138,38 @@ TEST(Coordinate, MasksAnAttention) {
   ASSERT_EQ(program.regions.size(), 1U);
   EXPECT_EQ(program.regions[0].graph->tiles->band, (std::array<int64_t, 2>{-19, 0}));
   expect_right_and_read_again(program, machine);
+}
+
+/// On a cluster that sums a product behind a sparse one each core has a share of the rows: of their
+/// coordinates, too, which are not those before the sum.
+TEST(Coordinate, OfSharesOfRows) {
+  const std::string text =
+      "const %a: f32[40, 48] dense,dense = values(" + sparse_values(40 * 48, 4, 3) +
+      ")\ninput %x: f32[48, 16] dense,dense facts(finite) = uniform(density=1,seed=2)\n"
+      "const %w: f32[16, 8] dense,dense = uniform(density=1,seed=3)\n"
+      "temp %c: f32[40, 16] dense,dense\ntemp %d: f32[40, 16] dense,dense\n"
+      "temp %e: f32[40, 8] dense,dense\nresult %y: f32[40, 8] dense,dense\n"
+      "region @c { %c[i, j] = sum(k) %a[i, k] * %x[k, j] }\n"
+      "region @d { %d[i, j] = where(coordinate(j) < 10, %c[i, j], coordinate(i) * %c[i, j]) }\n"
+      "region @e { %e[i, l] = sum(j) %d[i, j] * %w[j, l] }\n"
+      "region @y { %y[i, l] = where(coordinate(i) < 30, %e[i, l], coordinate(l) - coordinate(i)) "
+      "}\n";
+  Program program = parse(text);
+  std::vector<TensorId> members;
+  for (const char* name : {"c", "d", "e", "y"}) members.push_back(find_tensor(program, name));
+  std::string why;
+  std::optional<KernelForm> form;
+  {
+    const StatementTable statements(program);
+    form = behind_form(statements, program.regions.back().statements.back(),
+                       {members.begin(), members.end()}, why);
+  }
+  ASSERT_TRUE(form) << why;
+  ASSERT_TRUE(attach_plan(program, members, {}, kernel_graph(*form, {16, 4, 8, 1}, 2), true));
+  ASSERT_EQ(column_cores(*program.regions[0].graph), 4);
+  expect_right_and_read_again(program, load_machine("h100", {}));
+  expect_refused(print_program(program), "map sub ($at_3, $at_2)", "map sub ($at_3, $at_1)",
+                 "beside a share of rows");
 }
 
 TEST(CoordinateRules, RefusesWhatIsNone) {
