@@ -30,7 +30,7 @@ Input KernelGraphBuilder::give(int32_t t, const TileDims& dims) {
 void KernelGraphBuilder::set_made(int32_t t, Input given, TileDims dims) {
   made_[static_cast<size_t>(t)] = given;
   made_dims_[static_cast<size_t>(t)] = std::move(dims);
-  // What a step made is not there behind it.
+  // What a step made is not there after it.
   for (size_t other = 0; other < made_.size(); ++other) {
     if (terms_.terms[other].kind == KernelTerm::Kind::coordinate) made_[other].reset();
   }

@@ -59,8 +59,8 @@ TEST(Coordinate, OfAResultWithoutOperands) {
   expect_right_and_read_again(planned(text, {2, 3, 1, 1}), load_machine("h100", {}));
 }
 
-/// A sum behind a reduction may read the coordinate that its steps read.
-TEST(Coordinate, BeforeAndBehindAReduction) {
+/// A sum after a reduction may read the coordinate that its steps read.
+TEST(Coordinate, BeforeAndAfterAReduction) {
   const std::string text =
       "input %x: f32[6, 9] dense,dense = uniform(density=1,seed=1)\n"
       "result %y: f32[6] dense\n"
@@ -140,7 +140,7 @@ TEST(Coordinate, MasksAnAttention) {
   expect_right_and_read_again(program, machine);
 }
 
-/// On a cluster that sums a product behind a sparse one each core has a share of the rows: of their
+/// On a cluster that sums a product after a sparse one each core has a share of the rows: of their
 /// coordinates, too, which are not those before the sum.
 TEST(Coordinate, OfSharesOfRows) {
   const std::string text =
@@ -190,8 +190,8 @@ TEST(CoordinateRules, RefusesWhatIsNone) {
   refused("tile_coordinate [j]", "coordinate ($x)", "cannot stand in a kernel of tiles");
 }
 
-/// What a step makes is not there behind it.
-TEST(CoordinateRules, RefusesOneOfAStepBehindTheSteps) {
+/// What a step makes is not there after it.
+TEST(CoordinateRules, RefusesOneOfAStepAfterTheSteps) {
   std::string text = print_program(
       planned("input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
               "result %y: f32[20] dense\n"
