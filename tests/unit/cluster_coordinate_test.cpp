@@ -187,7 +187,7 @@ TEST(CoordinateRules, RefusesWhatIsNone) {
   refused("tile_coordinate [j]", "tile_coordinate [z]", "unknown digit");
   refused("tile_coordinate [j]", "tile_coordinate [i]", "a dimension that its tiles do not have");
   refused("tile_coordinate [j]", "tile_coordinate [j] ($x)", "takes 1 inputs, expected 0");
-  refused("tile_coordinate [j]", "coordinate ($x)", "cannot stand in a kernel of tiles");
+  refused("tile_coordinate [j]", "coordinate ($x)", "is not allowed in a kernel of tiles");
 }
 
 /// What a step makes is not there after it.
