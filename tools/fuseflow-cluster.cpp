@@ -5,9 +5,11 @@
 #include <charconv>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "cluster/behind.h"
 #include "cluster/combine.h"
+#include "cluster/divide.h"
 #include "cluster/evaluate.h"
 #include "cluster/kernel_json.h"
 #include "cluster/kernels.h"
@@ -304,10 +306,21 @@ void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>
   }
 }
 
+/// Statements of several reductions, of which a kernel has one, as several statements.
+void divide(Program& program, const Machine& machine, const KernelOptions& options) {
+  for (const DividedStatement& divided : divide_statements(program, machine, options)) {
+    report(Severity::note,
+           fmt::format("%{}: each of its {} reductions is a kernel of its own",
+                       quote_if_needed(program.tensors[static_cast<size_t>(divided.result)].name),
+                       divided.reductions));
+  }
+}
+
 /// What is no chain as kernels of tiles; regions that have no such form are named.
 void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
+  divide(program, machine, options);
   options.sparse = &sparse;
   for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
@@ -328,22 +341,41 @@ void report_folded(const Program& program, const std::vector<FoldOutcome>& outco
   }
 }
 
-/// What the default strategy leaves to streams though cores could take it, which may take longer.
-void note_left_to_streams(const Program& program, const Machine& machine) {
+/// Names the first of these regions, and how many more there are.
+void note_regions(const std::vector<std::string>& regions, std::string_view options) {
   constexpr size_t kNamed = 3;
-  const std::vector<std::string> left =
-      regions_with_forms(program, machine, {.store_operands_dense = !machine.has_streams});
-  if (left.empty()) return;
+  if (regions.empty()) return;
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
-    names.push_back("@" + quote_if_needed(left[i]));
+  for (size_t i = 0; i < std::min(regions.size(), kNamed); ++i) {
+    names.push_back("@" + quote_if_needed(regions[i]));
   }
   const std::string more =
-      left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
+      regions.size() > kNamed ? fmt::format(" and {} more", regions.size() - kNamed) : "";
+  const bool one = regions.size() == 1;
   report(Severity::note,
-         fmt::format("{}{} stay{} as streams; --strategy=tiles makes kernels of tiles of {}, too",
-                     fmt::join(names, ", "), more, left.size() == 1 ? "s" : "",
-                     left.size() == 1 ? "it" : "them"));
+         fmt::format("{}{} stay{} as streams; {} makes kernels of tiles of {}, too",
+                     fmt::join(names, ", "), more, one ? "s" : "", options, one ? "it" : "them"));
+}
+
+/// Regions whose kernels of tiles need given operands that are stored compressed to be dense.
+std::vector<std::string> kernels_if_dense(const Program& program, const Machine& machine,
+                                          const std::vector<std::string>& kernels) {
+  if (!machine.has_streams) return {};  // they are stored so without being asked
+  std::vector<std::string> dense =
+      regions_with_forms(program, machine, {.store_operands_dense = true});
+  std::erase_if(dense, [&](const std::string& name) {
+    return std::find(kernels.begin(), kernels.end(), name) != kernels.end();
+  });
+  return dense;
+}
+
+/// What is left to streams though cores could take it, which may take longer.
+void note_left_to_streams(const Options& o, const Program& program, const Machine& machine) {
+  const std::vector<std::string> left =
+      regions_with_forms(program, machine, {.store_operands_dense = !machine.has_streams});
+  if (o.strategy == "chains") note_regions(left, "--strategy=tiles");
+  note_regions(kernels_if_dense(program, machine, left),
+               o.strategy == "chains" ? "--strategy=tiles --dense" : "--dense");
 }
 
 /// Whether one was taken.
@@ -451,6 +483,7 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
 ExitCode run_kernels(const Options& o, const Machine& machine) {
   Given given = given_program(o);
   add_kernels(given.program, given.formats, machine);
+  note_left_to_streams(o, given.program, machine);
   if (!o.plan.empty()) {
     write_output(o.plan, plans_json(machine, {}, {}, kernels_json(given.program, machine)));
   }
@@ -516,7 +549,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");
   }
-  if (measures && o.strategy == "chains") note_left_to_streams(program, machine);
+  if (measures) note_left_to_streams(o, program, machine);
   if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;

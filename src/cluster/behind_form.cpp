@@ -77,6 +77,7 @@ class Builder {
 
   KernelTerm& term(int32_t t) { return form_.terms[static_cast<size_t>(t)]; }
   bool is_load(int32_t t) { return term(t).kind == KernelTerm::Kind::load; }
+  bool has_subscripts(int32_t t) { return !term(t).subscripts.empty(); }
 
   /// The factors of a sum.
   std::vector<int32_t>& factors(int32_t sum) {
@@ -87,10 +88,9 @@ class Builder {
     return body.children;
   }
 
-  /// The loops of all that a term loads.
+  /// The loops of all that a term loads, and of coordinates.
   Digits read_by(int32_t t) {
-    if (is_load(t)) return digits_of(term(t));
-    Digits all;
+    Digits all = digits_of(term(t));
     for (const int32_t child : term(t).children) all = both(all, read_by(child));
     return all;
   }
@@ -132,10 +132,10 @@ class Builder {
   /// What stands between the products is over (m, n), after the second over (m, l).
   void check_between_and_after() {
     for (int32_t t = 0; t < static_cast<int32_t>(form_.terms.size()); ++t) {
-      if (!is_load(t) || is_factor(t)) continue;
+      if (!has_subscripts(t) || is_factor(t)) continue;
       const Digits digits = digits_of(term(t));
       if (!within(digits, both(m_, n_)) && !within(digits, both(m_, l_))) {
-        refuse_kernel("a tensor beside its products has loops of both");
+        refuse_kernel("a tensor or coordinate beside its products has loops of both");
       }
     }
   }

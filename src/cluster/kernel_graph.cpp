@@ -21,6 +21,7 @@ Input KernelGraphBuilder::give(int32_t t, const TileDims& dims) {
   const KernelTerm& at = term(t);
   if (at.kind == KernelTerm::Kind::constant) return *(made = Input{-1, at.constant});
   if (at.kind == KernelTerm::Kind::load) return *(made = load(at, dims));
+  if (at.kind == KernelTerm::Kind::coordinate) return *(made = coordinate(at, dims));
   std::vector<Input> inputs;
   for (const int32_t child : at.children) inputs.push_back(give(child, natural(child)));
   return *(made_[static_cast<size_t>(t)] = map(at.op, std::move(inputs), dims, "v"));
@@ -29,6 +30,10 @@ Input KernelGraphBuilder::give(int32_t t, const TileDims& dims) {
 void KernelGraphBuilder::set_made(int32_t t, Input given, TileDims dims) {
   made_[static_cast<size_t>(t)] = given;
   made_dims_[static_cast<size_t>(t)] = std::move(dims);
+  // What a step made is not there after it.
+  for (size_t other = 0; other < made_.size(); ++other) {
+    if (terms_.terms[other].kind == KernelTerm::Kind::coordinate) made_[other].reset();
+  }
 }
 
 TileDims KernelGraphBuilder::natural(int32_t t) const {
@@ -58,6 +63,13 @@ Input KernelGraphBuilder::load(const KernelTerm& from, const TileDims& dims, int
   node.subscripts = numbered(from.subscripts);
   node.capacity = copies;
   return add(std::move(node), dims, "x");
+}
+
+Input KernelGraphBuilder::coordinate(const KernelTerm& from, const TileDims& dims) {
+  Node node;
+  node.kind = NodeKind::tile_coordinate;
+  node.subscripts = numbered(from.subscripts);
+  return add(std::move(node), dims, "at");
 }
 
 Input KernelGraphBuilder::map(Op op, std::vector<Input> inputs, const TileDims& dims,

@@ -31,6 +31,7 @@ class KernelGraphBuilder {
   Input add(Node node, const TileDims& dims, std::string name);
   /// One more stream of the last node.
   Input add_output(const TileDims& dims, std::string name);
+  Input coordinate(const KernelTerm& from, const TileDims& dims);
   Input map(Op op, std::vector<Input> inputs, const TileDims& dims, std::string name);
   void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
   /// Tiles of rows that a cluster's cores have at a time, one each.

@@ -151,9 +151,21 @@ int32_t TermBuilder::term(const Statement& s, int32_t at, const Binding& binding
     case Expr::Kind::reduce:
       return on_reduce_(s, node, binding);
     case Expr::Kind::coordinate:
-      refuse_kernel("it reads a loop's index as a number, which tiles have not");
+      return coordinate(binding.at(node.index));
   }
   refuse_kernel("it has a part that no tile stands for");
+}
+
+/// A loop of one step is a number.
+int32_t TermBuilder::coordinate(const TileSubscript& of) {
+  KernelTerm made;
+  if (of.terms.empty()) {
+    made.constant = static_cast<float>(of.offset);
+    return add(std::move(made));
+  }
+  made.kind = KernelTerm::Kind::coordinate;
+  made.subscripts = {of};
+  return add(std::move(made));
 }
 
 int32_t TermBuilder::access(const Expr& node, const Binding& binding) {
@@ -162,6 +174,7 @@ int32_t TermBuilder::access(const Expr& node, const Binding& binding) {
   load.tensor = node.tensor;
   load.subscripts = bound(node, binding);
   if (const Statement* inside = statement_of_(node.tensor)) {
+    require_inside(node.tensor, load.subscripts);
     for (const Inside& known : inside_) {
       if (known.tensor == load.tensor && known.at == load.subscripts) return known.term;
     }
@@ -172,6 +185,21 @@ int32_t TermBuilder::access(const Expr& node, const Binding& binding) {
   }
   require_dense(node.tensor);
   return add(std::move(load));
+}
+
+void TermBuilder::require_inside(TensorId t, const std::vector<TileSubscript>& at) const {
+  const Tensor& read = tensor(t);
+  for (size_t d = 0; d < at.size(); ++d) {
+    auto least = static_cast<double>(at[d].offset), most = least;
+    for (const auto& [digit, factor] : at[d].terms) {
+      const int64_t last = made_.digits[static_cast<size_t>(digit)].extent - 1;
+      const double reach = static_cast<double>(factor) * static_cast<double>(last);
+      (reach < 0 ? least : most) += reach;
+    }
+    if (least >= 0 && most < static_cast<double>(read.shape[d].value)) continue;
+    refuse_kernel(fmt::format("%{}, which it computes, is read outside of its extents",
+                              quote_if_needed(read.name)));
+  }
 }
 
 KernelSizes sizes_of(const std::vector<KernelDigit>& digits) {

@@ -24,9 +24,10 @@ struct KernelDigit {
 
 /// A part of the expression; children before parents, the result last.
 struct KernelTerm {
-  enum class Kind : uint8_t { load, constant, map, reduce } kind = Kind::constant;
-  TensorId tensor = -1;                   ///< load
-  std::vector<TileSubscript> subscripts;  ///< ... over positions in KernelTerms::digits
+  enum class Kind : uint8_t { load, constant, map, reduce, coordinate } kind = Kind::constant;
+  TensorId tensor = -1;  ///< load
+  /// ... and of a coordinate the one that is its value: over positions in KernelTerms::digits.
+  std::vector<TileSubscript> subscripts;
   float constant = 0;
   Op op = Op::add;
   Reduction reduction = Reduction::sum;
@@ -40,7 +41,7 @@ struct KernelTerms {
   bool one_tile_l = false;    ///< there is an index l (graph/tile_kernel.h)
 };
 
-/// The loops whose digits the subscripts of a load have.
+/// The loops whose digits the subscripts of a load or a coordinate have.
 std::set<int> digits_of(const KernelTerm& load);
 
 constexpr int64_t kMostTileElements = int64_t{1} << 30;  ///< of a dimension of tiles
@@ -80,6 +81,9 @@ class TermBuilder {
   /// The loops of a statement's result, read at given subscripts.
   static Binding bound_results(const Statement& s, const std::vector<TileSubscript>& at);
   static std::vector<TileSubscript> bound(const Expr& access, const Binding& binding);
+  /// Throws NoKernel where a tensor that is computed on the core is read outside of its extents,
+  /// where it has its fill, not what its statement would give.
+  void require_inside(TensorId tensor, const std::vector<TileSubscript>& at) const;
 
   int32_t term(const Statement& s, int32_t at, const Binding& binding);
   int32_t add(KernelTerm term);  ///< equal parts are one
@@ -88,6 +92,7 @@ class TermBuilder {
  private:
   const Tensor& tensor(TensorId t) const { return program_.tensors[static_cast<size_t>(t)]; }
   int32_t access(const Expr& node, const Binding& binding);
+  int32_t coordinate(const TileSubscript& of);
 
   const Program& program_;
   const StatementOf statement_of_;

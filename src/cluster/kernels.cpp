@@ -17,12 +17,13 @@
 #include "support/text.h"
 
 namespace fuseflow::cluster {
-namespace {
 
 bool has_schedule(const Region& region) {
   const Schedule& s = region.schedule;
   return !s.order.empty() || !s.placements.empty() || !s.parallel.empty();
 }
+
+namespace {
 
 /// What kernels are made with: the program, and what is known of its data.
 struct Making {

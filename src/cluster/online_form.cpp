@@ -122,9 +122,10 @@ class OnlineBuilder {
       if (inside == nullptr) break;
       if (statements_.of(tensor) == nullptr) refuse_kernel(name_of(tensor) + " is a result");
       form_.members.insert(tensor);
-      place = {
-          inside, static_cast<int32_t>(inside->nodes.size()) - 1,
-          TermBuilder::bound_results(*inside, TermBuilder::bound(place.expr(), place.binding))};
+      const std::vector<TileSubscript> at = TermBuilder::bound(place.expr(), place.binding);
+      builder_.require_inside(tensor, at);
+      place = {inside, static_cast<int32_t>(inside->nodes.size()) - 1,
+               TermBuilder::bound_results(*inside, at)};
     }
     return place;
   }

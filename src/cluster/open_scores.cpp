@@ -30,7 +30,8 @@ TensorData constants(const Program& program, const OnlineForm& form) {
   return load_tensors(part);
 }
 
-/// What is known of the scores before anything runs: values that follow from constants.
+/// What is known of the scores before anything runs: values that follow from constants and from
+/// where a score is.
 class KnownScores {
  public:
   KnownScores(const Program& program, const OnlineForm& form)
@@ -41,8 +42,11 @@ class KnownScores {
     }
   }
 
-  /// There are constants, and rows and columns are one loop each: their distance means something.
-  bool plain() const { return !data_.storage.empty() && rows_.size() == 1 && columns_.size() == 1; }
+  /// Something is known, and rows and columns are one loop each: their distance means something.
+  bool plain() const {
+    return (has_coordinates() || !data_.storage.empty()) && rows_.size() == 1 &&
+           columns_.size() == 1;
+  }
   int64_t rows() const { return form_.digits[static_cast<size_t>(rows_[0])].extent; }
   int64_t columns() const { return form_.digits[static_cast<size_t>(columns_[0])].extent; }
 
@@ -63,10 +67,17 @@ class KnownScores {
  private:
   const KernelTerm& at(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
 
+  bool has_coordinates() const {
+    return std::any_of(form_.terms.begin(), form_.terms.end(), [](const KernelTerm& term) {
+      return term.kind == KernelTerm::Kind::coordinate;
+    });
+  }
+
   std::optional<float> known(int32_t t, int64_t row, int64_t column) {
     const KernelTerm& term = at(t);
     if (term.kind == KernelTerm::Kind::constant) return term.constant;
     if (term.kind == KernelTerm::Kind::load) return loaded(term, row, column);
+    if (term.kind == KernelTerm::Kind::coordinate) return coordinate(term, row, column);
     if (term.kind != KernelTerm::Kind::map) return std::nullopt;
     std::vector<float> operands;
     for (const int32_t child : term.children) {
@@ -82,15 +93,29 @@ class KnownScores {
     if (storage == nullptr) return std::nullopt;
     std::vector<int64_t> place;
     for (size_t d = 0; d < load.subscripts.size(); ++d) {
-      int64_t coordinate = load.subscripts[d].offset;
-      for (const auto& [digit, factor] : load.subscripts[d].terms) {
-        if (digit != rows_[0] && digit != columns_[0]) return std::nullopt;
-        coordinate += factor * (digit == rows_[0] ? row : column);
-      }
-      if (coordinate < 0 || coordinate >= storage->shape[d]) return storage->fill;
-      place.push_back(coordinate);
+      const std::optional<int64_t> at_d = value_of(load.subscripts[d], row, column);
+      if (!at_d) return std::nullopt;
+      if (*at_d < 0 || *at_d >= storage->shape[d]) return storage->fill;
+      place.push_back(*at_d);
     }
     return storage->at(place);
+  }
+
+  std::optional<float> coordinate(const KernelTerm& of, int64_t row, int64_t column) const {
+    const std::optional<int64_t> value = value_of(of.subscripts[0], row, column);
+    if (!value) return std::nullopt;
+    return static_cast<float>(*value);
+  }
+
+  /// Where it depends on rows and columns alone.
+  std::optional<int64_t> value_of(const TileSubscript& subscript, int64_t row,
+                                  int64_t column) const {
+    int64_t value = subscript.offset;
+    for (const auto& [digit, factor] : subscript.terms) {
+      if (digit != rows_[0] && digit != columns_[0]) return std::nullopt;
+      value += factor * (digit == rows_[0] ? row : column);
+    }
+    return value;
   }
 
   const OnlineForm& form_;

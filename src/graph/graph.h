@@ -76,7 +76,8 @@ enum class NodeKind : uint8_t {
   shuffle,        ///< (val) -> val: the C tiles of a shuffle group round a ring
   reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
-  barrier_,        ///< number of kinds
+  tile_coordinate,  ///< [subscript] -> val: what the subscript is at each element, as a number
+  barrier_,         ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
@@ -179,7 +180,8 @@ struct Node {
   /// not less than these. 0: all of `capacity`.
   int64_t least = 0;
   int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
-  std::vector<TileSubscript> subscripts = {};  ///< tile_load, tile_store: one a tensor dimension
+  /// tile_load, tile_store: one a tensor dimension; tile_coordinate: the one that it gives
+  std::vector<TileSubscript> subscripts = {};
   int branch = -1;  ///< tile_load, tile_multiply: only on the cores of this branch of a split chain
   int64_t element_bytes = 0;  ///< tile_load, tile_store: of its tensor; 0: TileMapping's
   /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,

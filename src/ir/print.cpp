@@ -327,7 +327,7 @@ class GraphPrinter {
       text += fmt::format(", {}.{}", tensor_text(program_, node.other_tensor), node.other_level);
     }
     if (fields.other_tensor) text += ", " + tensor_text(program_, node.other_tensor);
-    if (fields.subscripts) text += subscripts(node);
+    if (fields.subscripts) text += (tensor ? "" : " ") + subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
     if (fields.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
     if (fields.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);

@@ -103,6 +103,9 @@ class KernelVerifier : private TileVerifierBase {
     switch (at.kind) {
       case NodeKind::tile_load:
         return check_load(n, kMostCopies);
+      case NodeKind::tile_coordinate:
+        expect_ports(n, 0, 1);
+        return sound_ ? check_coordinate(n) : void();
       case NodeKind::map:
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
         return sound_ ? check_map(n) : void();
@@ -126,6 +129,12 @@ class KernelVerifier : private TileVerifierBase {
   void check_map(NodeId n) {
     if (!node(n).contract.empty()) fail(n, "cannot contract in a kernel of tiles");
     check_covers(n);
+  }
+
+  void check_coordinate(NodeId n) {
+    const size_t given = node(n).subscripts.size();
+    if (given == 1) return;
+    fail(n, fmt::format("has {} subscripts, expected the one whose value it gives", given));
   }
 
   void check_product(NodeId n) {
@@ -238,7 +247,7 @@ class KernelVerifier : private TileVerifierBase {
 
   void check_all_subscripts() {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      if (node(n).kind != NodeKind::tile_load && node(n).kind != NodeKind::tile_store) continue;
+      if (!node_rule(node(n).kind).fields->subscripts) continue;
       const bool stores = node(n).kind == NodeKind::tile_store;
       const int columns = has_product_behind(g_) ? kKernelL : kKernelN;
       Dims dims = stores ? Dims{kKernelM, columns} : dims_of(node(n).outputs[0]);

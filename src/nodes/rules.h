@@ -33,14 +33,15 @@ namespace fuseflow {
   ROW(serialize)    /* split.cpp */   \
   ROW(pad)                            \
   ROW(convert)                        \
-  ROW(tile_load)      /* tile.cpp */  \
-  ROW(tile_multiply)  /* tile.cpp */  \
-  ROW(exchange)       /* tile.cpp */  \
-  ROW(gather)         /* tile.cpp */  \
-  ROW(tile_hold)      /* tile.cpp */  \
-  ROW(shuffle)        /* tile.cpp */  \
-  ROW(reduce_scatter) /* tile.cpp */  \
-  ROW(tile_store)     /* tile.cpp */
+  ROW(tile_load)       /* tile.cpp */ \
+  ROW(tile_multiply)   /* tile.cpp */ \
+  ROW(exchange)        /* tile.cpp */ \
+  ROW(gather)          /* tile.cpp */ \
+  ROW(tile_hold)       /* tile.cpp */ \
+  ROW(shuffle)         /* tile.cpp */ \
+  ROW(reduce_scatter)  /* tile.cpp */ \
+  ROW(tile_store)      /* tile.cpp */ \
+  ROW(tile_coordinate) /* tile.cpp */
 
 #define FUSEFLOW_DECLARE_RULE(kind) extern const NodeRule kind##_rule;
 FUSEFLOW_NODE_KINDS(FUSEFLOW_DECLARE_RULE)

@@ -54,5 +54,7 @@ constinit const NodeRule reduce_scatter_rule =
 constinit const NodeRule tile_store_rule =
     tile_rule("tile_store", {.tensor = true, .subscripts = true, .element_bytes = true},
               NodeFamily::tile_transfer);
+constinit const NodeRule tile_coordinate_rule =
+    tile_rule("tile_coordinate", {.subscripts = true}, NodeFamily::compute);
 
 }  // namespace fuseflow

@@ -83,7 +83,7 @@ class Verifier {
     }
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
-      if (!node_rule(node.kind).fields->subscripts) continue;
+      if (!node_rule(node.kind).fields->subscripts || node.tensor < 0) continue;
       const Format& format = tensors_[node.tensor].format;
       if (static_cast<int>(node.subscripts.size()) != format.rank() || !format.all_dense()) {
         fail(n, fmt::format("expected a subscript for each of the {} dimensions of a dense tensor",

@@ -3,6 +3,7 @@
 // it chooses none (passes/rewrite.h does). Rules and their conditions: ir-spec/rewrite.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ struct Rewrite {
 /// is known of their values (ir/data_facts.h). Regions with graphs are left alone, and indices
 /// without a known extent.
 std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Tensor>& known);
+
+/// A statement of several reductions as one for each of them, what is reduced within another one
+/// before it: nothing where it has fewer than two, or an extent is not known.
+std::optional<Rewrite> divide_reductions(const Program& program, const Statement& statement);
 
 /// The program with the rewrite. Statements that go, and those that change, are kept in the
 /// reference section, unless it has one of that tensor. Schedules of changed regions keep what

@@ -4,9 +4,11 @@
 A case is NAME.onnx with NAME/case.txt (its --bind and --expect options). For each fusion strategy:
 fuseflow-import | fuseflow-fuse --strategy=S | fuseflow-sim --check --expect. A case fails unless the
 pipe ends with status 0. The strategy `cluster` is fuseflow-cluster in the place of fuseflow-fuse, on the
-machine h100; cases named chain_* must be planned. The strategy `rewrite` is fuseflow-rewrite --allow-reassociation there,
-for the machine comal: what PyTorch computes is compared with other statements. gaps.txt lists what is known to fail and why; a listed case that passes is a
-failure too, so that the list stays true.
+machine h100; cases named chain_* must be planned. The strategy `tiles` is the same with --dense
+--strategy=tiles; nothing may be left to streams, which the h100 has not. The strategy `rewrite` is
+fuseflow-rewrite --allow-reassociation there, for the machine comal: what PyTorch computes is compared with
+other statements. gaps.txt lists what is known to fail and why; a listed case that passes is a failure too,
+so that the list stays true.
 """
 
 import argparse
@@ -56,6 +58,9 @@ def run_case(arguments, name, strategy):
     machine = []
     if strategy == "cluster":
         middle, machine = [tools / "fuseflow-cluster"], ["--machine", "h100"]
+    if strategy == "tiles":
+        middle = [tools / "fuseflow-cluster", "--dense", "--strategy=tiles"]
+        machine = ["--machine", "h100"]
     if strategy == "rewrite":
         middle = [tools / "fuseflow-rewrite", "--allow-reassociation", "--machine", "comal"]
     stages = [
@@ -76,6 +81,8 @@ def run_case(arguments, name, strategy):
         text = done.stdout
         if stage[0].name == "fuseflow-cluster" and name.startswith("chain_") and b"tiles [" not in text:
             return False, "no chain was planned"
+        if strategy == "tiles" and b" is left to streams: " in done.stderr:
+            return False, done.stderr.decode(errors="replace").strip()
     return True, text.decode().strip().splitlines()[-1]
 
 
@@ -83,7 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", required=True, help="folder of the built tools")
     parser.add_argument("--models", default=str(ROOT / "testdata" / "models"))
-    parser.add_argument("--strategy", action="append", help="none, layer, full, auto, cluster or rewrite; repeatable")
+    parser.add_argument("--strategy", action="append", help="none, layer, full, auto, cluster, tiles or rewrite; repeatable")
     parser.add_argument("--filter", default="*", help="pattern of case names")
     parser.add_argument("--no-variants", action="store_true", help="leave out other exports of the same model")
     parser.add_argument("--gaps", default=str(pathlib.Path(__file__).with_name("gaps.txt")))

@@ -368,9 +368,9 @@ TEST(GatheredKernels, WhatStreamsReadKeepsItsOrder) {
   Program program = parse(
       "const %a: f32[256, 256] dense,dense = power_law(edges=300,values=uniform(0,1),seed=7)\n"
       "input %x: f32[256, 64] dense,dense = dense(seed=8)\nresult %y: f32[256, 64] dense,dense\n"
-      "result %z: f32[256, 256] dense,dense\n"
+      "result %z: f32[256, 256] dense,compressed\n"
       "region @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n"
-      "region @z { %z[i, k] = %a[i, k] + coordinate(i) }\n");
+      "region @z { %z[i, k] = relu(%a[i, k]) }\n");
   EXPECT_EQ(make_kernels(program, load_machine("h100", {}), {.reorder_operands = true}).size(), 1U);
   EXPECT_EQ(to_string(program.tensors[0].format), "dense,dense");
   ASSERT_TRUE(program.regions[0].graph);

@@ -148,6 +148,25 @@ TEST(Kernels, EveryStatementOfAProgram) {
   EXPECT_EQ(print_program(parse_program({"again", text})), text);
 }
 
+/// Outside of its extents a tensor has its fill, not what its statement would compute there.
+TEST(Kernels, WhatIsReadOutsideOfItsExtentsIsNotFolded) {
+  Program program = parse(
+      "input %x: f32[8] dense = uniform(density=1,seed=1)\n"
+      "temp %t: f32[4] dense\n"
+      "result %y: f32[8] dense\n"
+      "region @y {\n"
+      "  %t[i:4] = %x[i] + 1\n"
+      "  %y[i:8] = %t[i] * %x[i]\n"
+      "}\n");
+  const Statement& last = program.regions[0].statements[1];
+  const TensorId t = find_tensor(program, "t");
+  std::string why;
+  EXPECT_FALSE(kernel_form(program, last, {{t, &program.regions[0].statements[0]}}, why));
+  EXPECT_EQ(why, "%t, which it computes, is read outside of its extents");
+  EXPECT_TRUE(make_kernels(program, load_machine("h100", {})).empty());
+  EXPECT_EQ(program.regions.size(), 2U);
+}
+
 /// The printed kernels with one part replaced must be refused with `message`.
 void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
   Program program = parse(kProgram);

@@ -117,7 +117,6 @@ TEST(OnlineForm, SaysWhatHasNone) {
   says(with(good, "max(j) %x[h, i, j]", "max(j) %s[h, i, j]"), "the largest of its softmax is not");
   says(with(good, "max(j) %x[h, i, j]", "max(j:5) %x[h, i, j]"), "is not over the loop");
   says(with(good, "sum(j) %e[h, i, j]", "sum(j) %e[h, j, i]"), "is not over the loop");
-  says(with(good, "%s[h, i, j] * 0.25", "%s[h, i, j] + coordinate(j)"), "index as a number");
   says(with(good, "temp %p:", "result %p:"), "%p is a result");
 }
 

@@ -373,8 +373,8 @@ TEST(SparseKernels, WhatStreamsReadStaysCompressed) {
 /// What is said is of the kernels that are in the program.
 TEST(SparseKernels, ARegionThatIsLeftHasNone) {
   std::string text =
-      product({1, 256, 256, 32, 10, 4}, 64) + "result %z: f32[256, 64] dense,dense\n";
-  text.replace(text.rfind(" }\n"), 3, "\n %z[i, j] = %y[i, j] + coordinate(i) }\n");
+      product({1, 256, 256, 32, 10, 4}, 64) + "result %z: f32[256, 64] dense,compressed\n";
+  text.replace(text.rfind(" }\n"), 3, "\n %z[i, j] = relu(%y[i, j]) }\n");
   const size_t region = text.find("region"), last = text.find("result %z");
   const std::string declared = text.substr(last);  // tensors come before regions
   text = text.substr(0, region) + declared + text.substr(region, last - region);

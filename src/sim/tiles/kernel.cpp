@@ -208,7 +208,7 @@ class CoreBuilder {
     }
   }
 
-  /// A map, or a product within or behind the steps.
+  /// A map, a coordinate, or a product within or after the steps.
   void compute(NodeId n) {
     const Node& at = node(n);
     const bool product = at.kind == NodeKind::tile_multiply;

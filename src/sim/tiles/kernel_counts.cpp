@@ -209,6 +209,8 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node) {
   if (node.kind == NodeKind::reduce_scatter) {
     return {.vector = (column_cores(graph) - 1) * elements};
   }
+  // A coordinate is the sum of where its tile begins and where the element is in it.
+  if (node.kind == NodeKind::tile_coordinate) return {.vector = elements};
   return elements * lane_work(node.op);
 }
 

@@ -48,7 +48,7 @@ class KernelValues {
     const int cores = column_cores(g_);
     for (int core = 0; core < cores; ++core) part({at.m, at.n + core, at.g}, core == 0);
     for (const NodeId n : roles_.last) {
-      if (roles_.scatter >= 0 && n > roles_.scatter) map(node(n));
+      if (roles_.scatter >= 0 && n > roles_.scatter) compute(node(n));
     }
     return value(node(roles_.store).inputs[0].stream);
   }
@@ -72,7 +72,7 @@ class KernelValues {
     for (const NodeId n : roles_.reductions) finish(node(n));
     for (const NodeId n : roles_.last) {
       if (n == roles_.scatter) return sum_part(node(n), first_part);
-      is_product_behind(g_, node(n)) ? product_behind(node(n)) : map(node(n));
+      is_product_behind(g_, node(n)) ? product_behind(node(n)) : compute(node(n));
     }
   }
 
@@ -144,6 +144,16 @@ class KernelValues {
     load_tile(g_, from, *data_.find(from.tensor), kKernelG, at_, out);
   }
 
+  /// What is no reduction and no product.
+  void compute(const Node& at) { at.kind == NodeKind::tile_coordinate ? coordinate(at) : map(at); }
+
+  void coordinate(const Node& at) {
+    Tile& out = value(at.outputs[0]);
+    out.clear();
+    TileAccess access(g_, at, dims_of(at.outputs[0]), kKernelG);
+    access.for_each_coordinate(at_, [&](int64_t c) { out.push_back(static_cast<float>(c)); });
+  }
+
   void map(const Node& at) {
     const std::vector<int>& dims = dims_of(at.outputs[0]);
     std::array<int, 3> over{-1, -1, -1};  // the innermost is last
@@ -174,7 +184,7 @@ class KernelValues {
   }
 
   void step(const Node& at, bool first) {
-    if (at.kind == NodeKind::map) return map(at);
+    if (at.kind == NodeKind::map || at.kind == NodeKind::tile_coordinate) return compute(at);
     if (!is_held_reduction(g_, at)) return inner_product(at);
     at.kind == NodeKind::reduce ? reduce(at, first) : multiply(at, first);
   }

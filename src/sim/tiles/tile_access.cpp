@@ -75,6 +75,15 @@ void TileAccess::add(int digit, int64_t value, int64_t* coordinates) const {
   }
 }
 
+int64_t TileAccess::coordinate(const std::array<Parts, 3>& parts, const std::array<int64_t, 3>& at,
+                               size_t of) const {
+  int64_t coordinate = base_[of];
+  for (size_t d = 0; d < parts.size(); ++d) {
+    coordinate += parts[d].coordinates[static_cast<size_t>(at[d]) * shape_.size() + of];
+  }
+  return coordinate;
+}
+
 int64_t TileAccess::position(const std::array<Parts, 3>& parts,
                              const std::array<int64_t, 3>& at) const {
   for (size_t d = 0; d < parts.size(); ++d) {
@@ -82,12 +91,9 @@ int64_t TileAccess::position(const std::array<Parts, 3>& parts,
   }
   int64_t position = 0;
   for (size_t r = 0; r < shape_.size(); ++r) {
-    int64_t coordinate = base_[r];
-    for (size_t d = 0; d < parts.size(); ++d) {
-      coordinate += parts[d].coordinates[static_cast<size_t>(at[d]) * shape_.size() + r];
-    }
-    if (coordinate < 0 || coordinate >= shape_[r]) return kOutsidePosition;
-    position += coordinate * stride_[r];
+    const int64_t at_r = coordinate(parts, at, r);
+    if (at_r < 0 || at_r >= shape_[r]) return kOutsidePosition;
+    position += at_r * stride_[r];
   }
   return position;
 }
