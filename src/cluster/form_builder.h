@@ -15,12 +15,12 @@ namespace fuseflow::cluster {
 /// What a form was made of.
 struct BuiltForm {
   ChainForm form;
-  std::set<TensorId> members;  ///< tensors whose statements belong to the chain
-  std::multiset<Op> ops;       ///< between the products, additions left out
-  std::multiset<Op> last_ops;  ///< ... after the second
+  std::set<TensorId> members;    ///< tensors whose statements belong to the chain
+  std::multiset<Op> ops;         ///< between the products, additions left out
+  std::multiset<Op> last_ops;    ///< ... after the second
   bool last_read_again = false;  ///< what a statement after the second computes is read twice
-  bool windows = false;        ///< A is read through windows: a convolution
-  int first_loads = 0;         ///< vectors over N
+  bool windows = false;          ///< A is read through windows: a convolution
+  int first_loads = 0;           ///< vectors over N
   int last_vectors = 0, last_tensors = 0;
 };
 
