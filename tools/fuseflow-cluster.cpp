@@ -24,6 +24,7 @@
 #include "cluster/rows_json.h"
 #include "cluster/rows_report.h"
 #include "cluster/search.h"
+#include "cluster/tails.h"
 #include "cluster_uses.h"
 #include "import/import.h"
 #include "ir/copies.h"
@@ -179,16 +180,13 @@ struct Given {
   GivenFormats formats;
 };
 
-/// What a chain has to beat, and what it had to if programs could split K of a product.
-std::string rivals_text(const ChainRivals& rivals, const Choice& choice) {
+/// What a chain has to beat.
+std::string rivals_text(const ChainRivals& rivals) {
   const std::string leaving =
       rivals.leaving_out > 0
           ? fmt::format(", {} leaving out tiles without a value", rivals.leaving_out)
           : "";
-  const std::string split = choice.folded.cycles < rivals.kernels
-                                ? fmt::format("; {} if they could split K", choice.folded.cycles)
-                                : "";
-  return fmt::format("its kernels apart {}{}{}", rivals.kernels, leaving, split);
+  return fmt::format("its kernels apart {}{}", rivals.kernels, leaving);
 }
 
 /// Plans one chain of a program; false when the tool stops after --explain.
@@ -215,7 +213,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   const Measured& measured = best.measure.measured;
   const ChainRivals rivals = rivals_of(program, found, *choice, given.formats, machine);
   const bool loses = rivals.win(measured.cycles);
-  const std::string beside = rivals_text(rivals, *choice);
+  const std::string beside = rivals_text(rivals);
   if (loses && !o.accept_slower) {
     return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
@@ -519,6 +517,9 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   const bool nothing = chains.empty() && softmaxes.empty();
   if (o.verbose || !o.explain.empty() || nothing) {
     explain_refused(program, refused, o.explain.empty() ? kMostUnasked : refused.size());
+  }
+  if (measures) {
+    chains = with_fastest_tails(program, std::move(chains), machine, o.effort, o.threads);
   }
   const auto work = [](const FoundChain& f) {
     const Extents& s = f.chain.size;

@@ -281,9 +281,8 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
 /// Bias and residual of E: only one of the clusters that share an E range adds them.
 LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& visits) {
   const int64_t share = plan.tile[Dim::m] * plan.tile[Dim::l] / plan.shape.reduce();
-  const int64_t amount =
-      visits.e_tiles * ((chain.bias1 ? plan.tile[Dim::l] * chain.bytes.bias1 : 0) +
-                        (chain.residual ? share * chain.bytes.residual : 0));
+  const int64_t amount = visits.e_tiles * (chain.bias1 * plan.tile[Dim::l] * chain.bytes.bias1 +
+                                           chain.residual * share * chain.bytes.residual);
   LevelBytes out;
   global_load(out, amount);
   out.scratchpad_read += amount;
@@ -311,6 +310,7 @@ void count_lanes(const Chain& chain, const Plan& plan, const Machine& machine, A
   const int64_t e_share = plan.tile[Dim::m] / shape.reduce() * plan.tile[Dim::l];
   result.c_lanes = lane_cycles(c_share * of_c, machine);
   result.e_lanes = lane_cycles({.vector = (shape.reduce() - 1) * e_share}, machine);
+  result.store_lanes = lane_cycles(e_share * work_of_e(chain), machine);
 }
 
 /// Bytes that `cores` cores load of one tensor beyond those that memory gives.
@@ -330,10 +330,8 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
                   beyond_once(v.b_loads * t[Dim::k] * t[Dim::n] * each.b, sharing.b, cores) +
                   beyond_once(v.d_loads * t[Dim::n] * t[Dim::l] * each.d, sharing.d, cores) +
                   beyond_once(biases, sharing.bias0, cores);
-  if (chain.bias1) {
-    bytes += beyond_once(v.e_tiles * t[Dim::l] * each.bias1, sharing.bias1, cores / sharers);
-  }
-  return bytes;
+  const int64_t last_biases = v.e_tiles * chain.bias1 * t[Dim::l] * each.bias1;
+  return bytes + beyond_once(last_biases, sharing.bias1, cores / sharers);
 }
 
 }  // namespace
@@ -387,7 +385,9 @@ Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips) {
       return Obstacle::divides;
     }
   }
-  if (!chain.linear() && trips.all[Dim::k] != trips.temporal[Dim::k]) {
+  const bool k_spread = trips.all[Dim::k] != trips.temporal[Dim::k];
+  const bool e_spread = k_spread || trips.all[Dim::n] != trips.temporal[Dim::n];
+  if ((k_spread && !chain.linear()) || (e_spread && !chain.sums_alone())) {
     return Obstacle::accumulation;
   }
   const bool gated = plan.way != GatedWay::none;
@@ -427,8 +427,8 @@ double latency_rate(double in_flight, double piece, const SharedMemory& memory) 
 }
 
 /// One wave as its two products one after the other, with the latencies that nothing hides: the
-/// first loads and the last stores, and an exchange of each C tile. A reduce-scatter overlaps the
-/// next E tile only when there is an accumulator for it.
+/// first loads and the last stores, and an exchange of each C tile. A reduce-scatter, and what
+/// follows it, overlap the next E tile only when there is an accumulator for it.
 double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& memory,
                      const Machine& machine) {
   const int cores = plan.shape.cores();
@@ -449,6 +449,7 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
   cycles += c_tiles * a.c_lanes;
   const double first_rest =
       std::max({first.registers, first.scratchpad, first.global, first.compute});
+  cycles += (a.capacity.e_accumulators == 1 ? e_tiles : 1) * a.store_lanes;
   if (plan.shape.reduce() > 1 && a.capacity.e_accumulators == 1) {
     cycles += second.link + e_tiles * (latency + a.e_lanes);
     second.link = 0;

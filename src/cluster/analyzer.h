@@ -93,8 +93,9 @@ struct Analysis {
   int64_t shared = 0;   ///< of what it loads: what multicast delivers, but memory gives once
   int64_t core_flops = 0;                  ///< one core
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
-  /// Cycles of a core's lanes for one tile of C, and for the sums of one of E.
-  double c_lanes = 0, e_lanes = 0;
+  /// Cycles of a core's lanes for one tile of C, for the sums of one of E, and for what follows
+  /// them in its store.
+  double c_lanes = 0, e_lanes = 0, store_lanes = 0;
   ElementBytes bytes;
   /// On a machine with an L2: of DRAM, those that no plan avoids and those of this one, about.
   double least_memory_bytes = 0, memory_bytes = 0;

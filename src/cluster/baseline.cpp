@@ -54,10 +54,17 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
     if (chain.gated())
       all.add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
   }
-  const ProductBytes second{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
-  all.add(product({m, l, n, chain.bias1, false, second, true}));
-  if (chain.residual) {
+  const ProductBytes second_bytes{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
+  ProductSize second{m, l, n, chain.bias1 > 0, false, second_bytes, true};
+  const LaneWork last = work_of_last_activation(chain);
+  const bool last_folds = folded && chain.residual == 0;
+  if (last_folds) second.each = last;
+  all.add(product(second));
+  for (int i = 0; i < chain.residual; ++i) {
     all.add(elementwise({m * l, 2, 1, {bytes.e, bytes.residual}, bytes.e, {1, 0}}, machine));
+  }
+  if (chain.last_activation != Activation::none && !last_folds) {
+    all.add(elementwise({m * l, 1, 1, {bytes.e, bytes.e}, bytes.e, last}, machine));
   }
   return all.total();
 }

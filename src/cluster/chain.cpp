@@ -117,7 +117,16 @@ LaneWork work_of_activation(const Chain& chain) {
 }
 
 LaneWork work_of_e(const Chain& chain) {
-  return {.vector = (chain.bias1 ? 1 : 0) + (chain.residual ? 1 : 0)};
+  if (chain.found_last_work) return *chain.found_last_work;
+  LaneWork work = work_of(chain.last_activation);
+  work.vector += chain.bias1 + chain.residual;
+  return work;
+}
+
+LaneWork work_of_last_activation(const Chain& chain) {
+  LaneWork work = work_of_e(chain);
+  work.vector = std::max<int64_t>(work.vector - chain.bias1 - chain.residual, 0);
+  return work;
 }
 
 void check_chain(const Chain& chain) {
@@ -190,14 +199,15 @@ int64_t least_bytes(const Chain& chain, bool fused) {
   const int64_t branches = chain.gated() ? 2 : 1;
   const ElementBytes& each = chain.bytes;
   int64_t bytes = m * k * each.a + branches * k * n * each.b + n * l * each.d + m * l * each.e +
-                  chain.bias0 * n * each.bias0 + (chain.bias1 ? l * each.bias1 : 0) +
-                  (chain.residual ? m * l * each.residual : 0);
+                  chain.bias0 * n * each.bias0 + chain.bias1 * l * each.bias1 +
+                  chain.residual * m * l * each.residual;
   if (!fused) {
     bytes += (branches - 1) * m * k * each.a;      // A again
     bytes += (branches * m * n + m * n) * each.c;  // C out and in
     if (chain.activation != Activation::none) bytes += 2 * m * n * each.c;
     if (chain.gated()) bytes += 3 * m * n * each.c;
-    if (chain.residual) bytes += 2 * m * l * each.e;
+    bytes += chain.residual * 2 * m * l * each.e;
+    if (chain.last_activation != Activation::none) bytes += 2 * m * l * each.e;
   }
   return bytes;
 }

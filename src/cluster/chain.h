@@ -30,25 +30,30 @@ struct Chain {
   ChainKind kind = ChainKind::gemm;
   Extents size;
   Activation activation = Activation::relu;
-  int bias0 = 0;          ///< vectors over N that C takes (a bias; two of a gated chain)
-  bool bias1 = false;     ///< a vector of L added to E
-  bool residual = false;  ///< an MxL tensor added to E
+  int bias0 = 0;     ///< vectors over N that C takes (a bias; two of a gated chain)
+  int bias1 = 0;     ///< vectors over L that E takes
+  int residual = 0;  ///< MxL tensors that E takes
+  /// Of E, when these are added. `none`: E is sums alone, and so may be added up in memory.
+  Activation last_activation = Activation::none;
   ElementBytes bytes = {};
-  /// Elementwise work for an element of C in the program where the chain was found.
-  std::optional<LaneWork> found_work = {};
+  /// Elementwise work for an element of C, and of E, in the program where the chain was found.
+  std::optional<LaneWork> found_work = {}, found_last_work = {};
   /// Of a convolution chain, when known: channels in, height = width, kernel of the first.
   int64_t channels = 0, side = 0, kernel = 1;
 
   bool gated() const { return kind == ChainKind::gated; }
   /// C is linear in A and B, so that K may be split where the partial sums meet only in E.
   bool linear() const { return activation == Activation::none && !gated() && bias0 == 0; }
+  /// Clusters may add to E in memory.
+  bool sums_alone() const { return last_activation == Activation::none; }
 };
 
-/// Elementwise work for an element of C: all of it, the part that follows biases and precedes the
-/// gate, and for an element of E.
+/// Elementwise work for an element of C: all of it, and the part that follows biases and precedes
+/// the gate. The same of E, whose residual is added before the activation.
 LaneWork work_of_c(const Chain& chain);
 LaneWork work_of_activation(const Chain& chain);
 LaneWork work_of_e(const Chain& chain);
+LaneWork work_of_last_activation(const Chain& chain);
 
 /// Throws Error(usage) unless every extent is in 1 ... 2^24.
 void check_chain(const Chain& chain);

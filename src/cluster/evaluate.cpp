@@ -60,7 +60,9 @@ ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& mac
   small.tile.value = {16, 16, 16, 16};
   for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
     const bool whole_k = dim == Dim::k && plan.way == GatedWay::split;
-    const int64_t steps = dim == Dim::k && !plan.schedule.temporal(Dim::k) ? 1 : 2;
+    // Clusters that share E add to it, which no activation follows.
+    const bool whole = dim == Dim::k || (dim == Dim::n && !chain.sums_alone());
+    const int64_t steps = whole && !plan.schedule.temporal(dim) ? 1 : 2;
     part.size[dim] = 16 * steps * (whole_k ? 1 : plan.shape.along(dim));
   }
   return check_plan_values(part, small, machine);

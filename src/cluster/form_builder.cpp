@@ -105,18 +105,18 @@ void FormBuilder::check_loaded() const {
   }
 }
 
-/// What is added to E: vectors over L, and tensors of its size. Where it has one row, both look
-/// like vectors: then all but the first are taken as tensors.
+/// What E takes: vectors over L (or a number), and tensors of its size (or a column, which is
+/// loaded like one). Where it has one row, both look like vectors: then all but the first are taken
+/// as tensors, so that the two may have elements of two sizes.
 void FormBuilder::settle_last_loads() {
   const bool one_row = extent_of(built_.form, Dim::m) == 1;
   for (FormNode& node : built_.form.last) {
     if (node.kind != FormNode::Kind::load) continue;
-    const std::set<int> digits = digits_of(node.access);
-    const bool vector = only(digits, {Dim::l});
-    if (digits.empty() || !only(digits, {Dim::m, Dim::l}) || (!vector && only(digits, {Dim::m}))) {
-      refuse(fmt::format("{}, added to it, is neither a row nor of its size",
+    if (built_.members.count(node.access.tensor) != 0) {
+      refuse(fmt::format("{} would be kept on chip, but what follows the second product reads it",
                          text_of(node.access.tensor)));
     }
+    const bool vector = only(digits_of(node.access), {Dim::l});
     node.of_size_e = !vector || (one_row && built_.last_vectors > 0);
     ++(node.of_size_e ? built_.last_tensors : built_.last_vectors);
   }
@@ -237,7 +237,7 @@ int32_t FormBuilder::add(std::vector<FormNode>& nodes, FormNode node) {
   return static_cast<int32_t>(nodes.size()) - 1;
 }
 
-/// E from its product: sums alone. The product's operands are looked at later.
+/// E from its product. The product's operands are looked at later.
 int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& binding) {
   const Expr& expr = s.nodes[static_cast<size_t>(at)];
   FormNode node;
@@ -247,7 +247,7 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       node.constant = expr.constant;
       break;
     case Expr::Kind::apply:
-      if (expr.op != Op::add) refuse("more than sums follows the second product");
+      if (expr.op != Op::add) built_.last_ops.insert(expr.op);
       node.kind = FormNode::Kind::map;
       node.op = expr.op;
       for (const int32_t child : expr.children) {
@@ -261,23 +261,43 @@ int32_t FormBuilder::last_tree(const Statement& s, int32_t at, const Binding& bi
       node.kind = FormNode::Kind::product;
       break;
     }
-    case Expr::Kind::access: {
-      const FormAccess access = access_of(expr, binding);
-      const Statement* producer =
-          tail_tensors_.count(expr.tensor) != 0 ? statement_of_(expr.tensor) : nullptr;
-      if (producer != nullptr) {
-        if (!built_.members.insert(expr.tensor).second) refuse("it is added to itself");
-        return last_tree(*producer, static_cast<int32_t>(producer->nodes.size()) - 1,
-                         bind_results(*producer, access.subscripts));
-      }
-      node.kind = FormNode::Kind::load;
-      node.access = access;
-      break;
-    }
+    case Expr::Kind::access:
+      return last_access(expr, binding);
     default:
       refuse("");
   }
   return add(built_.form.last, std::move(node));
+}
+
+/// What comes from the product, or a load.
+int32_t FormBuilder::last_access(const Expr& expr, const Binding& binding) {
+  const FormAccess access = access_of(expr, binding);
+  const Statement* producer =
+      tail_tensors_.count(expr.tensor) != 0 ? statement_of_(expr.tensor) : nullptr;
+  if (producer != nullptr) {
+    built_.last_read_again = built_.last_read_again || made_.count(expr.tensor) != 0;
+    return computed(*producer, access, &FormBuilder::last_tree);
+  }
+  FormNode load;
+  load.kind = FormNode::Kind::load;
+  load.access = access;
+  return add(built_.form.last, std::move(load));
+}
+
+/// What a statement of the chain computes, once however often it is read.
+int32_t FormBuilder::computed(const Statement& producer, const FormAccess& access,
+                              int32_t (FormBuilder::*tree)(const Statement&, int32_t,
+                                                           const Binding&)) {
+  const Binding inner = bind_results(producer, access.subscripts);
+  if (const auto known = made_.find(access.tensor); known != made_.end()) {
+    if (known->second.at == access.subscripts) return known->second.node;
+    refuse(fmt::format("{} is read at two places", text_of(access.tensor)));
+  }
+  built_.members.insert(access.tensor);
+  const auto last = static_cast<int32_t>(producer.nodes.size()) - 1;
+  const int32_t node = (this->*tree)(producer, last, inner);
+  made_[access.tensor] = {access.subscripts, node};
+  return node;
 }
 
 void FormBuilder::second_product() {
@@ -294,8 +314,8 @@ void FormBuilder::second_product() {
   const Expr& left = s.nodes[static_cast<size_t>(second_->left)];
   const Expr& right = s.nodes[static_cast<size_t>(second_->right)];
   if (n_digits_.empty()) refuse("");
-  const ChainForm before = built_.form;
-  const std::set<TensorId> members = built_.members;
+  const BuiltForm before = built_;
+  const std::map<TensorId, Made> made = made_;
   std::string why;
   for (const bool swapped : {false, true}) {
     try {
@@ -303,8 +323,8 @@ void FormBuilder::second_product() {
     } catch (const Refused& refused) {
       if (!refused.why.empty()) why = refused.why;
     }
-    built_ = {before, members, {}, false, 0, 0, 0};
-    made_.clear();
+    built_ = before;
+    made_ = made;
     k_digits_.clear();
   }
   refuse(why);
@@ -397,14 +417,7 @@ int32_t FormBuilder::first_access(const Statement&, const Expr& node, const Bind
     refuse(fmt::format("{}, between the two products, {}", text_of(node.tensor),
                        why_not_inner(node.tensor)));
   }
-  const auto known = made_.find(node.tensor);
-  const Binding inner = bind_results(*producer, access.subscripts);
-  if (known != made_.end()) return known->second;
-  built_.members.insert(node.tensor);
-  const int32_t made =
-      first_tree(*producer, static_cast<int32_t>(producer->nodes.size()) - 1, inner);
-  made_[node.tensor] = made;
-  return made;
+  return computed(*producer, access, &FormBuilder::first_tree);
 }
 
 int32_t FormBuilder::first_product(const Product& product) {
@@ -495,22 +508,22 @@ void FormBuilder::settle_element_bytes() {
   settle_load_bytes();
 }
 
-/// Of the vectors that C takes, all the same; of the vector and the tensor that E takes.
+/// Of the vectors that C takes, all the same; of the vectors, and of the tensors, that E takes.
 void FormBuilder::settle_load_bytes() {
   ChainForm& form = built_.form;
-  TensorId vector = -1;
+  TensorId c_vector = -1, e_vector = -1, e_tensor = -1;
+  const auto settle = [&](TensorId tensor, TensorId& first, int64_t& bytes) {
+    if (first < 0) bytes = bytes_of(first = tensor);
+    if (bytes_of(tensor) == bytes) return;
+    refuse(fmt::format("{} has elements of another size than {}", text_of(tensor), text_of(first)));
+  };
   for (const FormNode& node : form.first) {
-    if (node.kind != FormNode::Kind::load) continue;
-    const TensorId tensor = node.access.tensor;
-    if (vector < 0) form.bytes.bias0 = bytes_of(vector = tensor);
-    if (bytes_of(tensor) != form.bytes.bias0) {
-      refuse(
-          fmt::format("{} has elements of another size than {}", text_of(tensor), text_of(vector)));
-    }
+    if (node.kind == FormNode::Kind::load) settle(node.access.tensor, c_vector, form.bytes.bias0);
   }
   for (const FormNode& node : form.last) {
     if (node.kind != FormNode::Kind::load) continue;
-    (node.of_size_e ? form.bytes.residual : form.bytes.bias1) = bytes_of(node.access.tensor);
+    node.of_size_e ? settle(node.access.tensor, e_tensor, form.bytes.residual)
+                   : settle(node.access.tensor, e_vector, form.bytes.bias1);
   }
 }
 

@@ -15,10 +15,12 @@ namespace fuseflow::cluster {
 /// What a form was made of.
 struct BuiltForm {
   ChainForm form;
-  std::set<TensorId> members;  ///< tensors whose statements belong to the chain
-  std::multiset<Op> ops;       ///< between the products, additions left out
-  bool windows = false;        ///< A is read through windows: a convolution
-  int first_loads = 0;         ///< vectors over N
+  std::set<TensorId> members;    ///< tensors whose statements belong to the chain
+  std::multiset<Op> ops;         ///< between the products, additions left out
+  std::multiset<Op> last_ops;    ///< ... after the second
+  bool last_read_again = false;  ///< what a statement after the second computes is read twice
+  bool windows = false;          ///< A is read through windows: a convolution
+  int first_loads = 0;           ///< vectors over N
   int last_vectors = 0, last_tensors = 0;
 };
 
@@ -28,8 +30,8 @@ class FormBuilder {
   FormBuilder(const Program& program, std::function<const Statement*(TensorId)> statement_of)
       : program_(program), statement_of_(std::move(statement_of)) {}
 
-  /// The chain whose second product is in the statement of `e`, followed by the sums of `tail`
-  /// (each the only user of the one before; the last gives the result).
+  /// The chain whose second product is in the statement of `e`, followed by the elementwise
+  /// statements of `tail`, in the order of the program; the last gives the result.
   std::optional<BuiltForm> build(const Statement& e, const std::vector<const Statement*>& tail);
 
   /// Why the last build gave nothing although there are two products; empty where there are not.
@@ -64,6 +66,9 @@ class FormBuilder {
                                            const Binding& binding);
 
   int32_t last_tree(const Statement& s, int32_t at, const Binding& binding);
+  int32_t last_access(const Expr& node, const Binding& binding);
+  int32_t computed(const Statement& producer, const FormAccess& access,
+                   int32_t (FormBuilder::*tree)(const Statement&, int32_t, const Binding&));
   void second_product();
   bool try_second(const Expr& c, const Expr& d);
   int32_t first_tree(const Statement& s, int32_t at, const Binding& binding);
@@ -81,10 +86,15 @@ class FormBuilder {
   const Program& program_;
   std::function<const Statement*(TensorId)> statement_of_;
   BuiltForm built_;
-  std::set<TensorId> tail_tensors_;  ///< E and what sums follow it
+  std::set<TensorId> tail_tensors_;  ///< E and what follows it
   std::optional<Product> second_;
   std::string why_;
-  std::map<TensorId, int32_t> made_;  ///< C's nodes by the tensor they compute
+  /// What a statement of the chain computes, and where it is read.
+  struct Made {
+    std::vector<Affine> at;
+    int32_t node = -1;
+  };
+  std::map<TensorId, Made> made_;
   std::vector<int> k_digits_;
   std::set<int> n_digits_;
 };

@@ -185,6 +185,20 @@ const KernelTerm& weights_behind(const KernelForm& form) {
   return form.terms[static_cast<size_t>(product.children[1])];
 }
 
+bool sums_follow(const KernelForm& form) {
+  std::vector<bool> of_product(form.terms.size(), false);
+  for (size_t t = 0; t < form.terms.size(); ++t) {
+    const KernelTerm& term = form.terms[t];
+    if (term.kind == KernelTerm::Kind::reduce) of_product[t] = true;
+    if (term.kind != KernelTerm::Kind::map) continue;
+    const auto taken = std::count_if(term.children.begin(), term.children.end(),
+                                     [&](int32_t c) { return of_product[static_cast<size_t>(c)]; });
+    if (taken > 1 || (taken == 1 && term.op != Op::add)) return false;
+    of_product[t] = taken == 1;
+  }
+  return true;
+}
+
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense) {

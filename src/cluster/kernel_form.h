@@ -39,16 +39,27 @@ const KernelTerm& operand_of(const KernelForm& form, size_t number);
 /// Of a form with a product behind it: the load W.
 const KernelTerm& weights_behind(const KernelForm& form);
 
+/// Who has a part of k each.
+struct DepthParts {
+  int cores = 1;         ///< of a cluster, which sum what they give over links
+  int64_t clusters = 1;  ///< that add to the result in memory
+  int64_t all() const { return cores * clusters; }
+};
+
 /// Elements along each dimension.
 inline KernelSizes sizes_of(const KernelForm& form) {
   return sizes_of(form.digits);
 }
 
 /// The graph with tiles of `block` elements (1 along g; all of n where a product is behind),
-/// `copies` of each load. Tiles of the first
-/// operand without a value are left out. `gathered`: of a product with blocks of one k, how many a
-/// step packs (graph/tile_kernel.h); 0: none.
+/// `copies` of each load. Tiles of the first operand without a value are left out. `gathered`: of a
+/// product with blocks of one k, how many a step packs (graph/tile_kernel.h); 0: none. `parts`: of
+/// a product with nothing behind it.
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,
-                   int64_t gathered = 0);
+                   int64_t gathered = 0, const DepthParts& parts = {});
+
+/// Do sums alone follow the product, each of which takes it once? Then clusters may add to the
+/// result in memory.
+bool sums_follow(const KernelForm& form);
 
 }  // namespace fuseflow::cluster

@@ -114,6 +114,13 @@ bool KernelGraphBuilder::spread_columns() {
   return columns.cluster > 1;
 }
 
+Input KernelGraphBuilder::sum_over_cluster(Input part, const TileDims& dims, std::string name) {
+  Node sum;
+  sum.kind = NodeKind::reduce_scatter;
+  sum.inputs = {part};
+  return add(std::move(sum), dims, std::move(name));
+}
+
 Graph KernelGraphBuilder::take() {
   name_streams(graph_);
   set_element_bytes(graph_, terms_.element_bytes);
@@ -169,8 +176,9 @@ std::vector<TileSubscript> KernelGraphBuilder::numbered(
 
 namespace {
 
+/// On a cluster of `parts` cores each sums a part of k.
 Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const KernelTerm& reduce,
-                 int64_t gathered) {
+                 int64_t gathered, int parts) {
   const auto term = [&](int32_t t) -> const KernelTerm& {
     return form.terms[static_cast<size_t>(t)];
   };
@@ -180,7 +188,10 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   node.capacity = gathered;
   node.inputs = {builder.load(term(body.children[0]), {kKernelM, kKernelK}),
                  builder.load(term(body.children[1]), {kKernelK, kKernelN})};
-  return builder.add(std::move(node), {kKernelM, kKernelN}, "c");
+  const Input product = builder.add(std::move(node), {kKernelM, kKernelN}, "c");
+  if (parts == 1) return product;
+  builder.spread_depth(parts);
+  return builder.sum_over_cluster(product, {kKernelM, kKernelN}, "c_sum");
 }
 
 /// Of what the first product and the maps behind it give, and a load that stays. Columns of several
@@ -196,10 +207,7 @@ Input product_behind_of(KernelGraphBuilder& builder, const KernelForm& form) {
                  builder.load(term(body.children[1]), {kKernelN, kKernelL}, 1)};
   const Input product = builder.add(std::move(node), {kKernelM, kKernelL}, "d");
   if (!builder.spread_columns()) return product;
-  Node sum;
-  sum.kind = NodeKind::reduce_scatter;
-  sum.inputs = {product};
-  return builder.add(std::move(sum), {kKernelM, kKernelL}, "d_sum");
+  return builder.sum_over_cluster(product, {kKernelM, kKernelL}, "d_sum");
 }
 
 Input row_reduction_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {
@@ -225,7 +233,7 @@ void leave_tiles_out(Graph& graph, const PresentElements& present) {
 }  // namespace
 
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,
-                   int64_t gathered) {
+                   int64_t gathered, const DepthParts& parts) {
   KernelGraphBuilder builder(form, block, copies);
   TileDims whole{kKernelM, kKernelN};
   for (size_t t = 0; t < form.terms.size(); ++t) {
@@ -237,13 +245,14 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
       continue;
     }
     if (!form.product) whole = {kKernelM};
-    builder.set_made(
-        static_cast<int32_t>(t),
-        form.product ? product_of(builder, form, term, gathered) : row_reduction_of(builder, term),
-        whole);
+    builder.set_made(static_cast<int32_t>(t),
+                     form.product ? product_of(builder, form, term, gathered, parts.cores)
+                                  : row_reduction_of(builder, term),
+                     whole);
   }
   builder.store(form.result, form.stored,
                 builder.give(static_cast<int32_t>(form.terms.size()) - 1, whole));
+  if (parts.clusters > 1) builder.add_in_memory(parts.clusters);
   Graph graph = builder.take();
   if (form.present) leave_tiles_out(graph, *form.present);
   return graph;

@@ -38,6 +38,12 @@ class KernelGraphBuilder {
   void set_cluster(int cores) { graph_.indices[kKernelM].cluster = cores; }
   /// Gives each core of a cluster one of the tiles of columns; false where there is only one.
   bool spread_columns();
+  /// Gives each of so many cores of a cluster a part of k.
+  void spread_depth(int cores) { graph_.indices[kKernelK].cluster = cores; }
+  /// So many clusters add to what was stored last.
+  void add_in_memory(int64_t clusters) { graph_.nodes.back().capacity = clusters; }
+  /// What the cores of a cluster give, summed.
+  Input sum_over_cluster(Input part, const TileDims& dims, std::string name);
 
   Graph take();
 

@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kMostSimulated = 12;
 constexpr size_t kMostOfClusters = 4;             ///< ... of each size of clusters
+constexpr size_t kMostOfParts = 24;               ///< ... of all with k in parts
+constexpr int64_t kMostAddingTried = 16;          ///< clusters that add to a tile in memory
 constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles, of all cores
 
 struct Candidate {
@@ -27,6 +29,7 @@ struct Candidate {
   int cores = 1;         ///< of a cluster, which shares the tiles of the columns' operand
   /// Of a cluster that shares the columns: block[n] is what each of them has.
   int column_cores = 1;
+  DepthParts parts = {};
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
   }
@@ -81,10 +84,9 @@ int64_t cores_at_work(int64_t tiles, int cores, const Machine& machine) {
   return std::min(std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores, tiles);
 }
 
-/// With `loaded` bytes a step, in clusters of `cores`.
-TileCosts costs_of(const KernelSizes& size, const KernelSizes& b, const StepBytes& loaded,
-                   const FormBytes& bytes, int cores, const Machine& machine) {
-  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
+/// With `loaded` bytes a step, in clusters of `cores` that share loads, `at_work` cores in all.
+TileCosts costs_of(const KernelSizes& b, const StepBytes& loaded, const FormBytes& bytes, int cores,
+                   int64_t at_work, const Machine& machine) {
   const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], bytes.work);
   const int64_t columns = bytes.columns_behind > 0 ? bytes.columns_behind : b[kKernelN];
   const auto stored = static_cast<double>(b[kKernelM] * columns * bytes.stored);
@@ -110,7 +112,8 @@ TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t 
   const auto bursts = [&](int64_t row) { return ceil_div(row, burst) * burst; };
   const auto loaded = static_cast<double>(
       packed * (bursts(b[kKernelM] * bytes.rows) + bursts(b[kKernelN] * bytes.columns)));
-  TileCosts costs = costs_of(size, whole, {loaded, 0}, bytes, cores, machine);
+  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
+  TileCosts costs = costs_of(whole, {loaded, 0}, bytes, cores, at_work, machine);
   costs.step = std::max(costs.step, 2.0 * static_cast<double>(packed));
   return costs;
 }
@@ -120,7 +123,8 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& b
                const Machine& machine) {
   const int64_t all = std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores;
   const auto a_core = static_cast<double>(ceil_div(tiles_of(size, b), all));
-  const TileCosts costs = costs_of(size, b, step_bytes(b, bytes, 1), bytes, cores, machine);
+  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
+  const TileCosts costs = costs_of(b, step_bytes(b, bytes, 1), bytes, cores, at_work, machine);
   return costs.first +
          a_core * (static_cast<double>(steps_of(size, b)) * costs.step + costs.stored);
 }
@@ -190,6 +194,50 @@ std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Ma
   return all;
 }
 
+/// Cycles until the cores of a cluster have summed what a product gives on each of them.
+double sum_cycles(int64_t rows, int64_t columns, int cores, const Machine& machine) {
+  const int64_t sent = rows / cores * (cores - 1) * columns * kAccumulatorBytes;
+  return static_cast<double>(machine.link_latency(cores)) +
+         cycles_at(static_cast<double>(sent), machine.link_bytes_per_cycle(cores));
+}
+
+/// Cycles of the slowest core, roughly, where each has a part of k of a tile.
+double split_cost_of(const KernelSizes& size, const KernelSizes& b, const FormBytes& bytes,
+                     const DepthParts& parts, const Machine& machine) {
+  const int64_t clusters = machine.concurrent_clusters(parts.cores);
+  const int64_t work = tiles_of(size, b) * parts.clusters;  // of a cluster each
+  const StepBytes tile = step_bytes(b, bytes, 1);
+  const int64_t steps = ceil_div(steps_of(size, b), parts.all());
+  // A part of one step is the same tile of the rows' operand for all columns: it stays.
+  const double rows = steps > 1 ? tile.own : 0;
+  const int64_t at_work = std::min(clusters, work) * parts.cores;
+  const TileCosts costs = costs_of(b, {rows + tile.shared, 0}, bytes, 1, at_work, machine);
+  const double sum =
+      parts.cores > 1 ? sum_cycles(b[kKernelM], b[kKernelN], parts.cores, machine) : 0;
+  const double tiles = static_cast<double>(ceil_div(work, clusters));
+  return load_path({tile.own + tile.shared, 0}, 1, machine) +
+         tiles * (static_cast<double>(steps) * costs.step + costs.stored / parts.cores + sum);
+}
+
+/// Tiles of a product with k in these parts.
+void add_split_tiles(const KernelForm& form, const DepthParts& parts, const Machine& machine,
+                     std::vector<Candidate>& all) {
+  const KernelSizes size = sizes_of(form);
+  FormBytes bytes = bytes_of(form);
+  if (parts.clusters > 1) bytes.stored = added_bytes(bytes.stored);
+  for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+    if (m % parts.cores != 0) continue;
+    for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+      for (const int64_t k : power_blocks(size[kKernelK], 256)) {
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, 1, 1, parts};
+        if (steps_of(size, candidate.block) < parts.all()) continue;
+        candidate.cost = split_cost_of(size, candidate.block, bytes, parts, machine);
+        all.push_back(candidate);
+      }
+    }
+  }
+}
+
 /// Columns of tiles: where a product behind the first one takes them all, or a part for each core
 /// of a cluster; none where they cannot be cut so.
 std::vector<int64_t> column_blocks(const KernelForm& form, int column_cores) {
@@ -207,10 +255,7 @@ double behind_cycles(const FormBytes& bytes, const KernelSizes& b, int column_co
   if (columns == 0) return 0;
   const double product =
       machine.matrix_work(rows, columns, b[kKernelN], bytes.work) / machine.matrix_rate(bytes.work);
-  if (column_cores == 1) return product;
-  const int64_t sent = rows / column_cores * (column_cores - 1) * columns * kAccumulatorBytes;
-  return product + static_cast<double>(machine.link_latency(column_cores)) +
-         cycles_at(static_cast<double>(sent), machine.link_bytes_per_cycle(column_cores));
+  return column_cores == 1 ? product : product + sum_cycles(rows, columns, column_cores, machine);
 }
 
 /// The same with the steps that are there: their number depends on rows and k of a tile.
@@ -228,7 +273,8 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         const int together = std::max(cores, column_cores);
         const StepBytes loaded = step_bytes(candidate.block, bytes, column_cores);
-        TileCosts costs = costs_of(size, candidate.block, loaded, bytes, together, machine);
+        const int64_t at_work = cores_at_work(tiles_of(size, candidate.block), together, machine);
+        TileCosts costs = costs_of(candidate.block, loaded, bytes, together, at_work, machine);
         costs.stored += behind_cycles(bytes, candidate.block, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
@@ -280,11 +326,12 @@ bool shares_rows(const Graph& graph) {
 std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
-    Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered);
+    Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered, candidate.parts);
     graph.indices[kKernelM].cluster = candidate.cores;
     const bool leaves_out = candidate.gathered > 0 || form.behind >= 0;
     if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
-    if (candidate.column_cores > 1 && !shares_rows(graph)) return std::nullopt;
+    const bool shares = candidate.column_cores > 1 || candidate.parts.cores > 1;
+    if (shares && !shares_rows(graph)) return std::nullopt;
     if (fits_core(kernel_need(graph), machine)) return graph;
   }
   return std::nullopt;
@@ -323,14 +370,41 @@ std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machi
   return best;
 }
 
+/// Costs leave out much of what takes time: what costs more than another takes is not faster.
+void leave_costly_out(double cycles, std::vector<Candidate>& sorted) {
+  std::erase_if(sorted, [&](const Candidate& candidate) { return candidate.cost >= cycles; });
+}
+
+/// The fastest product with k in parts: of the cores of a cluster, and of clusters that add to the
+/// result in memory; where that is faster than `best`.
+std::optional<FastestKernel> fastest_split(const KernelForm& form, const Machine& machine,
+                                           std::optional<FastestKernel> best) {
+  const bool sums = sums_follow(form);
+  std::vector<Candidate> over_links, in_memory;
+  for (const int cores : {1, 2, 4, 8, 16}) {
+    if (machine.concurrent_clusters(cores) < 1) continue;
+    if (cores > 1) add_split_tiles(form, {cores, 1}, machine, over_links);
+    for (int64_t clusters = 2; sums && clusters <= kMostAddingTried; clusters *= 2) {
+      add_split_tiles(form, {cores, clusters}, machine, in_memory);
+    }
+  }
+  for (std::vector<Candidate>* all : {&over_links, &in_memory}) {
+    sort(*all);
+    if (best) leave_costly_out(static_cast<double>(best->measured.cycles), *all);
+    best = fastest_of(*all, kMostOfParts, form, machine, std::move(best));
+  }
+  return best;
+}
+
 std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine& machine) {
   if (!form.product) {
     std::optional<RowKernelPlan> plan = fastest_row_kernel(form, machine);
     if (!plan) return std::nullopt;
     return FastestKernel{std::move(plan->graph), plan->measured};
   }
-  return fastest_product(form, machine,
-                         [&](int cores) { return product_tiles(form, cores, machine); });
+  std::optional<FastestKernel> best = fastest_product(
+      form, machine, [&](int cores) { return product_tiles(form, cores, machine); });
+  return fastest_split(form, machine, std::move(best));
 }
 
 /// Of those that there are; 0: none.
@@ -386,7 +460,7 @@ std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machin
     best =
         fastest_of(gathered_tiles(form, machine), kMostSimulated, form, machine, std::move(best));
   }
-  for (const int cores : kColumnClusters) {
+  for (const int cores : kSummingClusters) {
     if (machine.concurrent_clusters(cores) < 1) continue;
     best = fastest_of(column_tiles(form, cores, machine), kMostOfClusters, form, machine,
                       std::move(best));

@@ -225,7 +225,8 @@ class ProgramText {
     if (gated) product("u", "b1", weight, rows + fmt::format(", {}", n), image);
     intermediate(gated, rows, n);
     declare("const", "d", fmt::format("{}, {}", n, l), chain_.bytes.d);
-    const bool tail = chain_.bias1 || chain_.residual;
+    const bool tail =
+        chain_.bias1 > 0 || chain_.residual > 0 || chain_.last_activation != Activation::none;
     const std::string e_shape = rows + fmt::format(", {}", l);
     declare(tail ? "temp" : "result", tail ? "e" : "y", e_shape, chain_.bytes.e);
     region(tail ? "e" : "y", fmt::format("%{}[{}, o] = sum(j) %{}[{}, j] * %d[j, o]",
@@ -268,6 +269,12 @@ class ProgramText {
                                      weight));
   }
 
+  /// Any other has the operator of one that takes as long, about.
+  static std::string activated(Activation activation, const std::string& of) {
+    const bool other = activation == Activation::other;
+    return fmt::format("{}({})", other ? "hardswish" : name_of(activation), of);
+  }
+
   void intermediate(bool gated, const std::string& rows, int64_t n) {
     std::vector<std::string> branches;
     for (int b = 0; b < (gated ? 2 : 1); ++b) {
@@ -285,24 +292,22 @@ class ProgramText {
     }
     c_ = "c";
     declare("temp", "c", fmt::format("{}, {}", rows, n), chain_.bytes.c);
-    const bool other = chain_.activation == Activation::other;
-    if (!plain) {
-      branches[0] =
-          fmt::format("{}({})", other ? "hardswish" : name_of(chain_.activation), branches[0]);
-    }
+    if (!plain) branches[0] = activated(chain_.activation, branches[0]);
     region("c", fmt::format("%c[{}, j] = {}", row_, fmt::join(branches, " * ")));
   }
 
   void epilogue(const std::string& shape, int64_t l) {
     std::string sum = fmt::format("%e[{}, o]", row_);
-    if (chain_.bias1) {
-      declare("const", "q1", std::to_string(l), chain_.bytes.bias1);
-      sum += " + %q1[o]";
+    for (int i = 1; i <= chain_.bias1; ++i) {
+      declare("const", fmt::format("q{}", i), std::to_string(l), chain_.bytes.bias1);
+      sum += fmt::format(" + %q{}[o]", i);
     }
-    if (chain_.residual) {
-      declare("input", "z", shape, chain_.bytes.residual);
-      sum += fmt::format(" + %z[{}, o]", row_);
+    for (int i = 0; i < chain_.residual; ++i) {
+      const std::string name = i == 0 ? "z" : fmt::format("z{}", i);
+      declare("input", name, shape, chain_.bytes.residual);
+      sum += fmt::format(" + %{}[{}, o]", name, row_);
     }
+    if (chain_.last_activation != Activation::none) sum = activated(chain_.last_activation, sum);
     declare("result", "y", shape, chain_.bytes.e);
     region("y", fmt::format("%y[{}, o] = {}", row_, sum));
   }

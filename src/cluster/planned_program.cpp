@@ -11,6 +11,7 @@
 #include "cluster/lower_plan.h"
 #include "cluster/online.h"
 #include "cluster/rest.h"
+#include "cluster/tails.h"
 #include "ir/verify.h"
 #include "support/error.h"
 
@@ -90,7 +91,9 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
                         const Effort& effort, int threads) {
   plan_online(program, machine, {});
   std::vector<TensorId> chains;
-  for (const FoundChain& found : find_chains(program)) {
+  const std::vector<FoundChain> all =
+      with_fastest_tails(program, find_chains(program), machine, effort, threads);
+  for (const FoundChain& found : all) {
     if (plan_chain(program, found, given, machine, effort, threads)) {
       chains.push_back(found.statements.back());
     }

@@ -20,6 +20,7 @@ class Finder {
     for (const Region& region : program.regions) {
       for (const Statement& statement : region.statements) {
         if (!region.graph) defined_[statement.result] = &statement;
+        position_.emplace(statement.result, position_.size());
         for (const Expr& node : statement.nodes) {
           if (node.kind == Expr::Kind::access) users_[node.tensor].insert(statement.result);
         }
@@ -60,11 +61,23 @@ class Finder {
     if (taken_.count(e.result) != 0 || !std::any_of(e.nodes.begin(), e.nodes.end(), reduces)) {
       return std::nullopt;
     }
-    for (std::vector<const Statement*> tail = tail_of(e);; tail.pop_back()) {
+    std::vector<const Statement*> tail = tail_of(e);
+    std::optional<FoundChain> found = longest(e, tail);
+    while (found && found->shorter.empty() && !found->chain.sums_alone() && !tail.empty()) {
+      tail.pop_back();
       const auto built = builder_.build(e, tail);
-      if (built && why_not(*built).empty()) {
-        return assemble(*built);
-      }
+      if (!built || !why_not(*built).empty()) continue;
+      FoundChain shorter = assemble(*built);
+      if (shorter.chain.sums_alone()) found->shorter.push_back(std::move(shorter));
+    }
+    return found;
+  }
+
+  /// With as much of `tail` as can be part of the chain.
+  std::optional<FoundChain> longest(const Statement& e, std::vector<const Statement*>& tail) {
+    for (;; tail.pop_back()) {
+      const auto built = builder_.build(e, tail);
+      if (built && why_not(*built).empty()) return assemble(*built);
       if (!tail.empty()) continue;
       const std::string why = built ? why_not(*built) : builder_.why();
       const TensorId first = nearest_product(e);
@@ -98,27 +111,34 @@ class Finder {
     return -1;
   }
 
-  /// Statements that add to E, each the only user of the one before; a vector and a tensor at most.
+  static bool elementwise(const Statement& s) {
+    return std::all_of(s.nodes.begin(), s.nodes.end(), [](const Expr& node) {
+      return node.kind == Expr::Kind::access || node.kind == Expr::Kind::constant ||
+             node.kind == Expr::Kind::apply;
+    });
+  }
+
+  /// Elementwise statements that read E or another of them, in the order of the program. A chain
+  /// takes those up to one of which nothing else needs what comes before it.
   std::vector<const Statement*> tail_of(const Statement& e) const {
+    constexpr size_t kMostStatements = 8;
     std::vector<const Statement*> tail;
-    for (TensorId last = e.result; tail.size() < 2; last = tail.back()->result) {
-      const auto users = users_.find(last);
-      if (inner_statement(last) == nullptr || users == users_.end() || users->second.size() != 1) {
-        break;
+    std::vector<TensorId> read{e.result};
+    for (size_t next = 0; next < read.size() && tail.size() < kMostStatements; ++next) {
+      const auto users = users_.find(read[next]);
+      if (inner_statement(read[next]) == nullptr || users == users_.end()) continue;
+      for (const TensorId user : users->second) {
+        const auto reader = defined_.find(user);
+        const bool known = std::find(read.begin(), read.end(), user) != read.end();
+        if (known || reader == defined_.end() || taken_.count(user) != 0) continue;
+        if (!elementwise(*reader->second)) continue;
+        read.push_back(user);
+        tail.push_back(reader->second);
       }
-      const auto reader = defined_.find(*users->second.begin());
-      if (reader == defined_.end()) break;
-      const Statement* next = reader->second;
-      const auto sums = [](const Expr& node) {
-        return node.kind == Expr::Kind::access || node.kind == Expr::Kind::constant ||
-               (node.kind == Expr::Kind::apply && node.op == Op::add);
-      };
-      if (taken_.count(next->result) != 0 ||
-          !std::all_of(next->nodes.begin(), next->nodes.end(), sums)) {
-        break;
-      }
-      tail.push_back(next);
     }
+    std::sort(tail.begin(), tail.end(), [&](const Statement* a, const Statement* b) {
+      return position_.at(a->result) < position_.at(b->result);
+    });
     return tail;
   }
 
@@ -134,28 +154,38 @@ class Finder {
                            quote_if_needed(program_.tensors[static_cast<size_t>(tensor)].name));
       }
     }
-    const bool more = built.last_vectors > 1 || built.last_tensors > 1;
-    return more ? "more than a row and a tensor is added to the second product" : "";
+    return "";
   }
 
-  static Activation activation_of(const BuiltForm& built) {
+  static Activation activation_of_c(const BuiltForm& built) {
     std::multiset<Op> ops = built.ops;
     const bool gated = built.form.b.size() == 2;
     if (gated && ops.count(Op::mul) == 1) ops.erase(Op::mul);  // the gate, not x * sigmoid(x)
+    const bool adds_numbers =
+        std::any_of(built.form.first.begin(), built.form.first.end(),
+                    [](const FormNode& node) { return node.kind == FormNode::Kind::constant; });
+    return ops.empty() && adds_numbers ? Activation::other : activation_of(ops);
+  }
+
+  /// By its operators, additions left out.
+  static Activation activation_of(const std::multiset<Op>& ops) {
     const std::set<Op> rest(ops.begin(), ops.end());
     const auto is = [&](const std::set<Op>& wanted) { return rest == wanted; };
-    if (rest.empty()) {
-      const bool maps =
-          std::any_of(built.form.first.begin(), built.form.first.end(),
-                      [](const FormNode& node) { return node.kind == FormNode::Kind::constant; });
-      return maps ? Activation::other : Activation::none;
-    }
+    if (rest.empty()) return Activation::none;
     if (is({Op::silu}) || is({Op::sigmoid, Op::mul})) return Activation::silu;
     if (is({Op::gelu}) || is({Op::gelu_tanh})) return Activation::gelu;
     return is({Op::relu})      ? Activation::relu
            : is({Op::sigmoid}) ? Activation::sigmoid
            : is({Op::tanh})    ? Activation::tanh
                                : Activation::other;
+  }
+
+  static LaneWork work_of_maps(const std::vector<FormNode>& nodes) {
+    LaneWork work;
+    for (const FormNode& node : nodes) {
+      if (node.kind == FormNode::Kind::map) work += lane_work(node.op);
+    }
+    return work;
   }
 
   FoundChain assemble(const BuiltForm& built) const {
@@ -167,15 +197,15 @@ class Finder {
     chain.kind = built.form.b.size() == 2 ? ChainKind::gated
                  : built.windows          ? ChainKind::conv
                                           : ChainKind::gemm;
-    chain.activation = activation_of(built);
+    chain.activation = activation_of_c(built);
+    chain.last_activation = activation_of(built.last_ops);
+    if (chain.sums_alone() && built.last_read_again) chain.last_activation = Activation::other;
     chain.bias0 = built.first_loads;
-    chain.bias1 = built.last_vectors > 0;
-    chain.residual = built.last_tensors > 0;
+    chain.bias1 = built.last_vectors;
+    chain.residual = built.last_tensors;
     chain.bytes = built.form.bytes;
-    chain.found_work = LaneWork{};
-    for (const FormNode& node : built.form.first) {
-      if (node.kind == FormNode::Kind::map) *chain.found_work += lane_work(node.op);
-    }
+    chain.found_work = work_of_maps(built.form.first);
+    chain.found_last_work = work_of_maps(built.form.last);
     for (const Region& region : program_.regions) {
       for (const Statement& statement : region.statements) {
         if (built.members.count(statement.result) != 0) {
@@ -189,6 +219,7 @@ class Finder {
   const Program& program_;
   FormBuilder builder_;
   std::map<TensorId, const Statement*> defined_;
+  std::map<TensorId, size_t> position_;  ///< of statements in the program, by result
   std::map<TensorId, std::set<TensorId>> users_;
   std::set<TensorId> taken_;
   std::vector<RefusedChain> refused_;

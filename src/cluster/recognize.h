@@ -16,6 +16,8 @@ struct FoundChain {
   Chain chain;
   std::vector<TensorId> statements;
   ChainForm form;
+  /// Where more than sums follows the second product: the chain that ends before that. One or none.
+  std::vector<FoundChain> shorter = {};
 };
 
 /// A product that reads what comes of another one, and why the two are no chain.

@@ -22,11 +22,19 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 }  // namespace
 
 int kernel_cluster(const Graph& graph) {
-  return graph.indices[kKernelM].cluster * column_cores(graph);
+  return graph.indices[kKernelM].cluster * summing_cores(graph);
 }
 
 int column_cores(const Graph& graph) {
   return graph.indices[kKernelN].cluster;
+}
+
+int depth_cores(const Graph& graph) {
+  return graph.indices[kKernelK].cluster;
+}
+
+int summing_cores(const Graph& graph) {
+  return column_cores(graph) * depth_cores(graph);
 }
 
 std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g) {
@@ -42,6 +50,33 @@ std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g) {
   const int64_t first = std::clamp<int64_t>(m * rows.block + least, 0, along.elements() - 1);
   const int64_t last = std::clamp<int64_t>(last_row + most, first, along.elements() - 1);
   return {{first / along.block, last / along.block + 1}};
+}
+
+int64_t adding_clusters(const Graph& graph) {
+  const Node& last = graph.nodes.back();
+  return last.kind == NodeKind::tile_store ? std::max<int64_t>(last.capacity, 1) : 1;
+}
+
+int64_t depth_parts(const Graph& graph) {
+  return depth_cores(graph) * adding_clusters(graph);
+}
+
+std::vector<TileRange> kernel_walk_of(const Graph& graph, int64_t m, int64_t g, int64_t part) {
+  std::vector<TileRange> walk = kernel_walk(graph, m, g);
+  const int64_t parts = depth_parts(graph);
+  if (parts == 1) return walk;
+  int64_t tiles = 0;
+  for (const TileRange& range : walk) tiles += range.end - range.begin;
+  const int64_t first = tiles * part / parts, end = tiles * (part + 1) / parts;
+  std::vector<TileRange> taken;
+  int64_t before = 0;  // tiles of the ranges before this one
+  for (const TileRange& range : walk) {
+    const TileRange own{range.begin + std::max<int64_t>(first - before, 0),
+                        std::min(range.end, range.begin + end - before)};
+    if (own.begin < own.end) taken.push_back(own);
+    before += range.end - range.begin;
+  }
+  return taken;
 }
 
 bool leaves_steps_out(const Graph& graph) {
@@ -177,6 +212,11 @@ std::vector<Node>::const_iterator scatter_of(const Graph& graph) {
 
 }  // namespace
 
+StreamId summed_stream(const Graph& graph, const KernelRoles& roles) {
+  const NodeId n = roles.scatter >= 0 ? roles.scatter : roles.reductions[0];
+  return graph.nodes[static_cast<size_t>(n)].outputs[0];
+}
+
 bool taken_by_shares(const Graph& graph, StreamId stream) {
   const auto scatter = scatter_of(graph);
   const auto takes = [&](const Node& node) {
@@ -188,10 +228,10 @@ bool taken_by_shares(const Graph& graph, StreamId stream) {
 
 namespace {
 
-/// Do cores that share columns each have a share of the rows of a stream? Of what follows the sum
-/// over a cluster, and of loads over rows that it takes.
+/// Do cores that give parts of a sum each have a share of the rows of a stream? Of what follows the
+/// sum over a cluster, and of loads over rows that it takes.
 bool is_shared(const Graph& graph, StreamId stream) {
-  if (!is_tile_kernel(graph) || column_cores(graph) == 1) return false;
+  if (!is_tile_kernel(graph) || summing_cores(graph) == 1) return false;
   const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
   if (std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) == dims.end()) return false;
   const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
@@ -203,9 +243,12 @@ bool is_shared(const Graph& graph, StreamId stream) {
 
 }  // namespace
 
+int shares_of(const Graph& graph, StreamId stream) {
+  return is_shared(graph, stream) ? summing_cores(graph) : 1;
+}
+
 int64_t core_elements(const Graph& graph, StreamId stream) {
-  const int64_t elements = tile_elements(graph, stream);
-  return is_shared(graph, stream) ? elements / column_cores(graph) : elements;
+  return tile_elements(graph, stream) / shares_of(graph, stream);
 }
 
 std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load) {
@@ -213,7 +256,6 @@ std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load)
   for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
     if (dim < kKernelDims) varies[static_cast<size_t>(dim)] = true;  // l is one tile
   }
-  if (is_shared(graph, load.outputs[0])) varies[kKernelN] = true;  // each core has its own share
   int first = 0;
   for (int d = 0; d < kKernelG; ++d) {
     first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());

@@ -49,17 +49,30 @@ KernelSizes kernel_elements(const Graph& graph);  ///< that exist
 
 /// Cores of a cluster. They have tiles of rows that follow each other, of the same columns and
 /// element of the batch; the last ones of a cluster have none where the tiles do not fill it. Or
-/// they have the same rows and share their columns (column_cores).
+/// they have the same rows and give parts of one sum (summing_cores).
 int kernel_cluster(const Graph& graph);
 /// Cores that have a tile of the columns each, of the same rows: only of a kernel with a product
 /// after its steps, which has no more tiles of columns. 1: a core has all columns.
 int column_cores(const Graph& graph);
+/// Cores that have the same tile and walk a part of its steps of k each: only of a product by
+/// itself. 1: a core walks them all.
+int depth_cores(const Graph& graph);
+/// Cores of which each has a part of what a reduce_scatter sums: those that share columns or k.
+int summing_cores(const Graph& graph);
+/// Clusters that have the same tile and walk a part of its steps of k each, and add to it in memory
+/// (the capacity of the store): only of a product by itself that sums alone follow. 1: one has all.
+int64_t adding_clusters(const Graph& graph);
+/// Parts into which the steps of k of a tile are divided.
+int64_t depth_parts(const Graph& graph);
 
 /// The tiles of k that a tile of rows (of an element of the batch) walks: all of them, or those
 /// that are open. Of a single product `open` has the tiles of its (m, k) operand that may hold a
 /// value, perhaps none, in a list for each tile of rows, of each element of the batch (the slower
 /// one) where these differ. One step where the kernel has no reductions.
 std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g = 0);
+/// ... of which one part (of depth_parts) has the same number of tiles as any other, or one more.
+/// Core c of cluster number b of those that add has the part b * depth_cores + c.
+std::vector<TileRange> kernel_walk_of(const Graph& graph, int64_t m, int64_t g, int64_t part);
 /// Are there steps that some tile of rows leaves out?
 bool leaves_steps_out(const Graph& graph);
 /// ... and do they differ by the element of the batch?
@@ -84,6 +97,9 @@ bool is_product_behind(const Graph& graph, const Node& node);
 /// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
 bool has_product_behind(const Graph& graph);
 
+/// The stream that has the whole sum of a product by itself, on the core that has a share of it.
+StreamId summed_stream(const Graph& graph, const KernelRoles& roles);
+
 /// Does a node after the sum over a cluster take a stream?
 bool taken_by_shares(const Graph& graph, StreamId stream);
 
@@ -96,12 +112,14 @@ std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles);
 
 /// Elements of a tile of a stream.
 int64_t tile_elements(const Graph& graph, StreamId stream);
-/// ... that a core has: from where a product is summed over a cluster its share of rows, of loads,
-/// too; else all.
+/// Into how many shares, of rows, the cores of a cluster divide a tile of a stream: from where a
+/// product is summed over them, and loads of which that takes rows. Else 1.
+int shares_of(const Graph& graph, StreamId stream);
+/// Elements of a tile that a core has.
 int64_t core_elements(const Graph& graph, StreamId stream);
 
-/// Do the tiles of a load differ along a dimension? They do along those of its stream, along g
-/// where a subscript has a digit of it, and along n where each core takes its share of the rows.
+/// Do the tiles of a load differ along a dimension? They do along those of its stream, and along g
+/// where a subscript has a digit of it.
 std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load);
 
 }  // namespace fuseflow

@@ -73,12 +73,13 @@ class KernelVerifier : private TileVerifierBase {
     check_cluster(index);
   }
 
-  /// Rows are spread over a cluster, or the columns that a product after the steps sums.
+  /// Rows are spread over a cluster, or what is summed: columns by a product after the steps, or
+  /// k.
   void check_cluster(const GraphIndex& index) {
     const int cores = index.cluster;
-    if (index.name != "m" && index.name != "n" && cores != 1) {
+    if (index.name != "m" && index.name != "n" && index.name != "k" && cores != 1) {
       fail(-1, fmt::format("index {}: cluster={}, expected 1: the cores of a cluster have tiles of "
-                           "rows or of columns",
+                           "rows, of columns or of k",
                            index.name, cores));
     } else {
       check_cores(cores);
@@ -171,13 +172,19 @@ class KernelVerifier : private TileVerifierBase {
     check_rescale(n);
   }
 
-  /// What a product after the steps gives on each core, summed: a share of rows each.
+  /// What a product over k, or one after the steps, gives on each core, summed: a share of rows
+  /// each.
   void check_scatter(NodeId n) {
     const Node& at = node(n);
-    const bool wanted = !at.inputs[0].is_immediate() &&
-                        dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
-                        is_product_behind(g_, producer(at.inputs[0]));
-    if (!wanted) fail(n, "expected the tiles (m, l) of a product after the steps, and gives such");
+    if (at.inputs[0].is_immediate()) return fail(n, "sums tiles, not numbers");
+    const Node& from = producer(at.inputs[0]);
+    const bool product = from.kind == NodeKind::tile_multiply &&
+                         (is_product_behind(g_, from) || is_held_reduction(g_, from));
+    if (!product || dims_of(at.outputs[0]) != dims_of(at.inputs[0].stream)) {
+      fail(n,
+           "expected the tiles (m, n) of a product over k or the tiles (m, l) of one after the "
+           "steps, and gives such");
+    }
   }
 
   /// Of what the product over k gives, all of whose columns are there: n is one tile, or one a

@@ -22,7 +22,8 @@ class WholeVerifier : private TileVerifierBase {
   bool run() {
     check_ends();
     if (sound_ && has_product_behind(g_)) check_behind();
-    if (sound_) check_columns();
+    if (sound_) check_summed();
+    if (sound_) check_added();
     if (sound_) roles_.held() ? check_held() : check_single();
     if (sound_ && g_.tiles->band) check_band();
     if (sound_ && !g_.tiles->open.empty()) check_open();
@@ -100,40 +101,99 @@ class WholeVerifier : private TileVerifierBase {
     }
   }
 
-  /// Columns are spread over a cluster for a product after the steps, whose parts are summed: each
-  /// core then has a share of the rows.
-  void check_columns() {
-    const int cores = column_cores(g_);
-    const auto scatters = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& at) {
-      return at.kind == NodeKind::reduce_scatter;
-    });
-    if (cores == 1) {
-      if (scatters > 0)
-        fail(roles_.scatter, "sums over a cluster, expected index n with cluster=2");
+  /// Columns are spread over a cluster for a product after the steps, k for a product by itself.
+  /// Their parts are summed: each core then has a share of the rows.
+  void check_summed() {
+    if (summing_cores(g_) == 1) {
+      if (roles_.scatter >= 0) {
+        fail(roles_.scatter, "sums over a cluster, expected index n or k with cluster=2");
+      }
       return;
     }
-    if (!has_product_behind(g_) || scatters != 1) {
+    check_spread();
+    if (sound_) check_shared_rows();
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_shares(n);
+  }
+
+  /// Several clusters add to a tile in memory: of a product by itself, which what follows takes
+  /// once, in sums.
+  void check_added() {
+    constexpr int64_t kMostAdding = 64;
+    const int64_t clusters = node(roles_.store).capacity;
+    if (clusters == 0) return;
+    if (clusters < 2 || clusters > kMostAdding) {
+      return fail(roles_.store, fmt::format("{} clusters add to a tile, expected 2 to {}", clusters,
+                                            kMostAdding));
+    }
+    const bool product = roles_.reductions.size() == 1 && !has_product_behind(g_) &&
+                         node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+    if (!product) {
+      return fail(roles_.store, "has clusters that add to it, expected a product over k by itself");
+    }
+    if (g_.indices[kKernelK].extent < depth_parts(g_)) {
+      return fail(roles_.store, fmt::format("{} tiles of k in {} parts, expected one for each at "
+                                            "least",
+                                            g_.indices[kKernelK].extent, depth_parts(g_)));
+    }
+    std::vector<StreamId> of_product{summed_stream(g_, roles_)};
+    for (const NodeId n : roles_.last) {
+      if (n == roles_.scatter) continue;
+      const auto taken =
+          std::count_if(node(n).inputs.begin(), node(n).inputs.end(), [&](const Input& input) {
+            return !input.is_immediate() && holds(of_product, input.stream);
+          });
+      if (taken > 1 || (taken == 1 && node(n).op != Op::add)) {
+        return fail(n, "expected sums alone after the product, to which clusters add in memory");
+      }
+      if (taken == 1) of_product.push_back(node(n).outputs[0]);
+    }
+    if (!holds(of_product, node(roles_.store).inputs[0].stream)) {
+      fail(roles_.store, "does not store the product that clusters add");
+    }
+  }
+
+  /// One index is spread, and the product that sums it is summed over the cluster.
+  void check_spread() {
+    const bool one_sum = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& at) {
+                           return at.kind == NodeKind::reduce_scatter;
+                         }) == 1;
+    if (column_cores(g_) > 1) {
+      if (has_product_behind(g_) && depth_cores(g_) == 1 && one_sum) return;
       return fail(-1,
                   "index n is spread over a cluster, expected a product after the steps and one "
                   "reduce_scatter of what it gives");
     }
-    const GraphIndex& rows = g_.indices[kKernelM];
-    if (rows.cluster != 1 || rows.block % cores != 0) {
+    const bool product = roles_.reductions.size() == 1 && !has_product_behind(g_) &&
+                         node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+    if (!product || !one_sum) {
       return fail(-1,
-                  fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block "
-                              "that the {} cores of index n share evenly",
-                              rows.cluster, rows.block, cores));
+                  "index k is spread over a cluster, expected a product over k by itself and one "
+                  "reduce_scatter of what it gives");
     }
-    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_shares(n);
+    const GraphIndex& along = g_.indices[kKernelK];
+    if (along.extent < along.cluster) {
+      fail(-1, fmt::format("index k: {} tiles on {} cores, expected one for each of them at least",
+                           along.extent, along.cluster));
+    }
+  }
+
+  void check_shared_rows() {
+    const GraphIndex& rows = g_.indices[kKernelM];
+    const int cores = summing_cores(g_);
+    if (rows.cluster == 1 && rows.block % cores == 0) return;
+    fail(-1, fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block that "
+                         "the {} cores of index {} share evenly",
+                         rows.cluster, rows.block, cores, column_cores(g_) > 1 ? "n" : "k"));
   }
 
   /// A product that is summed is read by the sum alone. What follows takes shares of rows, numbers
   /// and loads, of which nothing before takes the rows.
   void check_shares(NodeId n) {
+    const NodeId summed = stream(node(roles_.scatter).inputs[0]).producer;
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate()) continue;
       const NodeId from = stream(input).producer;
-      if (n != roles_.scatter && is_product_behind(g_, node(from))) {
+      if (n != roles_.scatter && from == summed) {
         return fail(n, "takes a part of a product, expected the sum of all (reduce_scatter)");
       }
       if (node(from).kind == NodeKind::tile_load) {

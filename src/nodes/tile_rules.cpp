@@ -190,11 +190,27 @@ class TileVerifier : private TileVerifierBase {
     expect_dims(roles_.second, {kM, kL});
     if (roles_.scatter >= 0) takes(roles_.scatter, {output(roles_.second)}, "partial E");
     const NodeId sums = roles_.scatter >= 0 ? roles_.scatter : roles_.second;
-    for (const NodeId n : roles_.last_maps) {
-      if (node(n).op != Op::add) fail(n, "expected sums alone after the second product");
-    }
+    if (geometry_.sharers() > 1) check_sums(output(sums));
+    check_stores_once(roles_.store);
     const StreamId e = check_maps(roles_.last_maps, roles_.last_loads, {output(sums)}, {kM, kL});
     takes(roles_.store, {e}, "the finished E");
+  }
+
+  /// Where clusters add to E in memory, it is the second product, once, and what is added to it.
+  void check_sums(StreamId product) {
+    std::vector<StreamId> of_product{product};
+    for (const NodeId n : roles_.last_maps) {
+      const auto taken =
+          std::count_if(node(n).inputs.begin(), node(n).inputs.end(), [&](const Input& input) {
+            return !input.is_immediate() && holds(of_product, input.stream);
+          });
+      if (node(n).op != Op::add || taken > 1) {
+        fail(n,
+             "expected sums alone after the second product, because clusters add to the result in "
+             "memory");
+      }
+      if (taken > 0) of_product.push_back(output(n));
+    }
   }
 
   /// Maps take what is there and give tiles of `dims`; the last one's output.

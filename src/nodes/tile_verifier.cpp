@@ -74,6 +74,11 @@ void TileVerifierBase::check_load(NodeId n, int64_t most_copies) {
   fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", most_copies));
 }
 
+void TileVerifierBase::check_stores_once(NodeId n) {
+  if (node(n).capacity == 0) return;
+  fail(n, "has a capacity, expected none: it stores each element once");
+}
+
 void TileVerifierBase::check_covers(NodeId n) {
   const Dims& dims = dims_of(node(n).outputs[0]);
   for (const Input& input : node(n).inputs) {

@@ -56,6 +56,8 @@ class TileVerifierBase {
   /// A load with a buffer of some tiles.
   void check_load(NodeId n, int64_t most_copies);
   /// Of a map: its result extends over what its operands extend over.
+  /// A store that several clusters do not add to.
+  void check_stores_once(NodeId n);
   void check_covers(NodeId n);
   /// Subscripts over digits of `dims`.
   void check_subscripts(NodeId n, const Dims& dims);

@@ -415,7 +415,7 @@ TEST(ProductBehind, RefusesHostileTextOfClusters) {
   const std::string text = print_program(fused(given, *form, {16, 12, 1, 1}, 8));
   ASSERT_NE(text.find("reduce_scatter ($d)"), std::string::npos) << text;
   expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 1 block=24 size=24 cluster=1",
-                 "sums over a cluster, expected index n with cluster=2");
+                 "sums over a cluster, expected index n or k with cluster=2");
   expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 2 block=12 size=24 cluster=1",
                  "not 2 tiles on 1 cores");
   expect_refused(text, "n: 2 block=12 size=24 cluster=2", "n: 2 block=12 size=24 cluster=4",
@@ -425,9 +425,9 @@ TEST(ProductBehind, RefusesHostileTextOfClusters) {
   expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=15 size=40 cluster=1",
                  "that the 2 cores of index n share evenly");
   expect_refused(text, "l: 1 block=10 size=10 cluster=1", "l: 1 block=10 size=10 cluster=2",
-                 "tiles of rows or of columns");
+                 "tiles of rows, of columns or of k");
   expect_refused(text, "reduce_scatter ($d)", "reduce_scatter ($c)",
-                 "expected the tiles (m, l) of a product after the steps");
+                 "the tiles (m, l) of one after the steps");
   // What follows takes the part of one core, or all rows of a load that it has a share of.
   expect_refused(text, "map add ($d_sum", "map add ($d", "takes a part of a product");
   layer.between = "%c[i, j] * %s[i]";
@@ -492,7 +492,7 @@ TEST(ProductBehind, SharesOfALoadOverRows) {
 /// A layer whose rows are scaled before the product and after it by one vector has no cluster that
 /// shares its columns; it is planned all the same.
 TEST(ProductsBehind, WhatFollowsDiffersFromRowToRow) {
-  Layer layer{64, 64, 64, 16};
+  Layer layer{512, 64, 64, 16};
   const Machine machine = load_machine("h100", {});
   for (const char* after : {"relu(%d[i, l] * %s[i])", "relu(%d[i, l] + %r[i, l])"}) {
     layer.between = "%c[i, j] * %s[i]";

@@ -222,7 +222,7 @@ TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
 TEST(GatheredKernels, AreChosenWhereTheyAreFaster) {
   const Machine machine = load_machine("h100", {});
   const std::string text =
-      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=3000,values=uniform(0,1),"
+      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=600,values=uniform(0,1),"
       "seed=7)\ninput %x: f32[1024, 64] dense,dense = dense(seed=8)\nresult %y: f32[1024, 64] "
       "dense,dense\nregion @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n";
   const auto made = [&](bool reorder, std::vector<SparseKernel>& sparse) {

@@ -80,6 +80,15 @@ void look_at_products(const KernelForm& form, const Machine& machine, Fewest& fe
             fewest.look_at(graph, kernel_need(graph));
           }
         }
+        for (const int cores : {1, 2, 4, 8, 16}) {
+          for (const int clusters : {1, 2, 4, 8, 16}) {
+            const DepthParts parts{cores, clusters};
+            const bool divides = (size[kKernelK] + k - 1) / k >= parts.all() && m % cores == 0;
+            if (!divides || machine.concurrent_clusters(cores) < 1) continue;
+            const Graph graph = kernel_graph(form, {m, n, k, 1}, 4, 0, parts);
+            fewest.look_at(graph, kernel_need(graph));
+          }
+        }
       }
     }
   }
@@ -97,7 +106,8 @@ std::string product_text(int m, int n, int k) {
 TEST(Rank, DenseProducts) {
   for (const Machine& machine : machines()) {
     for (const auto& [m, n, k] :
-         {std::array{192, 160, 256}, std::array{64, 512, 128}, std::array{512, 48, 96}}) {
+         {std::array{192, 160, 256}, std::array{64, 512, 128}, std::array{512, 48, 96},
+          std::array{16, 256, 1024}, std::array{48, 48, 2048}}) {
       const Program program = parse(product_text(m, n, k));
       const KernelForm form = form_of(program);
       Fewest fewest(machine);

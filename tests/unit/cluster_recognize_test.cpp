@@ -9,6 +9,8 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -44,9 +46,9 @@ Program program(const std::string& regions) {
 }
 
 /// Any plan of the chain.
-Graph graph_of(const FoundChain& found) {
+Graph graph_of(const FoundChain& found, const char* loops = "LK") {
   Plan plan;
-  plan.schedule = LoopSchedule::parse("LK");
+  plan.schedule = LoopSchedule::parse(loops);
   plan.shape = {1, 2, 1, 2};
   plan.tile.value = {16, 16, 16, 16};
   const Machine machine = load_machine("h100");
@@ -110,6 +112,83 @@ region @y { %y[i, j] = %o[i, j] + )" + added + " }\n"}));
   const auto three = found("%b[j] + %r[i, j] + %b[j]");
   ASSERT_EQ(three.size(), 1U);
   EXPECT_EQ(three[0].chain.name, "o");
+}
+
+/// A chain with `after` as the statements behind its second product %o; nothing where it ends
+/// before the last of them.
+std::optional<Chain> chain_with(const std::string& after) {
+  std::string temporaries;
+  for (const std::string name : {"%p", "%q"}) {
+    const bool used = after.find(name) != std::string::npos;
+    if (used) temporaries += "temp " + name + ": f32[16, 32] dense,dense\n";
+  }
+  Program p = program(temporaries + R"(
+input %t: f32[16] dense = uniform(density=1,seed=7)
+const %c: f32[32] dense = uniform(density=1,seed=8)
+const %n: f32[1] dense = uniform(density=1,seed=9)
+region @h { %h[i, j] = relu(sum(k) %x[i, k] * %w1[k, j] + %b1[j]) }
+region @y {
+  %o[i, j] = sum(k) %h[i, k] * %w2[k, j]
+)" + after + "\n}\n");
+  const auto found = find_chains(p);
+  if (found.size() != 1 || found[0].chain.name != "y") return std::nullopt;
+  const std::string loops = found[0].chain.sums_alone() ? "LK" : "NLK";
+  EXPECT_TRUE(attach_plan(p, found[0], {}, graph_of(found[0], loops.c_str())));
+  const ProgramRun run = run_program(p, load_tensors(p), load_machine("h100"), {});
+  EXPECT_TRUE(check_reference(p, run.data, {find_tensor(p, "y")}, {}).tensors.at(0).passes)
+      << after;
+  const std::string text = print_program(p);
+  EXPECT_EQ(print_program(parse_program({"again", text})), text);
+  return found[0].chain;
+}
+
+/// Scales, activations, residuals, of a statement each or of one, are part of the chain.
+TEST(Recognize, WhatFollowsTheSecondProduct) {
+  const auto expect = [](const std::string& after, Activation activation, int vectors,
+                         int tensors) {
+    const auto chain = chain_with(after);
+    ASSERT_TRUE(chain) << after;
+    EXPECT_EQ(chain->last_activation, activation) << after;
+    EXPECT_EQ(chain->bias1, vectors) << after;
+    EXPECT_EQ(chain->residual, tensors) << after;
+  };
+  expect("%y[i, j] = relu(%o[i, j])", Activation::relu, 0, 0);
+  expect("%y[i, j] = %o[i, j] * 0.5", Activation::other, 0, 0);
+  expect("%y[i, j] = gelu(%o[i, j] + %b2[j]) + %r[i, j]", Activation::gelu, 1, 1);
+  expect("%p[i, j] = sigmoid(%o[i, j])\n%y[i, j] = %o[i, j] * %p[i, j]", Activation::silu, 0, 0);
+  expect("%p[i, j] = %o[i, j] * %c[j]\n%q[i, j] = %p[i, j] + %b2[j]\n%y[i, j] = relu(%q[i, j])",
+         Activation::other, 2, 0);
+  expect("%p[i, j] = %o[i, j] * %t[i]\n%y[i, j] = tanh(%p[i, j] / %n[0])", Activation::other, 1, 1);
+  expect("%y[i, j] = %o[i, j] + %r[i, j] + %r[i, j] + %b2[j]", Activation::none, 1, 2);
+  expect("%p[i, j] = %o[i, j] + %b2[j]\n%y[i, j] = %p[i, j] + %r[i, j]", Activation::none, 1, 1);
+}
+
+/// C is not stored, so that nothing behind E can read it.
+TEST(Recognize, WhatFollowsTheSecondProductReadsC) {
+  std::vector<RefusedChain> refused;
+  const auto found = find_chains(parse_program({"test", R"(fuseflow 1
+input %x: f32[16, 64] dense,dense = dense(seed=1)
+const %w: f32[64, 32] dense,dense = dense(seed=2)
+const %v: f32[32, 32] dense,dense = dense(seed=3)
+temp %h: f32[16, 32] dense,dense
+result %y: f32[16, 32] dense,dense
+region @h { %h[i, j] = relu(sum(k) %x[i, k] * %w[k, j]) }
+region @y { %y[i, j] = (sum(k) %h[i, k] * %v[k, j]) + %h[i, j] }
+)"}),
+                                 &refused);
+  EXPECT_TRUE(found.empty());
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].why,
+            "%h would be kept on chip, but what follows the second product reads it");
+}
+
+/// A chain ends before what reads it elsewhere or otherwise.
+TEST(Recognize, WhatDoesNotFollowTheSecondProduct) {
+  // The product is read at two places.
+  EXPECT_FALSE(
+      chain_with("%p[i, j] = %o[i, j] + %b2[j]\n"
+                 "%y[i, j] = %p[i, j] * (max(k) %p[i, k])"));
+  EXPECT_FALSE(chain_with("%y[i, j] = exp(%o[i, j] - (max(k) %r[i, k]))"));
 }
 
 TEST(Recognize, AFirstProductOverFourLoops) {

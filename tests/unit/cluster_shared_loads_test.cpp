@@ -202,7 +202,8 @@ TEST(SharedLoads, RulesOfClusters) {
   expect_refused("size=16 cluster=1", "size=16 cluster=2",
                  "index n is spread over a cluster, expected a product after the steps");
   expect_refused("block=16 size=32 cluster=1", "block=16 size=32 cluster=2",
-                 "index k: cluster=2, expected 1");
+                 "index k is spread over a cluster, expected a product over k by itself and one "
+                 "reduce_scatter of what it gives");
 }
 
 TEST(SharedLoads, AClusterThatTheMachineLacksIsRefused) {

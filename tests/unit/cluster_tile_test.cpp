@@ -106,6 +106,27 @@ TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
   }
 }
 
+// What is more than sums needs all of E in one cluster.
+TEST(TileGraphs, AnActivationAfterTheSecondProduct) {
+  int run = 0, spread = 0;
+  for (const LoopSchedule& schedule : pruned_schedules()) {
+    for (const ClusterShape& shape : kShapes) {
+      Plan plan = plan_of(schedule, shape, GatedWay::none);
+      Chain chain = sized(plan, false, Activation::relu);
+      chain.bias1 = chain.residual = 2;
+      chain.last_activation = Activation::gelu;
+      cover_k(chain, plan);
+      const Trips trips = trips_of(chain, plan);
+      const bool shared = trips.all[Dim::n] > trips.temporal[Dim::n];
+      EXPECT_EQ(obstacle_of(chain, plan, trips) == Obstacle::accumulation, shared);
+      ++(shared ? spread : run);
+      if (!shared) expect_plan(chain, plan, machine());
+    }
+  }
+  EXPECT_GT(run, 20);
+  EXPECT_GT(spread, 20);
+}
+
 // Weights of one byte, vectors and result of four beside operands of two; a result of eight, which
 // clusters add to in its own type: the closed forms charge each tensor its own.
 TEST(TileGraphs, TensorsOfOtherElementSizes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/tile_kernel.h"
@@ -27,8 +28,9 @@ struct LoadBuffer {
 /// Emits the operations of one core, tile after tile.
 class CoreBuilder {
  public:
-  explicit CoreBuilder(const Graph& graph)
+  CoreBuilder(const Graph& graph, int core)
       : g_(graph),
+        core_(core),
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
         packed_(gathered_step(graph)),
@@ -39,20 +41,33 @@ class CoreBuilder {
     for (const NodeId n : roles_.loads) {
       buffers_[static_cast<size_t>(n)].readers.resize(static_cast<size_t>(node(n).capacity));
     }
+    for (const NodeId n : roles_.steps) {
+      for (const Input& input : node(n).inputs) {
+        if (!input.is_immediate()) of_steps_.insert(input.stream);
+      }
+    }
   }
 
   /// `turn`: which of the cluster's groups of tiles it is of, from 0.
   void tile(const KernelTile& at, int32_t turn) {
     at_ = {at.m, at.n, 0, at.g};
+    adds_ = at.part > 0;
     turn_ = turn;
     for (Running& running : running_) running.op = -1;
     if (roles_.reductions.empty()) {
       step(0);
     } else {
-      walk(kernel_walk(g_, at.m, at.g));
+      const int cores = depth_cores(g_);
+      walk(kernel_walk_of(g_, at.m, at.g, at.part * cores + (cores > 1 ? core_ : 0)));
     }
     begin_step(kAfterSteps);
-    for (const NodeId n : roles_.last) n == roles_.scatter ? scatter(n) : compute(n);
+    for (const NodeId n : roles_.last) {
+      if (n == roles_.scatter) {
+        scatter(n);
+      } else if (!adds_) {
+        compute(n);
+      }
+    }
     store();
   }
 
@@ -65,6 +80,8 @@ class CoreBuilder {
 
   void walk(const std::vector<TileRange>& ranges) {
     picked_.clear();
+    // Cores that share k are at their first step together.
+    first_step_ = depth_parts(g_) > 1 && !ranges.empty() ? ranges.front().begin : 0;
     for (const TileRange& range : ranges) {
       for (int64_t k = range.begin; k < range.end; ++k) packed_ > 0 ? pick(k) : step(k);
     }
@@ -89,14 +106,19 @@ class CoreBuilder {
       for (const StreamId given : node(n).outputs) made(given) = -1;
     }
     for (const NodeId n : roles_.loads) {
-      if (!varies_along(g_, node(n))[kKernelK]) load(n);
+      if (!varies_along(g_, node(n))[kKernelK] && is_taken(n)) load(n);
     }
   }
 
+  /// What only the cluster that finishes a tile takes, those that add to it do not load.
+  bool is_taken(NodeId load) const { return !adds_ || of_steps_.count(node(load).outputs[0]) != 0; }
+
   void step(int64_t k) {
-    begin_step(k);
+    begin_step(k - first_step_);
     at_[kKernelK] = k;
-    for (const NodeId n : roles_.loads) load(n);
+    for (const NodeId n : roles_.loads) {
+      if (is_taken(n)) load(n);
+    }
     for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
     end_step();
   }
@@ -112,6 +134,12 @@ class CoreBuilder {
       if (varies[d]) number = number * tiles_[d] + at_[d];
     }
     return number;
+  }
+
+  /// ... and among those that the cores have shares of.
+  int64_t number(const std::array<bool, kKernelDims>& varies, StreamId stream) const {
+    const int shares = shares_of(g_, stream);
+    return shares > 1 ? number(varies) * shares + core_ : number(varies);
   }
 
   /// Does a step gather the tiles of this load one by one?
@@ -142,7 +170,7 @@ class CoreBuilder {
     if (buffer.resident != tile) {
       TileOp op = op_of(TileOpKind::load, n);
       op.turn = turn_;
-      op.row = static_cast<int32_t>(number(varies_along(g_, node(n))));
+      op.row = static_cast<int32_t>(number(varies_along(g_, node(n)), given));
       if (gathered(node(n))) add_pieces(node(n), op);
       op.bytes.global_read = op.bytes.scratchpad_write =
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
@@ -234,17 +262,19 @@ class CoreBuilder {
     TileOp send = op_of(TileOpKind::send, n);
     send.turn = turn_;
     send.late = true;  // the product is in the pipeline
-    send.rows = static_cast<int32_t>(kernel_block(g_)[kKernelM] / column_cores(g_));
+    send.rows = static_cast<int32_t>(kernel_block(g_)[kKernelM] / summing_cores(g_));
     send.cols = static_cast<int32_t>(share / send.rows);
     const int64_t received = received_in_scatter(g_, roles_);  // as much as it sends
     send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write = received;
-    const int32_t sent = ops_.add(send, {own}, {});
+    std::vector<int32_t> part;  // nothing where it walked no step
+    if (own >= 0) part.push_back(own);
+    const int32_t sent = ops_.add(send, part, {});
     begin_step(kAfterSends);
     TileOp sum = op_of(TileOpKind::map, n);
     sum.lanes = kernel_lanes(g_, at);
     sum.bytes.scratchpad_read = received;
     sum.bytes.registers = 2 * share * kAccumulatorBytes;
-    made(at.outputs[0]) = ops_.add(sum, {own}, {sent});
+    made(at.outputs[0]) = ops_.add(sum, part, {sent});
   }
 
   void count_product(const Node& at, TileOp& op) const {
@@ -313,23 +343,29 @@ class CoreBuilder {
   }
 
   void store() {
-    const Node& at = node(roles_.store);
+    Node at = node(roles_.store);
+    if (adds_) at.inputs[0].stream = summed_stream(g_, roles_);
     TileOp op = op_of(TileOpKind::store, roles_.store);
     const std::vector<int32_t> taken = operands(at, op);
-    op.row = static_cast<int32_t>(number({true, true, false, true}));
-    op.bytes.global_write = core_elements(g_, at.inputs[0].stream) * moved_bytes(g_, at);
+    const StreamId stored = at.inputs[0].stream;
+    op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
+    op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
     took(at, ops_.add(op, taken, {}));
   }
 
   const Graph& g_;
+  const int core_;  ///< of its cluster
   const KernelRoles roles_;
   const KernelSizes tiles_;
   const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   int32_t turn_ = 0;
+  int64_t first_step_ = 0;       ///< of k, from which steps are numbered
+  bool adds_ = false;            ///< to what another cluster finishes
+  std::set<StreamId> of_steps_;  ///< what the steps of k take
   std::vector<StepBegin> begins_;
   std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
   std::vector<LoadBuffer> buffers_;
@@ -374,7 +410,7 @@ int64_t steps_of_rows(const Graph& graph) {
 
 /// Operations of all cores, at most. A kernel has 2^40 tiles and steps at most, by its rules.
 int64_t operations_of(const Graph& graph) {
-  const int64_t tiles = kernel_tile_count(graph);
+  const int64_t tiles = kernel_tile_count(graph) * depth_parts(graph);
   const int64_t steps = std::max(tiles, steps_of_rows(graph) * kernel_tiles(graph)[kKernelN]);
   int64_t operations = 0;
   if (__builtin_mul_overflow(operations_a_step(graph), steps, &operations)) return INT64_MAX;
@@ -388,27 +424,35 @@ void check_numbers(const Graph& graph) {
     const std::array<bool, kKernelDims> varies = varies_along(graph, node);
     int64_t numbers = 1;  // at most 2^40, by the rules of a kernel
     for (size_t d = 0; d < varies.size(); ++d) numbers *= varies[d] ? tiles[d] : 1;
+    numbers *= shares_of(graph, node.outputs[0]);
     check_tile_numbers(static_cast<double>(numbers));
   }
 }
 
 /// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
 /// batch: numbered like tiles, g outermost and n innermost. Where cores share the columns, the
-/// tiles of all of them.
+/// tiles of all of them; where they share k, one tile.
 int64_t tile_groups(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
   const int64_t rows = graph.indices[kKernelM].cluster;
   return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
 }
 
+/// ... once for each cluster that adds to them, the first part of k of all tiles first.
+int64_t all_groups(const Graph& graph) {
+  return tile_groups(graph) * adding_clusters(graph);
+}
+
 /// The tile of a core in a group; none where the rows end before.
-std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t group, int core) {
+std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int core) {
   const KernelSizes tiles = kernel_tiles(graph);
+  const int64_t group = number % tile_groups(graph), part = number / tile_groups(graph);
   if (column_cores(graph) > 1) return {{group % tiles[kKernelM], core, group / tiles[kKernelM]}};
-  const int cores = kernel_cluster(graph);
+  const int cores = graph.indices[kKernelM].cluster;
+  if (cores == 1) core = 0;  // those that share k have the same tile
   const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
   const int64_t row = group / tiles[kKernelN];
-  const KernelTile tile{row % rows * cores + core, group % tiles[kKernelN], row / rows};
+  const KernelTile tile{row % rows * cores + core, group % tiles[kKernelN], row / rows, part};
   if (tile.m >= tiles[kKernelM]) return std::nullopt;
   return tile;
 }
@@ -417,9 +461,9 @@ std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t group, int c
 TileOps expand_cluster(const Graph& graph, int64_t cluster, int64_t clusters, bool over_links) {
   std::vector<KernelCoreOps> cores;
   for (int core = 0; core < kernel_cluster(graph); ++core) {
-    CoreBuilder builder(graph);
+    CoreBuilder builder(graph, core);
     int32_t turn = 0;
-    for (int64_t group = cluster; group < tile_groups(graph); group += clusters, ++turn) {
+    for (int64_t group = cluster; group < all_groups(graph); group += clusters, ++turn) {
       const auto tile = tile_of_group(graph, group, core);
       if (tile) builder.tile(*tile, turn);
     }
@@ -447,7 +491,7 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool ov
                 fmt::format("a kernel of tiles exceeds {} operations", kMostTileOps));
   }
   check_numbers(graph);
-  const int64_t groups = tile_groups(graph);
+  const int64_t groups = all_groups(graph);
   std::vector<TileOps> result;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
     result.push_back(expand_cluster(graph, cluster, clusters, over_links));

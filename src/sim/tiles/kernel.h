@@ -12,6 +12,7 @@ namespace fuseflow {
 /// Where a tile is: tiles along each dimension (KernelDim), k apart.
 struct KernelTile {
   int64_t m = 0, n = 0, g = 0;
+  int64_t part = 0;  ///< which of the clusters that add to it in memory
 };
 
 /// Tiles of rows and columns, g outermost and n innermost: those of the result, or, where the cores

@@ -114,6 +114,7 @@ std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load) {
   const std::array<bool, kKernelDims> varies = varies_along(graph, load);
   const KernelSizes tiles = kernel_tiles(graph);
   const auto along = [&](KernelDim d) { return varies[d] ? tiles[d] : 1; };
+  const int64_t shares = shares_of(graph, load.outputs[0]);
   std::vector<int64_t> numbers;
   for (int64_t g = 0; g < along(kKernelG); ++g) {
     for (int64_t m = 0; m < along(kKernelM); ++m) {
@@ -122,8 +123,10 @@ std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load) {
       for (int64_t n = 0; n < along(kKernelN); ++n) {
         const int64_t before = (g * along(kKernelM) + m) * along(kKernelN) + n;
         for (const TileRange& range : taken) {
-          for (int64_t k = range.begin; k < range.end; ++k) {
-            numbers.push_back(before * along(kKernelK) + k);
+          const int64_t first = before * along(kKernelK);
+          for (int64_t share = (first + range.begin) * shares; share < (first + range.end) * shares;
+               ++share) {
+            numbers.push_back(share);
           }
         }
       }
@@ -154,18 +157,22 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
     if (leaves_steps_out(graph) && varies[kKernelK]) {
       tiles_taken = static_cast<int64_t>(walked_tiles(graph, load).size());
     }
-    const int64_t elements = tiles_taken * core_elements(graph, load.outputs[0]);
-    bytes.loaded += elements * moved_bytes(graph, load);
+    bytes.loaded += tiles_taken * tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
   }
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
-  bytes.stored = kernel_tile_count(graph) * core_elements(graph, store.inputs[0].stream) *
-                 moved_bytes(graph, store);
+  bytes.stored = kernel_tile_count(graph) / column_cores(graph) *
+                 tile_elements(graph, store.inputs[0].stream) * moved_bytes(graph, store);
   return bytes;
+}
+
+int64_t stored_bytes(const Graph& graph, const Node& store) {
+  const int64_t bytes = moved_bytes(graph, store);
+  return adding_clusters(graph) > 1 ? added_bytes(bytes) : bytes;
 }
 
 int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles) {
   const Node& scatter = graph.nodes[static_cast<size_t>(roles.scatter)];
-  return (column_cores(graph) - 1) * core_elements(graph, scatter.outputs[0]) * kAccumulatorBytes;
+  return (summing_cores(graph) - 1) * core_elements(graph, scatter.outputs[0]) * kAccumulatorBytes;
 }
 
 KernelNeed kernel_need(const Graph& graph) {
@@ -177,7 +184,7 @@ KernelNeed kernel_need(const Graph& graph) {
       const int64_t tiles = node.capacity * (packed ? gathered_step(graph) : 1);
       need.scratchpad += tiles * core_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
     } else if (node.kind == NodeKind::tile_store) {
-      need.scratchpad += core_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
+      need.scratchpad += core_elements(graph, node.inputs[0].stream) * stored_bytes(graph, node);
     } else if (!roles.held()) {
       need.registers += core_elements(graph, node.outputs[0]) * kAccumulatorBytes;
     }
@@ -207,7 +214,7 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node) {
   }
   const int64_t elements = core_elements(graph, node.outputs[0]);
   if (node.kind == NodeKind::reduce_scatter) {
-    return {.vector = (column_cores(graph) - 1) * elements};
+    return {.vector = (summing_cores(graph) - 1) * elements};
   }
   // A coordinate is the sum of where its tile begins and where the element is in it.
   if (node.kind == NodeKind::tile_coordinate) return {.vector = elements};
@@ -225,13 +232,17 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
     case NodeKind::map:
       return core_elements(graph, node.outputs[0]) * op_info(node.op).flops;
     case NodeKind::reduce_scatter:
-      return (column_cores(graph) - 1) * core_elements(graph, node.outputs[0]);
+      return (summing_cores(graph) - 1) * core_elements(graph, node.outputs[0]);
     default:
       return 0;
   }
 }
 
 int64_t kernel_flops(const Graph& graph, const Node& node, int64_t operations) {
+  if (node.kind == NodeKind::tile_store) {  // all but one of those that add to a tile
+    const int64_t clusters = adding_clusters(graph);
+    return operations / clusters * (clusters - 1) * core_elements(graph, node.inputs[0].stream);
+  }
   const bool reduces = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_multiply;
   if (!reduces || rescale_of(node) == nullptr || operations == 0) {
     return kernel_flops(graph, node) * operations;

@@ -32,7 +32,10 @@ struct KernelNeed {
 };
 KernelNeed kernel_need(const Graph& graph);
 
-/// Bytes that a core of a cluster gets of the others when they sum a product behind the steps.
+/// Bytes of an element that the store writes, or adds to what other clusters wrote.
+int64_t stored_bytes(const Graph& graph, const Node& store);
+
+/// Bytes that a core of a cluster gets of the others when they sum a product.
 int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles);
 
 /// Steps of k whose tiles there is room for.

@@ -42,23 +42,26 @@ class KernelValues {
     }
   }
 
-  /// The tile of the result at a place. Where cores share the columns, all of them: what they give
-  /// is summed.
+  /// The tile of the result at a place. Where cores share the columns, or parts of k are apart,
+  /// what they give is summed.
   const Tile& tile(const KernelTile& at) {
-    const int cores = column_cores(g_);
-    for (int core = 0; core < cores; ++core) part({at.m, at.n + core, at.g}, core == 0);
+    const int columns = column_cores(g_);
+    for (int core = 0; core < columns; ++core) part({at.m, at.n + core, at.g}, 0, core == 0);
+    for (int64_t k = 1; k < depth_parts(g_); ++k) part(at, k, false);
+    if (!summed_apart_) return value(node(roles_.store).inputs[0].stream);
+    value(summed_stream(g_, roles_)) = sum_;
     for (const NodeId n : roles_.last) {
-      if (roles_.scatter >= 0 && n > roles_.scatter) compute(node(n));
+      if (n > roles_.scatter) compute(node(n));
     }
     return value(node(roles_.store).inputs[0].stream);
   }
 
  private:
   /// What one core does up to a sum over its cluster, or up to the store.
-  void part(const KernelTile& at, bool first_part) {
+  void part(const KernelTile& at, int64_t part_of_k, bool first_part) {
     at_ = {at.m, at.n, 0, at.g};
     std::vector<TileRange> walk{{}};  // without reductions one step
-    if (!roles_.reductions.empty()) walk = kernel_walk(g_, at.m, at.g);
+    if (!roles_.reductions.empty()) walk = kernel_walk_of(g_, at.m, at.g, part_of_k);
     if (walk.empty()) nothing_to_sum();
     bool first = true;
     for (const TileRange& range : walk) {
@@ -70,17 +73,17 @@ class KernelValues {
       }
     }
     for (const NodeId n : roles_.reductions) finish(node(n));
+    if (depth_parts(g_) > 1) return sum_part(node(roles_.reductions[0]).outputs[0], first_part);
     for (const NodeId n : roles_.last) {
-      if (n == roles_.scatter) return sum_part(node(n), first_part);
+      if (n == roles_.scatter) return sum_part(node(n).inputs[0].stream, first_part);
       is_product_behind(g_, node(n)) ? product_behind(node(n)) : compute(node(n));
     }
   }
 
-  void sum_part(const Node& scatter, bool first) {
-    const Tile& part = value(scatter.inputs[0].stream);
-    Tile& sum = value(scatter.outputs[0]);
-    if (first) sum.assign(part.size(), 0.0F);
-    for (size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
+  void sum_part(StreamId stream, bool first) {
+    const Tile& part = value(stream);
+    if (first) sum_.assign(part.size(), 0.0F);
+    for (size_t i = 0; i < part.size(); ++i) sum_[i] += part[i];
   }
 
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
@@ -261,6 +264,8 @@ class KernelValues {
   const TensorData& data_;
   KernelSizes at_{};
   std::vector<Tile> values_;  ///< by stream
+  const bool summed_apart_ = summing_cores(g_) * depth_parts(g_) > 1;
+  Tile sum_;  ///< of what cores or clusters give apart
 };
 
 }  // namespace

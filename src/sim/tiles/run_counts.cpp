@@ -26,7 +26,8 @@ int64_t slots_of(const Node& node) {
 }
 
 /// Of a kernel, every operation of a node gives one tile, but for a reduction that is read after
-/// its last step. Cores that share the rows of a tile give one together.
+/// its last step. Cores that share the rows of a tile give one together; those that share k give
+/// one each.
 FormCounts of_kernel(const Graph& graph) {
   std::vector<bool> read_in_step(graph.streams.size(), false);
   for (const NodeId n : kernel_roles(graph).steps) {
@@ -41,9 +42,9 @@ FormCounts of_kernel(const Graph& graph) {
     return kernel_flops(graph, node(n), operations);
   };
   const auto tiles = [=, &graph](NodeId n, StreamId s, int64_t operations) {
-    if (core_elements(graph, s) < tile_elements(graph, s)) return operations / column_cores(graph);
+    if (shares_of(graph, s) > 1) return operations / shares_of(graph, s);
     const bool ends = is_held_reduction(graph, node(n)) && !read_in_step[static_cast<size_t>(s)];
-    return ends ? kernel_tile_count(graph) : operations;
+    return ends ? kernel_tile_count(graph) * depth_parts(graph) : operations;
   };
   return {flops, tiles, slots_of};
 }
