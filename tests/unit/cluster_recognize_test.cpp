@@ -178,8 +178,7 @@ region @y { %y[i, j] = (sum(k) %h[i, k] * %v[k, j]) + %h[i, j] }
                                  &refused);
   EXPECT_TRUE(found.empty());
   ASSERT_EQ(refused.size(), 1U);
-  EXPECT_EQ(refused[0].why,
-            "%h would be kept on chip, but what follows the second product reads it");
+  EXPECT_EQ(refused[0].why, "%h would be kept on chip, and is an operand, too");
 }
 
 /// A chain ends before what reads it elsewhere or otherwise.

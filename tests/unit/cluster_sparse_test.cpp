@@ -360,14 +360,14 @@ TEST(SparseKernels, AChainOfThemIsPlannedWhereItIsFaster) {
   EXPECT_EQ(chains(3), 0);
 }
 
-TEST(SparseKernels, WhatStreamsReadStaysCompressed) {
+TEST(SparseKernels, AllReadersOnAMachineOfCoresReadDenseCopies) {
   const std::string text = product({1, 64, 64, 16, 30, 4}, 16, false, "dense,compressed") +
                            "result %z: f32[64, 64] dense,dense\n"
                            "region @z { %z[i, k] = %a[i, k] + coordinate(i) }\n";
   Program program = parse(text);
   EXPECT_EQ(make_kernels(program, load_machine("h100", {}), {.store_operands_dense = true}).size(),
-            2U);
-  EXPECT_FALSE(program.tensors[0].format.all_dense());
+            0U);
+  EXPECT_TRUE(program.tensors[0].format.all_dense());
 }
 
 /// What is said is of the kernels that are in the program.
