@@ -45,15 +45,26 @@ double Choice::links_gain() const {
          static_cast<double>(linked.measure.measured.cycles);
 }
 
-std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
-                                                const Machine& machine, const Effort& effort,
-                                                const GraphOf& graph_of) {
+std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
+                                              const Machine& machine, const Effort& effort,
+                                              const GraphOf& graph_of) {
   return {
-      [&] { choice.separate = unfused(chain, machine, effort, Kernels::separate); },
-      [&] { choice.folded = unfused(chain, machine, effort, Kernels::folded); },
       [&] { choice.one_core = best_plan(chain, machine, Holding::one_core, effort, graph_of); },
       [&] { choice.linked = best_plan(chain, machine, Holding::linked, effort, graph_of); },
   };
+}
+
+std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
+                                                const Machine& machine, const Effort& effort,
+                                                const GraphOf& graph_of) {
+  std::vector<std::function<void()>> tasks{
+      [&] { choice.separate = unfused(chain, machine, effort, Kernels::separate); },
+      [&] { choice.folded = unfused(chain, machine, effort, Kernels::folded); },
+  };
+  for (auto& task : plan_tasks(choice, chain, machine, effort, graph_of)) {
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
 }
 
 Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,

@@ -35,7 +35,13 @@ struct Choice {
   double links_gain() const;
 };
 
-/// The searches that a choice consists of, none of which needs another's result. They fill
+/// The searches for its plans, none of which needs another's result. They fill `choice`; all that
+/// is given stays in use until they are done.
+std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
+                                              const Machine& machine, const Effort& effort,
+                                              const GraphOf& graph_of);
+
+/// All searches that a choice consists of, none of which needs another's result. They fill
 /// `choice`; all that is given stays in use until they are done.
 std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
                                                 const Machine& machine, const Effort& effort,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cluster/loop_extent.h"
 #include "ir/names.h"
 #include "support/text.h"
 
@@ -112,10 +113,6 @@ void FormBuilder::settle_last_loads() {
   const bool one_row = extent_of(built_.form, Dim::m) == 1;
   for (FormNode& node : built_.form.last) {
     if (node.kind != FormNode::Kind::load) continue;
-    if (built_.members.count(node.access.tensor) != 0) {
-      refuse(fmt::format("{} would be kept on chip, but what follows the second product reads it",
-                         text_of(node.access.tensor)));
-    }
     const bool vector = only(digits_of(node.access), {Dim::l});
     node.of_size_e = !vector || (one_row && built_.last_vectors > 0);
     ++(node.of_size_e ? built_.last_tensors : built_.last_vectors);
@@ -123,22 +120,9 @@ void FormBuilder::settle_last_loads() {
 }
 
 int64_t FormBuilder::extent_of_index(const Statement& s, IndexId index) const {
-  const int64_t stated = s.indices[static_cast<size_t>(index)].extent;
-  if (stated >= 0) return stated;
-  for (size_t d = 0; d < s.result_indices.size(); ++d) {
-    if (s.result_indices[d] == index) {
-      return program_.tensors[static_cast<size_t>(s.result)].shape[d].value;
-    }
-  }
-  for (const Expr& node : s.nodes) {
-    if (node.kind != Expr::Kind::access) continue;
-    for (size_t d = 0; d < node.subscripts.size(); ++d) {
-      if (node.subscripts[d].is_plain() && node.subscripts[d].plain() == index) {
-        return program_.tensors[static_cast<size_t>(node.tensor)].shape[d].value;
-      }
-    }
-  }
-  refuse("a loop has no known extent");
+  const std::optional<int64_t> extent = loop_extent(program_, s, index);
+  if (!extent) refuse("a loop has no known extent");
+  return *extent;
 }
 
 int FormBuilder::new_digit(const Statement& s, IndexId index, Dim dim) {

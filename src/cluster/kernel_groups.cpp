@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cluster/kernel_form.h"
+#include "cluster/loop_extent.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -76,15 +77,6 @@ class Grouping {
     return false;
   }
 
-  /// Steps of a loop of an elementwise statement.
-  int64_t steps_of(const Statement& s, IndexId index) const {
-    const int64_t stated = s.indices[static_cast<size_t>(index)].extent;
-    if (stated >= 0) return stated;
-    const auto at = std::find(s.result_indices.begin(), s.result_indices.end(), index);
-    const std::vector<Extent>& shape = program_.tensors[static_cast<size_t>(s.result)].shape;
-    return shape[static_cast<size_t>(at - s.result_indices.begin())].value;
-  }
-
   /// The user is elementwise, and reads at its own loops, all of them, each element once.
   bool reads_plainly(TensorId user, TensorId read) const {
     for (const Statement& s : program_.regions[region_].statements) {
@@ -97,7 +89,7 @@ class Grouping {
         for (size_t d = 0; d < shape.size(); ++d) {
           const Subscript& at = node.subscripts[d];
           // Outside of its extents it has its fill, not what its statement would give.
-          if (!at.is_plain() || steps_of(s, at.plain()) > shape[d].value) return false;
+          if (!at.is_plain() || loop_extent(program_, s, at.plain()) > shape[d].value) return false;
         }
       }
       return true;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/loop_extent.h"
 #include "ir/names.h"
 #include "support/text.h"
 
@@ -60,21 +61,9 @@ void TermBuilder::require_dense(TensorId t) {
 }
 
 int64_t TermBuilder::extent_of(const Statement& s, IndexId index) const {
-  if (s.indices[static_cast<size_t>(index)].extent >= 0) {
-    return s.indices[static_cast<size_t>(index)].extent;
-  }
-  for (size_t d = 0; d < s.result_indices.size(); ++d) {
-    if (s.result_indices[d] == index) return tensor(s.result).shape[d].value;
-  }
-  for (const Expr& node : s.nodes) {
-    if (node.kind != Expr::Kind::access) continue;
-    for (size_t d = 0; d < node.subscripts.size(); ++d) {
-      if (node.subscripts[d].is_plain() && node.subscripts[d].plain() == index) {
-        return tensor(node.tensor).shape[d].value;
-      }
-    }
-  }
-  refuse_kernel("a loop has no known extent");
+  const std::optional<int64_t> extent = loop_extent(program_, s, index);
+  if (!extent) refuse_kernel("a loop has no known extent");
+  return *extent;
 }
 
 TileSubscript TermBuilder::new_digit(const Statement& s, IndexId index, bool summed) {

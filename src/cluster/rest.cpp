@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kMostTried = 16;  ///< chains: each takes a plan of the whole program
 
-/// A program whose rest is planned: statements that no kernel has, which whose cycles as
-/// streams nobody counted, and the cycles of all graphs of tiles.
+/// A program whose rest is planned: the statements that are left to streams, whose cycles are not
+/// counted, and the cycles of all graphs of tiles.
 struct Planned {
   size_t left = 0;
   int64_t cycles = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cluster/kernel_terms.h"
+#include "cluster/loop_extent.h"
 #include "ir/names.h"
 
 namespace fuseflow::cluster {
@@ -168,24 +169,9 @@ const RowsProduct* RowsLoops::product(const Statement& s, int32_t node) const {
 }
 
 int64_t RowsLoops::extent_of(const Statement& s, IndexId index) const {
-  if (s.indices[static_cast<size_t>(index)].extent >= 0) {
-    return s.indices[static_cast<size_t>(index)].extent;
-  }
-  const auto known = [&](TensorId tensor, size_t d) {
-    return program_.tensors[static_cast<size_t>(tensor)].shape[d].value;
-  };
-  for (size_t d = 0; d < s.result_indices.size(); ++d) {
-    if (s.result_indices[d] == index) return known(s.result, d);
-  }
-  for (const Expr& node : s.nodes) {
-    if (node.kind != Expr::Kind::access) continue;
-    for (size_t d = 0; d < node.subscripts.size(); ++d) {
-      if (node.subscripts[d].is_plain() && node.subscripts[d].plain() == index) {
-        return known(node.tensor, d);
-      }
-    }
-  }
-  refuse_kernel("a loop has no known extent");
+  const std::optional<int64_t> extent = loop_extent(program_, s, index);
+  if (!extent) refuse_kernel("a loop has no known extent");
+  return *extent;
 }
 
 RowsLoops::Key RowsLoops::root(Key key) {

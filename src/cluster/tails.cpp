@@ -19,10 +19,7 @@ std::optional<int64_t> plan_cycles(const FoundChain& found, const Machine& machi
     return lower_plan(found.form, chain, plan, analysis);
   };
   Choice choice;
-  run_tasks(
-      {[&] { choice.one_core = best_plan(chain, machine, Holding::one_core, effort, graph_of); },
-       [&] { choice.linked = best_plan(chain, machine, Holding::linked, effort, graph_of); }},
-      threads);
+  run_tasks(plan_tasks(choice, chain, machine, effort, graph_of), threads);
   if (choice.fused().rank == 0) return std::nullopt;
   return choice.fused().measure.measured.cycles;
 }

@@ -115,6 +115,12 @@ class WholeVerifier : private TileVerifierBase {
     for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_shares(n);
   }
 
+  /// A product over k by itself.
+  bool is_single_product() const {
+    return roles_.reductions.size() == 1 && !has_product_behind(g_) &&
+           node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+  }
+
   /// Several clusters add to a tile in memory: of a product by itself, which what follows takes
   /// once, in sums.
   void check_added() {
@@ -125,9 +131,7 @@ class WholeVerifier : private TileVerifierBase {
       return fail(roles_.store, fmt::format("{} clusters add to a tile, expected 2 to {}", clusters,
                                             kMostAdding));
     }
-    const bool product = roles_.reductions.size() == 1 && !has_product_behind(g_) &&
-                         node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
-    if (!product) {
+    if (!is_single_product()) {
       return fail(roles_.store, "has clusters that add to it, expected a product over k by itself");
     }
     if (g_.indices[kKernelK].extent < depth_parts(g_)) {
@@ -138,10 +142,7 @@ class WholeVerifier : private TileVerifierBase {
     std::vector<StreamId> of_product{summed_stream(g_, roles_)};
     for (const NodeId n : roles_.last) {
       if (n == roles_.scatter) continue;
-      const auto taken =
-          std::count_if(node(n).inputs.begin(), node(n).inputs.end(), [&](const Input& input) {
-            return !input.is_immediate() && holds(of_product, input.stream);
-          });
+      const int64_t taken = taken_of(n, of_product);
       if (taken > 1 || (taken == 1 && node(n).op != Op::add)) {
         return fail(n, "expected sums alone after the product, to which clusters add in memory");
       }
@@ -163,9 +164,7 @@ class WholeVerifier : private TileVerifierBase {
                   "index n is spread over a cluster, expected a product after the steps and one "
                   "reduce_scatter of what it gives");
     }
-    const bool product = roles_.reductions.size() == 1 && !has_product_behind(g_) &&
-                         node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
-    if (!product || !one_sum) {
+    if (!is_single_product() || !one_sum) {
       return fail(-1,
                   "index k is spread over a cluster, expected a product over k by itself and one "
                   "reduce_scatter of what it gives");

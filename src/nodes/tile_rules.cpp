@@ -200,10 +200,7 @@ class TileVerifier : private TileVerifierBase {
   void check_sums(StreamId product) {
     std::vector<StreamId> of_product{product};
     for (const NodeId n : roles_.last_maps) {
-      const auto taken =
-          std::count_if(node(n).inputs.begin(), node(n).inputs.end(), [&](const Input& input) {
-            return !input.is_immediate() && holds(of_product, input.stream);
-          });
+      const int64_t taken = taken_of(n, of_product);
       if (node(n).op != Op::add || taken > 1) {
         fail(n,
              "expected sums alone after the second product, because clusters add to the result in "

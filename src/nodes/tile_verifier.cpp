@@ -79,6 +79,13 @@ void TileVerifierBase::check_stores_once(NodeId n) {
   fail(n, "has a capacity, expected none: it stores each element once");
 }
 
+int64_t TileVerifierBase::taken_of(NodeId n, const std::vector<StreamId>& streams) const {
+  const std::vector<Input>& inputs = node(n).inputs;
+  return std::count_if(inputs.begin(), inputs.end(), [&](const Input& input) {
+    return !input.is_immediate() && holds(streams, input.stream);
+  });
+}
+
 void TileVerifierBase::check_covers(NodeId n) {
   const Dims& dims = dims_of(node(n).outputs[0]);
   for (const Input& input : node(n).inputs) {

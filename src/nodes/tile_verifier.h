@@ -56,9 +56,11 @@ class TileVerifierBase {
   /// A load with a buffer of some tiles.
   void check_load(NodeId n, int64_t most_copies);
   /// Of a map: its result extends over what its operands extend over.
+  void check_covers(NodeId n);
   /// A store that several clusters do not add to.
   void check_stores_once(NodeId n);
-  void check_covers(NodeId n);
+  /// How many inputs of a node are among these streams.
+  int64_t taken_of(NodeId n, const std::vector<StreamId>& streams) const;
   /// Subscripts over digits of `dims`.
   void check_subscripts(NodeId n, const Dims& dims);
 

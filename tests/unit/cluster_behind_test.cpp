@@ -207,17 +207,6 @@ const std::vector<std::string> kBetween{"sigmoid(%c[i, j] + %b[j])", "%c[i, j]",
                                         "%c[i, j] * tanh(%c[i, j])"};
 const std::vector<std::string> kMulticast{"links.multicast=true", "links.multicast=false"};
 
-/// The kernel gives what the reference does, loads no less than it must and stores each element
-/// once.
-Measured expect_sound(const Program& program, const Machine& machine) {
-  expect_right_and_read_again(program, machine);
-  const Graph& graph = *program.regions.back().graph;
-  const Measured measured = time_tiles(graph, machine);
-  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
-  EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
-  return measured;
-}
-
 /// Any size, part and packing, tiles and gathered rows; columns that are padding are not summed
 /// (sigmoid(0) is not 0).
 TEST(ProductBehind, RandomLayersAgainstTheReference) {

@@ -10,8 +10,11 @@
 
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/timing.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -55,6 +58,34 @@ inline void expect_right_and_read_again(const Program& program, const Machine& m
   expect_right(program, machine);
   const std::string printed = print_program(program);
   EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
+}
+
+/// ... its last region, a kernel of tiles, loads no less than it must and stores each element once.
+inline Measured expect_sound(const Program& program, const Machine& machine) {
+  expect_right_and_read_again(program, machine);
+  const Graph& graph = *program.regions.back().graph;
+  const Measured measured = time_tiles(graph, machine);
+  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+  EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
+  return measured;
+}
+
+/// A machine for cases on paper. No L2: what a core loads memory gives. One channel of 64 bytes a
+/// cycle, latency 100; free scratchpads and registers; 1,024 FLOPs a cycle in f32; links 64 bytes a
+/// cycle, latency 10 for clusters of two.
+inline Machine paper_machine(int cores) {
+  Machine machine =
+      load_machine("h100", {"clock_gigahertz=1", "l2.capacity_bytes=0", "dram.channels=1",
+                            "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
+                            "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
+                            "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
+                            "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0",
+                            "core.matrix_shapes.2.rows=0", "links.latency_cycles.2=10",
+                            "links.barrier_cycles.2=3", "links.most_cores.2=0",
+                            "links.most_cores.4=0", "links.most_cores.8=0"});
+  machine.core.count = cores;
+  for (double& rate : machine.links.bandwidth_gigabytes_per_second) rate = 64.0 * cores;
+  return machine;
 }
 
 inline std::string refusal(const std::function<void()>& action) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "cluster_program.h"
 #include "graph/tile_kernel.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -43,20 +44,9 @@ const Graph& graph_of(const Program& program) {
   return *program.regions[0].graph;
 }
 
-/// No L2: what a core loads memory gives. Free scratchpads and registers.
 Machine machine_with(bool multicast, int cores) {
-  Machine machine =
-      load_machine("h100", {"clock_gigahertz=1", "l2.capacity_bytes=0", "dram.channels=1",
-                            "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-                            "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
-                            "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-                            "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0",
-                            "core.matrix_shapes.2.rows=0", "links.latency_cycles.2=10",
-                            "links.barrier_cycles.2=3", "links.most_cores.2=0",
-                            "links.most_cores.4=0", "links.most_cores.8=0"});
-  machine.core.count = cores;
+  Machine machine = cluster::paper_machine(cores);
   machine.links.multicast = multicast;
-  for (double& rate : machine.links.bandwidth_gigabytes_per_second) rate = 64.0 * cores;
   return machine;
 }
 

@@ -54,22 +54,6 @@ Graph graph_of(const Product& product, const KernelSizes& block, const DepthPart
   return kernel_graph(form_of(parse(product.text())), block, 2, 0, parts);
 }
 
-/// No L2, one channel of 64 bytes a cycle, latency 100; free scratchpads and registers; 1,024 FLOPs
-/// a cycle in f32; links 64 bytes a cycle, latency 10.
-Machine paper_machine(int cores) {
-  Machine machine =
-      load_machine("h100", {"clock_gigahertz=1", "l2.capacity_bytes=0", "dram.channels=1",
-                            "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-                            "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
-                            "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-                            "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0",
-                            "core.matrix_shapes.2.rows=0", "links.latency_cycles.2=10",
-                            "links.barrier_cycles.2=3", "links.most_cores.2=0"});
-  machine.core.count = cores;
-  for (double& rate : machine.links.bandwidth_gigabytes_per_second) rate = 64.0 * cores;
-  return machine;
-}
-
 /// 16 x 16, k in two tiles of 16. Each core loads a tile of A and one of B: the channel has A0
 /// until 16, A1 32, B0 48 (asked when the port was free, at 16), B1 64. The second core multiplies
 /// from 164 to 172, and 32 later, at 204, sends 8 rows, 512 bytes: link 8, 10: 222. (The first one
@@ -114,15 +98,6 @@ const std::vector<std::string> kOfProduct{
     "sum(k) %a[g, i, k] * %b[g, k, j]", "relu((sum(k) %a[g, i, k] * %b[g, k, j]) * %s[i] + %v[j])",
     "gelu(sum(k) %b[g, k, j] * %a[g, i, k]) + %r[g, i, j]",
     "(sum(k) %a[g, i, k] * %b[g, k, j]) * sqrt(%v[j] + 2) - %r[g, i, j] * %r[g, i, j]"};
-
-Measured expect_sound(const Program& program, const Machine& machine) {
-  expect_right_and_read_again(program, machine);
-  const Graph& graph = *program.regions.back().graph;
-  const Measured measured = time_tiles(graph, machine);
-  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
-  EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
-  return measured;
-}
 
 /// Sizes, tiles, batches and what follows the product at random; loads shared or not.
 TEST(SplitProduct, RandomProductsAgainstTheReference) {
