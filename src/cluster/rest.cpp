@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cluster/combine.h"
-#include "cluster/recognize.h"
+#include "cluster/common/attach_plan.h"
 
 namespace fuseflow::cluster {
 namespace {

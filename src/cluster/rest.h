@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cluster/kernels.h"
+#include "cluster/kernels/kernels.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 

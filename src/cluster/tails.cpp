@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "cluster/apart.h"
-#include "cluster/choice.h"
-#include "cluster/lower_plan.h"
+#include "cluster/chain/choice.h"
+#include "cluster/chain/lower_plan.h"
+#include "cluster/kernels/apart.h"
 
 namespace fuseflow::cluster {
 namespace {

@@ -8,10 +8,10 @@
 #include <functional>
 #include <random>
 
-#include "cluster/apart.h"
-#include "cluster/gathered.h"
-#include "cluster/kernels.h"
-#include "cluster/present_tiles.h"
+#include "cluster/kernels/apart.h"
+#include "cluster/kernels/gathered.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/present_tiles.h"
 #include "cluster_program.h"
 #include "ir/copies.h"
 #include "ir/parse.h"
