@@ -13,9 +13,9 @@
 #include "cluster/chain/search.h"
 #include "cluster/combine.h"
 #include "cluster/common/machine_to_plan.h"
-#include "cluster/kernels/behind.h"
 #include "cluster/kernels/divide.h"
 #include "cluster/kernels/kernels.h"
+#include "cluster/kernels/second_product.h"
 #include "cluster/planned_program.h"
 #include "cluster/report/chain_report.h"
 #include "cluster/report/kernel_json.h"
@@ -377,9 +377,10 @@ void note_left_to_streams(const Options& o, const Program& program, const Machin
 }
 
 /// Whether one was taken.
-bool report_behind(const Program& program, const std::vector<BehindOutcome>& outcomes) {
+bool report_second_products(const Program& program,
+                            const std::vector<SecondProductOutcome>& outcomes) {
   bool any = false;
-  for (const BehindOutcome& o : outcomes) {
+  for (const SecondProductOutcome& o : outcomes) {
     const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
     if (!o.why.empty()) {
       report(Severity::note, fmt::format("product after a sparse one, %{}: {}; left as they are",
@@ -418,7 +419,7 @@ CombinedKernels combine(const Options& o, const Machine& machine, Program& progr
     combined = combine_kernels(program, machine, options);
   } else {
     combined.rows = plan_rows(program, machine, options);
-    combined.behind = plan_behind(program, machine);
+    combined.second_products = plan_second_products(program, machine);
   }
   report_folded(program, combined.folded);
   report_rows(program, combined.rows);
@@ -544,8 +545,8 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   CombinedKernels combined;
   if (measures) combined = combine(o, machine, program);
   const std::vector<RowsOutcome>& rows = combined.rows;
-  const bool behind = report_behind(program, combined.behind);
-  if (nothing && !any_taken(rows) && !behind) {
+  const bool second = report_second_products(program, combined.second_products);
+  if (nothing && !any_taken(rows) && !second) {
     report(Severity::note, o.strategy == "tiles"
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");

@@ -9,7 +9,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-enum class Step : uint8_t { fold, rows, behind };
+enum class Step : uint8_t { fold, rows, second_products };
 using Order = std::array<Step, 3>;
 
 CombinedKernels combined_in(const Order& order, Program& program, const Machine& machine,
@@ -20,7 +20,9 @@ CombinedKernels combined_in(const Order& order, Program& program, const Machine&
   for (const Step step : order) {
     if (step == Step::fold) combined.folded = fold_kernels(program, machine);
     if (step == Step::rows) combined.rows = plan_rows(program, machine, with);
-    if (step == Step::behind) combined.behind = plan_behind(program, machine);
+    if (step == Step::second_products) {
+      combined.second_products = plan_second_products(program, machine);
+    }
   }
   return combined;
 }
@@ -48,11 +50,11 @@ CombinedKernels combine_kernels(Program& program, const Machine& machine,
   const bool sparse = leaves_tiles_out(program);
   Program best = program;
   CombinedKernels combined =
-      combined_in({Step::fold, Step::rows, Step::behind}, best, machine, options);
+      combined_in({Step::fold, Step::rows, Step::second_products}, best, machine, options);
   int64_t least = tiles_cycles(best, machine);
-  if (!combined.folded.empty()) others.push_back({Step::rows, Step::fold, Step::behind});
-  if (sparse) others.push_back({Step::behind, Step::fold, Step::rows});
-  if (sparse) others.push_back({Step::behind, Step::rows, Step::fold});
+  if (!combined.folded.empty()) others.push_back({Step::rows, Step::fold, Step::second_products});
+  if (sparse) others.push_back({Step::second_products, Step::fold, Step::rows});
+  if (sparse) others.push_back({Step::second_products, Step::rows, Step::fold});
   for (const Order& order : others) {
     Program other = program;
     CombinedKernels found = combined_in(order, other, machine, options);

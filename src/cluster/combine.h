@@ -1,12 +1,12 @@
 // The kernels of a program combined: elementwise statements folded (kernels/fold.h), runs of rows
-// as one kernel (rows/rows.h), dense products behind sparse ones (kernels/behind.h), in the order
-// that gives the fewest cycles.
+// as one kernel (rows/rows.h), second products after sparse ones (kernels/second_product.h), in the
+// order that gives the fewest cycles.
 #pragma once
 
 #include <vector>
 
-#include "cluster/kernels/behind.h"
 #include "cluster/kernels/fold.h"
+#include "cluster/kernels/second_product.h"
 #include "cluster/rows/rows.h"
 
 namespace fuseflow::cluster {
@@ -14,7 +14,7 @@ namespace fuseflow::cluster {
 struct CombinedKernels {
   std::vector<FoldOutcome> folded;
   std::vector<RowsOutcome> rows;
-  std::vector<BehindOutcome> behind;
+  std::vector<SecondProductOutcome> second_products;
 };
 
 /// Of the program's graphs of tiles as it runs them: each from an empty L2, with a pause.

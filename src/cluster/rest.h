@@ -1,5 +1,5 @@
 // What a program has beside its chains and attentions, planned without a word: kernels, folded or
-// combined as rows, products behind sparse ones. And the chains that it is faster without.
+// combined as rows, products after sparse ones. And the chains that it is faster without.
 #pragma once
 
 #include <vector>

@@ -121,13 +121,13 @@ bool is_held_reduction(const Graph& graph, const Node& node) {
          !gives_along(graph, node, kKernelL);
 }
 
-bool is_product_behind(const Graph& graph, const Node& node) {
+bool is_second_product(const Graph& graph, const Node& node) {
   return node.kind == NodeKind::tile_multiply && gives_along(graph, node, kKernelL);
 }
 
-bool has_product_behind(const Graph& graph) {
+bool has_second_product(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const Node& node) { return is_product_behind(graph, node); });
+                     [&](const Node& node) { return is_second_product(graph, node); });
 }
 
 const Input* rescale_of(const Node& reduction) {

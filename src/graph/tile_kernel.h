@@ -93,9 +93,9 @@ KernelSizes kernel_step(const Graph& graph);
 bool is_held_reduction(const Graph& graph, const Node& node);
 
 /// Is a product after the one over k: of a tile (m, n) of the core and a load (n, l), once a tile?
-bool is_product_behind(const Graph& graph, const Node& node);
+bool is_second_product(const Graph& graph, const Node& node);
 /// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
-bool has_product_behind(const Graph& graph);
+bool has_second_product(const Graph& graph);
 
 /// The stream that has the whole sum of a product by itself, on the core that has a share of it.
 StreamId summed_stream(const Graph& graph, const KernelRoles& roles);

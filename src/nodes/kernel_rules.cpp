@@ -143,7 +143,7 @@ class KernelVerifier : private TileVerifierBase {
     for (size_t i = 0; i < 2; ++i) {
       if (at.inputs[i].is_immediate()) return fail(n, "multiplies tiles, not numbers");
     }
-    if (is_product_behind(g_, at)) return check_product_behind(n);
+    if (is_second_product(g_, at)) return check_second_product(n);
     const bool held = is_held_reduction(g_, at);
     const bool wanted = held ? over(at, {kKernelM, kKernelK}, {kKernelK, kKernelN}) &&
                                    dims_of(at.outputs[0]) == Dims{kKernelM, kKernelN}
@@ -179,7 +179,7 @@ class KernelVerifier : private TileVerifierBase {
     if (at.inputs[0].is_immediate()) return fail(n, "sums tiles, not numbers");
     const Node& from = producer(at.inputs[0]);
     const bool product = from.kind == NodeKind::tile_multiply &&
-                         (is_product_behind(g_, from) || is_held_reduction(g_, from));
+                         (is_second_product(g_, from) || is_held_reduction(g_, from));
     if (!product || dims_of(at.outputs[0]) != dims_of(at.inputs[0].stream)) {
       fail(n,
            "expected the tiles (m, n) of a product over k or the tiles (m, l) of one after the "
@@ -189,7 +189,7 @@ class KernelVerifier : private TileVerifierBase {
 
   /// Of what the product over k gives, all of whose columns are there: n is one tile, or one a
   /// core.
-  void check_product_behind(NodeId n) {
+  void check_second_product(NodeId n) {
     const Node& at = node(n);
     const bool wanted = over(at, {kKernelM, kKernelN}, {kKernelN, kKernelL}) &&
                         dims_of(at.outputs[0]) == Dims{kKernelM, kKernelL} &&
@@ -256,7 +256,7 @@ class KernelVerifier : private TileVerifierBase {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
       const bool stores = node(n).kind == NodeKind::tile_store;
-      const int columns = has_product_behind(g_) ? kKernelL : kKernelN;
+      const int columns = has_second_product(g_) ? kKernelL : kKernelN;
       Dims dims = stores ? Dims{kKernelM, columns} : dims_of(node(n).outputs[0]);
       dims.push_back(kKernelG);
       check_subscripts(n, dims);
@@ -272,7 +272,7 @@ class KernelVerifier : private TileVerifierBase {
     const auto seen = plain_digits(node(store), dim_of.size());
     if (!seen) return fail(store, kPlainDigits);
     const Dims& dims = dims_of(node(store).inputs[0].stream);
-    const int summed = has_product_behind(g_) ? kKernelN : kKernelL;
+    const int summed = has_second_product(g_) ? kKernelN : kKernelL;
     for (size_t d = 0; d < dim_of.size(); ++d) {
       if (dim_of[d] == kKernelK || dim_of[d] == summed || digit_extent(g_, d) == 1) continue;
       const bool in_tile = dim_of[d] == kKernelG || holds(dims, dim_of[d]);

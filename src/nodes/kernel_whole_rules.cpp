@@ -21,7 +21,7 @@ class WholeVerifier : private TileVerifierBase {
 
   bool run() {
     check_ends();
-    if (sound_ && has_product_behind(g_)) check_behind();
+    if (sound_ && has_second_product(g_)) check_two_products();
     if (sound_) check_summed();
     if (sound_) check_added();
     if (sound_) roles_.held() ? check_held() : check_single();
@@ -71,7 +71,7 @@ class WholeVerifier : private TileVerifierBase {
   /// One reduction alone: a product is of what it loads, and what it holds is read at the end,
   /// perhaps by a second product.
   void check_single() {
-    if (g_.indices.size() > kKernelDims && !has_product_behind(g_)) {
+    if (g_.indices.size() > kKernelDims && !has_second_product(g_)) {
       return fail(-1, "a kernel of one reduction has an index l only for a product after it");
     }
     if (roles_.reductions.empty()) return;
@@ -85,14 +85,14 @@ class WholeVerifier : private TileVerifierBase {
   }
 
   /// One product after the product over k, whose result is stored.
-  void check_behind() {
-    const auto behind = [&](const Node& at) { return is_product_behind(g_, at); };
+  void check_two_products() {
+    const auto second = [&](const Node& at) { return is_second_product(g_, at); };
     const auto& last = roles_.last;
     const bool product =
         roles_.reductions.size() == 1 && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
     const auto in_last =
-        std::count_if(last.begin(), last.end(), [&](NodeId n) { return behind(node(n)); });
-    if (!product || in_last != 1 || std::count_if(g_.nodes.begin(), g_.nodes.end(), behind) != 1) {
+        std::count_if(last.begin(), last.end(), [&](NodeId n) { return second(node(n)); });
+    if (!product || in_last != 1 || std::count_if(g_.nodes.begin(), g_.nodes.end(), second) != 1) {
       return fail(-1, "expected one product after the steps, of what one product over k gives");
     }
     const std::vector<int>& stored = stream(node(roles_.store).inputs[0]).block;
@@ -117,7 +117,7 @@ class WholeVerifier : private TileVerifierBase {
 
   /// A product over k by itself.
   bool is_single_product() const {
-    return roles_.reductions.size() == 1 && !has_product_behind(g_) &&
+    return roles_.reductions.size() == 1 && !has_second_product(g_) &&
            node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
   }
 
@@ -159,7 +159,7 @@ class WholeVerifier : private TileVerifierBase {
                            return at.kind == NodeKind::reduce_scatter;
                          }) == 1;
     if (column_cores(g_) > 1) {
-      if (has_product_behind(g_) && depth_cores(g_) == 1 && one_sum) return;
+      if (has_second_product(g_) && depth_cores(g_) == 1 && one_sum) return;
       return fail(-1,
                   "index n is spread over a cluster, expected a product after the steps and one "
                   "reduce_scatter of what it gives");
@@ -263,11 +263,11 @@ class WholeVerifier : private TileVerifierBase {
     check_lists(product);
     const int64_t along = g_.indices[kKernelK].extent;
     for (size_t m = 0; sound_ && m < open.size(); ++m) {
-      int64_t behind = -1;  // the next range begins beyond this tile
+      int64_t last_end = -1;  // the next range begins beyond this tile
       bool right = product || !open[m].empty();
       for (const TileRange& range : open[m]) {
-        right = right && range.begin > behind && range.end > range.begin && range.end <= along;
-        behind = range.end;
+        right = right && range.begin > last_end && range.end > range.begin && range.end <= along;
+        last_end = range.end;
       }
       if (right) continue;
       return fail(-1, fmt::format("`open`, list {}: expected ranges BEGIN:END of the {} tiles of "

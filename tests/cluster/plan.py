@@ -245,7 +245,7 @@ def main():
     document, _ = run(tools, [], b"fuseflow 1\ninput %x: f32[4] dense = uniform(density=1,seed=1)\n"
                                  b"result %y: f32[4] dense\nregion @y { %y[i] = relu(%x[i]) }\n")
     assert agrees(document) and document["chains"] == []
-    check_kernels(tools, ["--strategy=tiles"], ["gathered product and one behind it"])
+    check_kernels(tools, ["--strategy=tiles"], ["gathered product and one after it"])
     check_kernels(tools, ["--strategy=none"], ["gathered product", "kernel", "kernel"])
     # A product without a value loads nothing.
     empty = GRAPH.replace("power_law(edges=600,", "uniform(density=0,")

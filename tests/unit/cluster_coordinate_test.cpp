@@ -5,8 +5,8 @@
 
 #include "cluster/common/attach_plan.h"
 #include "cluster/common/statement_table.h"
-#include "cluster/kernels/behind_form.h"
 #include "cluster/kernels/form.h"
+#include "cluster/kernels/second_product_form.h"
 #include "cluster/online/online.h"
 #include "cluster_program.h"
 #include "graph/tile_kernel.h"
@@ -161,8 +161,8 @@ TEST(Coordinate, OfSharesOfRows) {
   std::optional<KernelForm> form;
   {
     const StatementTable statements(program);
-    form = behind_form(statements, program.regions.back().statements.back(),
-                       {members.begin(), members.end()}, why);
+    form = second_product_form(statements, program.regions.back().statements.back(),
+                               {members.begin(), members.end()}, why);
   }
   ASSERT_TRUE(form) << why;
   ASSERT_TRUE(attach_plan(program, members, {}, kernel_graph(*form, {16, 4, 8, 1}, 2), true));

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cluster/common/statement_table.h"
-#include "cluster/kernels/behind_form.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/second_product_form.h"
 #include "cluster/kernels/tiles.h"
 #include "cluster/online/tiles.h"
 #include "cluster/rows/tiles.h"
@@ -130,10 +130,10 @@ std::string sparse_text(int m, int n, int k, int part, const char* role) {
       m, n, k, sparse_values(m * k, part, m + n + k), role);
 }
 
-/// Of a sparse product, perhaps with one behind it: tiles left out and rows gathered.
+/// Of a sparse product, perhaps with one after it: tiles left out and rows gathered.
 void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewest) {
   const KernelSizes size = sizes_of(form);
-  const bool behind = form.behind >= 0;
+  const bool second = form.second_product >= 0;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
     for (const int64_t packed : {0, 16, 32, 64, 128, 256}) {
       const std::vector<int64_t> ks =
@@ -141,18 +141,18 @@ void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewe
       for (const int64_t k : ks) {
         for (int64_t n : power_blocks(size[kKernelN], 256)) {
           for (const int cores : {1, 2, 4, 8, 16}) {
-            if (behind) n = (size[kKernelN] + cores - 1) / cores;
-            if (machine.concurrent_clusters(cores) < 1 || (packed > 0 && !behind && cores > 1)) {
+            if (second) n = (size[kKernelN] + cores - 1) / cores;
+            if (machine.concurrent_clusters(cores) < 1 || (packed > 0 && !second && cores > 1)) {
               continue;
             }
             Graph graph = kernel_graph(form, {m, n, k, 1}, 4, packed);
-            if (!behind) graph.indices[kKernelM].cluster = cores;
-            const bool whole = behind ? column_cores(graph) != cores || m % cores != 0
+            if (!second) graph.indices[kKernelM].cluster = cores;
+            const bool whole = second ? column_cores(graph) != cores || m % cores != 0
                                       : (size[kKernelM] + m - 1) / m < cores;
             if (whole || graph.tiles->open.empty()) continue;
             fewest.look_at(graph, kernel_need(graph));
           }
-          if (behind) break;
+          if (second) break;
         }
       }
     }
@@ -179,7 +179,7 @@ TEST(Rank, SparseProducts) {
   }
 }
 
-TEST(Rank, ProductsBehindSparseOnes) {
+TEST(Rank, SecondProductsAfterSparseOnes) {
   for (const Machine& machine : machines()) {
     for (const auto& [m, n, k, part] : {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}}) {
       const std::string text = sparse_text(m, n, k, part, "temp") +
@@ -198,7 +198,8 @@ TEST(Rank, ProductsBehindSparseOnes) {
       std::string why;
       const StatementTable statements(program);
       const TensorId c = find_tensor(program, "c"), y = find_tensor(program, "y");
-      auto form = behind_form(statements, program.regions.back().statements.back(), {c, y}, why);
+      auto form =
+          second_product_form(statements, program.regions.back().statements.back(), {c, y}, why);
       ASSERT_TRUE(form) << why;
       const auto alone = kernel_form(program, program.regions[0].statements[0], {}, why);
       ASSERT_TRUE(alone) << why;
@@ -208,7 +209,7 @@ TEST(Rank, ProductsBehindSparseOnes) {
       form->gathered = gathered_format(program, *sparse, {});
       Fewest fewest(machine);
       look_at_sparse(*form, machine, fewest);
-      const auto taken = fastest_behind(*form, machine);
+      const auto taken = fastest_two_products(*form, machine);
       ASSERT_TRUE(taken);
       expect_near(taken->measured.cycles, fewest, 4,
                   fmt::format("{} x {} x {}, {}%, 24 on {}", m, n, k, part, machine.name));

@@ -114,7 +114,7 @@ region @y { %y[i, j] = %o[i, j] + )" + added + " }\n"}));
   EXPECT_EQ(three[0].chain.name, "o");
 }
 
-/// A chain with `after` as the statements behind its second product %o; nothing where it ends
+/// A chain with `after` as the statements after its second product %o; nothing where it ends
 /// before the last of them.
 std::optional<Chain> chain_with(const std::string& after) {
   std::string temporaries;
@@ -163,7 +163,7 @@ TEST(Recognize, WhatFollowsTheSecondProduct) {
   expect("%p[i, j] = %o[i, j] + %b2[j]\n%y[i, j] = %p[i, j] + %r[i, j]", Activation::none, 1, 1);
 }
 
-/// C is not stored, so that nothing behind E can read it.
+/// C is not stored, so that nothing after E can read it.
 TEST(Recognize, WhatFollowsTheSecondProductReadsC) {
   std::vector<RefusedChain> refused;
   const auto found = find_chains(parse_program({"test", R"(fuseflow 1

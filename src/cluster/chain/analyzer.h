@@ -69,7 +69,7 @@ enum class Holding : uint8_t {
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
                      const Machine& machine, Holding holding = Holding::linked);
 
-/// Visits of each tensor's tiles by one core of one cluster; the factors behind the volumes.
+/// Visits of each tensor's tiles by one core of one cluster; the factors of the volumes.
 struct Visits {
   int64_t a_loads = 0, b_loads = 0, d_loads = 0;  ///< tile loads
   int64_t c_tiles = 0;                            ///< C tiles finished

@@ -17,8 +17,8 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
   std::vector<int32_t> stores;
   for (int64_t begin = 0; begin < elements; begin += kMapTileElements) {
     const int64_t count = std::min(kMapTileElements, elements - begin);
-    const auto behind = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
-    const int32_t order = behind >= 0 ? stores[static_cast<size_t>(behind)] : kNone;
+    const auto freed = static_cast<int64_t>(stores.size()) - kMapTilesInFlight;
+    const int32_t order = freed >= 0 ? stores[static_cast<size_t>(freed)] : kNone;
     const int32_t x = block.load({0, 0, begin}, count, size.read_bytes[0], order);
     const int32_t y =
         size.inputs > 1 ? block.load({1, 0, begin}, count, size.read_bytes[1], order) : kNone;

@@ -15,7 +15,7 @@ namespace {
 /// A kernel as kernels.h makes it: of one statement and what was folded into it.
 bool is_plain_kernel(const Region& region) {
   if (region.statements.empty() || !region.graph || !region.graph->tiles) return false;
-  if (!is_tile_kernel(*region.graph) || has_product_behind(*region.graph)) return false;
+  if (!is_tile_kernel(*region.graph) || has_second_product(*region.graph)) return false;
   return !kernel_roles(*region.graph).held();
 }
 

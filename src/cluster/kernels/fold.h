@@ -19,7 +19,7 @@ struct FoldOutcome {
   bool taken = false;
 };
 
-/// Looks at the kernels of all regions (kernels.h) that leave no sum over cores behind. Those that
+/// Looks at the kernels of all regions (kernels.h) that do not end in a sum over cores. Those that
 /// are taken have a region each, in the place of their last statement.
 std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine);
 

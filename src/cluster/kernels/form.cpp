@@ -179,8 +179,8 @@ const KernelTerm& operand_of(const KernelForm& form, size_t number) {
   return form.terms[static_cast<size_t>(product.children[number])];
 }
 
-const KernelTerm& weights_behind(const KernelForm& form) {
-  const KernelTerm& reduce = form.terms[static_cast<size_t>(form.behind)];
+const KernelTerm& weights_of_second(const KernelForm& form) {
+  const KernelTerm& reduce = form.terms[static_cast<size_t>(form.second_product)];
   const KernelTerm& product = form.terms[static_cast<size_t>(reduce.children[0])];
   return form.terms[static_cast<size_t>(product.children[1])];
 }

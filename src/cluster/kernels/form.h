@@ -18,7 +18,8 @@ struct KernelForm : KernelTerms {
   TensorId result = -1;
   std::vector<TileSubscript> stored;  ///< where an element of the result is
   bool product = false;               ///< the (first) reduction is a product of matrices
-  int32_t behind = -1;                ///< the term of a product behind it (behind_form.h); -1: none
+  /// The term of a product after it (second_product_form.h); -1: none.
+  int32_t second_product = -1;
   /// Of the product's first operand, the tensor `sparse`: where it holds values. Null: everywhere.
   std::shared_ptr<const PresentElements> present;
   TensorId sparse = -1;
@@ -36,8 +37,8 @@ std::optional<KernelForm> kernel_form(const Program& program, const Statement& s
 /// Of a form with a product: the term a * b that its (first) sum is over, and its operands 0 and 1.
 int32_t product_of(const KernelForm& form);
 const KernelTerm& operand_of(const KernelForm& form, size_t number);
-/// Of a form with a product behind it: the load W.
-const KernelTerm& weights_behind(const KernelForm& form);
+/// Of a form with a second product: the load W.
+const KernelTerm& weights_of_second(const KernelForm& form);
 
 /// Who has a part of k each.
 struct DepthParts {
@@ -51,10 +52,10 @@ inline KernelSizes sizes_of(const KernelForm& form) {
   return sizes_of(form.digits);
 }
 
-/// The graph with tiles of `block` elements (1 along g; all of n where a product is behind),
+/// The graph with tiles of `block` elements (1 along g; all of n where there is a second product),
 /// `copies` of each load. Tiles of the first operand without a value are left out. `gathered`: of a
 /// product with blocks of one k, how many a step packs (graph/tile_kernel.h); 0: none. `parts`: of
-/// a product with nothing behind it.
+/// a product by itself.
 Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t copies,
                    int64_t gathered = 0, const DepthParts& parts = {});
 

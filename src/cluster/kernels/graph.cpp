@@ -194,13 +194,13 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   return builder.sum_over_cluster(product, {kKernelM, kKernelN}, "c_sum");
 }
 
-/// Of what the first product and the maps behind it give, and a load that stays. Columns of several
+/// Of what the first product and the maps after it give, and a load that stays. Columns of several
 /// tiles are spread over the cores of a cluster, which sum what they give.
-Input product_behind_of(KernelGraphBuilder& builder, const KernelForm& form) {
+Input second_product_of(KernelGraphBuilder& builder, const KernelForm& form) {
   const auto term = [&](int32_t t) -> const KernelTerm& {
     return form.terms[static_cast<size_t>(t)];
   };
-  const KernelTerm& body = term(term(form.behind).children[0]);
+  const KernelTerm& body = term(term(form.second_product).children[0]);
   Node node;
   node.kind = NodeKind::tile_multiply;
   node.inputs = {builder.give(body.children[0], {kKernelM, kKernelN}),
@@ -239,9 +239,9 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
   for (size_t t = 0; t < form.terms.size(); ++t) {
     const KernelTerm& term = form.terms[t];
     if (term.kind != KernelTerm::Kind::reduce) continue;
-    if (static_cast<int32_t>(t) == form.behind) {
+    if (static_cast<int32_t>(t) == form.second_product) {
       whole = {kKernelM, kKernelL};
-      builder.set_made(form.behind, product_behind_of(builder, form), whole);
+      builder.set_made(form.second_product, second_product_of(builder, form), whole);
       continue;
     }
     if (!form.product) whole = {kKernelM};

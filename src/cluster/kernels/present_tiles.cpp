@@ -113,9 +113,9 @@ PresentElements stretches_of(const Bits& bits, const Layout& layout) {
   for (int64_t row = 0; row < layout.batch * layout.rows; ++row) {
     const int64_t begin = row * layout.columns, end = begin + layout.columns;
     for (int64_t at = bits.next(begin, end, true); at < end; at = bits.next(at, end, true)) {
-      const int64_t behind = bits.next(at, end, false);
-      stretches.push_back({at - begin, behind - begin});
-      at = behind;
+      const int64_t past = bits.next(at, end, false);
+      stretches.push_back({at - begin, past - begin});
+      at = past;
     }
     first.push_back(stretches.size());
   }

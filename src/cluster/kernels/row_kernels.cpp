@@ -36,11 +36,11 @@ class Costs {
     const double computed = lanes(reduces ? roles_.steps : roles_.last);
     const double step = std::max({load, computed, scratchpad(2 * loaded)});
     // Stores share the port with the loads of what comes next.
-    const double behind = reduces ? lanes(roles_.last) : 0;
+    const double last = reduces ? lanes(roles_.last) : 0;
     const double tile = std::max(
-        {steps * step + behind, steps * load + store, scratchpad(2 * (steps * loaded + stored))});
+        {steps * step + last, steps * load + store, scratchpad(2 * (steps * loaded + stored))});
     const auto turns = static_cast<double>(ceil_div(tiles, at_work));
-    const double rounds = turns * steps / static_cast<double>(copies()) - 1;  // behind the first
+    const double rounds = turns * steps / static_cast<double>(copies()) - 1;  // after the first
     return path + std::max(turns * tile, rounds * path) + store;
   }
 

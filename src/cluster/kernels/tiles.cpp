@@ -47,7 +47,7 @@ int64_t steps_of(const KernelSizes& size, const KernelSizes& block) {
 /// Bytes of an element of a product's operands and result; products run at `work`.
 struct FormBytes {
   int64_t rows = 4, columns = 4, stored = 4, work = 4;
-  int64_t columns_behind = 0;  ///< of the product behind, which are stored; 0: there is none
+  int64_t second_columns = 0;  ///< of the second product, which are stored; 0: there is none
 };
 
 FormBytes bytes_of(const KernelForm& form) {
@@ -57,11 +57,11 @@ FormBytes bytes_of(const KernelForm& form) {
   bytes.columns = of(operand_of(form, 1).tensor);
   bytes.stored = of(form.result);
   bytes.work = std::max(bytes.rows, bytes.columns);
-  if (form.behind < 0) return bytes;
-  bytes.work = std::max(bytes.work, of(weights_behind(form).tensor));
-  bytes.columns_behind = 1;
+  if (form.second_product < 0) return bytes;
+  bytes.work = std::max(bytes.work, of(weights_of_second(form).tensor));
+  bytes.second_columns = 1;
   for (const KernelDigit& digit : form.digits) {
-    if (digit.dim == kKernelL) bytes.columns_behind *= digit.extent;
+    if (digit.dim == kKernelL) bytes.second_columns *= digit.extent;
   }
   return bytes;
 }
@@ -88,7 +88,7 @@ int64_t cores_at_work(int64_t tiles, int cores, const Machine& machine) {
 TileCosts costs_of(const KernelSizes& b, const StepBytes& loaded, const FormBytes& bytes, int cores,
                    int64_t at_work, const Machine& machine) {
   const double work = machine.matrix_work(b[kKernelM], b[kKernelN], b[kKernelK], bytes.work);
-  const int64_t columns = bytes.columns_behind > 0 ? bytes.columns_behind : b[kKernelN];
+  const int64_t columns = bytes.second_columns > 0 ? bytes.second_columns : b[kKernelN];
   const auto stored = static_cast<double>(b[kKernelM] * columns * bytes.stored);
   const double first = load_path(loaded, cores, machine);
   return {std::max({load_cycles(loaded, cores, at_work, machine),
@@ -238,20 +238,20 @@ void add_split_tiles(const KernelForm& form, const DepthParts& parts, const Mach
   }
 }
 
-/// Columns of tiles: where a product behind the first one takes them all, or a part for each core
+/// Columns of tiles: where a second product takes them all, or a part for each core
 /// of a cluster; none where they cannot be cut so.
 std::vector<int64_t> column_blocks(const KernelForm& form, int column_cores) {
   const int64_t columns = sizes_of(form)[kKernelN];
-  if (form.behind < 0) return power_blocks(columns, 256);
+  if (form.second_product < 0) return power_blocks(columns, 256);
   const int64_t part = ceil_div(columns, int64_t{column_cores});
   if (ceil_div(columns, part) != column_cores) return {};
   return {part};
 }
 
-/// Cycles of the product behind, of a tile, and of its sum over a cluster.
-double behind_cycles(const FormBytes& bytes, const KernelSizes& b, int column_cores,
-                     const Machine& machine) {
-  const int64_t rows = b[kKernelM], columns = bytes.columns_behind;
+/// Cycles of the second product, of a tile, and of its sum over a cluster.
+double second_product_cycles(const FormBytes& bytes, const KernelSizes& b, int column_cores,
+                             const Machine& machine) {
+  const int64_t rows = b[kKernelM], columns = bytes.second_columns;
   if (columns == 0) return 0;
   const double product =
       machine.matrix_work(rows, columns, b[kKernelN], bytes.work) / machine.matrix_rate(bytes.work);
@@ -275,7 +275,7 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
         const StepBytes loaded = step_bytes(candidate.block, bytes, column_cores);
         const int64_t at_work = cores_at_work(tiles_of(size, candidate.block), together, machine);
         TileCosts costs = costs_of(candidate.block, loaded, bytes, together, at_work, machine);
-        costs.stored += behind_cycles(bytes, candidate.block, column_cores, machine);
+        costs.stored += second_product_cycles(bytes, candidate.block, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
@@ -303,7 +303,7 @@ std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& mac
         if (tiles_of(size, candidate.block) > kMostSteps) continue;
         TileCosts costs =
             gathered_costs(size, candidate.block, packed, column_cores, bytes, machine);
-        costs.stored += behind_cycles(bytes, candidate.block, column_cores, machine);
+        costs.stored += second_product_cycles(bytes, candidate.block, column_cores, machine);
         candidate.cost = cost_of(size, candidate.block, costs, column_cores, machine, steps);
         candidate.steps = all_steps(size, candidate.block, steps);
         all.push_back(candidate);
@@ -328,7 +328,7 @@ std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered, candidate.parts);
     graph.indices[kKernelM].cluster = candidate.cores;
-    const bool leaves_out = candidate.gathered > 0 || form.behind >= 0;
+    const bool leaves_out = candidate.gathered > 0 || form.second_product >= 0;
     if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     const bool shares = candidate.column_cores > 1 || candidate.parts.cores > 1;
     if (shares && !shares_rows(graph)) return std::nullopt;
@@ -418,7 +418,7 @@ std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Ma
                          [&](int cores) { return sparse_tiles(sparse, cores, machine); });
 }
 
-/// Tiles of a form with a product behind, of clusters that share the columns.
+/// Tiles of a form with a second product, of clusters that share the columns.
 std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
   std::vector<Candidate> all = sparse_tiles(form, 1, machine, cores);
   if (!form.gathered) return all;
@@ -454,7 +454,7 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
   return part;
 }
 
-std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machine& machine) {
+std::optional<FastestKernel> fastest_two_products(const KernelForm& form, const Machine& machine) {
   std::optional<FastestKernel> best = fastest_by_tiles(form, machine);
   if (form.gathered) {
     best =

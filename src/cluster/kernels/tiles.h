@@ -25,8 +25,8 @@ struct FastestKernel {
 std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machine& machine,
                                             const KernelForm* sparse = nullptr);
 
-/// The fastest graph of a product that leaves tiles out and has another behind it (behind_form.h);
-/// nothing where none fits.
-std::optional<FastestKernel> fastest_behind(const KernelForm& form, const Machine& machine);
+/// The fastest graph of a product that leaves tiles out and has another after it
+/// (second_product_form.h); nothing where none fits.
+std::optional<FastestKernel> fastest_two_products(const KernelForm& form, const Machine& machine);
 
 }  // namespace fuseflow::cluster

@@ -7,7 +7,7 @@ namespace fuseflow {
 
 /// Before every time; what is some delays later is so too.
 inline constexpr int64_t kLongAgo = INT64_MIN / 4;
-/// Behind every time. Nothing is added to it.
+/// After every time. Nothing is added to it.
 inline constexpr int64_t kNever = INT64_MAX;
 
 }  // namespace fuseflow

@@ -31,7 +31,7 @@ struct Lane {
   };
   Kind kind = Kind::each;
   bool always_listed = false;  ///< in every batch
-  /// Listed: each token is needed from the step behind the one that takes the token before it.
+  /// Listed: each token is needed from the step after the one that takes the token before it.
   bool heads = false;
   std::vector<StepRange> ranges;
   Places at;
@@ -63,7 +63,7 @@ struct Lane {
       while (!places->empty() && places->back() >= n) places->pop_back();
     }
   }
-  /// The `ahead`-th token behind those taken so far is needed in a step.
+  /// The `ahead`-th token after those taken so far is needed in a step.
   void needs(uint32_t step, uint32_t ahead = 0) {
     if (need.size() <= at.size() + ahead) need.push_back(step);
   }
@@ -130,7 +130,7 @@ struct Stage {
 struct Steps {
   uint32_t count = 0;
   int64_t cost = 1;           ///< of each, if there are no stages
-  std::vector<Stage> stages;  ///< or these, one behind the other
+  std::vector<Stage> stages;  ///< or these, one after the other
   std::vector<Lane> in;
   std::vector<Lane> out;
 

@@ -52,8 +52,8 @@ Line upper_line(std::span<const Line> lines, uint32_t& n) {
   }
   for (const Line& line : lines) {
     if (line.step <= top.step) continue;
-    const int64_t behind = top.start - line.start;
-    const int64_t meet = behind / (line.step - top.step) + 1;  // first token where it is larger
+    const int64_t late = top.start - line.start;
+    const int64_t meet = late / (line.step - top.step) + 1;  // first token where it is larger
     n = static_cast<uint32_t>(std::min<int64_t>(n, meet));
   }
   return top;
@@ -62,24 +62,24 @@ Line upper_line(std::span<const Line> lines, uint32_t& n) {
 /// t[k] = max(t[k-1] + interval, line[k]) for n tokens, into the builder.
 void follow_line(Pace& pace, const Line& line, uint32_t n, TimesBuilder& out) {
   const int64_t earliest = pace.next();
-  uint32_t behind = 0;  // tokens for which the node cannot keep up with the line
+  uint32_t late = 0;  // tokens for which the node cannot keep up with the line
   if (earliest > line.start) {
-    behind = n;
+    late = n;
     if (line.step > pace.interval) {
       const int64_t rate = line.step - pace.interval;
-      behind = static_cast<uint32_t>(std::min<int64_t>(n, ceil_div(earliest - line.start, rate)));
+      late = static_cast<uint32_t>(std::min<int64_t>(n, ceil_div(earliest - line.start, rate)));
     }
   } else if (line.step < pace.interval) {
     out.append(n, line.start, pace.interval);
     pace.stepped_at(line.start + pace.interval * static_cast<int64_t>(n - 1));
     return;
   }
-  if (behind > 0) {
-    out.append(behind, earliest, pace.interval);
-    pace.stepped_at(earliest + pace.interval * static_cast<int64_t>(behind - 1));
+  if (late > 0) {
+    out.append(late, earliest, pace.interval);
+    pace.stepped_at(earliest + pace.interval * static_cast<int64_t>(late - 1));
   }
-  if (behind < n) {
-    out.append(n - behind, line.at(behind), line.step);
+  if (late < n) {
+    out.append(n - late, line.at(late), line.step);
     pace.stepped_at(line.at(n - 1));
   }
 }

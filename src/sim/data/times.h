@@ -56,7 +56,7 @@ class TimeCursor {
     if (k >= end_) seek(k);
     return step_ == kExplicit ? value_[k] + delta_ : base_ + step_ * static_cast<int64_t>(k);
   }
-  /// Position behind the piece that holds k (relative to the reference); at(k) must have been
+  /// Position after the piece that holds k (relative to the reference); at(k) must have been
   /// asked.
   uint32_t piece_end() const { return end_ - offset_; }
   int64_t step() const { return step_; }  ///< of the current piece

@@ -1,4 +1,4 @@
-// Steps of a node behind a memory that is asked in batches (dram.model = "comal",
+// Steps of a node with a memory that is asked in batches (dram.model = "comal",
 // ir-spec/memory.md): the node sends some addresses together, and does nothing before all of them
 // are answered. So its own steps wait for its own requests. Knows no addresses.
 #pragma once
@@ -15,7 +15,7 @@ namespace fuseflow::engine {
 
 class BatchedSteps {
  public:
-  /// The source gets a lane of requests and one of answers for each of the ports, behind all that
+  /// The source gets a lane of requests and one of answers for each of the ports, after all that
   /// it has.
   BatchedSteps(StepSource& source, size_t ports, int64_t batch)
       : source_(&source),

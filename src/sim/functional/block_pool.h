@@ -1,4 +1,4 @@
-// Blocks of values behind 32-bit names, so that nodes which only pass values on pass names,
+// Blocks of values with 32-bit names, so that nodes which only pass values on pass names,
 // whatever a block holds. Names are good as long as the slab is kept; kernels are in
 // block_loops.h.
 #pragma once

@@ -1,5 +1,5 @@
 // Makes one segment of several short ones. What a batch costs besides its tokens (memory for its
-// parts, looking for the next node) is about what a hundred tokens cost, and behind a reduction or
+// parts, looking for the next node) is about what a hundred tokens cost, and after a reduction or
 // a sparse intersection segments are that short.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Payloads whose fibers are runs (dense levels, references of whole fibers) or repeat one word,
 // kept as such: a few bytes a fiber instead of four a token. So are values that lie in memory one
-// behind the other. Nodes that can work on them do (EngineNode::takes_run_length); for all others a
+// after the other. Nodes that can work on them do (EngineNode::takes_run_length); for all others a
 // port makes words of them.
 #pragma once
 
@@ -25,7 +25,7 @@ using Runs = std::vector<Run, PoolAllocator<Run>>;
 /// up to the next stop, ... Fibers without tokens here have any run.
 struct RunLengthPayload {
   uint32_t begin = 0;       ///< token of the structure where the first run starts
-  uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
+  uint32_t first_stop = 0;  ///< the first stop at or after `begin`
   std::shared_ptr<const Runs> runs;
   const uint32_t* memory =
       nullptr;  ///< set: words are those at these places of it; it outlives all streams
@@ -49,7 +49,7 @@ inline Run run_of(const Batch& batch, size_t s, uint32_t k) {
   return run;
 }
 
-/// Calls fiber(s, first, last) for the tokens first .. last-1 before the s-th stop (and behind the
+/// Calls fiber(s, first, last) for the tokens first .. last-1 before the s-th stop (and after the
 /// last one), where there are any.
 template <typename Fiber>
 void for_fibers(const Batch& batch, Fiber&& fiber) {

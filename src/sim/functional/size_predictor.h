@@ -20,7 +20,7 @@ class SizePredictor {
 
   void add_fibers(size_t count) { fibers_ += static_cast<int64_t>(count); }
 
-  /// Makes room up to `end`, and for what is expected behind it; that is not touched before it is
+  /// Makes room up to `end`, and for what is expected after it; that is not touched before it is
   /// needed.
   template <typename T>
   void make_room(std::vector<T>& array, size_t end) const {

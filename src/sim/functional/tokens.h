@@ -52,7 +52,7 @@ struct Payload {
   }
 };
 
-/// Room for payloads of `count` tokens, and a little behind them for vector stores.
+/// Room for payloads of `count` tokens, and a little after them for vector stores.
 inline constexpr uint32_t kSlack = 64;
 inline std::shared_ptr<uint32_t[]> allocate_payload(size_t count) {
   return std::allocate_shared_for_overwrite<uint32_t[]>(PoolAllocator<uint32_t>(), count + kSlack);
@@ -63,7 +63,7 @@ struct Segment {
   StructureRef structure;
   uint32_t begin = 0;
   uint32_t count = 0;
-  uint32_t first_stop = 0;  ///< the first stop at or behind `begin`
+  uint32_t first_stop = 0;  ///< the first stop at or after `begin`
   Payload payload;          ///< of token `begin` and on
   TimeRef arrivals;         ///< the same
 };

@@ -38,7 +38,7 @@ class FixedMemory final : public Memory {
 };
 
 /// As FuseFlow's simulator Comal deals requests out: whatever their addresses, the i-th of a cycle
-/// goes i channels further than the one before it; those of the next cycle begin behind the last
+/// goes i channels further than the one before it; those of the next cycle begin after the last
 /// one.
 class DealtMemory final : public Memory {
  public:

@@ -1,6 +1,6 @@
-// Memory behind the ports of a graph's nodes: bursts are requested, served in simulated-time order
-// over all ports, and answered. Rules and parameters: ir-spec/memory.md. Knows no graphs and no
-// streams.
+// Memory that the ports of a graph's nodes ask: bursts are requested, served in simulated-time
+// order over all ports, and answered. Rules and parameters: ir-spec/memory.md. Knows no graphs and
+// no streams.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ bool read_number(std::string_view word, Number& number, int base = 10) {
   return status == std::errc() && rest == end;
 }
 
-/// Decimal, or hexadecimal behind `0x`.
+/// Decimal, or hexadecimal after `0x`.
 bool read_address(std::string_view word, uint64_t& address) {
   const bool hexadecimal = word.starts_with("0x") || word.starts_with("0X");
   return hexadecimal ? read_number(word.substr(2), address, 16) : read_number(word, address);

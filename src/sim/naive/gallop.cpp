@@ -41,7 +41,7 @@ class GallopNode final : public NodeRun {
     What what = What::ended;
     std::array<int64_t, 2> head{};
     int jumper = 0;          ///< the level that is searched
-    int64_t wanted = 0;      ///< for this coordinate, or the first behind it
+    int64_t wanted = 0;      ///< for this coordinate, or the first after it
     int64_t power = 1;       ///< doubling: how far from the head it looks next
     int64_t too_small = 0;   ///< an element that is before it
     int64_t big_enough = 0;  ///< one that is not (or the end)
@@ -100,7 +100,7 @@ class GallopNode final : public NodeRun {
     enter();
     count_read(state_.what == What::heads ? 8 : 4);
     state_ = next;
-    if (found) go_on_behind();
+    if (found) go_past_both();
     return true;
   }
 
@@ -150,7 +150,7 @@ class GallopNode final : public NodeRun {
       give(i + 1, payload_token(static_cast<uint32_t>(position)));
     }
   }
-  void go_on_behind() {
+  void go_past_both() {
     ++state_.head[0];
     ++state_.head[1];
     const bool ended = state_.head[0] == size(0) || state_.head[1] == size(1);

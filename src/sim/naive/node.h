@@ -108,7 +108,7 @@ class NodeRun {
   /// Only the payload; *taken: how many tokens of the input this step takes before its stop.
   bool along_payload(size_t input, int loops, const Token& inner, const Token** payload,
                      int64_t* taken);
-  /// Only the stop (or done), behind so many tokens that this step takes.
+  /// Only the stop (or done), after so many tokens that this step takes.
   bool along_stop(size_t input, int loops, const Token& inner, int64_t taken);
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);

@@ -223,7 +223,7 @@ class AccumulateNode final : public NodeRun {
       if (loops - 1 == boundary_ && !along_payload(input, loops, stop_, nullptr, &before)) {
         return false;
       }
-      // A stop of so many loops less comes in the step of its boundary, or in the first behind it.
+      // A stop of so many loops less comes in the step of its boundary, or in the first after it.
       const bool here = loops <= boundary_ ? loops == boundary_ || first
                                            : last && loops > static_cast<int>(order_);
       if (here && !along_stop(input, loops, stop_, before)) return false;

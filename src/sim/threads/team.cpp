@@ -94,7 +94,7 @@ void Team::serve(size_t self) {
         schedule_.add_work(*node, std::chrono::duration<double, std::nano>(now - before).count());
         before = now;
       }
-      if (self == 0) look_at_the_time();  // behind a batch: each round does something
+      if (self == 0) look_at_the_time();  // after a batch: each round does something
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);

@@ -197,7 +197,7 @@ KernelNeed kernel_need(const Graph& graph) {
 ProductExtents product_extents(const Graph& graph, const Node& product) {
   const bool held = is_held_reduction(graph, product);
   const auto summed = static_cast<size_t>(held                                ? kKernelK
-                                          : is_product_behind(graph, product) ? kKernelN
+                                          : is_second_product(graph, product) ? kKernelN
                                                                               : kKernelL);
   const int64_t packed = held ? std::max<int64_t>(gathered_step(graph), 1) : 1;
   const std::vector<int>& dims = graph.streams[static_cast<size_t>(product.outputs[0])].block;

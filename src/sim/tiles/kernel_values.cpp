@@ -76,7 +76,7 @@ class KernelValues {
     if (depth_parts(g_) > 1) return sum_part(node(roles_.reductions[0]).outputs[0], first_part);
     for (const NodeId n : roles_.last) {
       if (n == roles_.scatter) return sum_part(node(n).inputs[0].stream, first_part);
-      is_product_behind(g_, node(n)) ? product_behind(node(n)) : compute(node(n));
+      is_second_product(g_, node(n)) ? second_product(node(n)) : compute(node(n));
     }
   }
 
@@ -228,7 +228,7 @@ class KernelValues {
   }
 
   /// Of the columns of the product over k that exist.
-  void product_behind(const Node& at) {
+  void second_product(const Node& at) {
     Tile& out = value(at.outputs[0]);
     out.assign(block(kKernelM) * block(kKernelL), 0.0F);
     const auto size = static_cast<int64_t>(block(kKernelN));
@@ -275,7 +275,7 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
                                              const std::function<bool()>& go_on) {
   const Node& store = graph.nodes[static_cast<size_t>(kernel_roles(graph).store)];
   KernelSizes size = kernel_elements(graph);
-  if (has_product_behind(graph)) size[kKernelN] = graph.indices[kKernelL].elements();
+  if (has_second_product(graph)) size[kKernelN] = graph.indices[kKernelL].elements();
   TileResult result(program, store.tensor, {size[kKernelG], size[kKernelM], size[kKernelN]});
   KernelValues values(program, graph, data);
   values.check_absent();

@@ -114,9 +114,9 @@ TimeRef BatchClock::solve_sections(const Steps& steps) {
     const uint32_t end = k + stage.count;
     pace_.interval = stage.cost;
     while (k < end) {
-      const uint32_t behind = section(k, end);
-      append_times(all, step_times(pace_, refs_, behind - k), behind - k);
-      k = behind;
+      const uint32_t until = section(k, end);
+      append_times(all, step_times(pace_, refs_, until - k), until - k);
+      k = until;
     }
     if (stage.count > 0) pace_.free = pace_.last + stage.last_cost;
   });
@@ -153,7 +153,7 @@ uint32_t BatchClock::section(uint32_t first, uint32_t end) {
   return end;
 }
 
-/// Those before the section are behind its first step.
+/// Those before the section are after its first step.
 void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
   if (next_gate_ == gates_.size() || gates_[next_gate_].step >= end) return;
   section_gates_.clear();

@@ -36,8 +36,8 @@ TimeRef sample_many(const TimeRef& steps, std::span<const uint32_t> at) {
   TimeCursor cursor(steps);
   for (uint32_t j = 0; j < n;) {
     const int64_t first = cursor.at(at[j]);
-    const auto* const behind = std::lower_bound(at.data() + j, at.data() + n, cursor.piece_end());
-    const auto end = static_cast<uint32_t>(behind - at.data());
+    const auto* const past = std::lower_bound(at.data() + j, at.data() + n, cursor.piece_end());
+    const auto end = static_cast<uint32_t>(past - at.data());
     if (cursor.step() == kExplicit) {
       const int64_t* const values = cursor.values(0);
       const int64_t delta = cursor.delta();

@@ -110,9 +110,9 @@ void Occupancy::judge_at(int64_t time, int64_t token) {
 }
 
 const Occupancy::Span& Occupancy::holding(int64_t token) const {
-  const auto behind = std::upper_bound(spans_.begin(), spans_.end(), token,
-                                       [](int64_t t, const Span& span) { return t < span.first; });
-  return *(behind - 1);
+  const auto next = std::upper_bound(spans_.begin(), spans_.end(), token,
+                                     [](int64_t t, const Span& span) { return t < span.first; });
+  return *(next - 1);
 }
 
 /// Raises the peak until give(k) > take(k - peak) for every token k of the batch.

@@ -49,7 +49,7 @@ class StepLines {
       if (k >= n) break;
       Line& line = lines_[static_cast<size_t>(count_) - 1];
       if (time <= line.start + step_ * (k - line.first)) continue;
-      // Behind the wait the steps would catch up with what they follow.
+      // After the wait the steps would catch up with what they follow.
       if ((follows_ && k + 1 < n) || count_ == kMost) {
         clear();
         return false;

@@ -98,13 +98,13 @@ int64_t StepQueue::costs(uint32_t n, int64_t* each) {
   if (step_ + n < end || (step_ + n == end && here.cost == here.last_cost)) return here.cost;
   for (uint32_t k = 0; k < n;) {
     const Stage& s = steps.stages[stage];
-    const uint32_t behind = std::min(n, end - step_);
-    std::fill(each + k, each + behind, s.cost);
-    if (step_ + behind == end) {
-      each[behind - 1] = s.last_cost;
+    const uint32_t until = std::min(n, end - step_);
+    std::fill(each + k, each + until, s.cost);
+    if (step_ + until == end) {
+      each[until - 1] = s.last_cost;
       if (++stage < steps.stages.size()) end += steps.stages[stage].count;
     }
-    k = behind;
+    k = until;
   }
   return -1;
 }

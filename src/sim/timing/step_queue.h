@@ -12,7 +12,7 @@
 
 namespace fuseflow::engine {
 
-/// A lane of the batch at hand, and how many of its tokens are behind.
+/// A lane of the batch at hand, and how many of its tokens are done.
 struct LaneView {
   const Lane* lane = nullptr;
   uint32_t next = 0;  ///< token of the batch
@@ -44,13 +44,13 @@ struct LaneView {
     if (!lane->heads) {
       return lane->need.empty() ? before(step) : Lane::before(lane->need, next, step);
     }
-    // The head behind the last one taken, unless that is taken by the last step.
+    // The head after the last one taken, unless that is taken by the last step.
     const uint32_t taken = before(step);
     return taken > 0 && lane->at[next + taken - 1] + 1 == step ? taken : taken + 1;
   }
   /// Tokens taken in the steps from `first`, the next one, to before `step`.
   uint32_t taken_before(uint32_t first, uint32_t step);
-  /// Behind the steps before `step`.
+  /// To after the steps before `step`.
   void move_to(uint32_t step);
 };
 
@@ -87,7 +87,7 @@ class StepQueue {
   std::vector<LaneView> in_;
   std::vector<LaneView> out_;
   size_t stage_ = 0;        // of the batch: that of the next step
-  uint32_t stage_end_ = 0;  // the step behind it
+  uint32_t stage_end_ = 0;  // the step after it
 };
 
 }  // namespace fuseflow::engine

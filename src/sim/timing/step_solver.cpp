@@ -79,7 +79,7 @@ void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
 void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
   constexpr int64_t kLooked = 16;
   const Lane& lane = *view.lane;
-  // The heads of a join: behind the steps of the tokens before them.
+  // The heads of a join: after the steps of the tokens before them.
   const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
   const uint32_t* const at = places.data();
   const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
@@ -87,8 +87,8 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
   const int64_t delay = fifo.delay();
   // The first has no token before it, maybe.
   const int64_t head = std::max<int64_t>(place(lane.need_at(view.next)), 0);
-  const auto step_behind = [&](int64_t j) { return std::max<int64_t>(at[next + j] + plus, 0); };
-  const auto step_of = [&](int64_t j) { return j == 0 ? head : step_behind(j); };
+  const auto step_after = [&](int64_t j) { return std::max<int64_t>(at[next + j] + plus, 0); };
+  const auto step_of = [&](int64_t j) { return j == 0 ? head : step_after(j); };
   TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
     const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
@@ -101,9 +101,9 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
       if (!arrivals_.any()) arrivals_.start(n_);
       if (j + k == 0) arrivals_.add(head, s.at(k++) + delay);
       if (s.values == nullptr) {
-        for (; k < end; ++k) arrivals_.add(step_behind(j + k), s.start + s.step * k + delay);
+        for (; k < end; ++k) arrivals_.add(step_after(j + k), s.start + s.step * k + delay);
       } else {
-        for (; k < end; ++k) arrivals_.add(step_behind(j + k), s.values[k] + delay);
+        for (; k < end; ++k) arrivals_.add(step_after(j + k), s.values[k] + delay);
       }
     }
     j += s.count;
@@ -146,7 +146,7 @@ void StepSolver::wait_for_credits(size_t c) {
     count = room;
   }
   late_[c] = {std::max<int64_t>(0, -index), count};
-  // The last credit is not behind the first step: none has to be waited for.
+  // The last credit is not after the first step: none has to be waited for.
   if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) late_[c] = {};
   credits_count_ += late_[c].any() ? 1 : 0;
 }
@@ -185,7 +185,7 @@ void StepSolver::add_credits(size_t c) {
   });
 }
 
-/// Whether no credit comes behind the earliest time of its step.
+/// Whether no credit comes after the earliest time of its step.
 bool StepSolver::credits_in_time(size_t c) const {
   const StepPorts::Credit& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;

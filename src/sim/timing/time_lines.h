@@ -91,8 +91,8 @@ class TimeLines {
   /// Moves the cursor to token k.
   void find(int64_t k, Cursor& cursor) const {
     if (cursor.piece < pieces_begin_) cursor.piece = pieces_begin_;
-    const bool behind = cursor.piece + 1 < pieces_end_ && piece(cursor.piece + 1).first <= k;
-    if (behind || piece(cursor.piece).first > k) seek(k, cursor);
+    const bool past = cursor.piece + 1 < pieces_end_ && piece(cursor.piece + 1).first <= k;
+    if (past || piece(cursor.piece).first > k) seek(k, cursor);
   }
 
  private:

@@ -238,7 +238,7 @@ class AccumulateNode final : public EngineNode {
       return;
     }
     int64_t entries = 0;
-    uint32_t extra = 0;  // steps behind the first
+    uint32_t extra = 0;  // steps after the first
     uint64_t previous = 0;
     drain([&](uint64_t key, const float* values, const int64_t* counts, uint32_t count_all) {
       for (uint32_t k = 0; k < count_all;) {

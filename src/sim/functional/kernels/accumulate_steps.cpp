@@ -28,7 +28,7 @@ void AccumulateSteps::start_batch() {
 }
 
 /// On a machine that takes outer stops apart: a step for each boundary of the stop from the lowest
-/// that closes an element's fiber up to that of the loop that ends. Returns how many are behind the
+/// that closes an element's fiber up to that of the loop that ends. Returns how many are after the
 /// first, which takes the inner stop.
 uint32_t AccumulateSteps::outer_stops(const Stop& stop, uint32_t token) {
   if (!rules_.outer_stops_take_steps || stop.done()) return 0;

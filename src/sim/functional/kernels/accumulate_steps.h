@@ -36,9 +36,9 @@ class AccumulateSteps {
   void pass(const Stop& stop, uint32_t token);
   /// A stop (or done) that does: the first step of the flush, on the side that gives.
   uint32_t flush(const Stop& stop, uint32_t token);
-  /// It has so many steps behind the first.
+  /// It has so many steps after the first.
   void flushed(uint32_t more);
-  /// Behind the last stop: the batch has n inner tokens.
+  /// After the last stop: the batch has n inner tokens.
   void end_batch(uint32_t n);
 
  private:

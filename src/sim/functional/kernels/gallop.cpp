@@ -209,7 +209,7 @@ class GallopNode final : public MemoryNode {
     for (uint32_t k = 0; k < tokens; ++k) takes_->take(steps().count);
   }
 
-  /// The stop at the end of a fiber, `references` of which are still to be taken; `in` is behind
+  /// The stop at the end of a fiber, `references` of which are still to be taken; `in` is past
   /// them. It needs the next token too.
   void give_stop(Cursors& in, uint32_t references) {
     if (!batched) take(references);

@@ -359,7 +359,7 @@ class WordJoinNode final : public JoinNode {
     word_ = wanted;
     kept_ = false;
   }
-  /// Steps at the interval, behind those that cost nothing.
+  /// Steps at the interval, after those that cost nothing.
   void add_paid(uint32_t n) {
     if (free_ > 0) {
       steps().add(free_ + 1, 0, interval_);

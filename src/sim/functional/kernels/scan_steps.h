@@ -62,7 +62,7 @@ class ScanSteps : public MemoryNode {
   void ask_for_fiber();
   void ask_for_elements(uint32_t n);
   void give_collected();
-  void log_stop_behind_batches(bool stop_taken);
+  void log_stop_after_batches(bool stop_taken);
 
   Lane* lane_ = nullptr;  // of the input (memory: of the second side)
   bool whole_ = false;    // no element is outside of the loop
@@ -149,7 +149,7 @@ inline void ScanSteps::take(uint32_t tokens) {
 
 inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
   const uint32_t needed = taken + (stop_taken ? 0 : 1);
-  if (batched) return log_stop_behind_batches(stop_taken);
+  if (batched) return log_stop_after_batches(stop_taken);
   if (!memory()) {
     take(taken);
     if (!stop_taken) lane_->needs(count_);
@@ -271,7 +271,7 @@ inline void ScanSteps::give_collected() {
 }
 
 /// The fiber's reference has been taken, empty or not.
-inline void ScanSteps::log_stop_behind_batches(bool stop_taken) {
+inline void ScanSteps::log_stop_after_batches(bool stop_taken) {
   give_collected();
   const uint32_t step = batched->step(interval_);
   lane_->needs(step);

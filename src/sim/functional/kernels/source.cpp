@@ -156,7 +156,7 @@ class ScanNode final : public ScanSteps {
     return true;
   }
 
-  /// The stop at the end of a fiber; `in` is at the token behind the fiber's reference.
+  /// The stop at the end of a fiber; `in` is at the token after the fiber's reference.
   void give_stop(PortCursor& in, bool empty = false) {
     open_ = false;
     const uint32_t reference = empty ? 1 : 0;

@@ -187,7 +187,7 @@ class WriteNode final : public WriterSteps {
 
   // --- rows of phases that start together
 
-  /// Fibers (of a level) or values, from the first on, to which nothing is added behind this stop.
+  /// Fibers (of a level) or values, from the first on, to which nothing is added after this stop.
   int64_t complete_after(const Stop& stop) const {
     const int loops = depth(main_);
     if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;

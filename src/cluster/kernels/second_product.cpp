@@ -1,4 +1,4 @@
-#include "cluster/kernels/behind.h"
+#include "cluster/kernels/second_product.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "cluster/common/attach_plan.h"
-#include "cluster/kernels/behind_form.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/second_product_form.h"
 #include "cluster/kernels/tiles.h"
 #include "graph/tile_kernel.h"
 #include "sim/tiles/kernel_counts.h"
@@ -32,7 +32,7 @@ struct Pair {
 /// Is the region a single product that leaves tiles out?
 bool begins_pair(const Region& region) {
   return region.graph && is_tile_kernel(*region.graph) &&
-         load_of_absent_tiles(*region.graph) >= 0 && !has_product_behind(*region.graph) &&
+         load_of_absent_tiles(*region.graph) >= 0 && !has_second_product(*region.graph) &&
          !region.statements.empty();
 }
 
@@ -43,7 +43,7 @@ class Finder {
 
   /// The pair that saves most of those whose first product is that of a region; else, where there
   /// is one, in `refused` the result and why it is none.
-  std::optional<Pair> best_from(size_t first, BehindOutcome& refused) {
+  std::optional<Pair> best_from(size_t first, SecondProductOutcome& refused) {
     std::optional<Pair> best;
     const std::optional<KernelForm> product = sparse_product(first);
     if (!product) return best;
@@ -72,12 +72,12 @@ class Finder {
       const bool stays = statements_.of(t) != nullptr && statements_.read_only_by(t, members);
       if (t != root.result && !stays) return std::nullopt;
     }
-    std::optional<KernelForm> form = behind_form(statements_, root, members, why);
+    std::optional<KernelForm> form = second_product_form(statements_, root, members, why);
     if (!form || !same_first_operand(*form, product)) return std::nullopt;
     form->present = product.present;
     form->sparse = product.sparse;
     form->gathered = product.gathered;
-    std::optional<FastestKernel> fastest = fastest_behind(*form, machine_);
+    std::optional<FastestKernel> fastest = fastest_two_products(*form, machine_);
     if (!fastest) why = "no tiles of it fit the machine";
     if (!fastest || fastest->graph.tiles->open.empty()) return std::nullopt;
     KernelSequence sequence(machine_);
@@ -138,8 +138,8 @@ PlanNotes notes_of(const Pair& pair, const Program& program, const Machine& mach
   const Graph& graph = pair.fastest.graph;
   const KernelSizes step = kernel_step(graph);
   const TilesPresent present = tiles_present(graph);
-  return {{"kind", gathered_step(graph) > 0 ? "gathered product and one behind it"
-                                            : "sparse product and one behind it"},
+  return {{"kind", gathered_step(graph) > 0 ? "gathered product and one after it"
+                                            : "sparse product and one after it"},
           {"machine", machine.name},
           {"operand", program.tensors[static_cast<size_t>(pair.operand)].name},
           {"tile", fmt::format("{},{},{},{}", step[kKernelM], step[kKernelN], step[kKernelK],
@@ -162,11 +162,11 @@ std::vector<TensorId> results_of(const Program& program, const Pair& pair) {
 
 }  // namespace
 
-std::vector<BehindOutcome> plan_behind(Program& program, const Machine& machine) {
-  std::vector<BehindOutcome> outcomes;
+std::vector<SecondProductOutcome> plan_second_products(Program& program, const Machine& machine) {
+  std::vector<SecondProductOutcome> outcomes;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (!begins_pair(program.regions[r])) continue;
-    BehindOutcome outcome;
+    SecondProductOutcome outcome;
     std::optional<Pair> pair = Finder(program, machine).best_from(r, outcome);
     if (!pair) {
       if (!outcome.why.empty()) outcomes.push_back(std::move(outcome));

@@ -1,4 +1,4 @@
-#include "cluster/kernels/behind_form.h"
+#include "cluster/kernels/second_product_form.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,10 +35,10 @@ class Builder {
     const TermBuilder::Binding binding = builder_.bind_result(root, form_.stored);
     const int32_t last = builder_.term(root, static_cast<int32_t>(root.nodes.size()) - 1, binding);
     static_cast<KernelTerms&>(form_) = std::move(builder_.made());
-    if (first_ < 0 || form_.behind < 0) refuse_kernel("");
+    if (first_ < 0 || form_.second_product < 0) refuse_kernel("");
     if (last + 1 != static_cast<int32_t>(form_.terms.size())) refuse_kernel("it is computed twice");
     form_.product = form_.one_tile_l = true;
-    settle_behind();
+    settle_second();
     settle_first();
     check_between_and_after();
     set_dim(m_, kKernelM);
@@ -50,14 +50,14 @@ class Builder {
   }
 
  private:
-  /// The outer one is the product behind, the one in it the first, which may be read again.
+  /// The outer one is the second product, the one in it the first, which may be read again.
   int32_t reduction(const Statement& s, const Expr& node, TermBuilder::Binding binding) {
     if (depth_ == 1 && first_ >= 0 && s.result == first_read_.tensor &&
         binding == first_read_.binding) {
       return first_;
     }
     if (depth_ == 1) first_read_ = {s.result, binding};
-    if (depth_ == 2 || (depth_ == 0 && form_.behind >= 0) || (depth_ == 1 && first_ >= 0)) {
+    if (depth_ == 2 || (depth_ == 0 && form_.second_product >= 0) || (depth_ == 1 && first_ >= 0)) {
       refuse_kernel("it has other reductions than two products, or reads one of them twice");
     }
     if (node.reduction != Reduction::sum) refuse_kernel("a reduction of it is no sum");
@@ -72,7 +72,7 @@ class Builder {
     made.reduction = node.reduction;
     made.children = {builder_.term(s, node.children[0], binding)};
     --depth_;
-    return (depth_ == 0 ? form_.behind : first_) = builder_.add(std::move(made));
+    return (depth_ == 0 ? form_.second_product : first_) = builder_.add(std::move(made));
   }
 
   KernelTerm& term(int32_t t) { return form_.terms[static_cast<size_t>(t)]; }
@@ -100,8 +100,8 @@ class Builder {
   }
 
   /// H W: the loops of W are n, all of which are summed, and l. H is put first.
-  void settle_behind() {
-    std::vector<int32_t>& sides = factors(form_.behind);
+  void settle_second() {
+    std::vector<int32_t>& sides = factors(form_.second_product);
     if (is_load(sides[0])) std::swap(sides[0], sides[1]);
     if (is_load(sides[0]) || !is_load(sides[1])) {
       refuse_kernel("its second product is not of the first and a tensor");
@@ -141,7 +141,7 @@ class Builder {
   }
 
   bool is_factor(int32_t t) {
-    for (const int32_t sum : {first_, form_.behind}) {
+    for (const int32_t sum : {first_, form_.second_product}) {
       const std::vector<int32_t>& of = factors(sum);
       if (std::find(of.begin(), of.end(), t) != of.end()) return true;
     }
@@ -162,8 +162,9 @@ class Builder {
 
 }  // namespace
 
-std::optional<KernelForm> behind_form(const StatementTable& statements, const Statement& root,
-                                      const std::set<TensorId>& members, std::string& why) {
+std::optional<KernelForm> second_product_form(const StatementTable& statements,
+                                              const Statement& root,
+                                              const std::set<TensorId>& members, std::string& why) {
   try {
     return Builder(statements, members).build(root);
   } catch (const NoKernel& refused) {

@@ -1,4 +1,4 @@
-// Products that leave tiles out and the dense product behind each, as one kernel: found in the
+// Products that leave tiles out and the dense product after each, as one kernel: found in the
 // kernels of a program, planned, compared with these, and put into it where they win.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace fuseflow::cluster {
 
 /// What became of such a pair.
-struct BehindOutcome {
+struct SecondProductOutcome {
   TensorId result = -1;
   std::string why;     ///< it has no form, or no tiles that fit; else empty
   bool taken = false;  ///< else its kernels apart are as fast
@@ -24,6 +24,6 @@ struct BehindOutcome {
 /// that a product begins the one that saves most, or the reason why the first has no form. Those
 /// that are faster have a region of their own afterwards, with the graph, in the place of the last
 /// one's.
-std::vector<BehindOutcome> plan_behind(Program& program, const Machine& machine);
+std::vector<SecondProductOutcome> plan_second_products(Program& program, const Machine& machine);
 
 }  // namespace fuseflow::cluster

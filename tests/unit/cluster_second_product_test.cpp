@@ -1,4 +1,4 @@
-// A dense product behind one that leaves tiles out, as one kernel: a worked case, values against
+// A dense product after one that leaves tiles out, as one kernel: a worked case, values against
 // the reference over random programs, what has no form, when it is taken, hostile text.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <functional>
 #include <random>
 
-#include "cluster/kernels/behind.h"
-#include "cluster/kernels/behind_form.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/second_product.h"
+#include "cluster/kernels/second_product_form.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -61,7 +61,7 @@ std::optional<KernelForm> form_of(const Program& program, std::string& why) {
   const StatementTable statements(program);
   const Statement& root = program.regions.back().statements.back();
   std::optional<KernelForm> form =
-      behind_form(statements, root, temporaries_and_result(program), why);
+      second_product_form(statements, root, temporaries_and_result(program), why);
   if (!form) return form;
   const Statement& product = program.regions.front().statements.front();
   const auto alone = kernel_form(program, product, {}, why);
@@ -85,7 +85,7 @@ Program fused(const Program& given, const KernelForm& form, const KernelSizes& b
   return program;
 }
 
-/// The worked case of "Gathered rows" with a product of 24 by 16 behind: columns 1, 4 and 5 of A,
+/// The worked case of "Gathered rows" with a product of 24 by 16 after it: columns 1, 4 and 5 of A,
 /// two a step.
 Graph worked_graph(int cores = 1) {
   Layer layer{16, 8, 24, 16};
@@ -94,8 +94,8 @@ Graph worked_graph(int cores = 1) {
   const Program program = parse(layer.text());
   std::string why;
   const StatementTable statements(program);
-  auto form = behind_form(statements, program.regions.back().statements.back(),
-                          temporaries_and_result(program), why);
+  auto form = second_product_form(statements, program.regions.back().statements.back(),
+                                  temporaries_and_result(program), why);
   EXPECT_TRUE(form) << why;
   form->present = std::make_shared<const PresentElements>(
       1, 16, 8, std::vector<size_t>{0, 0, 0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
@@ -109,10 +109,10 @@ Graph worked_graph(int cores = 1) {
 /// 0.5 + 0.75 + 10 = 153.25. The second step of the first product reads 320 bytes: 155.75. 32
 /// later, at 187.75, the second one reads the 1,536 of W (12; its 12,288 FLOPs take 6): 199.75,
 /// complete at 231.75. The store of 1,024 bytes: 8 in, 8 + 10 out, port 16, 100: 373.75.
-TEST(ProductBehind, WorkedCase) {
+TEST(SecondProduct, WorkedCase) {
   const Graph graph = worked_graph();
   EXPECT_EQ(graph.indices.size(), 5U);
-  EXPECT_TRUE(has_product_behind(graph));
+  EXPECT_TRUE(has_second_product(graph));
   const KernelRoles roles = kernel_roles(graph);
   EXPECT_EQ(roles.reductions.size(), 1U);
   EXPECT_EQ(roles.last.size(), 1U);
@@ -123,7 +123,7 @@ TEST(ProductBehind, WorkedCase) {
                             "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
                             "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
   const Measured measured = time_tiles(graph, machine);
-  EXPECT_EQ(measured.nodes, 5 + 2 + 1 + 1);  // loads, steps, the product behind, the store
+  EXPECT_EQ(measured.nodes, 5 + 2 + 1 + 1);  // loads, steps, the second product, the store
   EXPECT_EQ(measured.cycles, 374);
   EXPECT_EQ(measured.matrix_busy_cycles, 17);  // 2.5 + 2.5 + 12
   EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2) + 2 * 16 * 24 * 16);
@@ -143,7 +143,7 @@ TEST(ProductBehind, WorkedCase) {
 /// 768 bytes of W: 173.125. 32 later each core sends 8 rows of it, 512 bytes: link 8, 20,
 /// scratchpad 8 + 10: 251.125. The sum reads them in 4 (its 128 sums take 2): 255.125. The store of
 /// 8 rows: 4 in, 4 + 10 out, port 8, 100: 381.125.
-TEST(ProductBehind, WorkedCaseOnTwoCores) {
+TEST(SecondProduct, WorkedCaseOnTwoCores) {
   const Graph graph = worked_graph(2);
   EXPECT_EQ(column_cores(graph), 2);
   EXPECT_EQ(kernel_cluster(graph), 2);
@@ -177,7 +177,7 @@ TEST(ProductBehind, WorkedCaseOnTwoCores) {
 }
 
 /// Counts of a run: FLOPs and tiles are those of one core, but for the sums.
-TEST(ProductBehind, CountsOfACluster) {
+TEST(SecondProduct, CountsOfACluster) {
   Layer layer{32, 40, 24, 16};
   layer.after = "relu(%d[i, l] + %v[l])";
   const Program given = parse(layer.text());
@@ -209,7 +209,7 @@ const std::vector<std::string> kMulticast{"links.multicast=true", "links.multica
 
 /// Any size, part and packing, tiles and gathered rows; columns that are padding are not summed
 /// (sigmoid(0) is not 0).
-TEST(ProductBehind, RandomLayersAgainstTheReference) {
+TEST(SecondProduct, RandomLayersAgainstTheReference) {
   const std::vector<std::string> product{"%h[i, j] * %w[j, l]", "%w[j, l] * %h[i, j]"};
   const std::vector<std::string> after{"relu(%d[i, l] * %s[i] + %v[l])", "%d[i, l]",
                                        "exp(%d[i, l] * 0.01) - %v[l]"};
@@ -243,7 +243,7 @@ TEST(ProductBehind, RandomLayersAgainstTheReference) {
 }
 
 /// The same where the cores of a cluster share the columns.
-TEST(ProductBehind, RandomLayersOnClustersAgainstTheReference) {
+TEST(SecondProduct, RandomLayersOnClustersAgainstTheReference) {
   const std::vector<std::string> after{
       "relu(%d[i, l] + %v[l])", "%d[i, l]", "exp(%d[i, l] * 0.01) - %v[l]",
       "%d[i, l] * %t[i] + %r[i, l]", "relu(%d[i, l] + %r[i, l] * %r[i, l])"};
@@ -277,13 +277,13 @@ TEST(ProductBehind, RandomLayersOnClustersAgainstTheReference) {
   EXPECT_GT(checked, 25);  // of 60
 }
 
-TEST(ProductBehind, WhatHasNoForm) {
+TEST(SecondProduct, WhatHasNoForm) {
   const auto why = [](const Layer& layer) {
     std::string says;
     const Program program = parse(layer.text());
     const StatementTable statements(program);
-    EXPECT_FALSE(behind_form(statements, program.regions.back().statements.back(),
-                             temporaries_and_result(program), says));
+    EXPECT_FALSE(second_product_form(statements, program.regions.back().statements.back(),
+                                     temporaries_and_result(program), says));
     return says;
   };
   Layer layer;
@@ -302,7 +302,7 @@ TEST(ProductBehind, WhatHasNoForm) {
 }
 
 /// What the second product sums its tensor must have, else a map between would see too large a sum.
-TEST(ProductBehind, ALoopThatTheSecondTensorLacks) {
+TEST(SecondProduct, ALoopThatTheSecondTensorLacks) {
   const Program program = parse(
       "const %a: f32[40, 70, 3] dense,dense,dense = uniform(density=0.03,seed=7)\n"
       "input %x: f32[70, 3, 24] dense,dense,dense = uniform(density=1,seed=1)\n"
@@ -312,13 +312,13 @@ TEST(ProductBehind, ALoopThatTheSecondTensorLacks) {
       "region @y { %y[i, l] = sum(j, q) relu(%c[i, j, q] - 1) * %w[j, l] }\n");
   std::string why;
   const StatementTable statements(program);
-  EXPECT_FALSE(behind_form(statements, program.regions.back().statements.back(),
-                           temporaries_and_result(program), why));
+  EXPECT_FALSE(second_product_form(statements, program.regions.back().statements.back(),
+                                   temporaries_and_result(program), why));
   EXPECT_EQ(why, "its second product sums a loop that its tensor lacks");
 }
 
 /// Of A A W either A may be the one that leaves tiles out: the rows have to be those of the kernel.
-TEST(ProductsBehind, BothOperandsAreOneTensor) {
+TEST(SecondProducts, BothOperandsAreOneTensor) {
   const Machine machine = load_machine("h100", {});
   int taken = 0;
   for (const char* second : {"%a[k, j]", "%a[j, k]"}) {
@@ -336,7 +336,9 @@ TEST(ProductsBehind, BothOperandsAreOneTensor) {
                 "region @c { %c[i, j] = sum(k) %a[i, k] * " +
                 std::string(second) + " }\nregion @y { %y[i, l] = sum(j) %c[i, j] * %w[j, l] }\n");
       make_kernels(program, machine, {.reorder_operands = true});
-      for (const BehindOutcome& o : plan_behind(program, machine)) taken += o.taken ? 1 : 0;
+      for (const SecondProductOutcome& o : plan_second_products(program, machine)) {
+        taken += o.taken ? 1 : 0;
+      }
       expect_right(program, machine);
     }
   }
@@ -344,7 +346,7 @@ TEST(ProductsBehind, BothOperandsAreOneTensor) {
 }
 
 /// A layer of a GCN: taken where it is faster, and then no slower than what the program had.
-TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
+TEST(SecondProducts, AreTakenWhereTheyAreFaster) {
   const std::string text =
       "const %a: f32[1024, 1024] dense,compressed = power_law(edges=3000,values=uniform(0,1),"
       "seed=7)\ninput %x: f32[1024, 64] dense,dense = dense(seed=8)\n"
@@ -366,7 +368,7 @@ TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
   const Machine machine = load_machine("h100", {});
   Program program = made("temp", machine);
   const int64_t before = cycles(program, machine);
-  std::vector<BehindOutcome> outcomes = plan_behind(program, machine);
+  std::vector<SecondProductOutcome> outcomes = plan_second_products(program, machine);
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_TRUE(outcomes[0].taken);
   EXPECT_EQ(program.regions.size(), 1U);
@@ -378,7 +380,7 @@ TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
 
   // A result between the two is stored: the kernel ends there.
   program = made("result", machine);
-  outcomes = plan_behind(program, machine);
+  outcomes = plan_second_products(program, machine);
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(program.regions.size(), 2U);
   expect_right(program, machine);
@@ -388,13 +390,13 @@ TEST(ProductsBehind, AreTakenWhereTheyAreFaster) {
       "h100", {"reconfiguration_cycles=0", "core.count=1024", "core.matrix_flops_per_cycle=8"});
   program = made("temp", small);
   const std::string printed = print_program(program);
-  for (const BehindOutcome& o : plan_behind(program, small)) {
+  for (const SecondProductOutcome& o : plan_second_products(program, small)) {
     EXPECT_EQ(o.taken, o.fused.cycles < o.apart.total.cycles);
   }
   expect_right(program, small);
 }
 
-TEST(ProductBehind, RefusesHostileTextOfClusters) {
+TEST(SecondProduct, RefusesHostileTextOfClusters) {
   Layer layer;
   layer.after = "relu(%d[i, l] + %v[l])";
   const Program given = parse(layer.text());
@@ -434,7 +436,7 @@ TEST(ProductBehind, RefusesHostileTextOfClusters) {
 }
 
 /// What has no rows every core computes for itself.
-TEST(ProductBehind, MapsOfColumnsAreWholeOnEveryCore) {
+TEST(SecondProduct, MapsOfColumnsAreWholeOnEveryCore) {
   Layer layer{32, 40, 24, 16};
   layer.between = "%c[i, j]";
   layer.after = "%d[i, l] * sqrt(%v[l] + 2)";
@@ -455,7 +457,7 @@ TEST(ProductBehind, MapsOfColumnsAreWholeOnEveryCore) {
 }
 
 /// What follows takes of a load the rows of the core's share: each is loaded once.
-TEST(ProductBehind, SharesOfALoadOverRows) {
+TEST(SecondProduct, SharesOfALoadOverRows) {
   Layer layer{32, 40, 24, 16};
   layer.between = "%c[i, j]";
   layer.after = "%d[i, l] + %r[i, l]";
@@ -480,7 +482,7 @@ TEST(ProductBehind, SharesOfALoadOverRows) {
 
 /// A layer whose rows are scaled before the product and after it by one vector has no cluster that
 /// shares its columns; it is planned all the same.
-TEST(ProductsBehind, WhatFollowsDiffersFromRowToRow) {
+TEST(SecondProducts, WhatFollowsDiffersFromRowToRow) {
   Layer layer{512, 64, 64, 16};
   const Machine machine = load_machine("h100", {});
   for (const char* after : {"relu(%d[i, l] * %s[i])", "relu(%d[i, l] + %r[i, l])"}) {
@@ -488,12 +490,12 @@ TEST(ProductsBehind, WhatFollowsDiffersFromRowToRow) {
     layer.after = after;
     Program program = parse(layer.text());
     make_kernels(program, machine, {.reorder_operands = true});
-    EXPECT_FALSE(plan_behind(program, machine).empty());
+    EXPECT_FALSE(plan_second_products(program, machine).empty());
     expect_right(program, machine);
   }
 }
 
-TEST(ProductBehind, RefusesHostileText) {
+TEST(SecondProduct, RefusesHostileText) {
   Layer layer;
   const Program given = parse(layer.text());
   std::string why;
