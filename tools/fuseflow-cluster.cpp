@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <sstream>
 #include <string_view>
 
+#include "chain_options.h"
 #include "cluster/chain/evaluate.h"
 #include "cluster/chain/lower_plan.h"
 #include "cluster/chain/recognize.h"
@@ -15,10 +14,10 @@
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/kernels/divide.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/kernels/second_product.h"
 #include "cluster/planned_program.h"
 #include "cluster/report/chain_report.h"
 #include "cluster/report/kernel_json.h"
+#include "cluster/report/kernels_report.h"
 #include "cluster/report/online_report.h"
 #include "cluster/report/plan_json.h"
 #include "cluster/report/rows_json.h"
@@ -31,7 +30,6 @@
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "machine_options.h"
-#include "number_options.h"
 #include "program_tool.h"
 #include "support/outputs.h"
 #include "thread_options.h"
@@ -42,9 +40,7 @@ using namespace fuseflow;
 using namespace fuseflow::cluster;
 
 struct Options {
-  std::string workload, gemm, gated, conv, product;
-  int64_t rows = 0;
-  bool bias = false, residual = false;
+  ChainOptions chain;
   MachineOptions machine{"h100", {}};
   Effort effort;
   std::string explain, plans, plan, table;
@@ -60,75 +56,6 @@ struct Options {
   bool dense = false;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    parts.push_back(part);
-  }
-  return parts;
-}
-
-int64_t number(const std::string& option, const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: '{}' is not an extent, expected a positive whole number", option, text));
-  }
-  return value;
-}
-
-/// `needed` numbers, then at most one more word (an activation).
-std::vector<int64_t> numbers(const std::string& option, const std::vector<std::string>& parts,
-                             size_t needed, bool word_allowed) {
-  if (parts.size() != needed && !(word_allowed && parts.size() == needed + 1)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} has {} parts, expected {}{}", option, parts.size(), needed,
-                            word_allowed ? " and perhaps an activation" : ""));
-  }
-  std::vector<int64_t> values;
-  for (size_t i = 0; i < needed; ++i) {
-    values.push_back(number(option, parts[i]));
-  }
-  return values;
-}
-
-Chain chosen_chain(const Options& o) {
-  Chain chain;
-  if (!o.workload.empty()) {
-    chain = workload(o.workload);
-  } else if (!o.gemm.empty()) {
-    const auto parts = split(o.gemm);
-    const auto v = numbers("--gemm-chain", parts, 4, true);
-    chain = gemm_chain(v[0], v[1], v[2], v[3],
-                       parts.size() == 5 ? parse_activation(parts[4]) : Activation::relu);
-  } else if (!o.gated.empty()) {
-    const auto parts = split(o.gated);
-    const auto v = numbers("--gated-ffn", parts, 3, true);
-    chain = gated_ffn(v[0], v[1], v[2]);
-    chain.activation = parts.size() == 4 ? parse_activation(parts[3]) : Activation::silu;
-  } else if (!o.conv.empty()) {
-    const auto parts = split(o.conv);
-    const auto v = numbers("--conv-chain", parts, 6, true);
-    chain = conv_chain(v[0], v[1], v[2], v[3], v[4], v[5]);
-    chain.activation = parts.size() == 7 ? parse_activation(parts[6]) : Activation::relu;
-  } else {
-    throw Error(ExitCode::usage,
-                "no chain given, expected --workload, --gemm-chain, --gated-ffn "
-                "or --conv-chain");
-  }
-  if (o.rows > 0) {
-    chain.size[Dim::m] = o.rows;
-  }
-  chain.bias0 = chain.bias0 || o.bias;
-  chain.bias1 = chain.bias1 || o.bias;
-  chain.residual = chain.residual || o.residual;
-  check_chain(chain);
-  return chain;
-}
-
 /// What to do for every power of two of rows up to the largest wanted.
 std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
@@ -141,14 +68,10 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
   return rows;
 }
 
-bool names_a_chain(const Options& o) {
-  return !(o.workload.empty() && o.gemm.empty() && o.gated.empty() && o.conv.empty());
-}
-
 /// The chain asked for, or every workload, as rows of the evaluation table.
 ExitCode run_evaluation(const Options& o, const Machine& machine) {
-  const bool one = names_a_chain(o);
-  const std::vector<Chain> chains = one ? std::vector<Chain>{chosen_chain(o)} : workloads();
+  const bool one = o.chain.named();
+  const std::vector<Chain> chains = one ? std::vector<Chain>{o.chain.make()} : workloads();
   std::string text = evaluation_header();
   bool right = true;
   for (const Evaluation& row : evaluate(chains, machine, o.effort, o.threads)) {
@@ -254,32 +177,12 @@ void explain_refused(const Program& program, const std::vector<RefusedChain>& re
   }
 }
 
-/// One product by itself, padded as a chain's extents are.
+/// One product by itself.
 ExitCode run_product(const Options& o, const Machine& machine) {
-  const auto v = numbers("--product", split(o.product), 3, false);
-  Chain chain = gemm_chain(v[0], v[1], v[2], 16, Activation::none);
-  check_chain(chain);
-  chain = padded(chain);
-  ProductSize size;
-  size.m = chain.size[Dim::m], size.n = chain.size[Dim::n], size.k = chain.size[Dim::k];
-  size.bias = o.bias;
+  const ProductSize size = o.chain.make_product();
   const MeasuredProduct product = find_product(size, machine, o.effort);
   write_output(o.filter.output, product_csv(size, machine, product));
   return ExitCode::ok;
-}
-
-void report_sparse(const Program& program, const SparseKernel& kernel) {
-  const std::string& operand = program.tensors[static_cast<size_t>(kernel.operand)].name;
-  const std::string dense = kernel.dense_cycles > 0
-                                ? fmt::format("{} with all of them", kernel.dense_cycles)
-                                : std::string("with all of them none fits");
-  const char* const tiles = kernel.gathered > 0 ? "columns (by tile of rows)" : "tiles";
-  const std::string gathered =
-      kernel.gathered > 0 ? fmt::format(", gathered by {}", kernel.gathered) : "";
-  report(Severity::note,
-         fmt::format("product %{}: {} of {} {} of %{} hold a value{}; {} cycles, {}",
-                     quote_if_needed(kernel.result), kernel.present, kernel.tiles, tiles,
-                     quote_if_needed(operand), gathered, kernel.cycles, dense));
 }
 
 /// Where the machine has units for streams, products with compressed operands are left to them.
@@ -324,19 +227,7 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(refused.region), refused.why));
   }
-  for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
-}
-
-void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
-  for (const FoldOutcome& o : outcomes) {
-    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
-    const size_t more = o.members.size() - 1;
-    report(Severity::note,
-           fmt::format("kernel %{} with {} statement{} before it: {} cycles, apart {} in {} "
-                       "kernels{}",
-                       quote_if_needed(name), more, more == 1 ? "" : "s", o.fused.cycles,
-                       o.apart.total.cycles, o.apart.kernels, o.taken ? "" : "; left as they are"));
-  }
+  for (const SparseKernel& kernel : sparse) report_sparse_product(program, kernel);
 }
 
 /// Names the first of these regions, and how many more there are.
@@ -376,28 +267,6 @@ void note_left_to_streams(const Options& o, const Program& program, const Machin
                o.strategy == "chains" ? "--strategy=tiles --dense" : "--dense");
 }
 
-/// Whether one was taken.
-bool report_second_products(const Program& program,
-                            const std::vector<SecondProductOutcome>& outcomes) {
-  bool any = false;
-  for (const SecondProductOutcome& o : outcomes) {
-    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
-    if (!o.why.empty()) {
-      report(Severity::note, fmt::format("product after a sparse one, %{}: {}; left as they are",
-                                         quote_if_needed(name), o.why));
-      continue;
-    }
-    report(Severity::note,
-           fmt::format("product after a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
-                       "bytes of global memory, apart {}{}",
-                       quote_if_needed(name), o.fused.cycles, o.apart.kernels, o.apart.total.cycles,
-                       o.fused.bytes.global(), o.apart.total.bytes.global(),
-                       o.taken ? "" : "; left as they are"));
-    any = any || o.taken;
-  }
-  return any;
-}
-
 /// --explain alone only says what there is.
 bool measures_chains(const Options& o) {
   return o.explain.empty() || o.measure || !o.plans.empty() || !o.plan.empty();
@@ -430,6 +299,10 @@ bool any_taken(const std::vector<RowsOutcome>& outcomes) {
   return std::any_of(outcomes.begin(), outcomes.end(), [](const RowsOutcome& outcome) {
     return outcome.kind == RowsOutcome::Kind::taken;
   });
+}
+bool any_taken(const std::vector<SecondProductOutcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(),
+                     [](const SecondProductOutcome& outcome) { return outcome.taken; });
 }
 
 /// What the program has in the end, as JSON: chains that are part of a kernel of rows are not in
@@ -544,15 +417,16 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   CombinedKernels combined;
   if (measures) combined = combine(o, machine, program);
-  const std::vector<RowsOutcome>& rows = combined.rows;
-  const bool second = report_second_products(program, combined.second_products);
-  if (nothing && !any_taken(rows) && !second) {
+  report_second_products(program, combined.second_products);
+  if (nothing && !any_taken(combined.rows) && !any_taken(combined.second_products)) {
     report(Severity::note, o.strategy == "tiles"
                                ? "no chain of dense products found"
                                : "no chain of dense products found; the program is left as it is");
   }
   if (measures) note_left_to_streams(o, program, machine);
-  if (!o.plan.empty()) write_output(o.plan, plans_in(program, machine, std::move(planned), rows));
+  if (!o.plan.empty()) {
+    write_output(o.plan, plans_in(program, machine, std::move(planned), combined.rows));
+  }
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;
 }
@@ -566,17 +440,17 @@ ExitCode run(const Options& o) {
   const Machine machine = machine_to_plan(o.machine.load());
   require_cores(machine);
   if (o.program) {
-    write_program(o.filter.output, chain_program(chosen_chain(o)));
+    write_program(o.filter.output, chain_program(o.chain.make()));
     return ExitCode::ok;
   }
-  if (!o.product.empty()) {
+  if (!o.chain.product.empty()) {
     return run_product(o, machine);
   }
   if (o.evaluate) {
     return run_evaluation(o, machine);
   }
-  if (!names_a_chain(o) && o.table.empty()) return run_filter(o, machine);
-  const Chain chain = padded(chosen_chain(o));
+  if (!o.chain.named() && o.table.empty()) return run_filter(o, machine);
+  const Chain chain = padded(o.chain.make());
   if (!o.table.empty()) {
     write_output(o.table, table_csv(chain, machine, plan_table(o, chain, machine)));
     return ExitCode::ok;
@@ -599,27 +473,7 @@ ExitCode run(const Options& o) {
 }
 
 void declare(CLI::App& app, Options& o) {
-  auto* chain = app.add_option_group("chain", "what to plan (one of)");
-  chain->add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8")
-      ->option_text("NAME");
-  chain->add_option("--gemm-chain", o.gemm, "E = F(A[MxK] B) D with activation F")
-      ->option_text("M,N,K,L[,F]");
-  chain->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
-      ->option_text("M,N,K[,F]");
-  chain
-      ->add_option("--product", o.product,
-                   "One product by itself: print its fastest kernel, measured (CSV), and stop")
-      ->option_text("M,N,K");
-  chain
-      ->add_option("--conv-chain", o.conv,
-                   "Channels, side, outputs and kernels of two convolutions, as im2col")
-      ->option_text("C,S,O1,O2,K1,K2[,F]");
-  chain->require_option(0, 1);
-  app.add_option("--rows", o.rows, "Rows of the chain (M), instead of those given")
-      ->option_text("N")
-      ->check(whole_above(0));
-  app.add_flag("--bias", o.bias, "Both products add a bias");
-  app.add_flag("--residual", o.residual, "The result adds a residual");
+  add_chain_options(app, o.chain);
   add_machine_options(app, o.machine);
   app.add_option("--effort", o.effort.operations,
                  "Limit of tile operations that each search simulates (default: 16777216)")
@@ -676,7 +530,7 @@ int tool_main(int argc, char** argv) {
   declare(app, options);
   register_onnx_sources();  // what constants leave out is planned for
   return run_tool(argc, argv, app, [&] {
-    require_used(app, use_of(app, names_a_chain(options), options.strategy));
+    require_used(app, use_of(app, options.chain.named(), options.strategy));
     return run(options);
   });
 }

@@ -1,0 +1,56 @@
+#include "cluster/report/kernels_report.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "ir/names.h"
+#include "support/diagnostics.h"
+
+namespace fuseflow::cluster {
+
+void report_sparse_product(const Program& program, const SparseKernel& kernel) {
+  const std::string& operand = program.tensors[static_cast<size_t>(kernel.operand)].name;
+  const std::string dense = kernel.dense_cycles > 0
+                                ? fmt::format("{} with all of them", kernel.dense_cycles)
+                                : std::string("with all of them none fits");
+  const char* const tiles = kernel.gathered > 0 ? "columns (by tile of rows)" : "tiles";
+  const std::string gathered =
+      kernel.gathered > 0 ? fmt::format(", gathered by {}", kernel.gathered) : "";
+  report(Severity::note,
+         fmt::format("product %{}: {} of {} {} of %{} hold a value{}; {} cycles, {}",
+                     quote_if_needed(kernel.result), kernel.present, kernel.tiles, tiles,
+                     quote_if_needed(operand), gathered, kernel.cycles, dense));
+}
+
+void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
+  for (const FoldOutcome& o : outcomes) {
+    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
+    const size_t more = o.members.size() - 1;
+    report(Severity::note,
+           fmt::format("kernel %{} with {} statement{} before it: {} cycles, apart {} in {} "
+                       "kernels{}",
+                       quote_if_needed(name), more, more == 1 ? "" : "s", o.fused.cycles,
+                       o.apart.total.cycles, o.apart.kernels, o.taken ? "" : "; left as they are"));
+  }
+}
+
+void report_second_products(const Program& program,
+                            const std::vector<SecondProductOutcome>& outcomes) {
+  for (const SecondProductOutcome& o : outcomes) {
+    const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;
+    if (!o.why.empty()) {
+      report(Severity::note, fmt::format("product after a sparse one, %{}: {}; left as they are",
+                                         quote_if_needed(name), o.why));
+      continue;
+    }
+    report(Severity::note,
+           fmt::format("product after a sparse one, %{}: {} cycles, its {} kernels apart {}; {} "
+                       "bytes of global memory, apart {}{}",
+                       quote_if_needed(name), o.fused.cycles, o.apart.kernels, o.apart.total.cycles,
+                       o.fused.bytes.global(), o.apart.total.bytes.global(),
+                       o.taken ? "" : "; left as they are"));
+  }
+}
+
+}  // namespace fuseflow::cluster
