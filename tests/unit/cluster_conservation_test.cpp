@@ -4,6 +4,7 @@
 #include "cluster/chain/measure.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
+#include "sim/tiles/expand.h"
 
 namespace fuseflow::cluster {
 namespace {

@@ -1,5 +1,5 @@
 // A lower bound on the simulated cycles of a plan, from the dependences and resources that the
-// simulator charges (sim/tiles/timing.h). It lets the search leave plans out without simulating
+// simulator charges (sim/tiles/launch.h). It lets the search leave plans out without simulating
 // them; it never decides which of two plans is better. Derivation: ir-spec/cluster.md, "The bound".
 #pragma once
 

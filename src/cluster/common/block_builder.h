@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/tiles/expand.h"
 #include "sim/tiles/places.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow::cluster {
 

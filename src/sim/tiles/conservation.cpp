@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "graph/tiles.h"
 namespace fuseflow {
 namespace {
 

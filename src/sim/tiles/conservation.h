@@ -8,8 +8,8 @@
 #include <string>
 
 #include "machine/machine.h"
-#include "sim/tiles/expand.h"
 #include "sim/tiles/lanes.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 

@@ -588,54 +588,8 @@ class Builder {
 
 }  // namespace
 
-void check_tile_numbers(double tiles) {
-  if (tiles <= INT32_MAX) return;
-  throw Error(ExitCode::unfinished,
-              fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones", tiles,
-                          INT32_MAX));
-}
-
-std::vector<ClusterAt> clusters_of(const Graph& graph) {
-  const TileGeometry geometry = tile_geometry(graph);
-  std::vector<ClusterAt> clusters{ClusterAt{{0, 0, 0, 0}}};
-  for (const Dim dim : kAllDims) {
-    if (tile_loop_depth(*graph.tiles, dim) >= 0) continue;
-    std::vector<ClusterAt> longer;
-    for (const ClusterAt& at : clusters) {
-      for (int64_t step = 0; step < geometry.steps[dim]; ++step) {
-        longer.push_back(at);
-        longer.back()[dim] = step;
-      }
-    }
-    clusters = std::move(longer);
-  }
-  return clusters;
-}
-
-bool adds_epilogue(const ClusterAt& at) {
-  return at[Dim::n] == 0 && at[Dim::k] == 0;
-}
-
 TileOps expand_tiles(const Graph& graph, bool epilogue) {
   return Builder(graph, epilogue).build();
-}
-
-LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
-  registers += other.registers;
-  scratchpad_read += other.scratchpad_read;
-  scratchpad_write += other.scratchpad_write;
-  link += other.link;
-  global_read += other.global_read;
-  global_write += other.global_write;
-  l2_read += other.l2_read;
-  l2_write += other.l2_write;
-  return *this;
-}
-
-LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
-  return {factor * bytes.registers, factor * bytes.scratchpad_read, factor * bytes.scratchpad_write,
-          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write,
-          factor * bytes.l2_read,   factor * bytes.l2_write};
 }
 
 }  // namespace fuseflow

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/tiles/expand.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 

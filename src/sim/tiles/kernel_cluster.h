@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "sim/tiles/expand.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 

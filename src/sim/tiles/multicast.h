@@ -1,12 +1,12 @@
 // Which loads of the cores of a cluster bring the same tile at the same point of their programs, so
 // that a machine with multicast reads it once for all of them. Rules: ir-spec/cluster.md,
-// "Multicast". Knows nothing of time (timing.h).
+// "Multicast". Knows nothing of time (launch.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "sim/tiles/expand.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 

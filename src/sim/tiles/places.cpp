@@ -2,6 +2,27 @@
 
 namespace fuseflow {
 
+std::vector<ClusterAt> clusters_of(const Graph& graph) {
+  const TileGeometry geometry = tile_geometry(graph);
+  std::vector<ClusterAt> clusters{ClusterAt{{0, 0, 0, 0}}};
+  for (const Dim dim : kAllDims) {
+    if (tile_loop_depth(*graph.tiles, dim) >= 0) continue;
+    std::vector<ClusterAt> longer;
+    for (const ClusterAt& at : clusters) {
+      for (int64_t step = 0; step < geometry.steps[dim]; ++step) {
+        longer.push_back(at);
+        longer.back()[dim] = step;
+      }
+    }
+    clusters = std::move(longer);
+  }
+  return clusters;
+}
+
+bool adds_epilogue(const ClusterAt& at) {
+  return at[Dim::n] == 0 && at[Dim::k] == 0;
+}
+
 TileKey TilePlaces::key(int32_t cluster, const TileOp& op) const {
   const ClusterAt& at = clusters[static_cast<size_t>(cluster)];
   const TileStride& stride = nodes[static_cast<size_t>(op.node)];

@@ -1,13 +1,25 @@
-// Which tile of which tensor an operation of a cluster loads or stores: what an L2 knows a tile by.
+// The clusters of a chain, and which tile of which tensor an operation of one loads or stores: what
+// an L2 knows a tile by.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "sim/tiles/expand.h"
+#include "graph/tiles.h"
 #include "sim/tiles/tile_cache.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
+
+/// The cluster's coordinates: how many steps it is away from the origin along spatial dimensions.
+using ClusterAt = Extents;
+
+/// Clusters of a graph, M outermost and L innermost.
+std::vector<ClusterAt> clusters_of(const Graph& graph);
+
+/// Whether the cluster adds what follows the second product (bias, residual): the first of those
+/// that share a range of E does.
+bool adds_epilogue(const ClusterAt& at);
 
 /// Elements by which the tiles of a node move on with each step of a cluster along a dimension.
 struct TileStride {

@@ -7,6 +7,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
+#include "sim/tiles/expand.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/kernel_values.h"

@@ -3,6 +3,8 @@
 #include <map>
 
 #include "sim/tiles/addressing.h"
+#include "sim/tiles/expand.h"
+#include "sim/tiles/places.h"
 #include "sim/tiles/tile_math.h"
 
 namespace fuseflow {

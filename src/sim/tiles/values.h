@@ -8,7 +8,6 @@
 
 #include "sim/common/run_result.h"
 #include "sim/common/tensor_data.h"
-#include "sim/tiles/expand.h"
 
 namespace fuseflow {
 

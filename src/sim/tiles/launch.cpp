@@ -1,0 +1,539 @@
+#include "sim/tiles/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "sim/tiles/conservation.h"
+#include "sim/tiles/multicast.h"
+#include "support/ceil_div.h"
+#include "support/error.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr int64_t kEventsBetweenChecks = 1 << 14;
+constexpr int32_t kStagesOfANode = 4;  ///< read from afar, links, own core, write afar
+
+/// The operation before edge `e` of a node.
+size_t before(const TileOps& graph, const TileOp& node, int32_t e) {
+  const size_t edge = static_cast<size_t>(node.first_operand) + static_cast<size_t>(e);
+  return static_cast<size_t>(graph.edges[edge]);
+}
+
+/// Successors of every node, the transpose of the graph's edges.
+struct Successors {
+  std::vector<int32_t> first, nodes, waits;
+  /// By edge: it says that there is room, and another core has to know.
+  std::vector<bool> signals;
+
+  explicit Successors(const TileOps& graph) {
+    const size_t count = graph.nodes.size();
+    first.assign(count + 1, 0);
+    waits.assign(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      const TileOp& node = graph.nodes[i];
+      waits[i] = node.operands + node.orders;
+      for (int32_t e = 0; e < waits[i]; ++e) {
+        ++first[before(graph, node, e) + 1];
+      }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      first[i + 1] += first[i];
+    }
+    nodes.resize(static_cast<size_t>(first[count]));
+    signals.resize(nodes.size());
+    std::vector<int32_t> next(first.begin(), first.end() - 1);
+    for (size_t i = 0; i < count; ++i) {
+      const TileOp& node = graph.nodes[i];
+      for (int32_t e = 0; e < waits[i]; ++e) {
+        const size_t from = before(graph, node, e);
+        const auto edge = static_cast<size_t>(next[from]++);
+        nodes[edge] = static_cast<int32_t>(i);
+        signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;
+      }
+    }
+  }
+};
+
+struct Event {
+  int64_t time;
+  int32_t cluster;
+  int32_t node;
+  int32_t stage;
+  bool operator>(const Event& other) const {
+    return std::tie(time, cluster, node, stage) >
+           std::tie(other.time, other.cluster, other.node, other.stage);
+  }
+};
+
+/// When each serving resource of a core is free next.
+struct CoreClock {
+  int64_t matrix = 0, vector = 0, scratchpad = 0, link = 0, port = 0;
+  WorkDone done;
+};
+
+/// Loads of several cores for which memory is asked once.
+struct Together {
+  int32_t missing = 0;  ///< cores that have no room yet
+  int64_t time = 0;     ///< when the last of them said that it has
+  bool asked = false;
+  TileAnswer answer;
+};
+
+class Launch {
+ public:
+  Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
+         const std::vector<int32_t>& which, const LaunchOptions& options)
+      : machine_(machine),
+        graphs_(graphs),
+        which_(which),
+        options_(options),
+        matrix_rate_(machine.matrix_rate(options.element_bytes)),
+        memory_(machine) {
+    for (const auto& [tile, bytes] : options.held) memory_.hold(tile, bytes);
+    for (const TileOps* graph : graphs) {
+      successors_.emplace_back(*graph);
+      shared_.push_back(shared_loads(*graph, machine.links.multicast));
+    }
+    const int cores = graphs.front()->cores;
+    const auto clusters = static_cast<int64_t>(which.size());
+    slots_ = static_cast<int32_t>(machine.core.count == 0
+                                      ? clusters
+                                      : std::min(machine.concurrent_clusters(cores), clusters));
+    if (slots_ < 1) refuse_cluster(cores, machine);
+    cores_per_cluster_ = cores;
+    cores_.resize(static_cast<size_t>(slots_) * static_cast<size_t>(cores));
+    waits_.resize(static_cast<size_t>(slots_));
+    begun_.resize(static_cast<size_t>(slots_));
+    left_.resize(static_cast<size_t>(slots_));
+    told_.resize(static_cast<size_t>(slots_));
+    together_.resize(static_cast<size_t>(slots_));
+    signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
+    link_rate_ = machine.link_bytes_per_cycle(cores);
+    link_latency_ = machine.link_latency(cores) * kTicks;
+  }
+
+  Measured run() {
+    for (int32_t cluster = 0; cluster < slots_; ++cluster) {
+      start(cluster, 0);
+    }
+    for (int64_t served = 1; !events_.empty(); ++served) {
+      const Event event = events_.top();
+      const bool late = options_.most_cycles > 0 && event.time > options_.most_cycles * kTicks;
+      if (late || (served % kEventsBetweenChecks == 0 && options_.go_on &&
+                   !options_.go_on(event.time / kTicks))) {
+        result_.finished = false;
+        end_ = std::max(end_, event.time);
+        break;
+      }
+      events_.pop();
+      advance(event);
+    }
+    result_.cycles = ceil_div(end_, kTicks);
+    result_.matrix_busy_cycles = matrix_busy_ / kTicks;
+    if (result_.finished) check_done();
+    if (result_.finished) check_rates();
+    return result_;
+  }
+
+ private:
+  const TileOps& graph_of(int32_t cluster) const {
+    return *graphs_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
+  }
+  const Successors& successors_of(int32_t cluster) const {
+    return successors_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
+  }
+  size_t slot_of(int32_t cluster) const { return static_cast<size_t>(cluster % slots_); }
+
+  void start(int32_t cluster, int64_t time) {
+    const size_t slot = slot_of(cluster);
+    waits_[slot] = successors_of(cluster).waits;
+    if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
+    start_together(cluster);
+    left_[slot] = static_cast<int64_t>(waits_[slot].size());
+    if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
+    for (size_t node = 0; node < waits_[slot].size(); ++node) {
+      if (waits_[slot][node] == 0) {
+        ready(cluster, static_cast<int32_t>(node), time);
+      }
+    }
+    if (left_[slot] == 0) {
+      ended(cluster, time);
+    }
+  }
+
+  const SharedLoads& shared_of(int32_t cluster) const {
+    return shared_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
+  }
+
+  /// Those that an operation shares its tile with; null: none.
+  Together* together_of(int32_t cluster, int32_t node) {
+    const std::vector<int32_t>& group = shared_of(cluster).group;
+    const int32_t at = group.empty() ? -1 : group[static_cast<size_t>(node)];
+    return at < 0 ? nullptr : &together_[slot_of(cluster)][static_cast<size_t>(at)];
+  }
+
+  void start_together(int32_t cluster) {
+    std::vector<Together>& groups = together_[slot_of(cluster)];
+    groups.clear();
+    for (const std::vector<int32_t>& members : shared_of(cluster).members) {
+      groups.push_back({static_cast<int32_t>(members.size()), 0, false, {}});
+    }
+  }
+
+  /// A shared load begins when all of its cores have room and know it of each other.
+  void ready(int32_t cluster, int32_t node, int64_t time) {
+    Together* together = together_of(cluster, node);
+    if (together == nullptr) return begins(cluster, node, time);
+    together->time = std::max(together->time, time + signal_);
+    if (--together->missing > 0) return;
+    const SharedLoads& shared = shared_of(cluster);
+    const auto group = static_cast<size_t>(shared.group[static_cast<size_t>(node)]);
+    for (const int32_t member : shared.members[group]) begins(cluster, member, together->time);
+  }
+
+  void begins(int32_t cluster, int32_t node, int64_t time) {
+    const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
+    events_.push(
+        {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+  }
+
+  /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
+  /// that every resource is asked in the order of time.
+  void advance(const Event& event) {
+    const TileOp& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
+    CoreClock& core = core_of(event.cluster, node);
+    int64_t time = event.time;
+    int32_t stage = event.stage;
+    while (stage < kStagesOfANode && time == event.time) {
+      const int64_t free = free_at(node, core, stage);
+      if (free > time) {  // ask again then; those that wait go in program order
+        events_.push({free, event.cluster, event.node, stage});
+        return;
+      }
+      begin(event, time);
+      time = serve(node, core, stage, time, event);
+      ++stage;
+    }
+    if (time == event.time) {
+      finished(event.cluster, event.node, time);
+    } else {
+      events_.push({time, event.cluster, event.node, stage});
+    }
+  }
+
+  void begin(const Event& event, int64_t time) {
+    if (options_.nodes == nullptr) return;
+    int64_t& begun = begun_[slot_of(event.cluster)][static_cast<size_t>(event.node)];
+    if (begun < 0) begun = time;
+  }
+
+  /// Operations end in the order of time, so stretches merge at the end of the list.
+  void account(int32_t cluster, int32_t op, const TileOp& done, int64_t time) {
+    if (options_.nodes == nullptr || done.node < 0) return;
+    TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
+    const bool passes_on = done.kind == TileOpKind::send && done.turn >= 0;
+    node.operations += passes_on ? 0 : 1;  // the core that takes the tile counts it
+    node.bytes += moved_by(cluster, op);
+    int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
+    while (!node.busy.empty() && node.busy.back().second >= first) {
+      first = std::min(first, node.busy.back().first);
+      node.busy.pop_back();
+    }
+    node.busy.emplace_back(first, time);
+  }
+
+  /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
+  /// what they are asked in the order of time.
+  int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) const {
+    const bool port =
+        (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
+    if (port) return core.port;
+    if (stage == 2 && node.flops > 0) return core.matrix;
+    return stage == 2 && takes_lanes(node) ? core.vector : 0;
+  }
+
+  /// A map is an operation of the lanes however fast they are; elementwise work within another
+  /// operation is nothing where it takes no time.
+  bool takes_lanes(const TileOp& node) const {
+    if (node.lanes == LaneWork{}) return false;
+    return node.kind == TileOpKind::map || on_lanes(node) > 0;
+  }
+
+  int64_t serve(const TileOp& node, CoreClock& core, int32_t stage, int64_t time,
+                const Event& event) {
+    switch (stage) {
+      case 0:
+        return node.bytes.global_read > 0 ? load(node, time, event) : time;
+      case 1:
+        return node.bytes.link > 0 ? over_link(core, node.bytes.link, time) : time;
+      case 2:
+        return on_core(node, core, time);
+      default:
+        return node.bytes.global_write > 0 ? store(node, time, event) : time;
+    }
+  }
+
+  /// What a core asks of memory at `time`; its port is taken until all of it has passed.
+  TileTransfer ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
+    CoreClock& core = core_of(event.cluster, node);
+    core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
+                                                  machine_.core.port_bytes_per_cycle));
+    const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
+    return {key_of(node, event), bytes, channel, time, core.port};
+  }
+
+  /// The tile in memory that an operation loads or stores.
+  TileKey key_of(const TileOp& op, const Event& event) const {
+    switch (op.kind) {
+      case TileOpKind::load:
+      case TileOpKind::store:
+        if (options_.places != nullptr) return options_.places->key(event.cluster, op);
+        return private_key(event.cluster, event.node);
+      case TileOpKind::fetch:
+      case TileOpKind::refill:  // what their first operand put there
+        return private_key(event.cluster,
+                           graph_of(event.cluster).edges[static_cast<size_t>(op.first_operand)]);
+      default:
+        return private_key(event.cluster, event.node);
+    }
+  }
+
+  /// Tiles that are loaded one by one, asked at once: each holds the port for a cycle at least.
+  int64_t gather(const TileOp& node, int64_t time, const Event& event) {
+    CoreClock& core = core_of(event.cluster, node);
+    const std::vector<int32_t>& pieces = graph_of(event.cluster).pieces;
+    const int64_t bytes = node.bytes.global_read / node.pieces;
+    const int64_t a_piece =
+        std::max(kTicks, ticks_for(static_cast<double>(bytes), machine_.core.port_bytes_per_cycle));
+    const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
+    int64_t end = core.port = time;
+    for (int32_t p = 0; p < node.pieces; ++p) {
+      TileOp piece = node;
+      piece.row = pieces[static_cast<size_t>(node.first_piece) + static_cast<size_t>(p)];
+      core.port += a_piece;
+      const TileAnswer answer =
+          memory_.load({key_of(piece, event), bytes, channel + p, time, core.port});
+      count_memory(node, {.global_read = answer.memory_bytes});
+      end = std::max(end, answer.end);
+    }
+    return end;
+  }
+
+  int64_t load(const TileOp& node, int64_t time, const Event& event) {
+    if (node.pieces > 0) return gather(node, time, event);
+    const TileTransfer access = ask(node, node.bytes.global_read, time, event);
+    Together* together = together_of(event.cluster, event.node);
+    if (together != nullptr && together->asked) {
+      return std::max(together->answer.given, access.port_free + together->answer.latency);
+    }
+    const TileAnswer answer = memory_.load(access);
+    if (together != nullptr) together->asked = true;
+    if (together != nullptr) together->answer = answer;
+    count_memory(node, {.global_read = answer.memory_bytes});
+    return answer.end;
+  }
+
+  int64_t store(const TileOp& node, int64_t time, const Event& event) {
+    const TileAnswer answer = memory_.store(ask(node, node.bytes.global_write, time, event));
+    count_memory(node, {.global_write = answer.memory_bytes});
+    return answer.end;
+  }
+
+  void count_memory(const TileOp& op, const LevelBytes& moved) {
+    result_.bytes += moved;
+    if (options_.nodes == nullptr || op.node < 0) return;
+    (*options_.nodes)[static_cast<size_t>(op.node)].bytes += moved;
+  }
+
+  /// Of loads that share a tile one stands for what memory gives.
+  bool stands_for_others(int32_t cluster, int32_t node) const {
+    const SharedLoads& shared = shared_of(cluster);
+    const int32_t group = shared.group.empty() ? -1 : shared.group[static_cast<size_t>(node)];
+    return group < 0 || shared.members[static_cast<size_t>(group)].front() == node;
+  }
+
+  /// What an operation moved but for DRAM, which was counted when it was asked.
+  LevelBytes moved_by(int32_t cluster, int32_t node) const {
+    const TileOp& op = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    LevelBytes moved = op.bytes;
+    if (!stands_for_others(cluster, node)) moved.global_read = 0;
+    if (memory_.has_l2()) {
+      moved.l2_read = moved.global_read;
+      moved.l2_write = moved.global_write;
+    }
+    moved.global_read = moved.global_write = 0;
+    return moved;
+  }
+
+  int64_t over_link(CoreClock& core, int64_t bytes, int64_t time) const {
+    const int64_t begin = std::max(time, core.link);
+    core.link = begin + ticks_for(static_cast<double>(bytes), link_rate_);
+    return core.link + link_latency_;
+  }
+
+  /// The scratchpad serves reads and writes one after the other; a tile product holds the matrix
+  /// unit until its arithmetic, its operands and its accumulator are through.
+  int64_t on_core(const TileOp& node, CoreClock& core, int64_t time) {
+    const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
+    int64_t end = time;
+    if (bytes > 0) {
+      core.scratchpad =
+          std::max(time, core.scratchpad) +
+          ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
+      end = std::max(end, core.scratchpad);
+    }
+    if (node.bytes.registers > 0) {
+      end = std::max(end, time + ticks_for(static_cast<double>(node.bytes.registers),
+                                           machine_.core.register_bytes_per_cycle));
+    }
+    if (node.flops > 0) {
+      const double work =
+          machine_.matrix_work(node.rows, node.cols, node.depth, options_.element_bytes);
+      end = std::max({end, time + kTicks, time + ticks_for(work, matrix_rate_)});
+      core.matrix = end;
+      matrix_busy_ += end - time;
+      return end;
+    }
+    if (takes_lanes(node)) {
+      core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
+      if (node.bytes.scratchpad_write == 0) return end;
+    }
+    if (bytes == 0) return end;
+    return end + (machine_.core.scratchpad_latency_cycles + barrier_after(node)) * kTicks;
+  }
+
+  /// What comes from elsewhere is waited for at a barrier.
+  int64_t barrier_after(const TileOp& node) const {
+    const bool comes = node.kind == TileOpKind::load || node.kind == TileOpKind::send ||
+                       node.kind == TileOpKind::fetch;
+    return comes ? machine_.core.barrier_cycles : 0;
+  }
+
+  /// All kinds of operations are issued one after the other.
+  int64_t on_lanes(const TileOp& node) const {
+    return ticks_for(in_sums(node.lanes, machine_), machine_.core.vector_operations_per_cycle) +
+           ticks_for(static_cast<double>(node.lanes.special),
+                     machine_.core.special_operations_per_cycle);
+  }
+
+  /// No operation waits for what never comes.
+  void check_done() const {
+    int64_t all = 0;
+    for (const int32_t graph : which_) {
+      all += static_cast<int64_t>(graphs_[static_cast<size_t>(graph)]->nodes.size());
+    }
+    if (result_.nodes == all) return;
+    throw Error(ExitCode::internal, fmt::format("{} of {} operations of tiles were never done",
+                                                all - result_.nodes, all));
+  }
+
+  /// No core did more than its rates allow.
+  void check_rates() const {
+    for (const CoreClock& core : cores_) {
+      const auto broken = exceeded_rate(core.done, result_.cycles, options_.element_bytes,
+                                        cores_per_cluster_, machine_);
+      if (broken) throw Error(ExitCode::internal, "a core is faster than its peak: " + *broken);
+    }
+  }
+
+  CoreClock& core_of(int32_t cluster, const TileOp& op) {
+    return cores_[slot_of(cluster) * static_cast<size_t>(cores_per_cluster_) + op.core];
+  }
+
+  static void add_work(WorkDone& work, const TileOp& op) {
+    work.flops += op.flops;
+    work.lanes += op.lanes;
+    work.port_bytes += op.bytes.global();
+    work.scratchpad_bytes += op.bytes.scratchpad_read + op.bytes.scratchpad_write;
+    work.link_bytes += op.bytes.link;
+  }
+
+  void finished(int32_t cluster, int32_t node, int64_t time) {
+    const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    add_work(core_of(cluster, done).done, done);
+    account(cluster, node, done, time);
+    result_.bytes += moved_by(cluster, node);
+    result_.flops += done.flops;
+    ++result_.nodes;
+    end_ = std::max(end_, time);
+    const Successors& next = successors_of(cluster);
+    const size_t slot = slot_of(cluster);
+    for (int32_t e = next.first[static_cast<size_t>(node)];
+         e < next.first[static_cast<size_t>(node) + 1]; ++e) {
+      const int32_t to = next.nodes[static_cast<size_t>(e)];
+      const int64_t known = knows(slot, to, next.signals[static_cast<size_t>(e)], time);
+      if (--waits_[slot][static_cast<size_t>(to)] == 0) {
+        ready(cluster, to, known);
+      }
+    }
+    if (--left_[slot] == 0) {
+      ended(cluster, time);
+    }
+  }
+
+  /// When an operation knows of all that it waits for, of which the last one ended at `time`.
+  int64_t knows(size_t slot, int32_t node, bool signals, int64_t time) {
+    if (signal_ == 0) return time;
+    int64_t& told = told_[slot][static_cast<size_t>(node)];
+    if (signals) told = std::max(told, time + signal_);
+    return std::max(told, time);
+  }
+
+  void ended(int32_t cluster, int64_t time) {
+    const int64_t next = int64_t{cluster} + slots_;
+    if (next < static_cast<int64_t>(which_.size())) {
+      start(static_cast<int32_t>(next), time);
+    }
+  }
+
+  const Machine& machine_;
+  const std::vector<const TileOps*>& graphs_;
+  const std::vector<int32_t>& which_;
+  const LaunchOptions& options_;
+  const double matrix_rate_;
+  std::vector<Successors> successors_;
+  std::vector<SharedLoads> shared_;              ///< by graph
+  std::vector<std::vector<Together>> together_;  ///< by slot, by group of its graph
+  TileMemory memory_;
+  std::vector<CoreClock> cores_;
+  std::vector<std::vector<int32_t>> waits_;
+  std::vector<std::vector<int64_t>> begun_;  ///< by slot and operation, for the nodes' times
+  std::vector<int64_t> left_;
+  std::vector<std::vector<int64_t>> told_;  ///< by slot and operation: when the last signal arrives
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  int32_t slots_ = 0;
+  int cores_per_cluster_ = 1;
+  double link_rate_ = 1;
+  int64_t link_latency_ = 0;
+  int64_t signal_ = 0;  ///< ticks from core to core of a cluster
+  int64_t end_ = 0;
+  int64_t matrix_busy_ = 0;
+  Measured result_;
+};
+
+}  // namespace
+
+void refuse_cluster(int cores, const Machine& machine) {
+  throw Error(ExitCode::rejected,
+              fmt::format("a cluster of {} cores does not fit machine {}", cores, machine.name));
+}
+
+Measured& Measured::operator+=(const Measured& next) {
+  cycles += next.cycles;
+  bytes += next.bytes;
+  flops += next.flops;
+  nodes += next.nodes;
+  matrix_busy_cycles += next.matrix_busy_cycles;
+  return *this;
+}
+
+Measured time_launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
+                     const std::vector<int32_t>& which, const LaunchOptions& options) {
+  return Launch(machine, graphs, which, options).run();
+}
+
+}  // namespace fuseflow

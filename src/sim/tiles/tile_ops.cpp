@@ -1,0 +1,34 @@
+#include "sim/tiles/tile_ops.h"
+
+#include <fmt/format.h>
+
+#include "support/error.h"
+
+namespace fuseflow {
+
+LevelBytes& LevelBytes::operator+=(const LevelBytes& other) {
+  registers += other.registers;
+  scratchpad_read += other.scratchpad_read;
+  scratchpad_write += other.scratchpad_write;
+  link += other.link;
+  global_read += other.global_read;
+  global_write += other.global_write;
+  l2_read += other.l2_read;
+  l2_write += other.l2_write;
+  return *this;
+}
+
+LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
+  return {factor * bytes.registers, factor * bytes.scratchpad_read, factor * bytes.scratchpad_write,
+          factor * bytes.link,      factor * bytes.global_read,     factor * bytes.global_write,
+          factor * bytes.l2_read,   factor * bytes.l2_write};
+}
+
+void check_tile_numbers(double tiles) {
+  if (tiles <= INT32_MAX) return;
+  throw Error(ExitCode::unfinished,
+              fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones", tiles,
+                          INT32_MAX));
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,121 @@
+// Operations on tiles as data, of all forms of graphs of tiles: what each one moves and computes,
+// with edges for the tiles that flow (operands) and for the space they need (order). Who makes them
+// is in expand.h, kernel.h and rows.h, timing in launch.h.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "graph/graph.h"
+#include "sim/tiles/lanes.h"
+
+namespace fuseflow {
+
+inline constexpr int64_t kAccumulatorBytes = 4;  ///< partial sums are f32 at every level
+inline constexpr int64_t kMostTileOps = int64_t{1} << 22;
+inline constexpr int32_t kNone = -1;  ///< no operation
+
+/// Bytes of an element that several clusters add to in memory: those of a partial sum, or those of
+/// the result where it has more, for they must all be written.
+inline int64_t added_bytes(int64_t result_bytes) {
+  return std::max(kAccumulatorBytes, result_bytes);
+}
+
+/// Bytes that cross each level. A byte over a link is also read from and written to a scratchpad.
+/// Of an operation and of closed forms, `global_*` is what the core loads and stores; of a
+/// simulation it is what DRAM moves, and on a machine with an L2 `l2_*` is what the cores do.
+struct LevelBytes {
+  int64_t registers = 0;
+  int64_t scratchpad_read = 0;
+  int64_t scratchpad_write = 0;
+  int64_t link = 0;
+  int64_t global_read = 0;
+  int64_t global_write = 0;
+  int64_t l2_read = 0;
+  int64_t l2_write = 0;
+  int64_t global() const { return global_read + global_write; }
+  LevelBytes& operator+=(const LevelBytes& other);
+  bool operator==(const LevelBytes&) const = default;
+};
+LevelBytes operator*(int64_t factor, const LevelBytes& bytes);
+
+enum class TileOpKind : uint8_t {
+  load,      ///< a tile from global memory
+  multiply,  ///< acc (+)= left * right on the matrix unit
+  send,      ///< tiles over the links to the other cores of a group
+  sum,       ///< exchange: this core's rows of C, summed over the group, and mapped
+  finish,    ///< a whole C tile put where it is held (mapped here when nothing was exchanged)
+  fetch,     ///< held C brought back from linked scratchpads or global memory
+  spill,     ///< a partial E tile put where it is held
+  refill,    ///< ... and fetched again
+  reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
+  store,     ///< E to global memory (added there when clusters share it)
+  map,       ///< an elementwise operator or a reduction of rows on one tile (kernels)
+};
+
+/// Row and column are element offsets of the tile in its dimensions, for the cluster at the origin.
+struct TileOp {
+  TileOpKind kind = TileOpKind::load;
+  uint8_t core = 0;
+  uint8_t part = 0;   ///< this core's share of a summed tile
+  uint8_t parts = 1;  ///< shares of a summed tile
+  bool late = false;  ///< waits for the matrix unit's pipeline to drain
+  int32_t node = -1;  ///< of the graph
+  int32_t row = 0, col = 0;
+  int32_t rows = 0, cols = 0;
+  int32_t depth = 0;  ///< of a product: what it sums over
+  int32_t turn =
+      -1;  ///< of a load, or a send that passes one on: loads of a tile that come together
+           ///< have the same; -1: the first of each core does with the first of others
+  LevelBytes bytes;
+  int64_t flops = 0;                        ///< of the matrix unit
+  LaneWork lanes;                           ///< elementwise work
+  int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
+  int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
+  int32_t first_piece = 0, pieces = 0;      ///< range in TileOps::pieces: a gathered load
+};
+
+inline TileOp op_of(TileOpKind kind, NodeId node, int core = 0) {
+  TileOp op;
+  op.kind = kind;
+  op.core = static_cast<uint8_t>(core);
+  op.node = node;
+  return op;
+}
+
+struct TileOps {
+  std::vector<TileOp> nodes;  ///< in a topological order
+  std::vector<int32_t> edges;
+  std::vector<int32_t> pieces;  ///< tiles that gathered loads load one by one, as TileOp::row
+  int cores = 1;
+
+  /// Appends an operation with edges to others, of which some may be kNone; its number.
+  template <typename Operands = std::initializer_list<int32_t>,
+            typename Order = std::initializer_list<int32_t>>
+  int32_t add(TileOp op, const Operands& operands, const Order& order) {
+    op.first_operand = static_cast<int32_t>(edges.size());
+    op.operands = add_edges(operands);
+    op.first_order = static_cast<int32_t>(edges.size());
+    op.orders = add_edges(order);
+    nodes.push_back(op);
+    return static_cast<int32_t>(nodes.size()) - 1;
+  }
+
+ private:
+  template <typename Ops>
+  int32_t add_edges(const Ops& to) {
+    const size_t before = edges.size();
+    for (const int32_t op : to) {
+      if (op != kNone) edges.push_back(op);
+    }
+    return static_cast<int32_t>(edges.size() - before);
+  }
+};
+
+/// Operations know their tiles by numbers of 31 bits. Throws Error(unfinished) where a load has
+/// more.
+void check_tile_numbers(double tiles);
+
+}  // namespace fuseflow
