@@ -7,6 +7,21 @@
 #include "support/error.h"
 
 namespace fuseflow {
+namespace {
+
+/// Less than any sum of positions: three of them are still less than 0.
+constexpr int64_t kOutsidePart = INT64_MIN / 4;
+
+/// The number of the first digit of a dimension among those of all.
+int first_digit(const Graph& graph, int dim) {
+  int first = 0;
+  for (int d = 0; d < dim; ++d) {
+    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());
+  }
+  return first;
+}
+
+}  // namespace
 
 void require_dense(const Program& program, const TensorData& data, TensorId tensor) {
   const Storage* storage = data.find(tensor);
@@ -26,38 +41,54 @@ TileAccess::TileAccess(const Graph& graph, const Node& node, std::vector<int> di
     stride_[d] = stride;
     stride *= shape_[d];
   }
+  find_owners();
 }
 
-std::array<TileAccess::Parts, 3> TileAccess::parts_at(std::span<const int64_t> at) {
-  base_.clear();
-  for (const TileSubscript& subscript : node_.subscripts) base_.push_back(subscript.offset);
-  const Parts batch = parts_of(batch_, at[static_cast<size_t>(batch_)], 1);
-  for (size_t r = 0; r < base_.size(); ++r) base_[r] += batch.coordinates[r];
-  std::array<Parts, 3> parts;
+std::vector<int64_t> TileAccess::base_of(std::span<const int64_t> at) const {
+  std::vector<int64_t> base;
+  base.reserve(node_.subscripts.size());
+  for (const TileSubscript& subscript : node_.subscripts) base.push_back(subscript.offset);
+  if (batch_ < 0) return base;
+  const Parts batch = parts_of(batch_, {at[static_cast<size_t>(batch_)], 1});
+  for (size_t r = 0; r < base.size(); ++r) base[r] += batch.coordinates[r];
+  return base;
+}
+
+TileAccess::AllParts TileAccess::parts_at(std::span<const int64_t> at) const {
+  std::array<ElementRange, 3> ranges;
   for (size_t d = 0; d < dims_.size(); ++d) {
     const auto dim = static_cast<size_t>(dims_[d]);
-    const int64_t tile = dim < at.size() ? at[dim] : 0;
-    parts[d] = parts_of(dims_[d], tile, g_.indices[dim].block);
+    const int64_t block = g_.indices[dim].block;
+    ranges[d] = {dim < at.size() ? at[dim] * block : 0, block};
   }
-  for (size_t d = dims_.size(); d < parts.size(); ++d) {
-    parts[d].coordinates.assign(shape_.size(), 0);
+  return parts_in(std::span(ranges).first(dims_.size()), base_of(at));
+}
+
+TileAccess::AllParts TileAccess::parts_in(std::span<const ElementRange> ranges,
+                                          std::vector<int64_t> base) const {
+  AllParts parts;
+  parts.base = std::move(base);
+  for (size_t d = 0; d < parts.along.size(); ++d) {
+    if (d < dims_.size()) {
+      parts.along[d] = parts_of(dims_[d], ranges[d]);
+    } else {
+      parts.along[d].coordinates.assign(shape_.size(), 0);
+    }
+    if (!coupled_) add_positions(d, parts.base, parts.along[d]);
   }
   return parts;
 }
 
-TileAccess::Parts TileAccess::parts_of(int dim, int64_t tile, int64_t block) const {
+TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
   const GraphIndex& index = g_.indices[static_cast<size_t>(dim)];
-  int first = 0;
-  for (int d = 0; d < dim; ++d) {
-    first += static_cast<int>(g_.indices[static_cast<size_t>(d)].digits.size());
-  }
+  const int first = first_digit(g_, dim);
   Parts parts;
-  parts.elements = block;
-  parts.present = std::clamp<int64_t>(index.size - tile * block, 0, block);
-  parts.coordinates.assign(static_cast<size_t>(block) * shape_.size(), 0);
+  parts.elements = range.count;
+  parts.present = std::clamp<int64_t>(index.size - range.first, 0, range.count);
+  parts.coordinates.assign(static_cast<size_t>(range.count) * shape_.size(), 0);
   const auto digits = static_cast<int>(index.digits.size());
   for (int64_t e = 0; e < parts.present; ++e) {
-    int64_t rest = tile * block + e;
+    int64_t rest = range.first + e;
     for (int at = digits - 1; at >= 0; --at) {
       const int64_t extent = index.digits[static_cast<size_t>(at)].extent;
       add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
@@ -75,20 +106,49 @@ void TileAccess::add(int digit, int64_t value, int64_t* coordinates) const {
   }
 }
 
-int64_t TileAccess::coordinate(const std::array<Parts, 3>& parts, const std::array<int64_t, 3>& at,
-                               size_t of) const {
-  int64_t coordinate = base_[of];
-  for (size_t d = 0; d < parts.size(); ++d) {
-    coordinate += parts[d].coordinates[static_cast<size_t>(at[d]) * shape_.size() + of];
+void TileAccess::find_owners() {
+  owner_.assign(shape_.size(), 0);
+  for (size_t r = 0; r < shape_.size(); ++r) {
+    bool owned = false;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const int first = first_digit(g_, dims_[d]), end = first_digit(g_, dims_[d] + 1);
+      const auto& terms = node_.subscripts[r].terms;
+      if (std::none_of(terms.begin(), terms.end(),
+                       [&](const auto& term) { return term.first >= first && term.first < end; })) {
+        continue;
+      }
+      coupled_ = coupled_ || owned;
+      owned = true;
+      owner_[r] = d;
+    }
+  }
+}
+
+void TileAccess::add_positions(size_t dim, const std::vector<int64_t>& base, Parts& parts) const {
+  parts.positions.assign(static_cast<size_t>(parts.elements), 0);
+  for (size_t e = 0; e < parts.positions.size(); ++e) {
+    for (size_t r = 0; r < shape_.size(); ++r) {
+      if (owner_[r] != dim) continue;
+      const int64_t at = base[r] + parts.coordinates[e * shape_.size() + r];
+      if (at < 0 || at >= shape_[r]) {
+        parts.positions[e] = kOutsidePart;
+        break;
+      }
+      parts.positions[e] += at * stride_[r];
+    }
+  }
+}
+
+int64_t TileAccess::coordinate(const AllParts& parts, const Element& at, size_t of) {
+  int64_t coordinate = parts.base[of];
+  for (size_t d = 0; d < at.size(); ++d) {
+    const std::vector<int64_t>& coordinates = parts.along[d].coordinates;
+    coordinate += coordinates[static_cast<size_t>(at[d]) * parts.base.size() + of];
   }
   return coordinate;
 }
 
-int64_t TileAccess::position(const std::array<Parts, 3>& parts,
-                             const std::array<int64_t, 3>& at) const {
-  for (size_t d = 0; d < parts.size(); ++d) {
-    if (at[d] >= parts[d].present) return kPaddedPosition;
-  }
+int64_t TileAccess::coupled_position(const AllParts& parts, const Element& at) const {
   int64_t position = 0;
   for (size_t r = 0; r < shape_.size(); ++r) {
     const int64_t at_r = coordinate(parts, at, r);

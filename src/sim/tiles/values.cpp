@@ -1,10 +1,11 @@
 #include "sim/tiles/values.h"
 
+#include <array>
 #include <map>
 
-#include "sim/tiles/addressing.h"
 #include "sim/tiles/expand.h"
 #include "sim/tiles/places.h"
+#include "sim/tiles/tile_access.h"
 #include "sim/tiles/tile_math.h"
 
 namespace fuseflow {
@@ -14,7 +15,7 @@ namespace {
 struct Operands {
   struct Source {
     const Storage* storage = nullptr;
-    TileAddressing at;
+    TileAccess at;
   };
   std::map<NodeId, Source> loads;
 };
@@ -93,17 +94,13 @@ class ClusterValues {
     const Operands::Source& source = operands_.loads.at(op.node);
     const std::vector<int>& dims =
         graph_.streams[static_cast<size_t>(node(op.node).outputs[0])].block;
-    const int64_t first_row =
-        dims.size() > 1 ? op.row + shift(static_cast<Dim>(dims.front())) : op.row;
-    const int64_t first_col = op.col + shift(static_cast<Dim>(dims.back()));
-    Tile tile(static_cast<size_t>(op.rows) * static_cast<size_t>(op.cols), 0.0F);
-    float* out = tile.data();
-    for (int64_t r = first_row; r < first_row + op.rows; ++r) {
-      for (int64_t c = first_col; c < first_col + op.cols; ++c, ++out) {
-        const int64_t position = source.at.position(r, c);
-        *out = element_at(*source.storage, position);
-      }
-    }
+    std::vector<ElementRange> ranges;
+    if (dims.size() > 1) ranges.push_back({op.row + shift(static_cast<Dim>(dims[0])), op.rows});
+    ranges.push_back({op.col + shift(static_cast<Dim>(dims.back())), op.cols});
+    Tile tile;
+    tile.reserve(static_cast<size_t>(op.rows) * static_cast<size_t>(op.cols));
+    source.at.for_each_in(
+        ranges, [&](int64_t position) { tile.push_back(element_at(*source.storage, position)); });
     return tile;
   }
 
@@ -261,10 +258,9 @@ Operands operands_of(const Program& program, const Graph& graph, const TensorDat
     require_dense(program, data, node.tensor);
     const Storage* storage = data.find(node.tensor);
     const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
-    operands.loads.emplace(
-        static_cast<NodeId>(n),
-        Operands::Source{storage,
-                         TileAddressing(graph, node, dims, storage->shape, storage->format)});
+    operands.loads.emplace(static_cast<NodeId>(n),
+                           Operands::Source{storage, TileAccess(graph, node, dims, -1,
+                                                                storage->format, storage->shape)});
   }
   return operands;
 }
@@ -287,13 +283,11 @@ std::shared_ptr<const Storage> tile_values(const Program& program, const Graph& 
     if (!go_on()) return nullptr;
     ClusterValues(graph, adds_epilogue(at) ? first : other, at, operands, e).run();
   }
-  const TileAddressing to(graph, store, {index_of(Dim::m), index_of(Dim::l)}, result.shape(),
-                          result.tensor().format);
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < cols; ++c) {
-      result.put(to.position(r, c), e[static_cast<size_t>(r * cols + c)]);
-    }
-  }
+  const TileAccess to(graph, store, {index_of(Dim::m), index_of(Dim::l)}, -1,
+                      result.tensor().format, result.shape());
+  const float* next = e.data();
+  to.for_each_in(std::array{ElementRange{0, rows}, ElementRange{0, cols}},
+                 [&](int64_t position) { result.put(position, *next++); });
   return result.done(program);
 }
 
