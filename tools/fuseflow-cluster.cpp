@@ -135,7 +135,7 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
   for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
     Chain sized = chain;
     sized.size[Dim::m] = m;
-    Choice choice = choose(padded(sized), machine, o.effort, {}, o.threads);
+    Choice choice = choose(padded(sized), machine, o.effort, nullptr, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
@@ -161,14 +161,14 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
 
 /// Counts and searches, and writes what was asked for; nothing when it stops before measuring.
 std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Machine& machine,
-                                 const GraphOf& graph_of = {}) {
+                                 const ChainForm* form = nullptr) {
   if (!o.explain.empty()) {
     SearchOptions options;
     options.skip_costs = true;
     write_output(o.explain, explain_csv(search(chain, machine, options).counts));
     if (!o.measure && o.plans.empty() && o.plan.empty()) return std::nullopt;
   }
-  Choice choice = choose(chain, machine, o.effort, graph_of, o.threads);
+  Choice choice = choose(chain, machine, o.effort, form, o.threads);
   if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
   return choice;
 }
@@ -194,10 +194,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
                 std::vector<PlannedChain>& planned) {
   Program& program = given.program;
   const Chain chain = padded(found.chain);
-  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
-    return lower_plan(found.form, chain, plan, analysis);
-  };
-  const std::optional<Choice> choice = plan_chain(o, chain, machine, graph_of);
+  const std::optional<Choice> choice = plan_chain(o, chain, machine, &found.form);
   if (!choice) {
     return false;
   }
@@ -221,7 +218,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
   const PlanNotes notes = plan_notes(chain, machine, best);
-  if (!attach_plan(program, found, notes, graph_of(best.plan.plan, best.plan.analysis))) {
+  if (!attach_plan(program, found, notes, lower_plan(found.form, chain, best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   planned.back().taken = true;
