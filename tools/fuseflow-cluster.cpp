@@ -296,7 +296,8 @@ void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>
     const std::string& name = program.tensors[static_cast<size_t>(dropped.result)].name;
     for (PlannedChain& chain : planned) chain.taken = chain.taken && chain.tensors.e != name;
     report(Severity::note,
-           fmt::format("chain %{}: with all kernels {} cycles, without it {}; left as it is",
+           fmt::format("chain %{}: with the kernels around it {} cycles, without it {}; left as "
+                       "it is",
                        quote_if_needed(name), dropped.with, dropped.without));
   }
 }
@@ -311,17 +312,23 @@ void divide(Program& program, const Machine& machine, const KernelOptions& optio
   }
 }
 
-/// What is no chain as kernels of tiles; regions that have no such form are named.
+/// What kernels were made of, and what was left.
+void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
+                    const std::vector<SparseKernel>& sparse) {
+  for (const RefusedKernel& region : refused) {
+    report(Severity::note, fmt::format("region @{} is left to streams: {}",
+                                       quote_if_needed(region.region), region.why));
+  }
+  for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
+}
+
+/// Every statement as a kernel of tiles; regions that have no such form are named.
 void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
   divide(program, machine, options);
   options.sparse = &sparse;
-  for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
-    report(Severity::note, fmt::format("region @{} is left to streams: {}",
-                                       quote_if_needed(refused.region), refused.why));
-  }
-  for (const SparseKernel& kernel : sparse) report_sparse(program, kernel);
+  report_kernels(program, make_kernels(program, machine, options), sparse);
 }
 
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
@@ -405,21 +412,31 @@ int least_work(const Options& o) {
 }
 
 /// Kernels of what several statements compute, where that is faster: rows, products after sparse
-/// ones, and elementwise statements in the kernels of tiles that they alone read.
-CombinedKernels combine(const Options& o, const Machine& machine, Program& program) {
-  const RowsOptions options{.measure = measures_chains(o), .least_work = least_work(o)};
+/// ones; with `tiles` of all that is no chain, elementwise statements in the kernels that they alone
+/// read.
+CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& given) {
+  Program& program = given.program;
+  const RowsOptions rows{.measure = true, .least_work = least_work(o)};
   CombinedKernels combined;
-  if (!options.measure) {
-    combined.rows = plan_rows(program, machine, options);
-  } else if (o.strategy == "tiles") {
-    combined = combine_kernels(program, machine, options);
+  if (o.strategy == "tiles") {
+    const KernelOptions options = kernel_options(given.formats, machine);
+    divide(program, machine, options);
+    PlannedRest rest = plan_rest(program, machine, options, rows);
+    report_kernels(program, rest.refused, rest.sparse);
+    combined = std::move(rest.combined);
   } else {
-    combined.rows = plan_rows(program, machine, options);
+    combined.rows = plan_rows(program, machine, rows);
     combined.behind = plan_behind(program, machine);
   }
   report_folded(program, combined.folded);
   report_rows(program, combined.rows);
   return combined;
+}
+
+/// With --explain alone runs of rows are only found, of the program as it is.
+void find_rows(const Options& o, const Machine& machine, Program& program) {
+  report_rows(program,
+              plan_rows(program, machine, {.measure = false, .least_work = least_work(o)}));
 }
 
 bool any_taken(const std::vector<RowsOutcome>& outcomes) {
@@ -503,7 +520,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Program& program = given.program;
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
   const bool measures = measures_chains(o);
-  if (!measures) combine(o, machine, program);
+  if (!measures) find_rows(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -534,12 +551,13 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (o.strategy == "tiles") {
-    if (!o.accept_slower) drop_chains(given, machine, planned);
+  if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, machine, planned);
+  CombinedKernels combined;
+  if (measures) {
+    combined = plan_kernels(o, machine, given);
+  } else if (o.strategy == "tiles") {
     add_kernels(program, given.formats, machine);
   }
-  CombinedKernels combined;
-  if (measures) combined = combine(o, machine, program);
   const std::vector<RowsOutcome>& rows = combined.rows;
   const bool behind = report_behind(program, combined.behind);
   if (nothing && !any_taken(rows) && !behind) {

@@ -327,8 +327,8 @@ int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
 
 /// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
 /// most stays; true where there was one.
-bool settle_orders(Making& making, const GivenFormats* given) {
-  std::map<TensorId, std::set<int>> orders;
+bool settle_orders(Making& making, const GivenFormats* given, ContestedOrders& contested) {
+  ContestedOrders orders;
   for (const SparseKernel& kernel : making.sparse) {
     for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
   }
@@ -337,6 +337,7 @@ bool settle_orders(Making& making, const GivenFormats* given) {
     const TensorId tensor = order.first;
     const std::set<int>& wanted = order.second;
     if (wanted.size() < 2) continue;
+    contested[tensor].insert(wanted.begin(), wanted.end());
     making.innermost[tensor] = *std::max_element(wanted.begin(), wanted.end(), [&](int a, int b) {
       return saved_by_order(making, tensor, a, given) < saved_by_order(making, tensor, b, given);
     });
@@ -356,6 +357,16 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
       tensor.format = dense_format(tensor.format.rank());
     }
   }
+}
+
+/// Given tensors that may be stored dense, or by columns, whoever reads them in the whole program.
+void settle_as_whole(Making& making, const Program& whole, const KernelOptions& options) {
+  Making all{whole, making.machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
+  if (options.store_operands_dense) all.as_dense = compressed_operands(whole);
+  if (options.reorder_operands) all.by_columns = given_tensors(whole);
+  settle_as_dense(all);
+  making.as_dense = std::move(all.as_dense);
+  making.by_columns = std::move(all.by_columns);
 }
 
 }  // namespace
@@ -392,13 +403,10 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   for (const Region& region : program.regions) {
     if (region.graph) making.innermost.merge(gathered_innermost(program, *region.graph));
   }
-  if (options.store_operands_dense) making.as_dense = compressed_operands(program);
-  if (options.reorder_operands) {
-    Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
-               {},    {},      options.fold_products};
-    settle_as_dense(all);
-    making.by_columns = std::move(all.by_columns);
-  }
+  InnermostDims asked = options.orders;
+  making.innermost.merge(asked);
+  settle_as_whole(making, whole, options);
+  ContestedOrders contested;
   std::optional<Made> made;
   while (!made) {
     settle_as_dense(making);
@@ -406,7 +414,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
     made = made_kernels(making);
     if (!made) continue;
     const bool again = (options.given != nullptr && drop_costly_orders(making, *options.given)) ||
-                       settle_orders(making, options.given);
+                       settle_orders(making, options.given, contested);
     if (again) made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);
@@ -416,6 +424,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   program.regions = std::move(made->regions);
   name_apart(program.regions);
   if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);
+  if (options.contested != nullptr) *options.contested = std::move(contested);
   return std::move(made->refused);
 }
 
