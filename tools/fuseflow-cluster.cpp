@@ -285,14 +285,16 @@ KernelOptions kernel_options(const GivenFormats& given, const Machine& machine) 
 }
 
 /// Takes away the plans of chains without which the rest makes up for them and more.
-void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>& planned) {
+void drop_chains(Given& given, const Program& unchained, const Machine& machine,
+                 std::vector<PlannedChain>& planned) {
   Program& program = given.program;
   std::vector<TensorId> taken;
   for (const PlannedChain& chain : planned) {
     if (chain.taken) taken.push_back(find_tensor(program, chain.tensors.e));
   }
   const KernelOptions options = kernel_options(given.formats, machine);
-  for (const DroppedChain& dropped : drop_slow_chains(program, taken, machine, options)) {
+  for (const DroppedChain& dropped :
+       drop_slow_chains(program, unchained, taken, machine, options)) {
     const std::string& name = program.tensors[static_cast<size_t>(dropped.result)].name;
     for (PlannedChain& chain : planned) chain.taken = chain.taken && chain.tensors.e != name;
     report(Severity::note,
@@ -519,6 +521,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Given given = given_program(o);
   Program& program = given.program;
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
+  const Program unchained = program;
   const bool measures = measures_chains(o);
   if (!measures) find_rows(o, machine, program);
   std::vector<RefusedChain> refused;
@@ -551,7 +554,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, machine, planned);
+  if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, unchained, machine, planned);
   CombinedKernels combined;
   if (measures) {
     combined = plan_kernels(o, machine, given);

@@ -325,19 +325,34 @@ int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
   return saved;
 }
 
-/// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
-/// most stays; true where there was one.
-bool settle_orders(Making& making, const GivenFormats* given, ContestedOrders& contested) {
+/// The orders in which kernels gather each tensor.
+ContestedOrders wanted_orders(const Making& making) {
   ContestedOrders orders;
   for (const SparseKernel& kernel : making.sparse) {
     for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
   }
+  return orders;
+}
+
+/// Adds those, and the order that each of the tensors has.
+void add_wanted(const Making& making, ContestedOrders& contested) {
+  for (const auto& [tensor, orders] : wanted_orders(making)) {
+    const Format& has = making.program.tensors[static_cast<size_t>(tensor)].format;
+    std::set<int>& all = contested[tensor];
+    all.insert(orders.begin(), orders.end());
+    all.insert(has.all_dense() ? has.mode_order.back() : has.rank() - 1);
+  }
+}
+
+/// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
+/// most stays; true where there was one.
+bool settle_orders(Making& making, const GivenFormats* given) {
+  const ContestedOrders orders = wanted_orders(making);
   bool settled = false;
   for (const auto& order : orders) {
     const TensorId tensor = order.first;
     const std::set<int>& wanted = order.second;
     if (wanted.size() < 2) continue;
-    contested[tensor].insert(wanted.begin(), wanted.end());
     making.innermost[tensor] = *std::max_element(wanted.begin(), wanted.end(), [&](int a, int b) {
       return saved_by_order(making, tensor, a, given) < saved_by_order(making, tensor, b, given);
     });
@@ -413,8 +428,9 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
     making.sparse.clear();
     made = made_kernels(making);
     if (!made) continue;
+    add_wanted(making, contested);
     const bool again = (options.given != nullptr && drop_costly_orders(making, *options.given)) ||
-                       settle_orders(making, options.given, contested);
+                       settle_orders(making, options.given);
     if (again) made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);
@@ -424,6 +440,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   program.regions = std::move(made->regions);
   name_apart(program.regions);
   if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);
+  std::erase_if(contested, [](const auto& orders) { return orders.second.size() < 2; });
   if (options.contested != nullptr) *options.contested = std::move(contested);
   return std::move(made->refused);
 }

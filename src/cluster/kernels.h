@@ -62,8 +62,8 @@ struct KernelOptions {
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
   /// Tensors that kernels may gather in this order alone (gathered.h).
   InnermostDims orders = {};
-  /// Gets the tensors that kernels would gather in several orders, and these: one of each is
-  /// settled by what it saves these kernels.
+  /// Gets the tensors that kernels would gather in another order than they have, or in several, and
+  /// all of these. Which one a tensor is stored in is settled by what it saves these kernels.
   ContestedOrders* contested = nullptr;
   /// Elementwise statements that alone read a product (or a reduction of rows) are one kernel with
   /// it, not one of their own.

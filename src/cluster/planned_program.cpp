@@ -87,6 +87,7 @@ Program kernels_apart(Program program, const GivenFormats& given, const Machine&
 Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
                         const Effort& effort, int threads) {
   plan_online(program, machine, {});
+  const Program unchained = program;
   std::vector<TensorId> chains;
   const std::vector<FoundChain> all =
       with_fastest_tails(program, find_chains(program), machine, effort, threads);
@@ -96,7 +97,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
     }
   }
   const KernelOptions options{.reorder_operands = true, .given = &given};
-  drop_slow_chains(program, chains, machine, options);
+  drop_slow_chains(program, unchained, chains, machine, options);
   plan_rest(program, machine, options);
   require_sound(program);
   return program;

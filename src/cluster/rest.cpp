@@ -42,6 +42,11 @@ Planned planned_once(const Program& program, const Machine& machine, KernelOptio
   return made;
 }
 
+int innermost_of(const Program& program, TensorId tensor) {
+  const Format& format = program.tensors[static_cast<size_t>(tensor)].format;
+  return format.all_dense() ? format.mode_order.back() : -1;
+}
+
 /// Each contested tensor in each of its orders, one tensor after the other.
 Planned planned(const Program& program, const Machine& machine, KernelOptions options,
                 const RowsOptions& rows = {}) {
@@ -50,6 +55,7 @@ Planned planned(const Program& program, const Machine& machine, KernelOptions op
   for (const auto& [tensor, orders] : contested) {
     InnermostDims kept = options.orders;
     for (const int innermost : orders) {
+      if (innermost == innermost_of(best.program, tensor)) continue;
       options.orders[tensor] = innermost;
       Planned other = planned_once(program, machine, options, rows);
       if (!other.better_than(best)) continue;
@@ -61,29 +67,61 @@ Planned planned(const Program& program, const Machine& machine, KernelOptions op
   return best;
 }
 
-void take_plan_away(Program& program, TensorId result) {
-  for (const size_t r : regions_of(program, {result})) {
-    program.regions[r].graph.reset();
-    program.regions[r].plan.clear();
-  }
+std::set<TensorId> results_in(const Region& region) {
+  std::set<TensorId> results;
+  for (const Statement& s : region.statements) results.insert(s.result);
+  return results;
 }
 
-/// Of the regions [first, last].
-Program regions_between(const Program& program, size_t first, size_t last) {
-  std::set<TensorId> members;
-  for (size_t r = first; r <= last; ++r) {
-    for (const Statement& s : program.regions[r].statements) members.insert(s.result);
+/// The plans of chains put into the program that has none.
+class Chains {
+ public:
+  Chains(const Program& unchained, const Program& program, const std::vector<TensorId>& chains)
+      : unchained_(unchained) {
+    for (const size_t r : regions_of(program, chains)) planned_.push_back(program.regions[r]);
   }
-  return part_of(program, members);
-}
 
-/// From the chain before a region to the chain after it.
-Program around(const Program& program, size_t region, const std::vector<size_t>& chains) {
-  const auto at = std::lower_bound(chains.begin(), chains.end(), region);
-  const size_t first = at == chains.begin() ? 0 : *(at - 1);
-  const size_t last = at + 1 == chains.end() ? program.regions.size() - 1 : *(at + 1);
-  return regions_between(program, first, last);
-}
+  size_t size() const { return planned_.size(); }
+  TensorId result(size_t chain) const { return planned_[chain].statements.back().result; }
+  void drop(size_t chain) { dropped_.insert(chain); }
+
+  /// The program with all chains but those that went, and but for `one` more. Their statements are
+  /// where they were given.
+  Program without(size_t one) const {
+    Program made = unchained_;
+    for (size_t c = 0; c < planned_.size(); ++c) {
+      if (c == one || dropped_.count(c) != 0) continue;
+      const Region& chain = planned_[c];
+      std::vector<TensorId> results;
+      for (const Statement& s : chain.statements) results.push_back(s.result);
+      attach_plan(made, results, chain.plan, *chain.graph);
+    }
+    return made;
+  }
+  Program rest() const { return without(planned_.size()); }
+
+  /// Statements from the chain before one to the chain after it, both included, of a program with
+  /// all chains.
+  std::set<TensorId> around(const Program& all, size_t one) const {
+    const std::vector<size_t> at = regions_of(all, results());
+    const size_t first = one == 0 ? 0 : at[one - 1];
+    const size_t last = one + 1 == at.size() ? all.regions.size() - 1 : at[one + 1];
+    std::set<TensorId> members;
+    for (size_t r = first; r <= last; ++r) members.merge(results_in(all.regions[r]));
+    return members;
+  }
+
+ private:
+  std::vector<TensorId> results() const {
+    std::vector<TensorId> results;
+    for (size_t c = 0; c < size(); ++c) results.push_back(result(c));
+    return results;
+  }
+
+  const Program& unchained_;
+  std::vector<Region> planned_;  ///< in program order
+  std::set<size_t> dropped_;
+};
 
 }  // namespace
 
@@ -94,23 +132,23 @@ PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOpti
   return std::move(made.rest);
 }
 
-std::vector<DroppedChain> drop_slow_chains(Program& program, const std::vector<TensorId>& chains,
+std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unchained,
+                                           const std::vector<TensorId>& results,
                                            const Machine& machine, const KernelOptions& options) {
   std::vector<DroppedChain> dropped;
-  const std::vector<size_t> regions = regions_of(program, chains);
-  Program chosen = program;
+  Chains chains(unchained, program, results);
   KernelOptions within = options;
-  within.whole = &program;  // the same statements, whatever is planned
-  for (auto chain = chains.rbegin(); chain != chains.rend(); ++chain) {
-    Program part = around(chosen, regions_of(chosen, {*chain}).front(), regions);
-    const Planned with = planned(part, machine, within);
-    take_plan_away(part, *chain);
-    const Planned without = planned(part, machine, within);
+  within.whole = &unchained;  // the same statements, whatever is planned
+  for (size_t chain = chains.size(); chain-- > 0;) {
+    const std::set<TensorId> members = chains.around(program, chain);
+    const Planned with = planned(part_of(chains.rest(), members), machine, within);
+    const Planned without = planned(part_of(chains.without(chain), members), machine, within);
     if (!without.better_than(with)) continue;
-    dropped.push_back({*chain, with.cycles, without.cycles});
-    take_plan_away(chosen, *chain);
+    dropped.push_back({chains.result(chain), with.cycles, without.cycles});
+    chains.drop(chain);
   }
   if (dropped.empty()) return dropped;
+  Program chosen = chains.rest();
   if (!planned(chosen, machine, options).better_than(planned(program, machine, options))) return {};
   program = std::move(chosen);
   return dropped;

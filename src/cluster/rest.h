@@ -17,9 +17,9 @@ struct PlannedRest {
   CombinedKernels combined;
 };
 
-/// Plans every region that has no graph. Where kernels would gather a tensor in several orders, all
-/// of them are planned with each, and the order stays with which the program takes the fewest
-/// cycles.
+/// Plans every region that has no graph. Where kernels would gather a tensor in another order than it
+/// has, or in several, all of them are planned with each, and the order stays with which the program
+/// takes the fewest cycles.
 PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
                       const RowsOptions& rows = {});
 
@@ -32,8 +32,11 @@ struct DroppedChain {
 /// Takes the plans of chains (by their last results) away where the part of the program from the
 /// chain before to the chain after, its rest planned, takes fewer cycles so: what follows a chain,
 /// or comes before it, may be one kernel with one of its products. The last ones first; the rest
-/// stays unplanned. Where the whole program takes no fewer cycles after all, every chain stays.
-std::vector<DroppedChain> drop_slow_chains(Program& program, const std::vector<TensorId>& chains,
+/// stays unplanned. `unchained` is the program before the chains were put into it, where the
+/// statements of those that go are again. Where the whole program takes no fewer cycles after all,
+/// every chain stays.
+std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unchained,
+                                           const std::vector<TensorId>& chains,
                                            const Machine& machine, const KernelOptions& options);
 
 }  // namespace fuseflow::cluster

@@ -128,7 +128,7 @@ void expect_the_faster(const Program& program, const Machine& machine) {
   Program with = program, without = program;
   ASSERT_TRUE(attach_plan(with, chains[0], {}, lower_plan(chains[0].form, chain, best.plan.plan, best.plan.analysis)));
   Program chosen = with;
-  const auto dropped = drop_slow_chains(chosen, {find_tensor(program, "e")}, machine, {});
+  const auto dropped = drop_slow_chains(chosen, program, {find_tensor(program, "e")}, machine, {});
   plan_rest(with, machine, {});
   plan_rest(without, machine, {});
   plan_rest(chosen, machine, {});
