@@ -218,7 +218,8 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
   const PlanNotes notes = plan_notes(chain, machine, best);
-  if (!attach_plan(program, found, notes, lower_plan(found.form, chain, best.plan.plan, best.plan.analysis))) {
+  if (!attach_plan(program, found, notes,
+                   lower_plan(found.form, chain, best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   planned.back().taken = true;
@@ -414,8 +415,8 @@ int least_work(const Options& o) {
 }
 
 /// Kernels of what several statements compute, where that is faster: rows, products after sparse
-/// ones; with `tiles` of all that is no chain, elementwise statements in the kernels that they alone
-/// read.
+/// ones; with `tiles` of all that is no chain, elementwise statements in the kernels that they
+/// alone read.
 CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& given) {
   Program& program = given.program;
   const RowsOptions rows{.measure = true, .least_work = least_work(o)};

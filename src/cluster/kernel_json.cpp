@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cluster/plan_json.h"
+#include "cluster/timings.h"
 #include "graph/tile_kernel.h"
 #include "nodes/rule.h"
 #include "sim/tiles/kernel_counts.h"
-#include "cluster/timings.h"
 
 namespace fuseflow::cluster {
 namespace {

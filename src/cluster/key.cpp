@@ -62,8 +62,8 @@ void Key::add(const DramModel& dram) {
 
 void Key::add(const CoreModel& core) {
   const auto& [count, matrix_rate, shapes, registers, register_rate, scratchpad, scratchpad_rate,
-               scratchpad_latency, matrix_latency, barrier, port_rate, vector_rate, comparison_share,
-               special_rate] = core;
+               scratchpad_latency, matrix_latency, barrier, port_rate, vector_rate,
+               comparison_share, special_rate] = core;
   numbers(std::array{count, registers, scratchpad, scratchpad_latency, matrix_latency, barrier});
   reals(std::array{matrix_rate, register_rate, scratchpad_rate, port_rate, vector_rate,
                    comparison_share, special_rate});
@@ -146,7 +146,8 @@ void Key::add(const Node& node) {
   tensor(its_tensor);
   tensor(other_tensor);
   numbers(std::array<int64_t, 7>{level, other_level, static_cast<int64_t>(op),
-                                 static_cast<int64_t>(reduction), order, contiguous ? 1 : 0, phase});
+                                 static_cast<int64_t>(reduction), order, contiguous ? 1 : 0,
+                                 phase});
   numbers(groups);
   real(init);
   numbers(std::array{offset, stride, capacity, least});
@@ -224,7 +225,8 @@ void Key::add(const FormNode& node) {
 }
 
 void Key::add(const TensorBytes& bytes) {
-  for (const auto& [each, size] : bytes) tensors_.emplace(each, static_cast<int64_t>(tensors_.size()));
+  for (const auto& [each, size] : bytes)
+    tensors_.emplace(each, static_cast<int64_t>(tensors_.size()));
   std::vector<std::pair<int64_t, int64_t>> numbered;
   for (const auto& [each, size] : bytes) numbered.emplace_back(tensors_.at(each), size);
   std::sort(numbered.begin(), numbered.end());

@@ -75,8 +75,8 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
     reduced = analyze(smaller, plan, machine);
   }
   const bool whole = result.scale == 1 && options.form != nullptr;
-  const Graph graph = whole ? lower_plan(*options.form, chain, plan, analysis)
-                            : plan_graph(smaller, plan, reduced);
+  const Graph graph =
+      whole ? lower_plan(*options.form, chain, plan, analysis) : plan_graph(smaller, plan, reduced);
   LaunchOptions launch;
   launch.most_cycles = ceil_div(options.most_cycles, result.scale);
   result.measured = time_tiles(graph, machine, launch);

@@ -17,9 +17,9 @@ struct PlannedRest {
   CombinedKernels combined;
 };
 
-/// Plans every region that has no graph. Where kernels would gather a tensor in another order than it
-/// has, or in several, all of them are planned with each, and the order stays with which the program
-/// takes the fewest cycles.
+/// Plans every region that has no graph. Where kernels would gather a tensor in another order than
+/// it has, or in several, all of them are planned with each, and the order stays with which the
+/// program takes the fewest cycles.
 PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
                       const RowsOptions& rows = {});
 

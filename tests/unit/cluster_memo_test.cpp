@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
-#include "cluster/key.h"
 #include "cluster/kernels.h"
+#include "cluster/key.h"
 #include "cluster/memo.h"
 #include "cluster/recognize.h"
 #include "cluster/timings.h"
@@ -28,7 +28,9 @@ std::string key_of(const Thing& thing) {
 TEST(Memo, ComputesOnceUntilItIsFull) {
   Memo<int> memo(4 * (1 + sizeof(int)));
   int computed = 0;
-  const auto value = [&](const std::string& key) { return memo.get(key, [&] { return ++computed; }); };
+  const auto value = [&](const std::string& key) {
+    return memo.get(key, [&] { return ++computed; });
+  };
   EXPECT_EQ(value("a"), 1);
   EXPECT_EQ(value("b"), 2);
   EXPECT_EQ(value("a"), 1);
@@ -80,8 +82,8 @@ region @q { %q[i, j] = sum(k) %s[i, k] * %t[k, j] }
 )";
 
 Program layers() {
-  Program program = parse("const %t: f32[32, 32] dense,dense = dense(seed=5)\n" +
-                          std::string(kLayers));
+  Program program =
+      parse("const %t: f32[32, 32] dense,dense = dense(seed=5)\n" + std::string(kLayers));
   EXPECT_TRUE(make_kernels(program, load_machine("h100")).empty());
   return program;
 }
@@ -110,9 +112,15 @@ TEST(Key, WhatATimeDependsOnMatters) {
       [](Graph& g) { g.nodes[0].held[1] = 1; },
       [](Graph& g) { g.nodes[0].init = 1; },
       [](Graph& g) { ++g.tiles->element_bytes; },
-      [](Graph& g) { g.tiles->band = {0, 1}; },
-      [](Graph& g) { g.tiles->open = {{{0, 1}}, {}}; },
-      [](Graph& g) { g.tiles->open = {{}, {{0, 1}}}; },
+      [](Graph& g) {
+        g.tiles->band = {0, 1};
+      },
+      [](Graph& g) {
+        g.tiles->open = {{{0, 1}}, {}};
+      },
+      [](Graph& g) {
+        g.tiles->open = {{}, {{0, 1}}};
+      },
       [](Graph& g) { g.streams[0].block.pop_back(); },
   };
   for (const auto& change : changes) {
