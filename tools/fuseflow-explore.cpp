@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "cluster/kernels.h"
-#include "cluster/machine_to_plan.h"
+#include "cluster/common/machine_to_plan.h"
+#include "cluster/kernels/kernels.h"
 #include "cluster/planned_program.h"
 #include "explore/rewritten.h"
 #include "explore/search.h"

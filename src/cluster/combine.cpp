@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "cluster/timings.h"
+#include "cluster/common/timings.h"
 
 namespace fuseflow::cluster {
 namespace {

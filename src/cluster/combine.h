@@ -1,13 +1,13 @@
-// The kernels of a program combined: elementwise statements folded (fold.h), runs of rows as one
-// kernel (rows.h), dense products behind sparse ones (behind.h), in the order that gives the fewest
-// cycles.
+// The kernels of a program combined: elementwise statements folded (kernels/fold.h), runs of rows
+// as one kernel (rows/rows.h), dense products behind sparse ones (kernels/behind.h), in the order
+// that gives the fewest cycles.
 #pragma once
 
 #include <vector>
 
-#include "cluster/behind.h"
-#include "cluster/fold.h"
-#include "cluster/rows.h"
+#include "cluster/kernels/behind.h"
+#include "cluster/kernels/fold.h"
+#include "cluster/rows/rows.h"
 
 namespace fuseflow::cluster {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/apart.h"
-#include "cluster/kernels.h"
-#include "cluster/lower_plan.h"
-#include "cluster/online.h"
+#include "cluster/chain/lower_plan.h"
+#include "cluster/kernels/apart.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/online/online.h"
 #include "cluster/rest.h"
 #include "cluster/tails.h"
 #include "ir/verify.h"

@@ -2,18 +2,13 @@
 // that compares it with streams. Each region is planned only where it wins, as the filter does.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "cluster/choice.h"
-#include "cluster/given_formats.h"
-#include "cluster/recognize.h"
+#include "cluster/chain/choice.h"
+#include "cluster/chain/recognize.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/common/given_formats.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {
-
-using PlanNotes = std::vector<std::pair<std::string, std::string>>;
 
 /// The plan of a chain (padded) as notes on its region.
 PlanNotes plan_notes(const Chain& chain, const Machine& machine, const MeasuredPlan& best);

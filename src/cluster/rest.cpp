@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "cluster/part.h"
-#include "cluster/recognize.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/common/part.h"
 
 namespace fuseflow::cluster {
 namespace {

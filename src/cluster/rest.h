@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cluster/combine.h"
-#include "cluster/kernels.h"
+#include "cluster/kernels/kernels.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 

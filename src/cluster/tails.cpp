@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "cluster/apart.h"
-#include "cluster/choice.h"
+#include "cluster/chain/choice.h"
+#include "cluster/kernels/apart.h"
 
 namespace fuseflow::cluster {
 namespace {

@@ -3,8 +3,8 @@
 // rest.
 #pragma once
 
-#include "cluster/fastest.h"
-#include "cluster/recognize.h"
+#include "cluster/chain/recognize.h"
+#include "cluster/common/fastest.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {

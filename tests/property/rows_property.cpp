@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/recognize.h"
-#include "cluster/rows_form.h"
-#include "cluster/rows_graph.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/rows/form.h"
+#include "cluster/rows/graph.h"
 #include "graph/tile_rows.h"
 #include "ir/parse.h"
 #include "ir/print.h"

@@ -1,6 +1,6 @@
 // Hand-computed traffic. The chain is M=32, N=64, K=48, L=32 in tiles of 16 on one core, so the
 // steps are M 2, N 4, K 3, L 2; a f16 tile is 16*16*2 = 512 bytes and a f32 one 1024.
-#include "cluster/analyzer.h"
+#include "cluster/chain/analyzer.h"
 
 #include <gtest/gtest.h>
 

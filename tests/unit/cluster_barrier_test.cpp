@@ -1,8 +1,8 @@
 // Barriers: what waits for a tile sees it later, and so does another core that waits for room.
 #include <gtest/gtest.h>
 
-#include "cluster/bound.h"
-#include "cluster/measure.h"
+#include "cluster/chain/bound.h"
+#include "cluster/chain/measure.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

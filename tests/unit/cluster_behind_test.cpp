@@ -6,10 +6,10 @@
 #include <functional>
 #include <random>
 
-#include "cluster/behind.h"
-#include "cluster/behind_form.h"
-#include "cluster/kernels.h"
-#include "cluster/present_tiles.h"
+#include "cluster/kernels/behind.h"
+#include "cluster/kernels/behind_form.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/present_tiles.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"

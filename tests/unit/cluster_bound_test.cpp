@@ -1,13 +1,13 @@
 // The bound that lets the search leave plans out, and the search that uses it: no simulation is
 // below its bound, and what a search finds is what simulating everything finds.
-#include "cluster/bound.h"
-#include "cluster/product_kernel.h"
+#include "cluster/chain/bound.h"
+#include "cluster/chain/product_kernel.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "cluster/choice.h"
+#include "cluster/chain/choice.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

@@ -1,7 +1,7 @@
 // Laws that every simulation of tiles obeys, and that the checks find when they are broken.
 #include <gtest/gtest.h>
 
-#include "cluster/measure.h"
+#include "cluster/chain/measure.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
 

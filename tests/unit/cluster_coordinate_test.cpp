@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster/behind_form.h"
-#include "cluster/kernel_form.h"
-#include "cluster/online.h"
-#include "cluster/recognize.h"
-#include "cluster/statement_table.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/common/statement_table.h"
+#include "cluster/kernels/behind_form.h"
+#include "cluster/kernels/form.h"
+#include "cluster/online/online.h"
 #include "cluster_program.h"
 #include "graph/tile_kernel.h"
 #include "machine/load.h"

@@ -1,10 +1,10 @@
 // Statements of several reductions, divided into kernels of one each: beside each other, one within
 // another, and with what was given kept for checks.
-#include "cluster/divide.h"
+#include "cluster/kernels/divide.h"
 
 #include <gtest/gtest.h>
 
-#include "cluster/kernels.h"
+#include "cluster/kernels/kernels.h"
 #include "cluster_program.h"
 #include "machine/load.h"
 

@@ -1,11 +1,11 @@
 // Tensors of several element sizes in one kernel: what graphs of tiles say, and what that costs.
-#include "cluster/element_bytes.h"
+#include "cluster/common/element_bytes.h"
 
-#include "cluster/kernel_form.h"
-#include "cluster/kernels.h"
-#include "cluster/lower_plan.h"
-#include "cluster/recognize.h"
-#include "cluster/rows.h"
+#include "cluster/chain/lower_plan.h"
+#include "cluster/chain/recognize.h"
+#include "cluster/kernels/form.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/rows/rows.h"
 #include "cluster_program.h"
 #include "graph/tile_rows.h"
 #include "machine/load.h"

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "cluster/chain/lower_plan.h"
+#include "cluster/chain/measure.h"
+#include "cluster/chain/recognize.h"
 #include "cluster/combine.h"
-#include "cluster/fold.h"
-#include "cluster/kernels.h"
-#include "cluster/lower_plan.h"
-#include "cluster/measure.h"
+#include "cluster/kernels/fold.h"
+#include "cluster/kernels/kernels.h"
 #include "cluster/planned_program.h"
-#include "cluster/recognize.h"
 #include "cluster/rest.h"
 #include "cluster_program.h"
 #include "ir/print.h"

@@ -9,11 +9,11 @@
 #include <random>
 #include <set>
 
-#include "cluster/apart.h"
 #include "cluster/combine.h"
-#include "cluster/gathered.h"
-#include "cluster/kernels.h"
-#include "cluster/present_tiles.h"
+#include "cluster/kernels/apart.h"
+#include "cluster/kernels/gathered.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/present_tiles.h"
 #include "cluster/rest.h"
 #include "cluster_program.h"
 #include "ir/copies.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cluster/geometry.h"
+#include "cluster/chain/geometry.h"
 
 namespace fuseflow::cluster {
 namespace {

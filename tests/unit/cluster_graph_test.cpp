@@ -1,8 +1,8 @@
 // Graphs of tiles as part of the IR: text form, rules, and runs through the simulator's interface.
 #include <gtest/gtest.h>
 
-#include "cluster/lower_plan.h"
-#include "cluster/recognize.h"
+#include "cluster/chain/lower_plan.h"
+#include "cluster/chain/recognize.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"

@@ -2,9 +2,9 @@
 // bytes against those that nothing can avoid, values against the reference.
 #include <gtest/gtest.h>
 
-#include "cluster/kernel_form.h"
-#include "cluster/kernel_terms.h"
-#include "cluster/kernels.h"
+#include "cluster/kernels/form.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/terms.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"

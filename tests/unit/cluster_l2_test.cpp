@@ -2,10 +2,10 @@
 // what that makes of the bytes of plans.
 #include <gtest/gtest.h>
 
-#include "cluster/baseline.h"
-#include "cluster/choice.h"
-#include "cluster/elementwise_kernel.h"
-#include "cluster/product_kernel.h"
+#include "cluster/chain/baseline.h"
+#include "cluster/chain/choice.h"
+#include "cluster/chain/elementwise_kernel.h"
+#include "cluster/chain/product_kernel.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/memory.h"

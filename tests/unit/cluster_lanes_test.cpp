@@ -2,11 +2,11 @@
 // costs, and that the bounds hold where it binds.
 #include <gtest/gtest.h>
 
-#include "cluster/baseline.h"
-#include "cluster/bound.h"
-#include "cluster/elementwise_kernel.h"
-#include "cluster/measure.h"
-#include "cluster/product_kernel.h"
+#include "cluster/chain/baseline.h"
+#include "cluster/chain/bound.h"
+#include "cluster/chain/elementwise_kernel.h"
+#include "cluster/chain/measure.h"
+#include "cluster/chain/product_kernel.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

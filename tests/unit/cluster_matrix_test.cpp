@@ -2,11 +2,11 @@
 // simulation and its closed forms take it.
 #include <gtest/gtest.h>
 
-#include "cluster/baseline.h"
-#include "cluster/bound.h"
-#include "cluster/elementwise_kernel.h"
-#include "cluster/measure.h"
-#include "cluster/product_kernel.h"
+#include "cluster/chain/baseline.h"
+#include "cluster/chain/bound.h"
+#include "cluster/chain/elementwise_kernel.h"
+#include "cluster/chain/measure.h"
+#include "cluster/chain/product_kernel.h"
 #include "machine/load.h"
 #include "support/error.h"
 

@@ -7,11 +7,12 @@
 #include <string>
 #include <variant>
 
-#include "cluster/kernels.h"
-#include "cluster/key.h"
-#include "cluster/memo.h"
-#include "cluster/recognize.h"
-#include "cluster/timings.h"
+#include "cluster/chain/chain_key.h"
+#include "cluster/chain/recognize.h"
+#include "cluster/common/key.h"
+#include "cluster/common/memo.h"
+#include "cluster/common/timings.h"
+#include "cluster/kernels/kernels.h"
 #include "cluster_program.h"
 #include "machine/keys.h"
 
@@ -133,6 +134,44 @@ TEST(Key, WhatATimeDependsOnMatters) {
   renamed.streams[0].name = "other";
   renamed.indices[0].digits[0].name = "other";
   EXPECT_TRUE(keys.contains(key_of(renamed)));
+}
+
+/// Two equal layers, one with another activation, one with a residual of another element size.
+TEST(Key, ChainsOfEqualLayersAreOne) {
+  const auto layer = [](const std::string& n, const std::string& activation,
+                        const std::string& last) {
+    return "region @c" + n + " { %c" + n + "[i, j] = " + activation +
+           "(sum(k) %x[i, k] * %w[k, j]) }\nregion @e" + n + " { %e" + n + "[i, l] = (sum(j) %c" +
+           n + "[i, j] * %v[j, l]) + %" + last + "[i, l] }\n";
+  };
+  const auto tensors = [](const std::string& n) {
+    return "temp %c" + n + ": f32[32, 64] dense,dense\nresult %e" + n +
+           ": f32[32, 48] dense,dense\n";
+  };
+  const Program program = parse(
+      "input %x: f32[32, 32] dense,dense = dense(seed=1)\n"
+      "const %w: f32[32, 64] dense,dense = dense(seed=2)\n"
+      "const %v: f32[64, 48] dense,dense = dense(seed=3)\n"
+      "input %r: f32[32, 48] dense,dense = dense(seed=4)\n"
+      "input %s: f16[32, 48] dense,dense = dense(seed=5)\n" +
+      tensors("1") + tensors("2") + tensors("3") + tensors("4") + layer("1", "relu", "r") +
+      layer("2", "relu", "r") + layer("3", "exp", "r") + layer("4", "relu", "s"));
+  const std::vector<FoundChain> chains = find_chains(program);
+  ASSERT_EQ(chains.size(), 4U);
+  std::vector<std::string> of_chain, of_form;
+  for (const FoundChain& found : chains) {
+    Key chain, form;
+    add_chain(chain, found.chain);
+    add_form(form, found.form);
+    of_chain.push_back(chain.value());
+    of_form.push_back(form.value());
+  }
+  EXPECT_EQ(of_chain[0], of_chain[1]);
+  EXPECT_EQ(of_form[0], of_form[1]);
+  for (const size_t other : {2, 3}) {
+    EXPECT_NE(of_chain[0], of_chain[other]);
+    EXPECT_NE(of_form[0], of_form[other]);
+  }
 }
 
 /// Every number of a machine that its cores and their memory depend on.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster/online.h"
-#include "cluster/open_scores.h"
-#include "cluster/recognize.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/online/online.h"
+#include "cluster/online/open_scores.h"
 #include "graph/tile_kernel.h"
 #include "ir/parse.h"
 #include "ir/print.h"

@@ -6,13 +6,13 @@
 #include <sstream>
 #include <vector>
 
-#include "cluster/behind_form.h"
-#include "cluster/gathered.h"
-#include "cluster/kernel_tiles.h"
-#include "cluster/online_tiles.h"
-#include "cluster/present_tiles.h"
-#include "cluster/rows_tiles.h"
-#include "cluster/statement_table.h"
+#include "cluster/common/statement_table.h"
+#include "cluster/kernels/behind_form.h"
+#include "cluster/kernels/gathered.h"
+#include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/tiles.h"
+#include "cluster/online/tiles.h"
+#include "cluster/rows/tiles.h"
 #include "cluster_program.h"
 #include "machine/load.h"
 #include "sim/tiles/rows_counts.h"

@@ -1,10 +1,10 @@
-#include "cluster/recognize.h"
+#include "cluster/chain/recognize.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "cluster/lower_plan.h"
+#include "cluster/chain/lower_plan.h"
 #include "graph/tiles.h"
 #include "ir/parse.h"
 #include "ir/print.h"

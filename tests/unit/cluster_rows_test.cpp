@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster/recognize.h"
-#include "cluster/rows.h"
+#include "cluster/common/attach_plan.h"
+#include "cluster/rows/rows.h"
 #include "graph/tile_rows.h"
 #include "ir/parse.h"
 #include "ir/print.h"

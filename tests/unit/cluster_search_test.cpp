@@ -1,11 +1,11 @@
-#include "cluster/search.h"
+#include "cluster/chain/search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "cluster/report.h"
+#include "cluster/report/chain_report.h"
 #include "machine/load.h"
 #include "support/error.h"
 

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "cluster/kernels.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/present_tiles.h"
 #include "cluster/planned_program.h"
-#include "cluster/present_tiles.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"

@@ -6,9 +6,9 @@
 
 #include <functional>
 
-#include "cluster/kernel_tiles.h"
-#include "cluster/kernels.h"
-#include "cluster/present_tiles.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/tiles.h"
 #include "cluster_program.h"
 #include "machine/load.h"
 #include "sim/common/program_result.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/evaluate.h"
-#include "cluster/measure.h"
-#include "cluster/plan_json.h"
+#include "cluster/chain/evaluate.h"
+#include "cluster/chain/measure.h"
+#include "cluster/report/plan_json.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

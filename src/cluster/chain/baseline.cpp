@@ -1,0 +1,87 @@
+#include "cluster/chain/baseline.h"
+
+#include "cluster/chain/chain_key.h"
+#include "cluster/chain/elementwise_kernel.h"
+#include "cluster/chain/product_kernel.h"
+#include "cluster/common/memo.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr size_t kMostBytesOfKeys = size_t{1} << 22;
+
+/// Launches one after the other.
+class Launches {
+ public:
+  explicit Launches(const Machine& machine) : machine_(machine) {}
+  void add(const Measured& kernel) {
+    if (kernels_++ > 0) total_.cycles += machine_.reconfiguration_cycles;
+    total_ += kernel;
+  }
+  const Measured& total() const { return total_; }
+
+ private:
+  const Machine& machine_;
+  Measured total_;
+  int kernels_ = 0;
+};
+
+Measured measured_unfused(const Chain& chain, const Machine& machine, const Effort& effort,
+                          Kernels kernels) {
+  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
+                l = chain.size[Dim::l];
+  const ElementBytes& bytes = chain.bytes;
+  const auto product = [&](const ProductSize& size) {
+    return kernels == Kernels::fixed ? fixed_product(size, machine)
+                                     : best_product(size, machine, effort);
+  };
+  Launches all(machine);
+  const LaneWork activation = work_of_activation(chain);
+  const bool folded = kernels == Kernels::folded;
+  ProductSize first{
+      m, n, k, chain.bias0 > 0, false, {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c}, false};
+  if (folded) first.each = activation;
+  all.add(product(first));
+  if (chain.gated()) {
+    first.gate = folded;
+    first.each = {};
+    first.follows = true;  // A was read and the other branch written just before
+    all.add(product(first));
+  }
+  if (!folded) {
+    const int64_t mn = m * n;
+    if (chain.activation != Activation::none) {
+      all.add(elementwise({mn, 1, 1, {bytes.c, bytes.c}, bytes.c, activation}, machine));
+    }
+    if (chain.gated())
+      all.add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
+  }
+  const ProductBytes second_bytes{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
+  ProductSize second{m, l, n, chain.bias1 > 0, false, second_bytes, true};
+  const LaneWork last = work_of_last_activation(chain);
+  const bool last_folds = folded && chain.residual == 0;
+  if (last_folds) second.each = last;
+  all.add(product(second));
+  for (int i = 0; i < chain.residual; ++i) {
+    all.add(elementwise({m * l, 2, 1, {bytes.e, bytes.residual}, bytes.e, {1, 0}}, machine));
+  }
+  if (chain.last_activation != Activation::none && !last_folds) {
+    all.add(elementwise({m * l, 1, 1, {bytes.e, bytes.e}, bytes.e, last}, machine));
+  }
+  return all.total();
+}
+
+}  // namespace
+
+Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort,
+                 Kernels kernels) {
+  static Memo<Measured> memo(kMostBytesOfKeys);
+  Key key;
+  key.add(machine);
+  add_chain(key, chain);
+  key.add(effort);
+  key.number(static_cast<int64_t>(kernels));
+  return memo.get(key.value(), [&] { return measured_unfused(chain, machine, effort, kernels); });
+}
+
+}  // namespace fuseflow::cluster

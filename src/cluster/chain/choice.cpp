@@ -1,0 +1,98 @@
+#include "cluster/chain/choice.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+
+#include "support/on_threads.h"
+
+namespace fuseflow::cluster {
+
+std::string_view name_of(Way way) {
+  static constexpr std::array<std::string_view, 4> kNames{"linked", "one_core", "folded",
+                                                          "separate"};
+  return kNames[static_cast<size_t>(way)];
+}
+
+const MeasuredPlan& Choice::fused() const {
+  const bool alone = one_core.rank > 0 && (linked.rank == 0 || one_core.measure.measured.cycles <
+                                                                   linked.measure.measured.cycles);
+  return alone ? one_core : linked;
+}
+
+const Measured& Choice::apart() const {
+  return separate.cycles < folded.cycles ? separate : folded;
+}
+
+Way Choice::way() const {
+  const MeasuredPlan& plan = fused();
+  if (plan.rank > 0 && plan.measure.measured.cycles < apart().cycles) {
+    return &plan == &linked ? Way::linked : Way::one_core;
+  }
+  return &apart() == &folded ? Way::folded : Way::separate;
+}
+
+int64_t Choice::cycles() const {
+  const Way taken = way();
+  const bool plan = taken == Way::linked || taken == Way::one_core;
+  return plan ? fused().measure.measured.cycles : apart().cycles;
+}
+
+double Choice::links_gain() const {
+  if (linked.rank == 0 || one_core.rank == 0) return 0;
+  return static_cast<double>(one_core.measure.measured.cycles) /
+         static_cast<double>(linked.measure.measured.cycles);
+}
+
+std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
+                                              const Machine& machine, const Effort& effort,
+                                              const ChainForm* form) {
+  return {
+      [&choice, &chain, &machine, &effort, form] {
+        choice.one_core = best_plan(chain, machine, Holding::one_core, effort, form);
+      },
+      [&choice, &chain, &machine, &effort, form] {
+        choice.linked = best_plan(chain, machine, Holding::linked, effort, form);
+      },
+  };
+}
+
+std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
+                                                const Machine& machine, const Effort& effort,
+                                                const ChainForm* form) {
+  std::vector<std::function<void()>> tasks{
+      [&] { choice.separate = unfused(chain, machine, effort, Kernels::separate); },
+      [&] { choice.folded = unfused(chain, machine, effort, Kernels::folded); },
+  };
+  for (auto& task : plan_tasks(choice, chain, machine, effort, form)) {
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,
+              const ChainForm* form, int threads) {
+  Choice choice;
+  run_tasks(choice_tasks(choice, chain, machine, effort, form), threads);
+  return choice;
+}
+
+void run_tasks(const std::vector<std::function<void()>>& tasks, int threads) {
+  std::vector<std::exception_ptr> errors(tasks.size());
+  std::atomic<size_t> next = 0;
+  on_threads(threads, [&] {
+    for (size_t t = next++; t < tasks.size(); t = next++) {
+      try {
+        tasks[t]();
+      } catch (...) {
+        errors[t] = std::current_exception();
+      }
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace fuseflow::cluster

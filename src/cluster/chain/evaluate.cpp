@@ -1,0 +1,146 @@
+#include "cluster/chain/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "cluster/chain/lower_plan.h"
+#include "cluster/chain/recognize.h"
+#include "sim/program_run.h"
+#include "sim/report/check.h"
+#include "support/csv.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr double kTolerance = 1e-4;
+
+constexpr int kRandomPlans = 11;
+
+int64_t median_random_cycles(const Chain& chain, const Machine& machine, Holding holding) {
+  std::vector<int64_t> cycles =
+      measure_all(chain, random_plans(chain, machine, {kRandomPlans, 1, holding}), machine);
+  std::sort(cycles.begin(), cycles.end());
+  return cycles.empty() ? 0 : cycles[cycles.size() / 2];
+}
+
+double ratio(int64_t of, int64_t to) {
+  return to == 0 ? 0 : static_cast<double>(of) / static_cast<double>(to);
+}
+
+using Task = std::function<void()>;
+
+/// What an evaluation consists of beside the choice; none needs another's result.
+std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, const Effort& effort) {
+  const Chain& chain = result.chain;
+  return {
+      [&] { result.unfused_fixed = unfused(chain, machine, effort, Kernels::fixed); },
+      [&] { result.scratchpad_only = best_plan(chain, machine, Holding::scratchpad, effort); },
+      [&] { result.analyzer_cycles = median_random_cycles(chain, machine, Holding::one_core); },
+      [&] { result.random_cycles = median_random_cycles(chain, machine, Holding::linked); },
+  };
+}
+
+std::string optional_plan(const MeasuredPlan& plan) {
+  if (plan.rank == 0) {
+    return "no,,";
+  }
+  return fmt::format("yes,{},{}", plan.measure.measured.bytes.global(),
+                     plan.measure.measured.cycles);
+}
+
+}  // namespace
+
+ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& machine) {
+  Plan small = plan;
+  Chain part = chain;
+  part.channels = 0;  // as im2col: the dimensions are shortened apart
+  small.tile.value = {16, 16, 16, 16};
+  for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
+    const bool whole_k = dim == Dim::k && plan.way == GatedWay::split;
+    // Clusters that share E add to it, which no activation follows.
+    const bool whole = dim == Dim::k || (dim == Dim::n && !chain.sums_alone());
+    const int64_t steps = whole && !plan.schedule.temporal(dim) ? 1 : 2;
+    part.size[dim] = 16 * steps * (whole_k ? 1 : plan.shape.along(dim));
+  }
+  return check_plan_values(part, small, machine);
+}
+
+ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine) {
+  Program program = chain_program(chain);
+  const FoundChain found = find_chains(program).at(0);
+  const Analysis analysis = analyze(chain, plan, machine);
+  attach_plan(program, found, {}, lower_plan(found.form, chain, plan, analysis));
+  Machine roomy = machine;  // values do not depend on it
+  roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
+  const ProgramRun run = run_program(program, load_tensors(program), roomy, {});
+  const TensorId e = found.form.store.tensor;
+  const auto checked =
+      check_reference(program, run.data, {e}, {.tolerance = kTolerance, .threads = 1}).tensors;
+  return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
+}
+
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
+                                 const Effort& effort, int threads) {
+  std::vector<Evaluation> result(chains.size());
+  std::vector<Task> tasks, checks;
+  for (size_t i = 0; i < chains.size(); ++i) {
+    Evaluation& one = result[i];
+    one.chain = padded(chains[i]);
+    for (const auto& more : {choice_tasks(one.choice, one.chain, machine, effort, nullptr),
+                             tasks_of(one, machine, effort)}) {
+      tasks.insert(tasks.end(), more.begin(), more.end());
+    }
+    checks.emplace_back([&] {
+      if (one.choice.fused().rank == 0) return;
+      one.values = check_values(one.chain, one.choice.fused().plan.plan, machine);
+    });
+  }
+  run_tasks(tasks, threads);
+  run_tasks(checks, threads);
+  return result;
+}
+
+std::string evaluation_header() {
+  return "schema,workload,kind,machine,m,n,k,l,unfused_global_bytes,unfused_cycles,"
+         "folded_global_bytes,folded_cycles,scratchpad_only,scratchpad_only_global_bytes,"
+         "scratchpad_only_cycles,one_core,one_core_global_bytes,one_core_cycles,analyzer_cycles,"
+         "random_cycles,"
+         "linked,linked_global_bytes,linked_cycles,linked_link_bytes,global_ratio,speedup,"
+         "folded_speedup,rank,plan,simulation,scale,checked,max_abs_error,fused_global_bytes,fused_"
+         "cycles,fused_global_ratio,fused_speedup,fixed_global_bytes,fixed_cycles,"
+         "fixed_global_ratio,fixed_speedup,unfused_least_bytes,fused_least_bytes,chosen,links_gain,"
+         "chosen_speedup,plans_simulated,proven\n";
+}
+
+std::string evaluation_row(const Evaluation& e, const Machine& machine) {
+  const Choice& choice = e.choice;
+  const Measured& best = choice.linked.measure.measured;
+  const Measured& fused = choice.fused().measure.measured;
+  const Measured& apart = choice.separate;
+  std::string plan = describe(choice.linked.plan.plan);
+  std::replace(plan.begin(), plan.end(), ',', 'x');
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
+      "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{},{:.3f},{:.3f},{},{}\n",
+      kCsvSchema, e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m],
+      e.chain.size[Dim::n], e.chain.size[Dim::k], e.chain.size[Dim::l], apart.bytes.global(),
+      apart.cycles, choice.folded.bytes.global(), choice.folded.cycles,
+      optional_plan(e.scratchpad_only), optional_plan(choice.one_core), e.analyzer_cycles,
+      e.random_cycles, optional_plan(choice.linked), best.bytes.link,
+      ratio(apart.bytes.global(), best.bytes.global()), ratio(apart.cycles, best.cycles),
+      ratio(choice.folded.cycles, best.cycles), choice.linked.rank, plan,
+      choice.linked.measure.scale == 1 ? "full" : "reduced", choice.linked.measure.scale,
+      e.values.passed ? "ok" : "wrong", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
+      ratio(apart.bytes.global(), fused.bytes.global()), ratio(apart.cycles, fused.cycles),
+      e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
+      ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
+      ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(e.chain, false),
+      least_bytes(e.chain, true), name_of(choice.way()), choice.links_gain(),
+      ratio(choice.apart().cycles, choice.cycles()), choice.linked.log.simulated,
+      choice.linked.log.left == 0 ? "yes" : "no");
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,43 @@
+// The evaluation of one chain on one machine: unfused, scratchpad-only and linked fusion measured
+// by the same simulator, the ablation, and the check of values on a small instance. CSV columns are
+// described in ir-spec/cluster.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/chain/choice.h"
+
+namespace fuseflow::cluster {
+
+/// The plan's schedule, shape and way with tiles of 16 and two steps a dimension, simulated and
+/// compared with the reference.
+struct ValueCheck {
+  bool passed = false;
+  double max_abs_error = 0;
+};
+ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& machine);
+
+/// The plan of this very chain (its own program, seeded operands), simulated and compared with the
+/// reference.
+ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine);
+
+struct Evaluation {
+  Chain chain;  ///< padded
+  Choice choice;
+  Measured unfused_fixed;  ///< one kernel an operator, products in tiles of 128 x 128 x 64
+  MeasuredPlan scratchpad_only;
+  int64_t analyzer_cycles = 0;  ///< ablation, analyzer alone: median of random plans without links
+  int64_t random_cycles = 0;    ///< ablation, with communication: median of random linked plans
+  ValueCheck values;
+};
+
+/// One for each chain, in their order, whatever the number of host threads. Each search has the
+/// whole effort. A scratchpad_only of rank 0 does not fit.
+std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
+                                 const Effort& effort, int threads);
+
+std::string evaluation_header();
+std::string evaluation_row(const Evaluation& evaluation, const Machine& machine);
+
+}  // namespace fuseflow::cluster

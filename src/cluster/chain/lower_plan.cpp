@@ -1,0 +1,350 @@
+#include "cluster/chain/lower_plan.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cluster/chain/recognize.h"
+#include "ir/parse.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+const std::vector<int> kMk{0, 2}, kKn{2, 1}, kMn{0, 1}, kNl{1, 3}, kMl{0, 3}, kOnlyN{1}, kOnlyL{3};
+
+class PlanLowering {
+ public:
+  PlanLowering(const ChainForm& form, const Chain& chain, const Plan& plan,
+               const Analysis& analysis)
+      : form_(form), chain_(chain), plan_(plan), analysis_(analysis) {}
+
+  Graph run() {
+    dimensions();
+    const std::vector<StreamId> products = first_products();
+    const StreamId c = maps(form_.first, products, kMn);
+    const StreamId held = hold(c);
+    const StreamId e = second_product(held);
+    const StreamId y = maps(form_.last, {e}, kMl);
+    Node store = node(NodeKind::tile_store, {y});
+    store.tensor = form_.store.tensor;
+    store.subscripts = numbered(form_.store.subscripts);
+    graph_.nodes.push_back(std::move(store));
+    name_streams(graph_);
+    set_moved_bytes(graph_, form_.element_bytes);
+    return std::move(graph_);
+  }
+
+ private:
+  /// Digits are numbered dimension after dimension in the graph.
+  void dimensions() {
+    number_.assign(form_.digits.size(), -1);
+    int next = 0;
+    for (const Dim dim : kAllDims) {
+      GraphIndex index;
+      index.name = std::string(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
+      index.block = plan_.tile[dim];
+      index.extent = chain_.size[dim] / index.block;
+      index.size = 1;
+      index.cluster = static_cast<int>(plan_.shape.along(dim));
+      for (size_t d = 0; d < form_.digits.size(); ++d) {
+        if (form_.digits[d].dim != dim) continue;
+        number_[d] = next++;
+        index.digits.push_back({form_.digits[d].name, form_.digits[d].extent});
+        index.size *= form_.digits[d].extent;
+      }
+      if (index.digits.empty()) {
+        index.digits.push_back({fmt::format("one_{}", index.name), 1});
+        ++next;
+      }
+      graph_.indices.push_back(std::move(index));
+    }
+    TileMapping tiles;
+    for (int depth = 0; depth < plan_.schedule.loops(); ++depth) {
+      tiles.loops.push_back(plan_.schedule.loop(depth));
+    }
+    tiles.way = plan_.way;
+    tiles.element_bytes = chain_.bytes.work();
+    graph_.tiles = std::move(tiles);
+  }
+
+  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const {
+    for (TileSubscript& subscript : subscripts) {
+      for (auto& [digit, factor] : subscript.terms) digit = number_[static_cast<size_t>(digit)];
+    }
+    return subscripts;
+  }
+
+  static Node node(NodeKind kind, const std::vector<StreamId>& inputs) {
+    Node result;
+    result.kind = kind;
+    for (const StreamId stream : inputs) result.inputs.push_back({stream, 0});
+    return result;
+  }
+
+  /// Adds a node that gives one stream.
+  StreamId add(Node given, const std::vector<int>& dims, std::string name) {
+    Stream stream;
+    stream.name = std::move(name);
+    stream.indices = stream.block = dims;
+    stream.producer = static_cast<NodeId>(graph_.nodes.size());
+    stream.port = static_cast<int>(given.outputs.size());
+    const auto id = static_cast<StreamId>(graph_.streams.size());
+    given.outputs.push_back(id);
+    graph_.streams.push_back(std::move(stream));
+    graph_.nodes.push_back(std::move(given));
+    return id;
+  }
+
+  StreamId load(const FormAccess& access, const std::vector<int>& dims, std::string name,
+                bool operand, int branch = -1) {
+    Node result = node(NodeKind::tile_load, {});
+    result.tensor = access.tensor;
+    result.subscripts = numbered(access.subscripts);
+    result.capacity = operand ? analysis_.capacity.stages : 0;
+    result.branch = branch;
+    return add(std::move(result), dims, std::move(name));
+  }
+
+  std::vector<StreamId> first_products() {
+    const bool split = plan_.way == GatedWay::split;
+    const StreamId a = load(form_.a, kMk, "a", true);
+    std::vector<StreamId> products;
+    for (size_t branch = 0; branch < form_.b.size(); ++branch) {
+      const int only = split ? static_cast<int>(branch) : -1;
+      const StreamId b = load(form_.b[branch], kKn, "b", true, only);
+      Node product = node(NodeKind::tile_multiply, {a, b});
+      product.branch = only;
+      products.push_back(add(std::move(product), kMn, "c_part"));
+    }
+    if (plan_.shape.k == 1) return products;
+    Node exchange = node(NodeKind::exchange, products);
+    std::vector<StreamId> sums;
+    for (size_t i = 0; i < products.size(); ++i) {
+      Stream stream;
+      stream.name = "c_sum";
+      stream.indices = stream.block = kMn;
+      stream.producer = static_cast<NodeId>(graph_.nodes.size());
+      stream.port = static_cast<int>(i);
+      sums.push_back(static_cast<StreamId>(graph_.streams.size()));
+      exchange.outputs.push_back(sums.back());
+      graph_.streams.push_back(std::move(stream));
+    }
+    graph_.nodes.push_back(std::move(exchange));
+    return sums;
+  }
+
+  /// The elementwise work of `nodes` on products; its last stream.
+  StreamId maps(const std::vector<FormNode>& nodes, const std::vector<StreamId>& products,
+                const std::vector<int>& dims) {
+    std::vector<Input> made(nodes.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const FormNode& at = nodes[i];
+      switch (at.kind) {
+        case FormNode::Kind::product:
+          made[i].stream = products[static_cast<size_t>(at.product)];
+          break;
+        case FormNode::Kind::constant:
+          made[i].immediate = at.constant;
+          break;
+        case FormNode::Kind::load:
+          made[i].stream = load(at.access, load_dims(at, dims), "v", false);
+          break;
+        case FormNode::Kind::map: {
+          Node map;
+          map.kind = NodeKind::map;
+          map.op = at.op;
+          for (const int32_t child : at.children) {
+            map.inputs.push_back(made[static_cast<size_t>(child)]);
+          }
+          made[i].stream = add(std::move(map), dims, dims == kMn ? "c" : "y");
+          break;
+        }
+      }
+    }
+    return made.back().stream;
+  }
+
+  /// A vector over the columns, or a tensor of the result's size.
+  static const std::vector<int>& load_dims(const FormNode& load, const std::vector<int>& dims) {
+    if (load.of_size_e) return kMl;
+    return dims == kMn ? kOnlyN : kOnlyL;
+  }
+
+  StreamId hold(StreamId c) {
+    if (plan_.shape.k > 1) c = add(node(NodeKind::gather, {c}), kMn, "c_all");
+    Node hold = node(NodeKind::tile_hold, {c});
+    const Placement& held = analysis_.capacity.c;
+    hold.held = {held.registers, held.scratchpad, held.links, held.global};
+    return add(std::move(hold), kMn, "c_held");
+  }
+
+  StreamId second_product(StreamId c) {
+    if (plan_.shape.shuffle() > 1) c = add(node(NodeKind::shuffle, {c}), kMn, "c_slice");
+    const StreamId d = load(form_.d, kNl, "d", true);
+    Node product = node(NodeKind::tile_multiply, {c, d});
+    product.capacity = analysis_.capacity.e_accumulators;
+    const Placement& held = analysis_.capacity.e;
+    product.held = {held.registers, held.scratchpad, held.links, held.global};
+    StreamId e = add(std::move(product), kMl, "e_part");
+    if (plan_.shape.reduce() > 1) e = add(node(NodeKind::reduce_scatter, {e}), kMl, "e_sum");
+    return e;
+  }
+
+  const ChainForm& form_;
+  const Chain& chain_;
+  const Plan& plan_;
+  const Analysis& analysis_;
+  Graph graph_;
+  std::vector<int> number_;  ///< of the form's digits in the graph
+};
+
+/// Writes the text of a chain's program.
+class ProgramText {
+ public:
+  explicit ProgramText(const Chain& chain) : chain_(chain) {}
+
+  std::string text() {
+    const bool image = chain_.kind == ChainKind::conv && chain_.channels > 0;
+    const int64_t m = chain_.size[Dim::m], n = chain_.size[Dim::n], k = chain_.size[Dim::k],
+                  l = chain_.size[Dim::l];
+    const std::string rows =
+        image ? fmt::format("{}, {}", chain_.side, chain_.side) : std::to_string(m);
+    row_ = image ? "r, s" : "i";
+    if (image) {
+      declare("input", "x", fmt::format("{}, {}, {}", chain_.channels, chain_.side, chain_.side),
+              chain_.bytes.a);
+    } else {
+      declare("input", "x", fmt::format("{}, {}", m, k), chain_.bytes.a);
+    }
+    const std::string weight =
+        image ? fmt::format("{}, {}, {}, {}", n, chain_.channels, chain_.kernel, chain_.kernel)
+              : fmt::format("{}, {}", k, n);
+    const bool gated = chain_.gated();
+    product("h", "b0", weight, rows + fmt::format(", {}", n), image);
+    if (gated) product("u", "b1", weight, rows + fmt::format(", {}", n), image);
+    intermediate(gated, rows, n);
+    declare("const", "d", fmt::format("{}, {}", n, l), chain_.bytes.d);
+    const bool tail =
+        chain_.bias1 > 0 || chain_.residual > 0 || chain_.last_activation != Activation::none;
+    const std::string e_shape = rows + fmt::format(", {}", l);
+    declare(tail ? "temp" : "result", tail ? "e" : "y", e_shape, chain_.bytes.e);
+    region(tail ? "e" : "y", fmt::format("%{}[{}, o] = sum(j) %{}[{}, j] * %d[j, o]",
+                                         tail ? "e" : "y", row_, c_, row_));
+    if (tail) epilogue(e_shape, l);
+    return fmt::format("fuseflow 1\nprogram \"{}\"\n", chain_.name) + tensors_ + regions_;
+  }
+
+ private:
+  /// A type of so many bytes.
+  static const char* type_of(int64_t bytes) {
+    return bytes == 1 ? "f8e4m3" : bytes == 2 ? "f16" : bytes == 4 ? "f32" : "f64";
+  }
+
+  void declare(const std::string& role, const std::string& name, const std::string& shape,
+               int64_t bytes) {
+    const char* type = type_of(bytes);
+    const auto rank = static_cast<size_t>(std::count(shape.begin(), shape.end(), ',')) + 1;
+    std::string levels = "dense";
+    for (size_t i = 1; i < rank; ++i) levels += ",dense";
+    const bool given = role == "input" || role == "const";
+    tensors_ += fmt::format("{} %{}: {}[{}] {}{}\n", role, name, type, shape, levels,
+                            given ? fmt::format(" = dense(seed={})", ++seed_) : "");
+  }
+
+  void region(const std::string& name, const std::string& statement) {
+    regions_ += fmt::format("region @{} {{ {} }}\n", name, statement);
+  }
+
+  void product(const std::string& name, const std::string& weight, const std::string& shape,
+               const std::string& result, bool image) {
+    declare("const", weight, shape, chain_.bytes.b);
+    declare("temp", name, result, chain_.bytes.c);
+    const int64_t before = (chain_.kernel - 1) / 2;
+    const std::string window = before > 0 ? fmt::format(" - {}", before) : "";
+    region(name, image ? fmt::format("%{}[{}, j] = sum(c, p, q) %x[c, r + p{}, s + q{}] * "
+                                     "%{}[j, c, p, q]",
+                                     name, row_, window, window, weight)
+                       : fmt::format("%{}[{}, j] = sum(k) %x[{}, k] * %{}[k, j]", name, row_, row_,
+                                     weight));
+  }
+
+  /// Any other has the operator of one that takes as long, about.
+  static std::string activated(Activation activation, const std::string& of) {
+    const bool other = activation == Activation::other;
+    return fmt::format("{}({})", other ? "hardswish" : name_of(activation), of);
+  }
+
+  void intermediate(bool gated, const std::string& rows, int64_t n) {
+    std::vector<std::string> branches;
+    for (int b = 0; b < (gated ? 2 : 1); ++b) {
+      std::string value = fmt::format("%{}[{}, j]", b == 0 ? "h" : "u", row_);
+      if (b < chain_.bias0) {
+        declare("const", fmt::format("p{}", b), std::to_string(n), chain_.bytes.bias0);
+        value = fmt::format("({} + %p{}[j])", value, b);
+      }
+      branches.push_back(value);
+    }
+    const bool plain = chain_.activation == Activation::none;
+    if (plain && !gated && chain_.bias0 == 0) {
+      c_ = "h";
+      return;
+    }
+    c_ = "c";
+    declare("temp", "c", fmt::format("{}, {}", rows, n), chain_.bytes.c);
+    if (!plain) branches[0] = activated(chain_.activation, branches[0]);
+    region("c", fmt::format("%c[{}, j] = {}", row_, fmt::join(branches, " * ")));
+  }
+
+  void epilogue(const std::string& shape, int64_t l) {
+    std::string sum = fmt::format("%e[{}, o]", row_);
+    for (int i = 1; i <= chain_.bias1; ++i) {
+      declare("const", fmt::format("q{}", i), std::to_string(l), chain_.bytes.bias1);
+      sum += fmt::format(" + %q{}[o]", i);
+    }
+    for (int i = 0; i < chain_.residual; ++i) {
+      const std::string name = i == 0 ? "z" : fmt::format("z{}", i);
+      declare("input", name, shape, chain_.bytes.residual);
+      sum += fmt::format(" + %{}[{}, o]", name, row_);
+    }
+    if (chain_.last_activation != Activation::none) sum = activated(chain_.last_activation, sum);
+    declare("result", "y", shape, chain_.bytes.e);
+    region("y", fmt::format("%y[{}, o] = {}", row_, sum));
+  }
+
+  const Chain& chain_;
+  std::string tensors_, regions_, row_, c_;
+  int seed_ = 0;
+};
+
+}  // namespace
+
+Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
+                 const Analysis& analysis) {
+  if (obstacle_of(chain, plan, analysis.trips) != Obstacle::none) {
+    throw Error(ExitCode::internal,
+                fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
+  }
+  return PlanLowering(form, chain, plan, analysis).run();
+}
+
+Program chain_program(const Chain& chain) {
+  return parse_program({"chain " + chain.name, ProgramText(chain).text()});
+}
+
+ChainForm own_form(const Chain& chain) {
+  Chain product = chain;  // convolutions are measured as their im2col form
+  product.channels = 0;
+  std::vector<FoundChain> found = find_chains(chain_program(product));
+  if (found.size() != 1) {
+    throw Error(ExitCode::internal,
+                fmt::format("chain {} is not found in its own program", chain.name));
+  }
+  return std::move(found.front().form);
+}
+
+Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis) {
+  return lower_plan(own_form(chain), chain, plan, analysis);
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,149 @@
+#include "cluster/chain/measure.h"
+
+#include <algorithm>
+
+#include "cluster/chain/bound.h"
+#include "cluster/chain/chain_key.h"
+#include "cluster/common/memo.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr size_t kMostBytesOfKeys = size_t{1} << 20;  ///< each with the plans that were simulated
+
+}  // namespace
+
+Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                      const Machine& machine) {
+  return time_tiles(plan_graph(chain, plan, analysis), machine);
+}
+
+namespace {
+
+/// Tile operations of one cluster, about.
+int64_t graph_size(const Plan& plan, const Analysis& analysis) {
+  const Visits& v = analysis.visits;
+  const ClusterShape& shape = plan.shape;
+  const int64_t each = v.a_loads + v.b_loads + v.d_loads + v.first_multiplies +
+                       2 * v.second_multiplies + v.c_tiles * (shape.k > 1 ? 6 : 3) + v.e_tiles * 5 +
+                       2 * v.e_respills;
+  return each * shape.cores();
+}
+
+/// Halves the dimension with the most steps that may be halved; false when none is left.
+bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) {
+  Dim longest = Dim::m;
+  int64_t steps = 1;
+  for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
+    const bool spare_clusters = plan.schedule.temporal(dim) || trips.clusters >= 4 * slots;
+    if (trips.all[dim] % 2 == 0 && spare_clusters && trips.all[dim] > steps) {
+      longest = dim;
+      steps = trips.all[dim];
+    }
+  }
+  chain.size[longest] /= steps > 1 ? 2 : 1;
+  return steps > 1;
+}
+
+/// Bytes of a whole launch of which a part was measured: the closed forms, which the simulator's
+/// counts equal in full, but for what an L2 saves.
+LevelBytes scaled_bytes(const LevelBytes& part, const Analysis& analysis, int64_t scale,
+                        bool has_l2) {
+  LevelBytes all = analysis.total;
+  all.global_read -= analysis.shared;
+  if (!has_l2) return all;
+  LevelBytes bytes = all;
+  bytes.l2_read = all.global_read;
+  bytes.l2_write = all.global_write;
+  bytes.global_read = std::min(all.global_read, scale * part.global_read);
+  bytes.global_write = std::min(all.global_write, scale * part.global_write);
+  return bytes;
+}
+
+}  // namespace
+
+ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                             const Machine& machine, const MeasureOptions& options) {
+  Chain smaller = chain;
+  Analysis reduced = analysis;
+  ScaledMeasure result;
+  const int64_t slots = machine.concurrent_clusters(plan.shape.cores());
+  while (graph_size(plan, reduced) * reduced.trips.clusters > options.most_nodes &&
+         shorten(plan, reduced.trips, slots, smaller)) {
+    result.scale *= 2;
+    reduced = analyze(smaller, plan, machine);
+  }
+  const bool whole = result.scale == 1 && options.form != nullptr;
+  const Graph graph =
+      whole ? lower_plan(*options.form, chain, plan, analysis) : plan_graph(smaller, plan, reduced);
+  LaunchOptions launch;
+  launch.most_cycles = ceil_div(options.most_cycles, result.scale);
+  result.measured = time_tiles(graph, machine, launch);
+  if (result.scale > 1) {
+    result.measured.cycles *= result.scale;
+    result.measured.flops *= result.scale;
+    result.measured.bytes =
+        scaled_bytes(result.measured.bytes, analysis, result.scale, machine.has_l2());
+  }
+  return result;
+}
+
+MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
+                          const Machine& machine, const Effort& effort, const ChainForm* form) {
+  MeasuredPlan best;
+  const ChainForm measured_form = form != nullptr ? *form : own_form(chain);
+  MeasureOptions options;
+  options.form = &measured_form;
+  const auto least = [&](size_t i) {
+    return least_cycles(plans[i].analysis, plans[i].plan, machine);
+  };
+  const auto simulate = [&](size_t i, int64_t most) {
+    options.most_cycles = most;
+    const ScaledMeasure measure =
+        measure_scaled(chain, plans[i].plan, plans[i].analysis, machine, options);
+    const bool faster = best.rank == 0 || measure.measured.cycles < best.measure.measured.cycles;
+    if (measure.measured.finished && faster) {
+      best.plan = plans[i];
+      best.measure = measure;
+      best.rank = static_cast<int>(i) + 1;
+    }
+    best.simulated.push_back({plans[i], measure});
+    return Trial{measure.measured.cycles, measure.measured.nodes, measure.measured.finished};
+  };
+  best.log = find_fastest(plans.size(), least, simulate, effort).log;
+  return best;
+}
+
+MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
+                       const Effort& effort, const ChainForm* form) {
+  static Memo<MeasuredPlan> memo(kMostBytesOfKeys);
+  Key key;
+  key.add(machine);
+  add_chain(key, chain);
+  key.add(effort);
+  key.number(static_cast<int64_t>(holding));
+  key.number(form != nullptr ? 1 : 0);
+  if (form != nullptr) add_form(key, *form);
+  return memo.get(key.value(), [&] {
+    SearchOptions options;
+    options.holding = holding;
+    options.top = effort.most;
+    return measure_best(chain, search(chain, machine, options).best, machine, effort, form);
+  });
+}
+
+std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
+                                 const Machine& machine) {
+  const ChainForm form = own_form(chain);
+  MeasureOptions options;
+  options.form = &form;
+  std::vector<int64_t> cycles;
+  for (const RankedPlan& plan : plans) {
+    const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine, options);
+    cycles.push_back(measure.measured.cycles);
+  }
+  return cycles;
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,67 @@
+// Measuring by simulation: fused plans, the unfused program and scratchpad-only fusion, all on the
+// same machine and by the same simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/chain/lower_plan.h"
+#include "cluster/chain/search.h"
+#include "cluster/common/fastest.h"
+#include "sim/tiles/timing.h"
+
+namespace fuseflow::cluster {
+
+/// Times one plan in full.
+Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                      const Machine& machine);
+
+/// A measurement that may stand for a larger one: `scale` 1 is full; else loops were shortened by
+/// this factor in all and cycles, bytes and FLOPs multiplied by it.
+struct ScaledMeasure {
+  Measured measured;
+  int64_t scale = 1;
+};
+/// Tile nodes of a plan (all clusters) up to which it is measured in full.
+inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
+
+/// `form`: of the chain where it was found, in which it is measured, since that is what is then
+/// simulated; null: that of the chain's own program. `most_cycles`: a plan that takes more is not
+/// finished; 0: any number.
+struct MeasureOptions {
+  const ChainForm* form = nullptr;
+  int64_t most_nodes = kMostNodesInFull;
+  int64_t most_cycles = 0;
+};
+ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
+                             const Machine& machine, const MeasureOptions& options = {});
+
+/// A plan whose simulation was begun; not finished where it was slower than the best by then.
+struct SimulatedPlan {
+  RankedPlan plan;
+  ScaledMeasure measure;
+};
+
+struct MeasuredPlan {
+  RankedPlan plan;
+  ScaledMeasure measure;
+  int rank = 0;  ///< place in the ranking by cost, from 1; 0: there was no plan
+  SearchLog log;
+  std::vector<SimulatedPlan> simulated;  ///< in the order of their cost
+};
+
+/// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
+/// two equal. `form`: as in MeasureOptions.
+MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
+                          const Machine& machine, const Effort& effort = {},
+                          const ChainForm* form = nullptr);
+
+/// The fastest plan of a search. Equal chains are searched once.
+MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
+                       const Effort& effort = {}, const ChainForm* form = nullptr);
+
+/// Cycles of every plan, in full or scaled.
+std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
+                                 const Machine& machine);
+
+}  // namespace fuseflow::cluster

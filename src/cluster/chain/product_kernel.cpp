@@ -1,0 +1,449 @@
+#include "cluster/chain/product_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "cluster/chain/bound.h"
+#include "cluster/chain/reuse.h"
+#include "cluster/chain/search.h"
+#include "cluster/common/block_builder.h"
+#include "support/ceil_div.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+
+namespace {
+
+/// What the lanes do for an element that is stored.
+LaneWork work_of_element(const ProductSize& size) {
+  LaneWork work = size.each;
+  work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
+  return work;
+}
+
+/// Bytes of an element of Y that a block stores, or adds to what others stored.
+int64_t stored_bytes(const ProductSize& size, const ProductPlan& plan) {
+  return plan.split_k > 1 ? added_bytes(size.bytes.y) : size.bytes.y;
+}
+
+/// A tile buffer of a block with `stages` copies.
+struct Copies {
+  TileKey resident{-1, -1, -1};
+  int32_t node = kNone;
+  int64_t loaded = 0;
+  std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
+};
+
+/// Tensors of a kernel, as numbers of the tiles that an L2 knows.
+enum Tensor : int64_t { kX, kW, kY, kBias, kGate, kTensors };
+
+class ProductBuilder {
+ public:
+  ProductBuilder(const ProductSize& size, const ProductPlan& plan) : size_(size), plan_(plan) {}
+
+  TileOps build() {
+    for (int core = 0; core < plan_.cores(); ++core) build(core);
+    return block_.take(plan_.cores());
+  }
+
+ private:
+  /// The steps of one core of the cluster.
+  void build(int core) {
+    block_.core = static_cast<uint8_t>(core);
+    x_ = w_ = {};
+    stored_ = kNone;
+    const int64_t first_m = core / plan_.cores_n * plan_.steps_m;
+    const int64_t first_n = core % plan_.cores_n * plan_.steps_n;
+    for (int64_t im = first_m; im < first_m + plan_.steps_m; ++im) {
+      for (int64_t in = first_n; in < first_n + plan_.steps_n; ++in) {
+        output(im, in);
+      }
+    }
+  }
+
+  void output(int64_t im, int64_t in) {
+    int32_t accumulator = kNone;
+    const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
+    for (int64_t ik = 0; ik < steps_k; ++ik) {
+      const int32_t x =
+          tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k, size_.bytes.x);
+      const int32_t w =
+          tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n, size_.bytes.w);
+      TileOp product;
+      product.kind = TileOpKind::multiply;
+      product.rows = static_cast<int32_t>(plan_.m);
+      product.cols = static_cast<int32_t>(plan_.n);
+      product.depth = static_cast<int32_t>(plan_.k);
+      product.flops = 2 * plan_.m * plan_.n * plan_.k;
+      product.bytes.scratchpad_read =
+          plan_.m * plan_.k * size_.bytes.x + plan_.k * plan_.n * size_.bytes.w;
+      product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
+      accumulator =
+          block_.add(product, {x, w, accumulator}, accumulator == kNone ? stored_ : kNone);
+      x_.last_use[static_cast<size_t>(x_.loaded % plan_.stages)] = accumulator;
+      w_.last_use[static_cast<size_t>(w_.loaded % plan_.stages)] = accumulator;
+    }
+    const TileKey y{kY, im * plan_.m, in * plan_.n};
+    TileOp store = BlockBuilder::at(y);
+    store.kind = TileOpKind::store;
+    store.late = true;
+    store.lanes = plan_.m * plan_.n * work_of_element(size_);
+    store.bytes.global_write = plan_.m * plan_.n * stored_bytes(size_, plan_);
+    store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
+    const int32_t bias =
+        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone) : kNone;
+    const int32_t gate =
+        size_.gate ? block_.load({kGate, y.row, y.col}, plan_.m * plan_.n, size_.bytes.gate, kNone)
+                   : kNone;
+    stored_ = block_.add(store, {accumulator, bias, gate});
+  }
+
+  int32_t tile(Copies& copies, const TileKey& key, int64_t elements, int64_t element_bytes) {
+    if (copies.resident != key) {
+      const auto copy = static_cast<size_t>(++copies.loaded % plan_.stages);
+      copies.resident = key;
+      copies.node = block_.load(key, elements, element_bytes, copies.last_use[copy]);
+      copies.last_use[copy] = copies.node;
+    }
+    return copies.node;
+  }
+
+  const ProductSize& size_;
+  const ProductPlan& plan_;
+  BlockBuilder block_;
+  Copies x_, w_;
+  int32_t stored_ = kNone;
+};
+
+/// Rows and columns of Y that a cluster computes.
+int64_t cluster_rows(const ProductPlan& plan) {
+  return plan.m * plan.steps_m * plan.cores_m;
+}
+int64_t cluster_cols(const ProductPlan& plan) {
+  return plan.n * plan.steps_n * plan.cores_n;
+}
+
+/// Clusters of a kernel along M, N and K.
+Extents clusters_along(const ProductSize& size, const ProductPlan& plan) {
+  return {{size.m / cluster_rows(plan), size.n / cluster_cols(plan), plan.split_k, 1}};
+}
+
+int64_t clusters_of(const ProductSize& size, const ProductPlan& plan) {
+  const Extents along = clusters_along(size, plan);
+  return along[Dim::m] * along[Dim::n] * along[Dim::k];
+}
+
+int64_t blocks_of(const ProductSize& size, const ProductPlan& plan) {
+  return clusters_of(size, plan) * plan.cores();
+}
+
+/// Rows of clusters that are walked together, column by column: of the powers of two the one with
+/// which those that run at a time load the fewest different bytes.
+int64_t rows_together(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  const Extents along = clusters_along(size, plan);
+  const int64_t wave = machine.concurrent_clusters(plan.cores());
+  int64_t best = 1, least = 0;
+  for (int64_t rows = 1; rows <= std::min(along[Dim::m], wave); rows *= 2) {
+    const int64_t cols = std::min(ceil_div(wave, rows), along[Dim::n]);
+    const int64_t loaded = rows * cluster_rows(plan) + cols * cluster_cols(plan);
+    const int64_t missing = wave - rows * cols;  // further rows, each loaded for its few columns
+    const int64_t cost = loaded + std::max<int64_t>(missing, 0) * cluster_rows(plan);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+/// Where each cluster's tiles are, in the order in which they are started.
+TilePlaces places_of(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  TilePlaces places;
+  const Extents along = clusters_along(size, plan);
+  const int64_t group = rows_together(size, plan, machine);
+  for (int64_t k = 0; k < along[Dim::k]; ++k) {
+    for (int64_t first = 0; first < along[Dim::m]; first += group) {
+      for (int64_t n = 0; n < along[Dim::n]; ++n) {
+        for (int64_t m = first; m < std::min(first + group, along[Dim::m]); ++m) {
+          places.clusters.push_back({{m, n, k, 0}});
+        }
+      }
+    }
+  }
+  const int64_t m = cluster_rows(plan), n = cluster_cols(plan), k = size.k / plan.split_k;
+  places.nodes.resize(kTensors);
+  places.nodes[kX] = {{{m, 0, 0, 0}}, {{0, 0, k, 0}}};
+  places.nodes[kW] = {{{0, 0, k, 0}}, {{0, n, 0, 0}}};
+  places.nodes[kY] = places.nodes[kGate] = {{{m, 0, 0, 0}}, {{0, n, 0, 0}}};
+  places.nodes[kBias] = {{{0, 0, 0, 0}}, {{0, n, 0, 0}}};
+  return places;
+}
+
+/// The tiles of a tensor of `rows` x `cols` elements, row after row.
+void hold_all(Tensor tensor, std::array<int64_t, 2> extent, std::array<int64_t, 2> tile,
+              int64_t element_bytes, HeldTiles& held) {
+  const auto [rows, cols] = extent;
+  const auto [height, width] = tile;
+  for (int64_t row = 0; row < rows; row += height) {
+    for (int64_t col = 0; col < cols; col += width) {
+      held.push_back({{tensor, row, col}, height * width * element_bytes});
+    }
+  }
+}
+
+HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Machine& machine) {
+  HeldTiles held;
+  if (!machine.has_l2() || !size.follows) return held;
+  hold_all(kX, {size.m, size.k}, {plan.m, plan.k}, size.bytes.x, held);
+  if (size.gate) hold_all(kGate, {size.m, size.n}, {plan.m, plan.n}, size.bytes.gate, held);
+  return held;
+}
+
+Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
+                         int64_t most_cycles = 0) {
+  const TileOps graph = ProductBuilder(size, plan).build();
+  const std::vector<int32_t> which(static_cast<size_t>(clusters_of(size, plan)), 0);
+  const TilePlaces places = places_of(size, plan, machine);
+  LaunchOptions options;
+  options.element_bytes = size.bytes.work();
+  options.most_cycles = most_cycles;
+  options.places = &places;
+  options.held = held_before(size, plan, machine);
+  return time_launch(machine, {&graph}, which, options);
+}
+
+struct RankedProduct {
+  double cost = 0;
+  double global = 0;
+  int64_t tiles = 0;
+  int64_t number = 0;
+  int64_t least = 0;  ///< bound of the cycles
+  ProductPlan plan;
+  bool operator<(const RankedProduct& other) const {
+    return std::tie(cost, global, tiles, number) <
+           std::tie(other.cost, other.global, other.tiles, other.number);
+  }
+};
+
+/// Bytes that DRAM moves for a product.
+struct MovedBytes {
+  double about = 0;
+  int64_t least = 0;
+};
+
+/// `loaded`: bytes of X and W that all blocks load.
+MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
+                        std::array<int64_t, 2> loaded, const Machine& machine) {
+  const int64_t blocks = blocks_of(size, plan);
+  const int64_t x = size.follows ? 0 : size.m * size.k * size.bytes.x;
+  const int64_t w = size.k * size.n * size.bytes.w;
+  const int64_t y = size.m * size.n * size.bytes.y;
+  if (!machine.has_l2()) {
+    const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
+    const int64_t gates = size.gate ? tiles * plan.m * plan.n * size.bytes.gate : 0;
+    const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
+    const int64_t all = once + gates + tiles * plan.m * plan.n * stored_bytes(size, plan);
+    return {static_cast<double>(all), all};
+  }
+  const int64_t least = x + w + y;
+  if (least <= machine.l2.capacity_bytes) return {static_cast<double>(least), least};
+  const int64_t rows = rows_together(size, plan, machine);
+  const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(plan.cores()) / rows, 1,
+                                           clusters_along(size, plan)[Dim::n]);
+  const auto once = [&](int64_t bytes, int64_t distinct, int64_t together) {
+    return read_once_together(static_cast<double>(bytes), static_cast<double>(distinct),
+                              static_cast<double>(together));
+  };
+  return {once(loaded[0], x, cols * plan.cores_n) + once(loaded[1], w, rows * plan.cores_m) +
+              static_cast<double>(y),
+          least};
+}
+
+/// Cycles by the same cost model as fused plans: the slowest of global memory, scratchpad and
+/// matrix units, times the waves.
+RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const Machine& machine) {
+  const int64_t steps_k = size.k / (p.k * p.split_k);
+  const int64_t tiles = p.steps_m * p.steps_n;
+  const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
+  const int64_t w_loads = steps_k == 1 && p.steps_m > 1 ? p.steps_n : tiles * steps_k;
+  const int64_t gates = size.gate ? tiles * p.m * p.n * size.bytes.gate : 0;
+  const int64_t x_tile = p.m * p.k * size.bytes.x, w_tile = p.k * p.n * size.bytes.w;
+  const int64_t loaded = x_loads * x_tile + w_loads * w_tile + gates;
+  const int64_t stored = tiles * p.m * p.n * stored_bytes(size, p);
+  const int64_t blocks = blocks_of(size, p);
+  const int64_t at_a_time = machine.concurrent_clusters(p.cores());
+  const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
+  const auto block_bytes = static_cast<double>(loaded + stored);
+  RankedProduct ranked;
+  ranked.plan = p;
+  const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
+  ranked.global = static_cast<double>(blocks) * block_bytes;
+  const double at_work = static_cast<double>(std::min(blocks, at_a_time * p.cores()));
+  const int64_t x_bytes = blocks * x_loads * x_tile, w_bytes = blocks * w_loads * w_tile;
+  const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
+  const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
+                       w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
+  const int64_t given = blocks * (loaded + stored) - once;
+  const SharedMemory memory =
+      shared_memory({ranked.global, static_cast<double>(given), dram.about}, at_work, machine);
+  const auto step_bytes = static_cast<double>(x_tile + w_tile);
+  const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
+                                                (memory.latency + step_bytes / memory.rate));
+  const double global =
+      waves * (block_bytes / rate + 2 * static_cast<double>(machine.global.latency_cycles));
+  const double operands =
+      static_cast<double>(tiles * steps_k * (x_tile + w_tile) + loaded + 2 * stored);
+  const double work =
+      static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.bytes.work());
+  ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
+                          waves * (work / machine.matrix_rate(size.bytes.work()) +
+                                   static_cast<double>(tiles) * lanes)});
+  ranked.tiles = blocks * tiles * steps_k;
+  ranked.least = least_cycles(
+      {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.bytes.x, size.bytes.w,
+       p.m * p.n * size.bytes.y, loaded + stored, static_cast<int64_t>(operands), p.split_k > 1,
+       dram.least, lanes, p.cores(), given},
+      blocks, machine);
+  return ranked;
+}
+
+/// Clusters of the blocks of a product, along M and N.
+using ProductClusters = std::vector<std::array<int64_t, 2>>;
+
+/// Those that are searched together, each search with the whole effort: what pairs of cores add is
+/// not paid for by what single ones find.
+std::vector<ProductClusters> product_searches(const Machine& machine) {
+  std::vector<ProductClusters> searches = {{{1, 1}}};
+  const bool pairs = machine.links.multicast && machine.concurrent_clusters(2) > 0;
+  if (pairs) searches.push_back({{2, 1}, {1, 2}});
+  return searches;
+}
+
+/// Every tile, walk and split that fits a core, in each of these clusters.
+template <typename Visit>
+void for_each_product(const ProductSize& size, const Machine& machine,
+                      const ProductClusters& clusters, const Visit& visit) {
+  constexpr std::array<int64_t, 5> kFactors{1, 2, 4, 8, 16};
+  ProductPlan p;
+  for (const int64_t m : tile_sizes(size.m)) {
+    for (const int64_t n : tile_sizes(size.n)) {
+      for (const int64_t k : tile_sizes(size.k)) {
+        p.m = m, p.n = n, p.k = k;
+        const int64_t buffer = m * k * size.bytes.x + k * n * size.bytes.w;
+        if (m * n * kAccumulatorBytes > machine.core.register_bytes ||
+            buffer > machine.core.scratchpad_bytes) {
+          continue;
+        }
+        p.stages = std::min(kStages, machine.core.scratchpad_bytes / buffer);
+        for (const int64_t steps : kFactors) {
+          for (const bool along_n : {false, true}) {
+            p.steps_m = along_n ? 1 : steps;
+            p.steps_n = along_n ? steps : 1;
+            for (const int64_t split : kFactors) {
+              p.split_k = split;
+              if (size.k % (k * split) != 0 || (along_n && steps == 1)) continue;
+              for (const auto& [cores_m, cores_n] : clusters) {
+                p.cores_m = cores_m, p.cores_n = cores_n;
+                if (size.m % cluster_rows(p) == 0 && size.n % cluster_cols(p) == 0) visit(p);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machine& machine,
+                                           const ProductClusters& clusters) {
+  std::vector<RankedProduct> all;
+  for_each_product(size, machine, clusters, [&](const ProductPlan& plan) {
+    all.push_back(cost_product(size, plan, machine));
+    all.back().number = static_cast<int64_t>(all.size());
+  });
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void add_log(const SearchLog& more, SearchLog& log) {
+  if (more.left > 0) {
+    log.least_left = log.left > 0 ? std::min(log.least_left, more.least_left) : more.least_left;
+  }
+  log.candidates += more.candidates;
+  log.simulated += more.simulated;
+  log.bounded += more.bounded;
+  log.left += more.left;
+  log.operations += more.operations;
+}
+
+/// The fastest of these clusters, where it is faster than what `best` has.
+void search_products(const ProductSize& size, const Machine& machine, const Effort& effort,
+                     const ProductClusters& clusters, MeasuredProduct& best) {
+  const std::vector<RankedProduct> all = ranked_products(size, machine, clusters);
+  const auto simulate = [&](size_t i, int64_t most) {
+    const Measured measured = measure_product(size, all[i].plan, machine, most);
+    if (measured.finished &&
+        (best.measured.cycles == 0 || measured.cycles < best.measured.cycles)) {
+      best.plan = all[i].plan;
+      best.measured = measured;
+    }
+    return Trial{measured.cycles, measured.nodes, measured.finished};
+  };
+  const auto least = [&](size_t i) { return all[i].least; };
+  add_log(find_fastest(all.size(), least, simulate, effort, best.measured.cycles).log, best.log);
+}
+
+}  // namespace
+
+Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
+  Measured best;
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    for (const RankedProduct& product : ranked_products(size, machine, clusters)) {
+      const Measured measured = measure_product(size, product.plan, machine);
+      if (best.cycles == 0 || measured.cycles < best.cycles) best = measured;
+    }
+  }
+  return best;
+}
+
+MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
+                             const Effort& effort) {
+  MeasuredProduct best;
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    search_products(size, machine, effort, clusters, best);
+  }
+  if (best.measured.cycles == 0) {
+    throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",
+                                                size.m, size.n, size.k, machine.name));
+  }
+  return best;
+}
+
+Measured best_product(const ProductSize& size, const Machine& machine, const Effort& effort) {
+  return find_product(size, machine, effort).measured;
+}
+
+namespace {
+
+/// The largest tile of at most `most` that divides.
+int64_t fixed_tile(int64_t size, int64_t most) {
+  int64_t tile = 16;
+  while (tile * 2 <= most && size % (tile * 2) == 0) tile *= 2;
+  return tile;
+}
+
+}  // namespace
+
+Measured fixed_product(const ProductSize& size, const Machine& machine) {
+  ProductPlan plan;
+  plan.m = fixed_tile(size.m, 128);
+  plan.n = fixed_tile(size.n, 128);
+  plan.k = fixed_tile(size.k, 64);
+  plan.stages = kStages;
+  return measure_product(size, plan, machine);
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,56 @@
+// The search engine: counts what each pruning rule leaves, costs the pruned space and keeps the
+// best K plans in a stated order. No simulation here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cluster/chain/analyzer.h"
+
+namespace fuseflow::cluster {
+
+/// Powers of two from 16 up that divide `size` (rule 1), ascending.
+std::vector<int64_t> tile_sizes(int64_t size);
+
+/// Candidates left by no rule and by rules 1, 1-2, ..., 1-5. Throws Error(rejected) when a count
+/// exceeds 2^63-1.
+struct Counts {
+  std::array<int64_t, 6> left{};
+};
+
+struct RankedPlan {
+  Plan plan;
+  Analysis analysis;
+  Cost cost;
+  int64_t candidate = 0;  ///< position in enumeration order; the last tie breaker
+};
+
+struct SearchOptions {
+  int64_t top = 0;                    ///< plans kept, the best by cost first; 0: all
+  Holding holding = Holding::linked;  ///< anything else: every cluster is one core
+  bool skip_costs = false;            ///< only count
+};
+
+/// A seeded sample of the executable plans, for comparison with a search.
+struct SampleOptions {
+  int plans = 0;
+  uint64_t seed = 1;
+  Holding holding = Holding::linked;
+};
+
+struct SearchResult {
+  Counts counts;
+  int64_t executable = 0;        ///< of the candidates left by rule 5, those that can run
+  std::vector<RankedPlan> best;  ///< by phased, memory cost, global bytes, tile products, number
+};
+
+/// `count` plans drawn from the executable ones with equal probability (reservoir sampling).
+std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
+                                     const SampleOptions& options);
+
+/// Searches the space of a chain whose extents have been padded. Of plans that do the same work in
+/// the same order, the first is kept.
+SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options);
+
+}  // namespace fuseflow::cluster

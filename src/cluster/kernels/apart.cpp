@@ -1,0 +1,63 @@
+#include "cluster/kernels/apart.h"
+
+#include <algorithm>
+
+#include "cluster/common/kernel_sequence.h"
+#include "cluster/common/part.h"
+#include "cluster/kernels/fold.h"
+#include "cluster/kernels/kernels.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// No other statements than these, nothing lowered or scheduled.
+Program only(const Program& program, const std::set<TensorId>& members) {
+  Program part = part_of(program, members);
+  for (Region& region : part.regions) {
+    region.schedule = {};
+    region.graph.reset();
+    region.plan.clear();
+  }
+  store_dense(part);
+  return part;
+}
+
+/// All kernels of a program one after the other; nothing, and the reason, where a region is none.
+std::optional<KernelsApart> apart_of(Program part, const Program& whole, const Machine& machine,
+                                     std::string& why, const GivenFormats* given = nullptr) {
+  const std::vector<Tensor> before = part.tensors;
+  const KernelOptions options{
+      .reorder_operands = given != nullptr, .given = given, .whole = &whole};
+  const std::vector<RefusedKernel> refused = make_kernels(part, machine, options);
+  if (!refused.empty()) {
+    why = refused.front().why;
+    return std::nullopt;
+  }
+  fold_kernels(part, machine);
+  KernelSequence sequence(machine);
+  for (const Region& region : part.regions) sequence.run(*region.graph);
+  KernelsApart apart = sequence.apart();
+  if (given != nullptr) {
+    apart.total.cycles += reordering_cycles(before, *given, part.tensors, machine);
+  }
+  return apart;
+}
+
+}  // namespace
+
+std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
+                                          const Machine& machine, std::string& why) {
+  return apart_of(only(program, members), program, machine, why);
+}
+
+std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
+                                                 const std::vector<TensorId>& members,
+                                                 const Machine& machine,
+                                                 const GivenFormats& given) {
+  Program part = only(program, {members.begin(), members.end()});
+  if (!may_leave_tiles_out(part, program)) return std::nullopt;
+  std::string why;
+  return apart_of(std::move(part), program, machine, why, &given);
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,66 @@
+// Puts terms into the graph of a kernel of tiles: dimensions, loads, maps, the store. What reduces
+// is up to the form.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/kernels/terms.h"
+
+namespace fuseflow::cluster {
+
+/// Dimensions of a tile, ascending.
+using TileDims = std::vector<int>;
+
+class KernelGraphBuilder {
+ public:
+  /// Tiles of `block` elements (1 along g), `copies` of each load. Digits of l are one tile.
+  KernelGraphBuilder(const KernelTerms& terms, const KernelSizes& block, int64_t copies);
+
+  /// What a term gives; `dims` are those that its tiles must have, where it is not made yet.
+  Input give(int32_t term, const TileDims& dims);
+  /// ... is what a node made elsewhere gives, over `dims`.
+  void set_made(int32_t term, Input given, TileDims dims);
+  /// The dimensions along which a term differs.
+  TileDims natural(int32_t term) const;
+
+  Input load(const KernelTerm& from, const TileDims& dims, int64_t copies);
+  Input load(const KernelTerm& from, const TileDims& dims) { return load(from, dims, copies_); }
+  Input add(Node node, const TileDims& dims, std::string name);
+  /// One more stream of the last node.
+  Input add_output(const TileDims& dims, std::string name);
+  Input coordinate(const KernelTerm& from, const TileDims& dims);
+  Input map(Op op, std::vector<Input> inputs, const TileDims& dims, std::string name);
+  void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
+  /// Tiles of rows that a cluster's cores have at a time, one each.
+  void set_cluster(int cores) { graph_.indices[kKernelM].cluster = cores; }
+  /// Gives each core of a cluster one of the tiles of columns; false where there is only one.
+  bool spread_columns();
+  /// Gives each of so many cores of a cluster a part of k.
+  void spread_depth(int cores) { graph_.indices[kKernelK].cluster = cores; }
+  /// So many clusters add to what was stored last.
+  void add_in_memory(int64_t clusters) { graph_.nodes.back().capacity = clusters; }
+  /// What the cores of a cluster give, summed.
+  Input sum_over_cluster(Input part, const TileDims& dims, std::string name);
+
+  Graph take();
+
+ private:
+  const KernelTerm& term(int32_t t) const { return terms_.terms[static_cast<size_t>(t)]; }
+  void dimensions(const KernelSizes& block);
+  void dimension(int dim, int64_t block, int64_t size, int& digits_before);
+  std::string unused(const std::string& name) const;
+  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const;
+  void collect(int32_t t, std::set<int>& dims) const;
+
+  const KernelTerms& terms_;
+  const int64_t copies_;
+  Graph graph_;
+  std::vector<std::optional<Input>> made_;
+  std::vector<TileDims> made_dims_;
+  std::vector<int> number_;  ///< of a digit, in the graph
+};
+
+}  // namespace fuseflow::cluster

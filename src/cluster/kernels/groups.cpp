@@ -1,0 +1,121 @@
+#include "cluster/kernels/groups.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "cluster/common/loop_extent.h"
+#include "cluster/kernels/form.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+bool elementwise(const Statement& s) {
+  return std::none_of(s.nodes.begin(), s.nodes.end(),
+                      [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
+}
+
+class Grouping {
+ public:
+  Grouping(const Program& program, size_t region, bool fold_products)
+      : program_(program), region_(region), fold_products_(fold_products) {
+    for (const Region& other : program.regions) {
+      for (const Statement& s : other.statements) {
+        for (const Expr& node : s.nodes) {
+          if (node.kind == Expr::Kind::access) users_[node.tensor].insert(s.result);
+        }
+      }
+    }
+  }
+
+  std::vector<KernelGroup> run() {
+    const std::vector<Statement>& all = program_.regions[region_].statements;
+    for (size_t i = all.size(); i-- > 0;) root_of_[all[i].result] = root_for(all[i]);
+    std::vector<KernelGroup> groups;
+    for (const Statement& root : all) {
+      if (root_of_.at(root.result) == root.result) groups.push_back(group_of(root));
+    }
+    return groups;
+  }
+
+ private:
+  /// Those of the region that are known to have a root so far.
+  KernelGroup group_of(const Statement& root) const {
+    KernelGroup group{&root, {}};
+    for (const Statement& s : program_.regions[region_].statements) {
+      const auto known = root_of_.find(s.result);
+      if (known != root_of_.end() && known->second == root.result) group.members.push_back(&s);
+    }
+    return group;
+  }
+
+  /// The statement's own, or that of the kernel that reads each of its elements once at most.
+  TensorId root_for(const Statement& s) const {
+    const auto users = users_.find(s.result);
+    const bool folds = elementwise(s) || fold_products_;
+    if (!folds || !is_internal(program_, region_, s.result) || users == users_.end()) {
+      return s.result;
+    }
+    std::set<TensorId> roots;
+    for (const TensorId user : users->second) {
+      if (!reads_plainly(user, s.result)) return s.result;
+      roots.insert(root_of_.at(user));
+    }
+    if (roots.size() != 1) return s.result;
+    return elementwise(s) || has_form_with(*roots.begin(), s) ? *roots.begin() : s.result;
+  }
+
+  /// Has the group of a root still the form of a kernel with one statement more?
+  bool has_form_with(TensorId root, const Statement& more) const {
+    for (const Statement& s : program_.regions[region_].statements) {
+      if (s.result != root) continue;
+      KernelGroup group = group_of(s);
+      group.members.insert(group.members.begin(), &more);
+      std::string why;
+      return kernel_form(program_, s, folded_into(group), why).has_value();
+    }
+    return false;
+  }
+
+  /// The user is elementwise, and reads at its own loops, all of them, each element once.
+  bool reads_plainly(TensorId user, TensorId read) const {
+    for (const Statement& s : program_.regions[region_].statements) {
+      if (s.result != user) continue;
+      if (!elementwise(s)) return false;
+      for (const Expr& node : s.nodes) {
+        if (node.kind != Expr::Kind::access || node.tensor != read) continue;
+        if (node.subscripts.size() != s.result_indices.size()) return false;
+        const std::vector<Extent>& shape = program_.tensors[static_cast<size_t>(read)].shape;
+        for (size_t d = 0; d < shape.size(); ++d) {
+          const Subscript& at = node.subscripts[d];
+          // Outside of its extents it has its fill, not what its statement would give.
+          if (!at.is_plain() || loop_extent(program_, s, at.plain()) > shape[d].value) return false;
+        }
+      }
+      return true;
+    }
+    return false;
+  }
+
+  const Program& program_;
+  const size_t region_;
+  const bool fold_products_;
+  std::map<TensorId, std::set<TensorId>> users_;
+  std::map<TensorId, TensorId> root_of_;
+};
+
+}  // namespace
+
+std::vector<KernelGroup> kernel_groups(const Program& program, size_t region, bool fold_products) {
+  return Grouping(program, region, fold_products).run();
+}
+
+std::map<TensorId, const Statement*> folded_into(const KernelGroup& group) {
+  std::map<TensorId, const Statement*> folded;
+  for (const Statement* s : group.members) {
+    if (s != group.root) folded[s->result] = s;
+  }
+  return folded;
+}
+
+}  // namespace fuseflow::cluster

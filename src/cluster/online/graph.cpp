@@ -1,0 +1,114 @@
+// The graph of an online softmax: reductions that hold rows' largest, sums and the product, and
+// rescale what they hold whenever the largest grows.
+#include <algorithm>
+#include <limits>
+
+#include "cluster/kernels/graph.h"
+#include "cluster/online/form.h"
+#include "cluster/online/open_scores.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// What the rows' largest starts from: below every number, yet a number. A row in which everything
+/// is -inf so far gives exp(-inf) = 0, not exp(-inf - -inf).
+constexpr float kBelowAll = std::numeric_limits<float>::lowest();
+constexpr int64_t kCopiesOfRows = 2;  ///< of what stays for all steps of a tile
+
+const TileDims kRows{kKernelM};
+const TileDims kStep{kKernelM, kKernelK};
+const TileDims kResult{kKernelM, kKernelN};
+
+class OnlineGraph {
+ public:
+  OnlineGraph(const OnlineForm& form, const OnlineTiles& tiles)
+      : form_(form), tiles_(tiles), builder_(form, tiles.block, tiles.copies) {}
+
+  Graph build() {
+    if (form_.product >= 0) score_product();
+    const Input scores = builder_.give(form_.scores, kStep);
+    const Input exponentials = form_.maximum ? rescaled(scores) : exponential(scores, "p");
+    Node sum;
+    sum.kind = NodeKind::reduce;
+    sum.reduction = Reduction::sum;
+    sum.inputs = with_factor({exponentials});
+    const Input sums = builder_.add(std::move(sum), kRows, "sum");
+    Node product;
+    product.kind = NodeKind::tile_multiply;
+    product.inputs = with_factor({exponentials, builder_.load(form_.values, {kKernelK, kKernelN})});
+    const Input products = builder_.add(std::move(product), kResult, "o");
+    builder_.store(form_.result, form_.stored,
+                   builder_.map(Op::div, {products, sums}, kResult, "y"));
+    builder_.set_cluster(tiles_.cores);
+    return builder_.take();
+  }
+
+ private:
+  const KernelTerm& term(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
+
+  void score_product() {
+    const std::vector<int32_t>& sides = term(form_.product).children;
+    Node node;
+    node.kind = NodeKind::tile_multiply;
+    node.inputs = {
+        builder_.load(term(sides[0]), {kKernelM, kKernelL}, std::min(tiles_.copies, kCopiesOfRows)),
+        builder_.load(term(sides[1]), {kKernelL, kKernelK})};
+    node.capacity = tiles_.steps;
+    builder_.set_made(form_.product, builder_.add(std::move(node), kStep, "s"), kStep);
+  }
+
+  Input exponential(Input of, const char* name) {
+    return builder_.map(Op::exp, {of}, name[0] == 'f' ? kRows : kStep, name);
+  }
+
+  /// exp(scores - the largest so far); what the others hold is to be multiplied by exp(before -
+  /// the largest so far).
+  Input rescaled(Input scores) {
+    Node node;
+    node.kind = NodeKind::reduce;
+    node.reduction = Reduction::max;
+    node.init = kBelowAll;
+    node.inputs = {scores};
+    const Input largest = builder_.add(std::move(node), kRows, "max");
+    const Input before = builder_.add_output(kRows, "before");
+    factor_ = exponential(builder_.map(Op::sub, {before, largest}, kRows, "grown"), "f");
+    return exponential(builder_.map(Op::sub, {scores, largest}, kStep, "below"), "p");
+  }
+
+  std::vector<Input> with_factor(std::vector<Input> inputs) const {
+    if (factor_) inputs.push_back(*factor_);
+    return inputs;
+  }
+
+  const OnlineForm& form_;
+  const OnlineTiles& tiles_;
+  KernelGraphBuilder builder_;
+  std::optional<Input> factor_;
+};
+
+}  // namespace
+
+namespace {
+
+/// Leaves out the steps without an open score: as a band, or tile by tile where that has holes.
+void leave_steps_out(Graph& graph, const OpenScores& scores) {
+  graph.tiles->band = scores.band();
+  std::vector<std::vector<TileRange>> open =
+      scores.tiles(graph.indices[kKernelM].block, graph.indices[kKernelK].block);
+  for (size_t m = 0; m < open.size(); ++m) {
+    if (kernel_walk(graph, static_cast<int64_t>(m)) == open[m]) continue;
+    graph.tiles->band.reset();
+    graph.tiles->open = std::move(open);
+    return;
+  }
+}
+
+}  // namespace
+
+Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles) {
+  Graph graph = OnlineGraph(form, tiles).build();
+  if (form.open) leave_steps_out(graph, *form.open);
+  return graph;
+}
+
+}  // namespace fuseflow::cluster

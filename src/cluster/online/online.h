@@ -1,0 +1,40 @@
+// Online softmaxes of a program: found, planned, compared with their kernels apart, and put into
+// it where they win.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/kernels/apart.h"
+#include "cluster/online/tiles.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// What became of a product with a softmax.
+struct OnlineOutcome {
+  enum class Kind : uint8_t {
+    refused,  ///< it has no form, or no tiles that fit: `why`
+    slower,   ///< its kernels apart are not
+    found,    ///< not measured
+    taken,    ///< in the program
+  } kind = Kind::refused;
+  TensorId result = -1;
+  std::set<TensorId> members;
+  std::string why;
+  OnlineTiles tiles;
+  Measured fused;
+  KernelsApart apart;
+};
+
+struct OnlineOptions {
+  bool measure = true;         ///< else they are only found
+  bool accept_slower = false;  ///< taken although its kernels apart are not slower
+};
+
+/// Every product of a softmax, in program order. Those that are taken have a region each, with the
+/// graph, in the place of their last statement.
+std::vector<OnlineOutcome> plan_online(Program& program, const Machine& machine,
+                                       const OnlineOptions& options);
+
+}  // namespace fuseflow::cluster

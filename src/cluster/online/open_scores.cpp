@@ -1,0 +1,200 @@
+#include "cluster/online/open_scores.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/program_run.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int64_t kMostScores = int64_t{1} << 24;  ///< of one element of the batch
+constexpr float kClosed = -std::numeric_limits<float>::infinity();
+
+/// The data of the constants that scores are made of.
+TensorData constants(const Program& program, const OnlineForm& form) {
+  Statement reads;
+  for (const KernelTerm& term : form.terms) {
+    if (term.kind != KernelTerm::Kind::load) continue;
+    if (program.tensors[static_cast<size_t>(term.tensor)].role != Role::constant) continue;
+    Expr access;
+    access.kind = Expr::Kind::access;
+    access.tensor = term.tensor;
+    reads.nodes.push_back(std::move(access));
+  }
+  if (reads.nodes.empty()) return {};
+  Program part = program;
+  part.reference = {};
+  part.regions.assign(1, {});
+  part.regions[0].statements = {std::move(reads)};
+  return load_tensors(part);
+}
+
+/// What is known of the scores before anything runs: values that follow from constants and from
+/// where a score is.
+class KnownScores {
+ public:
+  KnownScores(const Program& program, const OnlineForm& form)
+      : form_(form), data_(constants(program, form)) {
+    for (size_t d = 0; d < form.digits.size(); ++d) {
+      if (form.digits[d].dim == kKernelM) rows_.push_back(static_cast<int>(d));
+      if (form.digits[d].dim == kKernelK) columns_.push_back(static_cast<int>(d));
+    }
+  }
+
+  /// Something is known, and rows and columns are one loop each: their distance means something.
+  bool plain() const {
+    return (has_coordinates() || !data_.storage.empty()) && rows_.size() == 1 &&
+           columns_.size() == 1;
+  }
+  int64_t rows() const { return form_.digits[static_cast<size_t>(rows_[0])].extent; }
+  int64_t columns() const { return form_.digits[static_cast<size_t>(columns_[0])].extent; }
+
+  /// Is the score at this place -inf, whatever is not known? Sums take no NaN into account: the
+  /// caller knows that there is none.
+  bool closed(int32_t t, int64_t row, int64_t column) {
+    const KernelTerm& term = at(t);
+    const std::optional<float> value = known(t, row, column);
+    if (value) return *value == kClosed;
+    if (term.kind != KernelTerm::Kind::map) return false;
+    const auto child = [&](size_t i) { return closed(term.children[i], row, column); };
+    if (term.op == Op::add) return child(0) || child(1);
+    if (term.op != Op::where) return false;
+    const std::optional<float> condition = known(term.children[0], row, column);
+    return condition && child(*condition != 0 ? 1 : 2);
+  }
+
+ private:
+  const KernelTerm& at(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
+
+  bool has_coordinates() const {
+    return std::any_of(form_.terms.begin(), form_.terms.end(), [](const KernelTerm& term) {
+      return term.kind == KernelTerm::Kind::coordinate;
+    });
+  }
+
+  std::optional<float> known(int32_t t, int64_t row, int64_t column) {
+    const KernelTerm& term = at(t);
+    if (term.kind == KernelTerm::Kind::constant) return term.constant;
+    if (term.kind == KernelTerm::Kind::load) return loaded(term, row, column);
+    if (term.kind == KernelTerm::Kind::coordinate) return coordinate(term, row, column);
+    if (term.kind != KernelTerm::Kind::map) return std::nullopt;
+    std::vector<float> operands;
+    for (const int32_t child : term.children) {
+      const std::optional<float> value = known(child, row, column);
+      if (!value) return std::nullopt;
+      operands.push_back(*value);
+    }
+    return evaluate(term.op, operands);
+  }
+
+  std::optional<float> loaded(const KernelTerm& load, int64_t row, int64_t column) {
+    const Storage* storage = data_.find(load.tensor);
+    if (storage == nullptr) return std::nullopt;
+    std::vector<int64_t> place;
+    for (size_t d = 0; d < load.subscripts.size(); ++d) {
+      const std::optional<int64_t> at_d = value_of(load.subscripts[d], row, column);
+      if (!at_d) return std::nullopt;
+      if (*at_d < 0 || *at_d >= storage->shape[d]) return storage->fill;
+      place.push_back(*at_d);
+    }
+    return storage->at(place);
+  }
+
+  std::optional<float> coordinate(const KernelTerm& of, int64_t row, int64_t column) const {
+    const std::optional<int64_t> value = value_of(of.subscripts[0], row, column);
+    if (!value) return std::nullopt;
+    return static_cast<float>(*value);
+  }
+
+  /// Where it depends on rows and columns alone.
+  std::optional<int64_t> value_of(const TileSubscript& subscript, int64_t row,
+                                  int64_t column) const {
+    int64_t value = subscript.offset;
+    for (const auto& [digit, factor] : subscript.terms) {
+      if (digit != rows_[0] && digit != columns_[0]) return std::nullopt;
+      value += factor * (digit == rows_[0] ? row : column);
+    }
+    return value;
+  }
+
+  const OnlineForm& form_;
+  std::vector<int> rows_, columns_;
+  const TensorData data_;
+};
+
+/// Proved, or taken for granted as elsewhere (`--check` asserts it).
+bool finite(const Tensor& tensor) {
+  return tensor.facts.finite || tensor.assumed.finite;
+}
+
+bool without_nan(const Tensor& tensor) {
+  return finite(tensor) || tensor.facts.no_nan || tensor.facts.below_inf || tensor.assumed.no_nan ||
+         tensor.assumed.below_inf;
+}
+
+}  // namespace
+
+OpenScores::OpenScores(int64_t rows, int64_t columns, std::vector<bool> open)
+    : rows_(rows), columns_(columns), open_(std::move(open)) {}
+
+std::optional<std::array<int64_t, 2>> OpenScores::band() const {
+  std::array<int64_t, 2> band{columns_, -rows_};
+  for (int64_t i = 0; i < rows_; ++i) {
+    for (int64_t j = 0; j < columns_; ++j) {
+      if (!open_[static_cast<size_t>(i * columns_ + j)]) continue;
+      band = {std::min(band[0], j - i), std::max(band[1], j - i)};
+    }
+  }
+  const bool all = band[0] <= 1 - rows_ && band[1] >= columns_ - 1;
+  if (all || band[0] > band[1]) return std::nullopt;
+  return band;
+}
+
+bool OpenScores::any_open(int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
+  for (int64_t i = row; i < std::min(row_end, rows_); ++i) {
+    for (int64_t j = column; j < std::min(column_end, columns_); ++j) {
+      if (open_[static_cast<size_t>(i * columns_ + j)]) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::vector<TileRange>> OpenScores::tiles(int64_t block_rows,
+                                                      int64_t block_columns) const {
+  std::vector<std::vector<TileRange>> all;
+  for (int64_t i = 0; i < rows_; i += block_rows) {
+    std::vector<TileRange> ranges;
+    for (int64_t j = 0, k = 0; j < columns_; j += block_columns, ++k) {
+      if (!any_open(i, i + block_rows, j, j + block_columns)) continue;
+      if (ranges.empty() || ranges.back().end < k) ranges.push_back({k, k});
+      ranges.back().end = k + 1;
+    }
+    if (ranges.empty()) ranges.push_back({0, 1});
+    all.push_back(std::move(ranges));
+  }
+  return all;
+}
+
+std::shared_ptr<const OpenScores> open_scores(const Program& program, const OnlineForm& form) {
+  const auto tensor = [&](TensorId t) { return program.tensors[static_cast<size_t>(t)]; };
+  KnownScores scores(program, form);
+  if (!scores.plain() || scores.rows() * scores.columns() > kMostScores || form.scores_tensor < 0 ||
+      !without_nan(tensor(form.scores_tensor)) || !finite(tensor(form.values.tensor))) {
+    return nullptr;
+  }
+  const int64_t rows = scores.rows(), columns = scores.columns();
+  std::vector<bool> open(static_cast<size_t>(rows * columns));
+  bool all = true;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const bool seen = !scores.closed(form.scores, i, j);
+      open[static_cast<size_t>(i * columns + j)] = seen;
+      all = all && seen;
+    }
+  }
+  if (all) return nullptr;
+  return std::make_shared<const OpenScores>(rows, columns, std::move(open));
+}
+
+}  // namespace fuseflow::cluster

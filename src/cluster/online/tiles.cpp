@@ -1,0 +1,122 @@
+#include "cluster/online/tiles.h"
+
+#include <algorithm>
+
+#include "cluster/common/load_cycles.h"
+#include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/lanes.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+constexpr int64_t kMostStepsTried = 2;
+constexpr int64_t kMostBlock = 256;
+constexpr size_t kMostSimulated = 12;
+constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
+
+int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
+  return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
+         size[kKernelG];
+}
+
+/// Steps of a tile of rows: all, or the mean of those that are open.
+double steps_of(const Graph& graph, int64_t all) {
+  if (graph.tiles->open.empty()) return static_cast<double>(all);
+  int64_t steps = 0;
+  for (const std::vector<TileRange>& ranges : graph.tiles->open) {
+    for (const TileRange& range : ranges) steps += range.end - range.begin;
+  }
+  return static_cast<double>(steps) / static_cast<double>(graph.tiles->open.size());
+}
+
+/// What a step loads; what does not differ along rows the cores of a cluster share.
+StepBytes step_bytes(const Graph& graph) {
+  StepBytes bytes;
+  for (const NodeId n : kernel_roles(graph).loads) {
+    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const auto varies = varies_along(graph, load);
+    if (!varies[kKernelK]) continue;
+    (varies[kKernelM] ? bytes.own : bytes.shared) +=
+        static_cast<double>(tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load));
+  }
+  return bytes;
+}
+
+/// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
+/// and its loads take, or the sum of the first two where one step is there at a time.
+double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
+               const Machine& machine) {
+  const KernelRoles roles = kernel_roles(graph);
+  const int64_t element = graph.tiles->element_bytes;
+  const auto at = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
+  double products = 0, lanes = 0;
+  for (const NodeId n : roles.steps) {
+    const Node& node = at(n);
+    if (node.kind == NodeKind::tile_multiply) {
+      const ProductExtents extents = product_extents(graph, node);
+      products += machine.matrix_work(extents.rows, extents.columns, extents.depth, element);
+    } else {
+      lanes += lane_cycles(kernel_lanes(graph, node), machine);
+    }
+  }
+  const int64_t cores =
+      std::max<int64_t>(machine.concurrent_clusters(tiles.cores), 1) * tiles.cores;
+  const int64_t all = tiles_of(size, tiles.block);
+  const StepBytes bytes = step_bytes(graph);
+  const double first = load_path(bytes, tiles.cores, machine);
+  const double loads = std::max(load_cycles(bytes, tiles.cores, std::min(cores, all), machine),
+                                first / static_cast<double>(tiles.copies));
+  const double matrix = products / machine.matrix_rate(element);
+  const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
+  const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
+  return first + static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loads);
+}
+
+/// As many copies as fit.
+std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTiles tiles,
+                                              const Machine& machine) {
+  for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {
+    Candidate<OnlineTiles> candidate{tiles, online_graph(form, tiles), 0};
+    if (!fits_core(kernel_need(candidate.graph), machine)) continue;
+    candidate.cost = cost_of(sizes_of(form.digits), tiles, candidate.graph, machine);
+    return candidate;
+  }
+  return std::nullopt;
+}
+
+std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, int cores,
+                                                  const Machine& machine) {
+  const KernelSizes size = sizes_of(form.digits);
+  std::vector<Candidate<OnlineTiles>> all;
+  const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
+  for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
+    if (ceil_div(size[kKernelM], m) < cores) continue;
+    for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
+      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
+        for (int64_t steps = 1; steps <= most_steps; ++steps) {
+          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cores};
+          if (tiles_of(size, tiles.block) * ceil_div(size[kKernelK], k) > kMostSteps) continue;
+          if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
+  std::optional<OnlinePlan> best =
+      fastest_of(candidates_of(form, 1, machine), kMostSimulated, 0, machine);
+  for (const int cores : kKernelClusters) {
+    if (!best || machine.concurrent_clusters(cores) < 1) continue;
+    auto linked = fastest_of(candidates_of(form, cores, machine), kMostSimulated,
+                             best->measured.cycles, machine);
+    if (linked) best = std::move(linked);
+  }
+  return best;
+}
+
+}  // namespace fuseflow::cluster

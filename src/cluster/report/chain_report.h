@@ -1,0 +1,35 @@
+// Texts of the planner: the pruning table, plan lists, the run-time table and the plan for people.
+// CSV with a header and newline ends; the columns are described in ir-spec/cluster.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/chain/choice.h"
+#include "cluster/chain/product_kernel.h"
+#include "cluster/chain/search.h"
+
+namespace fuseflow::cluster {
+
+/// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
+std::string explain_csv(const Counts& counts);
+
+/// One row a plan that was simulated, of both searches together, best by cost first.
+std::string plans_csv(const Chain& chain, const Machine& machine, const Choice& choice);
+
+/// The faster plan as text for people, and what it has to beat. It has a plan.
+std::string plan_text(const Chain& chain, const Machine& machine, const Choice& choice);
+
+/// One row of the run-time table: what to do for up to `m_up_to` rows.
+struct TableRow {
+  int64_t m_up_to = 0;
+  Choice choice;
+};
+std::string table_csv(const Chain& chain, const Machine& machine,
+                      const std::vector<TableRow>& rows);
+
+/// One product by itself: its fastest kernel (`--product`).
+std::string product_csv(const ProductSize& size, const Machine& machine,
+                        const MeasuredProduct& product);
+
+}  // namespace fuseflow::cluster

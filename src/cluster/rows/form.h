@@ -1,0 +1,59 @@
+// A run of statements as one kernel of rows (graph/tile_rows.h): products with weights, elementwise
+// operators and reductions that work on each row apart. Read from statements, never from names.
+// Meaning: ir-spec/cluster.md, "Kernels of rows". Nothing of machines.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/common/element_bytes.h"
+#include "cluster/rows/loops.h"
+#include "graph/graph.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// A part of the statements' expressions; what it takes stands before it.
+struct RowsTerm {
+  enum class Kind : uint8_t { load, constant, map, product, reduce } kind = Kind::constant;
+  TensorId tensor = -1;                   ///< load
+  std::vector<TileSubscript> subscripts;  ///< ... over positions in RowsForm::loops
+  float constant = 0;
+  Op op = Op::add;
+  Reduction reduction = Reduction::sum;
+  std::vector<int32_t> children;  ///< of a product: rows, weights
+  bool of_rows = false;           ///< it differs from row to row
+  int width = -1;                 ///< beside rows: into RowsForm::widths
+  int summed = -1;                ///< weights: the width that the product sums
+};
+
+struct RowsForm {
+  std::vector<SharedLoop> loops;
+  std::vector<std::vector<int>> widths;  ///< loops of each, the slowest first
+  std::vector<RowsTerm> terms;
+  struct Result {
+    TensorId tensor = -1;
+    int32_t term = -1;
+    std::vector<TileSubscript> subscripts;  ///< over positions in RowsForm::loops
+  };
+  std::vector<Result> results;  ///< what others read, or the program gives
+  std::set<TensorId> members;   ///< whose statements it computes
+  TensorBytes element_bytes;    ///< of what is loaded and stored
+  int products = 0, reductions = 0;
+
+  int64_t rows() const { return extent_of(LoopRole::rows); }
+  int64_t batch() const { return extent_of(LoopRole::batch); }
+  int64_t width(int w) const;
+
+ private:
+  int64_t extent_of(LoopRole role) const;
+};
+
+/// The form of statements in program order; nothing, and the reason in `why`, where they have none.
+std::optional<RowsForm> rows_form(const Program& program,
+                                  const std::vector<const Statement*>& statements,
+                                  std::string& why);
+
+}  // namespace fuseflow::cluster

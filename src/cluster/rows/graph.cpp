@@ -1,0 +1,238 @@
+#include "cluster/rows/graph.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cluster/common/candidates.h"
+#include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+using Dims = std::vector<int>;
+
+class RowsGraph {
+ public:
+  RowsGraph(const RowsForm& form, const RowsTiles& tiles) : form_(form), tiles_(tiles) {
+    made_.resize(form.terms.size());
+    number_.assign(form.loops.size(), -1);
+    dimensions();
+    graph_.tiles = TileMapping{};
+  }
+
+  Graph build() {
+    for (size_t t = 0; t < form_.terms.size(); ++t) make(static_cast<int32_t>(t));
+    for (const RowsForm::Result& result : form_.results) store(result);
+    for (const auto& [from, of] : loads_) settle_copies(of);
+    name_streams(graph_);
+    set_element_bytes(graph_, form_.element_bytes);
+    return std::move(graph_);
+  }
+
+ private:
+  const RowsTerm& term(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
+
+  // --- dimensions --------------------------------------------------------------------------
+
+  void dimensions() {
+    dimension("m", LoopRole::rows, tiles_.rows, tiles_.tall);
+    dimension("g", LoopRole::batch, 1, 1);
+    for (size_t w = 0; w < form_.widths.size(); ++w) {
+      const int64_t size = form_.width(static_cast<int>(w));
+      std::string name;
+      for (size_t rest = w + 1; rest > 0; rest = (rest - 1) / 26) {
+        name.insert(name.begin(), static_cast<char>('a' + (rest - 1) % 26));
+      }
+      // m and g are rows and the batch.
+      if (name == "m" || name == "g") name += name;
+      add_dimension(name, form_.widths[w], rows_column(size, tiles_), tiles_.wide);
+    }
+  }
+
+  void dimension(const std::string& name, LoopRole role, int64_t block, int cluster) {
+    std::vector<int> loops;
+    for (size_t l = 0; l < form_.loops.size(); ++l) {
+      if (form_.loops[l].role == role) loops.push_back(static_cast<int>(l));
+    }
+    add_dimension(name, loops, block, cluster);
+  }
+
+  void add_dimension(const std::string& name, const std::vector<int>& loops, int64_t block,
+                     int cluster) {
+    GraphIndex index;
+    index.name = name;
+    index.size = 1;
+    index.block = block;
+    index.cluster = cluster;
+    for (const int loop : loops) {
+      const SharedLoop& of = form_.loops[static_cast<size_t>(loop)];
+      number_[static_cast<size_t>(loop)] = digits_++;
+      index.digits.push_back({of.name, of.extent});
+      index.size *= of.extent;
+    }
+    if (loops.empty()) {
+      index.digits.push_back({unused("one_" + name), 1});
+      ++digits_;
+    }
+    index.extent = ceil_div(index.size, block * cluster) * cluster;
+    graph_.indices.push_back(std::move(index));
+  }
+
+  std::string unused(std::string name) const {
+    const auto taken = [&] {
+      return std::any_of(form_.loops.begin(), form_.loops.end(),
+                         [&](const SharedLoop& loop) { return loop.name == name; });
+    };
+    while (taken()) name += "_";
+    return name;
+  }
+
+  // --- nodes -------------------------------------------------------------------------------
+
+  void make(int32_t t) {
+    const RowsTerm& at = term(t);
+    Node node;
+    switch (at.kind) {
+      case RowsTerm::Kind::load:
+        return;  // by who takes it
+      case RowsTerm::Kind::constant:
+        made_[static_cast<size_t>(t)] = {-1, at.constant};
+        return;
+      case RowsTerm::Kind::map:
+        node.kind = NodeKind::map;
+        node.op = at.op;
+        for (const int32_t child : at.children) node.inputs.push_back(given(child));
+        break;
+      case RowsTerm::Kind::product:
+        node.kind = NodeKind::tile_multiply;
+        node.capacity = tiles_.accumulators;
+        node.inputs = {whole(at.children[0]), given(at.children[1])};
+        break;
+      case RowsTerm::Kind::reduce:
+        node.kind = NodeKind::reduce;
+        node.reduction = at.reduction;
+        node.init = identity(at.reduction);
+        node.inputs = {given(at.children[0])};
+        break;
+    }
+    const bool reduces = at.kind == RowsTerm::Kind::reduce;
+    const Dims dims = reduces ? Dims{kRowsM} : dims_of(at);
+    made_[static_cast<size_t>(t)] = add(std::move(node), dims,
+                                        at.kind == RowsTerm::Kind::product ? "c"
+                                        : reduces                          ? "r"
+                                                                           : "v");
+  }
+
+  static Dims dims_of(const RowsTerm& at) {
+    if (at.summed >= 0) return {kRowsWidths + at.summed, kRowsWidths + at.width};
+    Dims dims;
+    if (at.of_rows || at.width < 0) dims.push_back(kRowsM);
+    if (at.width >= 0) dims.push_back(kRowsWidths + at.width);
+    return dims;
+  }
+
+  Input given(int32_t t) {
+    const RowsTerm& at = term(t);
+    if (at.kind != RowsTerm::Kind::load) return made_[static_cast<size_t>(t)];
+    const auto known = loads_.find(t);
+    if (known != loads_.end()) return known->second;
+    Node load;
+    load.kind = NodeKind::tile_load;
+    load.tensor = at.tensor;
+    load.subscripts = numbered(at.subscripts);
+    load.capacity = tiles_.copies;
+    return loads_[t] = add(std::move(load), dims_of(at), "x");
+  }
+
+  /// All tiles of a width, which a product sums: gathered where cores share it.
+  Input whole(int32_t t) {
+    const RowsTerm& at = term(t);
+    if (at.kind == RowsTerm::Kind::load || tiles_.wide == 1) return given(t);
+    const auto known = gathered_.find(t);
+    if (known != gathered_.end()) return known->second;
+    Node gather;
+    gather.kind = NodeKind::gather;
+    gather.inputs = {given(t)};
+    return gathered_[t] = add(std::move(gather), dims_of(at), "a");
+  }
+
+  void store(const RowsForm::Result& result) {
+    Node node;
+    node.kind = NodeKind::tile_store;
+    node.tensor = result.tensor;
+    node.inputs = {given(result.term)};
+    node.subscripts = numbered(result.subscripts);
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const {
+    for (TileSubscript& subscript : subscripts) {
+      for (auto& [loop, factor] : subscript.terms) loop = number_[static_cast<size_t>(loop)];
+    }
+    return subscripts;
+  }
+
+  Input add(Node node, const Dims& dims, std::string name) {
+    Stream stream;
+    stream.name = std::move(name);
+    stream.indices = stream.block = dims;
+    stream.producer = static_cast<NodeId>(graph_.nodes.size());
+    const auto id = static_cast<StreamId>(graph_.streams.size());
+    node.outputs.push_back(id);
+    graph_.nodes.push_back(std::move(node));
+    graph_.streams.push_back(std::move(stream));
+    return {id, 0};
+  }
+
+  /// A load of rows that is taken again (by a product for each of its columns, by two loops) has
+  /// room for all of its tiles; so have weights that are kept.
+  void settle_copies(const Input& of) {
+    Node& load =
+        graph_.nodes[static_cast<size_t>(graph_.streams[static_cast<size_t>(of.stream)].producer)];
+    const std::vector<bool> varies = rows_varies_along(graph_, load);
+    int64_t tiles = 1;
+    for (size_t d = 0; d < varies.size(); ++d) {
+      if (d != kRowsM && d != kRowsG && varies[d]) tiles *= graph_.indices[d].extent;
+    }
+    const bool twice = varies[kRowsM] && tiles_.copies > 1;  // those of the next rows, too
+    const bool all = varies[kRowsM] ? taken_again(of.stream) : tiles_.keep;
+    if (all) load.capacity = twice ? 2 * tiles : tiles;
+    load.capacity = std::max<int64_t>(load.capacity, 1);
+  }
+
+  bool taken_again(StreamId s) const {
+    int readers = 0;
+    for (const Node& node : graph_.nodes) {
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i].is_immediate() || node.inputs[i].stream != s) continue;
+        if (node.kind == NodeKind::tile_multiply && i == 0) return true;
+        ++readers;
+      }
+    }
+    return readers > 1;
+  }
+
+  const RowsForm& form_;
+  const RowsTiles& tiles_;
+  Graph graph_;
+  int digits_ = 0;
+  std::vector<Input> made_;            ///< by term
+  std::map<int32_t, Input> loads_;     ///< by term
+  std::map<int32_t, Input> gathered_;  ///< by term
+  std::vector<int> number_;            ///< by loop: its digit
+};
+
+}  // namespace
+
+int64_t rows_column(int64_t width, const RowsTiles& tiles) {
+  return even_block(ceil_div(width, int64_t{tiles.wide}), tiles.column);
+}
+
+Graph rows_graph(const RowsForm& form, const RowsTiles& tiles) {
+  return RowsGraph(form, tiles).build();
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,44 @@
+// Kernels of rows of a program: runs of statements that work on each row apart, found, planned,
+// compared with what they take otherwise, and put into the program where they win.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/kernels/apart.h"
+#include "cluster/rows/tiles.h"
+#include "ir/program.h"
+
+namespace fuseflow::cluster {
+
+/// What became of a run of statements.
+struct RowsOutcome {
+  enum class Kind : uint8_t {
+    refused,  ///< it cannot be put into the program: `why`
+    slower,   ///< what it takes otherwise is not
+    found,    ///< not measured
+    taken,    ///< in the program
+  } kind = Kind::found;
+  std::vector<TensorId> members;  ///< in program order
+  std::vector<TensorId> results;
+  int products = 0, reductions = 0;
+  std::string why;
+  RowsTiles tiles;
+  Graph graph;
+  Measured fused;
+  KernelsApart given;  ///< as the program has its statements: chains, attentions, folded kernels
+};
+
+struct RowsOptions {
+  bool measure = true;         ///< else they are only found
+  int least_work = 1;          ///< products and reductions in one kernel: 2 for chains alone
+  bool against_folded = true;  ///< kernels that are not planned yet are folded where that is faster
+};
+
+/// The runs of a program whose regions are graphs of tiles where they can be. Those that are taken
+/// have a region each, with the graph, in the place of their last statement.
+std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
+                                   const RowsOptions& options = {});
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,20 @@
+// The tiles of a kernel of rows: candidates that fit a core ranked by cost, the best of them
+// simulated, the fastest.
+#pragma once
+
+#include <optional>
+
+#include "cluster/common/candidates.h"
+#include "cluster/rows/graph.h"
+#include "machine/machine.h"
+
+namespace fuseflow::cluster {
+
+using RowsPlan = TilesPlan<RowsTiles>;
+
+/// The fastest of the candidates; nothing where none fits the machine, or none takes fewer than
+/// `most_cycles` (0: any).
+std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
+                                     int64_t most_cycles = 0);
+
+}  // namespace fuseflow::cluster
