@@ -1,6 +1,7 @@
 #include "cluster/rest.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -67,11 +68,26 @@ Planned planned(const Program& program, const Machine& machine, KernelOptions op
   return best;
 }
 
+void take_plan_away(Program& program, TensorId result) {
+  for (const size_t r : regions_of(program, {result})) {
+    program.regions[r].graph.reset();
+    program.regions[r].plan.clear();
+  }
+}
+
 std::set<TensorId> results_in(const Region& region) {
   std::set<TensorId> results;
   for (const Statement& s : region.statements) results.insert(s.result);
   return results;
 }
+
+/// What becomes of a chain.
+enum class Left : uint8_t {
+  planned,   ///< its plan stays
+  given,     ///< no plan, statements where they were given
+  together,  ///< no plan, statements in one region, in the place of the last: kernels that begin or
+             ///< end beside it then have others beside them
+};
 
 /// The plans of chains put into the program that has none.
 class Chains {
@@ -79,26 +95,25 @@ class Chains {
   Chains(const Program& unchained, const Program& program, const std::vector<TensorId>& chains)
       : unchained_(unchained) {
     for (const size_t r : regions_of(program, chains)) planned_.push_back(program.regions[r]);
+    left_.assign(planned_.size(), Left::planned);
   }
 
   size_t size() const { return planned_.size(); }
   TensorId result(size_t chain) const { return planned_[chain].statements.back().result; }
-  void drop(size_t chain) { dropped_.insert(chain); }
+  void leave(size_t chain, Left how) { left_[chain] = how; }
 
-  /// The program with all chains but those that went, and but for `one` more. Their statements are
-  /// where they were given.
-  Program without(size_t one) const {
+  Program program() const {
     Program made = unchained_;
-    for (size_t c = 0; c < planned_.size(); ++c) {
-      if (c == one || dropped_.count(c) != 0) continue;
+    for (size_t c = 0; c < size(); ++c) {
+      if (left_[c] == Left::given) continue;
       const Region& chain = planned_[c];
       std::vector<TensorId> results;
       for (const Statement& s : chain.statements) results.push_back(s.result);
       attach_plan(made, results, chain.plan, *chain.graph);
+      if (left_[c] == Left::together) take_plan_away(made, result(c));
     }
     return made;
   }
-  Program rest() const { return without(planned_.size()); }
 
   /// Statements from the chain before one to the chain after it, both included, of a program with
   /// all chains.
@@ -120,7 +135,7 @@ class Chains {
 
   const Program& unchained_;
   std::vector<Region> planned_;  ///< in program order
-  std::set<size_t> dropped_;
+  std::vector<Left> left_;
 };
 
 }  // namespace
@@ -141,14 +156,22 @@ std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unch
   within.whole = &unchained;  // the same statements, whatever is planned
   for (size_t chain = chains.size(); chain-- > 0;) {
     const std::set<TensorId> members = chains.around(program, chain);
-    const Planned with = planned(part_of(chains.rest(), members), machine, within);
-    const Planned without = planned(part_of(chains.without(chain), members), machine, within);
-    if (!without.better_than(with)) continue;
-    dropped.push_back({chains.result(chain), with.cycles, without.cycles});
-    chains.drop(chain);
+    const auto part = [&] { return planned(part_of(chains.program(), members), machine, within); };
+    const Planned with = part();
+    Planned best = with;
+    Left how = Left::planned;
+    for (const Left other : {Left::given, Left::together}) {
+      chains.leave(chain, other);
+      Planned without = part();
+      if (!without.better_than(best)) continue;
+      best = std::move(without);
+      how = other;
+    }
+    chains.leave(chain, how);
+    if (how != Left::planned) dropped.push_back({chains.result(chain), with.cycles, best.cycles});
   }
   if (dropped.empty()) return dropped;
-  Program chosen = chains.rest();
+  Program chosen = chains.program();
   if (!planned(chosen, machine, options).better_than(planned(program, machine, options))) return {};
   program = std::move(chosen);
   return dropped;

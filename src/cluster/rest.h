@@ -32,9 +32,9 @@ struct DroppedChain {
 /// Takes the plans of chains (by their last results) away where the part of the program from the
 /// chain before to the chain after, its rest planned, takes fewer cycles so: what follows a chain,
 /// or comes before it, may be one kernel with one of its products. The last ones first; the rest
-/// stays unplanned. `unchained` is the program before the chains were put into it, where the
-/// statements of those that go are again. Where the whole program takes no fewer cycles after all,
-/// every chain stays.
+/// stays unplanned. `unchained` is the program before the chains were put into it. The statements
+/// of a chain that goes are where they were there, or together in the place of the last, whichever
+/// is faster. Where the whole program takes no fewer cycles after all, every chain stays.
 std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unchained,
                                            const std::vector<TensorId>& chains,
                                            const Machine& machine, const KernelOptions& options);
