@@ -62,7 +62,7 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
   for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
     Chain sized = chain;
     sized.size[Dim::m] = m;
-    Choice choice = choose(padded(sized), machine, o.effort, {}, o.threads);
+    Choice choice = choose(padded(sized), machine, o.effort, nullptr, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
@@ -84,14 +84,14 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
 
 /// Counts and searches, and writes what was asked for; nothing when it stops before measuring.
 std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Machine& machine,
-                                 const GraphOf& graph_of = {}) {
+                                 const ChainForm* form = nullptr) {
   if (!o.explain.empty()) {
     SearchOptions options;
     options.skip_costs = true;
     write_output(o.explain, explain_csv(search(chain, machine, options).counts));
     if (!o.measure && o.plans.empty() && o.plan.empty()) return std::nullopt;
   }
-  Choice choice = choose(chain, machine, o.effort, graph_of, o.threads);
+  Choice choice = choose(chain, machine, o.effort, form, o.threads);
   if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
   return choice;
 }
@@ -117,10 +117,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
                 std::vector<PlannedChain>& planned) {
   Program& program = given.program;
   const Chain chain = padded(found.chain);
-  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
-    return lower_plan(found.form, chain, plan, analysis);
-  };
-  const std::optional<Choice> choice = plan_chain(o, chain, machine, graph_of);
+  const std::optional<Choice> choice = plan_chain(o, chain, machine, &found.form);
   if (!choice) {
     return false;
   }
@@ -144,7 +141,8 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
   const PlanNotes notes = plan_notes(chain, machine, best);
-  if (!attach_plan(program, found, notes, graph_of(best.plan.plan, best.plan.analysis))) {
+  if (!attach_plan(program, found, notes,
+                   lower_plan(found.form, chain, best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   planned.back().taken = true;
@@ -191,18 +189,21 @@ KernelOptions kernel_options(const GivenFormats& given, const Machine& machine) 
 }
 
 /// Takes away the plans of chains without which the rest makes up for them and more.
-void drop_chains(Given& given, const Machine& machine, std::vector<PlannedChain>& planned) {
+void drop_chains(Given& given, const Program& unchained, const Machine& machine,
+                 std::vector<PlannedChain>& planned) {
   Program& program = given.program;
   std::vector<TensorId> taken;
   for (const PlannedChain& chain : planned) {
     if (chain.taken) taken.push_back(find_tensor(program, chain.tensors.e));
   }
   const KernelOptions options = kernel_options(given.formats, machine);
-  for (const DroppedChain& dropped : drop_slow_chains(program, taken, machine, options)) {
+  for (const DroppedChain& dropped :
+       drop_slow_chains(program, unchained, taken, machine, options)) {
     const std::string& name = program.tensors[static_cast<size_t>(dropped.result)].name;
     for (PlannedChain& chain : planned) chain.taken = chain.taken && chain.tensors.e != name;
     report(Severity::note,
-           fmt::format("chain %{}: with all kernels {} cycles, without it {}; left as it is",
+           fmt::format("chain %{}: with the kernels around it {} cycles, without it {}; left as "
+                       "it is",
                        quote_if_needed(name), dropped.with, dropped.without));
   }
 }
@@ -217,17 +218,13 @@ void divide(Program& program, const Machine& machine, const KernelOptions& optio
   }
 }
 
-/// What is no chain as kernels of tiles; regions that have no such form are named.
+/// Every statement as a kernel of tiles; regions that have no such form are named.
 void add_kernels(Program& program, const GivenFormats& given, const Machine& machine) {
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
   divide(program, machine, options);
   options.sparse = &sparse;
-  for (const RefusedKernel& refused : make_kernels(program, machine, options)) {
-    report(Severity::note, fmt::format("region @{} is left to streams: {}",
-                                       quote_if_needed(refused.region), refused.why));
-  }
-  for (const SparseKernel& kernel : sparse) report_sparse_product(program, kernel);
+  report_kernels(program, make_kernels(program, machine, options), sparse);
 }
 
 /// Names the first of these regions, and how many more there are.
@@ -278,21 +275,31 @@ int least_work(const Options& o) {
 }
 
 /// Kernels of what several statements compute, where that is faster: rows, products after sparse
-/// ones, and elementwise statements in the kernels of tiles that they alone read.
-CombinedKernels combine(const Options& o, const Machine& machine, Program& program) {
-  const RowsOptions options{.measure = measures_chains(o), .least_work = least_work(o)};
+/// ones; with `tiles` of all that is no chain, elementwise statements in the kernels that they
+/// alone read.
+CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& given) {
+  Program& program = given.program;
+  const RowsOptions rows{.measure = true, .least_work = least_work(o)};
   CombinedKernels combined;
-  if (!options.measure) {
-    combined.rows = plan_rows(program, machine, options);
-  } else if (o.strategy == "tiles") {
-    combined = combine_kernels(program, machine, options);
+  if (o.strategy == "tiles") {
+    const KernelOptions options = kernel_options(given.formats, machine);
+    divide(program, machine, options);
+    PlannedRest rest = plan_rest(program, machine, options, rows);
+    report_kernels(program, rest.refused, rest.sparse);
+    combined = std::move(rest.combined);
   } else {
-    combined.rows = plan_rows(program, machine, options);
+    combined.rows = plan_rows(program, machine, rows);
     combined.second_products = plan_second_products(program, machine);
   }
   report_folded(program, combined.folded);
   report_rows(program, combined.rows);
   return combined;
+}
+
+/// With --explain alone runs of rows are only found, of the program as it is.
+void find_rows(const Options& o, const Machine& machine, Program& program) {
+  report_rows(program,
+              plan_rows(program, machine, {.measure = false, .least_work = least_work(o)}));
 }
 
 bool any_taken(const std::vector<RowsOutcome>& outcomes) {
@@ -379,8 +386,9 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   Given given = given_program(o);
   Program& program = given.program;
   const std::vector<OnlineOutcome> softmaxes = plan_softmaxes(o, machine, program);
+  const Program unchained = program;
   const bool measures = measures_chains(o);
-  if (!measures) combine(o, machine, program);
+  if (!measures) find_rows(o, machine, program);
   std::vector<RefusedChain> refused;
   std::vector<FoundChain> chains = find_chains(program, &refused);
   std::erase_if(refused, [&](const RefusedChain& pair) {  // said above
@@ -411,12 +419,13 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
     each.explain.clear();
     each.plans.clear();
   }
-  if (o.strategy == "tiles") {
-    if (!o.accept_slower) drop_chains(given, machine, planned);
+  if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, unchained, machine, planned);
+  CombinedKernels combined;
+  if (measures) {
+    combined = plan_kernels(o, machine, given);
+  } else if (o.strategy == "tiles") {
     add_kernels(program, given.formats, machine);
   }
-  CombinedKernels combined;
-  if (measures) combined = combine(o, machine, program);
   report_second_products(program, combined.second_products);
   if (nothing && !any_taken(combined.rows) && !any_taken(combined.second_products)) {
     report(Severity::note, o.strategy == "tiles"

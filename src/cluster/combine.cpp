@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/tiles/timing.h"
+#include "cluster/common/timings.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -39,7 +39,7 @@ int64_t tiles_cycles(const Program& program, const Machine& machine) {
   int64_t cycles = 0;
   for (const Region& region : program.regions) {
     if (!region.graph || !region.graph->tiles) continue;
-    cycles += time_tiles(*region.graph, machine).cycles + machine.reconfiguration_cycles;
+    cycles += timed(*region.graph, machine).cycles + machine.reconfiguration_cycles;
   }
   return cycles;
 }

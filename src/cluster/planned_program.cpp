@@ -22,16 +22,13 @@ namespace {
 bool plan_chain(Program& program, const FoundChain& found, const GivenFormats& given,
                 const Machine& machine, const Effort& effort, int threads) {
   const Chain chain = padded(found.chain);
-  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
-    return lower_plan(found.form, chain, plan, analysis);
-  };
-  const Choice choice = choose(chain, machine, effort, graph_of, threads);
+  const Choice choice = choose(chain, machine, effort, &found.form, threads);
   const MeasuredPlan& best = choice.fused();
   if (best.rank == 0) return false;
   const ChainRivals rivals = rivals_of(program, found, choice, given, machine);
   if (rivals.win(best.measure.measured.cycles)) return false;
   return attach_plan(program, found, plan_notes(chain, machine, best),
-                     graph_of(best.plan.plan, best.plan.analysis));
+                     lower_plan(found.form, chain, best.plan.plan, best.plan.analysis));
 }
 
 }  // namespace
@@ -90,6 +87,7 @@ Program kernels_apart(Program program, const GivenFormats& given, const Machine&
 Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
                         const Effort& effort, int threads) {
   plan_online(program, machine, {});
+  const Program unchained = program;
   std::vector<TensorId> chains;
   const std::vector<FoundChain> all =
       with_fastest_tails(program, find_chains(program), machine, effort, threads);
@@ -99,7 +97,7 @@ Program planned_program(Program program, const GivenFormats& given, const Machin
     }
   }
   const KernelOptions options{.reorder_operands = true, .given = &given};
-  drop_slow_chains(program, chains, machine, options);
+  drop_slow_chains(program, unchained, chains, machine, options);
   plan_rest(program, machine, options);
   require_sound(program);
   return program;

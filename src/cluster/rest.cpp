@@ -1,19 +1,22 @@
 #include "cluster/rest.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
-#include "cluster/combine.h"
 #include "cluster/common/attach_plan.h"
+#include "cluster/common/part.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-constexpr size_t kMostTried = 16;  ///< chains: each takes a plan of the whole program
-
 /// A program whose rest is planned: the statements that are left to streams, whose cycles are not
-/// counted, and the cycles of all graphs of tiles.
+/// counted, and the cycles of all graphs of tiles and of the copies of inputs that they read.
 struct Planned {
+  Program program;
+  PlannedRest rest;
+  ContestedOrders contested;
   size_t left = 0;
   int64_t cycles = 0;
   bool better_than(const Planned& other) const {
@@ -21,13 +24,48 @@ struct Planned {
   }
 };
 
-Planned planned(Program program, const Machine& machine, const KernelOptions& options) {
-  plan_rest(program, machine, options);
-  Planned made{0, tiles_cycles(program, machine)};
-  for (const Region& region : program.regions) {
+/// With the orders that the options say, and of others those that kernels by themselves want most.
+Planned planned_once(const Program& program, const Machine& machine, KernelOptions options,
+                     const RowsOptions& rows) {
+  Planned made{program, {}, {}, 0, 0};
+  options.contested = &made.contested;
+  options.sparse = &made.rest.sparse;
+  made.rest.refused = make_kernels(made.program, machine, options);
+  made.rest.combined = combine_kernels(made.program, machine, rows);
+  made.cycles = tiles_cycles(made.program, machine);
+  if (options.given != nullptr) {
+    made.cycles +=
+        reordering_cycles(program.tensors, *options.given, made.program.tensors, machine);
+  }
+  for (const Region& region : made.program.regions) {
     if (!region.graph || !region.graph->tiles) made.left += region.statements.size();
   }
   return made;
+}
+
+int innermost_of(const Program& program, TensorId tensor) {
+  const Format& format = program.tensors[static_cast<size_t>(tensor)].format;
+  return format.all_dense() ? format.mode_order.back() : -1;
+}
+
+/// Each contested tensor in each of its orders, one tensor after the other.
+Planned planned(const Program& program, const Machine& machine, KernelOptions options,
+                const RowsOptions& rows = {}) {
+  Planned best = planned_once(program, machine, options, rows);
+  const ContestedOrders contested = best.contested;
+  for (const auto& [tensor, orders] : contested) {
+    InnermostDims kept = options.orders;
+    for (const int innermost : orders) {
+      if (innermost == innermost_of(best.program, tensor)) continue;
+      options.orders[tensor] = innermost;
+      Planned other = planned_once(program, machine, options, rows);
+      if (!other.better_than(best)) continue;
+      best = std::move(other);
+      kept = options.orders;
+    }
+    options.orders = std::move(kept);
+  }
+  return best;
 }
 
 void take_plan_away(Program& program, TensorId result) {
@@ -37,29 +75,105 @@ void take_plan_away(Program& program, TensorId result) {
   }
 }
 
-}  // namespace
-
-void plan_rest(Program& program, const Machine& machine, const KernelOptions& options) {
-  make_kernels(program, machine, options);
-  combine_kernels(program, machine);
+std::set<TensorId> results_in(const Region& region) {
+  std::set<TensorId> results;
+  for (const Statement& s : region.statements) results.insert(s.result);
+  return results;
 }
 
-std::vector<DroppedChain> drop_slow_chains(Program& program, const std::vector<TensorId>& chains,
+/// What becomes of a chain.
+enum class Left : uint8_t {
+  planned,   ///< its plan stays
+  given,     ///< no plan, statements where they were given
+  together,  ///< no plan, statements in one region, in the place of the last: kernels that begin or
+             ///< end beside it then have others beside them
+};
+
+/// The plans of chains put into the program that has none.
+class Chains {
+ public:
+  Chains(const Program& unchained, const Program& program, const std::vector<TensorId>& chains)
+      : unchained_(unchained) {
+    for (const size_t r : regions_of(program, chains)) planned_.push_back(program.regions[r]);
+    left_.assign(planned_.size(), Left::planned);
+  }
+
+  size_t size() const { return planned_.size(); }
+  TensorId result(size_t chain) const { return planned_[chain].statements.back().result; }
+  void leave(size_t chain, Left how) { left_[chain] = how; }
+
+  Program program() const {
+    Program made = unchained_;
+    for (size_t c = 0; c < size(); ++c) {
+      if (left_[c] == Left::given) continue;
+      const Region& chain = planned_[c];
+      std::vector<TensorId> results;
+      for (const Statement& s : chain.statements) results.push_back(s.result);
+      attach_plan(made, results, chain.plan, *chain.graph);
+      if (left_[c] == Left::together) take_plan_away(made, result(c));
+    }
+    return made;
+  }
+
+  /// Statements from the chain before one to the chain after it, both included, of a program with
+  /// all chains.
+  std::set<TensorId> around(const Program& all, size_t one) const {
+    const std::vector<size_t> at = regions_of(all, results());
+    const size_t first = one == 0 ? 0 : at[one - 1];
+    const size_t last = one + 1 == at.size() ? all.regions.size() - 1 : at[one + 1];
+    std::set<TensorId> members;
+    for (size_t r = first; r <= last; ++r) members.merge(results_in(all.regions[r]));
+    return members;
+  }
+
+ private:
+  std::vector<TensorId> results() const {
+    std::vector<TensorId> results;
+    for (size_t c = 0; c < size(); ++c) results.push_back(result(c));
+    return results;
+  }
+
+  const Program& unchained_;
+  std::vector<Region> planned_;  ///< in program order
+  std::vector<Left> left_;
+};
+
+}  // namespace
+
+PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
+                      const RowsOptions& rows) {
+  Planned made = planned(program, machine, options, rows);
+  program = std::move(made.program);
+  return std::move(made.rest);
+}
+
+std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unchained,
+                                           const std::vector<TensorId>& results,
                                            const Machine& machine, const KernelOptions& options) {
   std::vector<DroppedChain> dropped;
-  if (chains.empty()) return dropped;
-  Planned with = planned(program, machine, options);
-  const size_t tried = std::min(chains.size(), kMostTried);
-  for (auto chain = chains.rbegin(); chain != chains.rbegin() + static_cast<std::ptrdiff_t>(tried);
-       ++chain) {
-    Program other = program;
-    take_plan_away(other, *chain);
-    const Planned without = planned(other, machine, options);
-    if (!without.better_than(with)) continue;
-    dropped.push_back({*chain, with.cycles, without.cycles});
-    with = without;
-    program = std::move(other);
+  Chains chains(unchained, program, results);
+  KernelOptions within = options;
+  within.whole = &unchained;  // the same statements, whatever is planned
+  for (size_t chain = chains.size(); chain-- > 0;) {
+    const std::set<TensorId> members = chains.around(program, chain);
+    const auto part = [&] { return planned(part_of(chains.program(), members), machine, within); };
+    const Planned with = part();
+    Planned best = with;
+    Left how = Left::planned;
+    for (const Left other : {Left::given, Left::together}) {
+      chains.leave(chain, other);
+      Planned without = part();
+      if (!without.better_than(best)) continue;
+      best = std::move(without);
+      how = other;
+    }
+    chains.leave(chain, how);
+    if (how != Left::planned) dropped.push_back({chains.result(chain), with.cycles, best.cycles});
   }
+  if (dropped.empty()) return dropped;
+  Program chosen = chains.program();
+  if (!planned(chosen, machine, options).better_than(planned(program, machine, options))) return {};
+  program = std::move(chosen);
   return dropped;
 }
 

@@ -4,25 +4,39 @@
 
 #include <vector>
 
+#include "cluster/combine.h"
 #include "cluster/kernels/kernels.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 
 namespace fuseflow::cluster {
 
-/// Plans every region that has no graph.
-void plan_rest(Program& program, const Machine& machine, const KernelOptions& options);
+struct PlannedRest {
+  std::vector<RefusedKernel> refused;
+  std::vector<SparseKernel> sparse;
+  CombinedKernels combined;
+};
 
-/// A chain that went, and the cycles of all graphs of tiles with it and without it.
+/// Plans every region that has no graph. Where kernels would gather a tensor in another order than
+/// it has, or in several, all of them are planned with each, and the order stays with which the
+/// program takes the fewest cycles.
+PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
+                      const RowsOptions& rows = {});
+
+/// A chain that went, and the cycles of the graphs of tiles around it with it and without it.
 struct DroppedChain {
   TensorId result = -1;
   int64_t with = 0, without = 0;
 };
 
-/// Takes the plans of chains (by their last results) away where the program, its rest planned,
-/// takes fewer cycles so: what follows a chain, or comes before it, may be one kernel with one of
-/// its products. The last ones first; the rest stays unplanned.
-std::vector<DroppedChain> drop_slow_chains(Program& program, const std::vector<TensorId>& chains,
+/// Takes the plans of chains (by their last results) away where the part of the program from the
+/// chain before to the chain after, its rest planned, takes fewer cycles so: what follows a chain,
+/// or comes before it, may be one kernel with one of its products. The last ones first; the rest
+/// stays unplanned. `unchained` is the program before the chains were put into it. The statements
+/// of a chain that goes are where they were there, or together in the place of the last, whichever
+/// is faster. Where the whole program takes no fewer cycles after all, every chain stays.
+std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unchained,
+                                           const std::vector<TensorId>& chains,
                                            const Machine& machine, const KernelOptions& options);
 
 }  // namespace fuseflow::cluster

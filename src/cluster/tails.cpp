@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cluster/chain/choice.h"
-#include "cluster/chain/lower_plan.h"
 #include "cluster/kernels/apart.h"
 
 namespace fuseflow::cluster {
@@ -15,11 +14,8 @@ namespace {
 std::optional<int64_t> plan_cycles(const FoundChain& found, const Machine& machine,
                                    const Effort& effort, int threads) {
   const Chain chain = padded(found.chain);
-  const GraphOf graph_of = [&](const Plan& plan, const Analysis& analysis) {
-    return lower_plan(found.form, chain, plan, analysis);
-  };
   Choice choice;
-  run_tasks(plan_tasks(choice, chain, machine, effort, graph_of), threads);
+  run_tasks(plan_tasks(choice, chain, machine, effort, &found.form), threads);
   if (choice.fused().rank == 0) return std::nullopt;
   return choice.fused().measure.measured.cycles;
 }

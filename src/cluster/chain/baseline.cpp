@@ -1,10 +1,14 @@
 #include "cluster/chain/baseline.h"
 
+#include "cluster/chain/chain_key.h"
 #include "cluster/chain/elementwise_kernel.h"
 #include "cluster/chain/product_kernel.h"
+#include "cluster/common/memo.h"
 
 namespace fuseflow::cluster {
 namespace {
+
+constexpr size_t kMostBytesOfKeys = size_t{1} << 22;
 
 /// Launches one after the other.
 class Launches {
@@ -22,10 +26,8 @@ class Launches {
   int kernels_ = 0;
 };
 
-}  // namespace
-
-Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort,
-                 Kernels kernels) {
+Measured measured_unfused(const Chain& chain, const Machine& machine, const Effort& effort,
+                          Kernels kernels) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
   const ElementBytes& bytes = chain.bytes;
@@ -67,6 +69,19 @@ Measured unfused(const Chain& chain, const Machine& machine, const Effort& effor
     all.add(elementwise({m * l, 1, 1, {bytes.e, bytes.e}, bytes.e, last}, machine));
   }
   return all.total();
+}
+
+}  // namespace
+
+Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort,
+                 Kernels kernels) {
+  static Memo<Measured> memo(kMostBytesOfKeys);
+  Key key;
+  key.add(machine);
+  add_chain(key, chain);
+  key.add(effort);
+  key.number(static_cast<int64_t>(kernels));
+  return memo.get(key.value(), [&] { return measured_unfused(chain, machine, effort, kernels); });
 }
 
 }  // namespace fuseflow::cluster

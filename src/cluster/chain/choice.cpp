@@ -47,30 +47,34 @@ double Choice::links_gain() const {
 
 std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
                                               const Machine& machine, const Effort& effort,
-                                              const GraphOf& graph_of) {
+                                              const ChainForm* form) {
   return {
-      [&] { choice.one_core = best_plan(chain, machine, Holding::one_core, effort, graph_of); },
-      [&] { choice.linked = best_plan(chain, machine, Holding::linked, effort, graph_of); },
+      [&choice, &chain, &machine, &effort, form] {
+        choice.one_core = best_plan(chain, machine, Holding::one_core, effort, form);
+      },
+      [&choice, &chain, &machine, &effort, form] {
+        choice.linked = best_plan(chain, machine, Holding::linked, effort, form);
+      },
   };
 }
 
 std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
                                                 const Machine& machine, const Effort& effort,
-                                                const GraphOf& graph_of) {
+                                                const ChainForm* form) {
   std::vector<std::function<void()>> tasks{
       [&] { choice.separate = unfused(chain, machine, effort, Kernels::separate); },
       [&] { choice.folded = unfused(chain, machine, effort, Kernels::folded); },
   };
-  for (auto& task : plan_tasks(choice, chain, machine, effort, graph_of)) {
+  for (auto& task : plan_tasks(choice, chain, machine, effort, form)) {
     tasks.push_back(std::move(task));
   }
   return tasks;
 }
 
 Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,
-              const GraphOf& graph_of, int threads) {
+              const ChainForm* form, int threads) {
   Choice choice;
-  run_tasks(choice_tasks(choice, chain, machine, effort, graph_of), threads);
+  run_tasks(choice_tasks(choice, chain, machine, effort, form), threads);
   return choice;
 }
 

@@ -39,17 +39,17 @@ struct Choice {
 /// is given stays in use until they are done.
 std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
                                               const Machine& machine, const Effort& effort,
-                                              const GraphOf& graph_of);
+                                              const ChainForm* form);
 
 /// All searches that a choice consists of, none of which needs another's result. They fill
 /// `choice`; all that is given stays in use until they are done.
 std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
                                                 const Machine& machine, const Effort& effort,
-                                                const GraphOf& graph_of);
+                                                const ChainForm* form);
 
-/// All of them, on so many host threads. `graph_of`: null for the chain's own program.
+/// All of them, on so many host threads. `form`: as in MeasureOptions.
 Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,
-              const GraphOf& graph_of = {}, int threads = 1);
+              const ChainForm* form = nullptr, int threads = 1);
 
 /// Runs tasks one at a time on each thread: they differ a thousandfold in size. Of several errors
 /// the first task's is thrown, whichever came first.

@@ -85,12 +85,11 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
 std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
                                  const Effort& effort, int threads) {
   std::vector<Evaluation> result(chains.size());
-  const GraphOf own;  // graphs of the chains' own programs
   std::vector<Task> tasks, checks;
   for (size_t i = 0; i < chains.size(); ++i) {
     Evaluation& one = result[i];
     one.chain = padded(chains[i]);
-    for (const auto& more : {choice_tasks(one.choice, one.chain, machine, effort, own),
+    for (const auto& more : {choice_tasks(one.choice, one.chain, machine, effort, nullptr),
                              tasks_of(one, machine, effort)}) {
       tasks.insert(tasks.end(), more.begin(), more.end());
     }

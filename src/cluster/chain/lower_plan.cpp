@@ -332,7 +332,7 @@ Program chain_program(const Chain& chain) {
   return parse_program({"chain " + chain.name, ProgramText(chain).text()});
 }
 
-GraphOf graphs_of(const Chain& chain) {
+ChainForm own_form(const Chain& chain) {
   Chain product = chain;  // convolutions are measured as their im2col form
   product.channels = 0;
   std::vector<FoundChain> found = find_chains(chain_program(product));
@@ -340,13 +340,11 @@ GraphOf graphs_of(const Chain& chain) {
     throw Error(ExitCode::internal,
                 fmt::format("chain {} is not found in its own program", chain.name));
   }
-  return [form = std::move(found.front().form), chain](const Plan& plan, const Analysis& analysis) {
-    return lower_plan(form, chain, plan, analysis);
-  };
+  return std::move(found.front().form);
 }
 
 Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis) {
-  return graphs_of(chain)(plan, analysis);
+  return lower_plan(own_form(chain), chain, plan, analysis);
 }
 
 }  // namespace fuseflow::cluster

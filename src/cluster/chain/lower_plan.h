@@ -2,8 +2,6 @@
 // programs, so that there is one way from a chain to the simulator.
 #pragma once
 
-#include <functional>
-
 #include "cluster/chain/analyzer.h"
 #include "cluster/chain/form.h"
 #include "ir/program.h"
@@ -19,13 +17,9 @@ Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
 /// bytes, else f32. A convolution chain whose kernel is known reads its image through windows.
 Program chain_program(const Chain& chain);
 
-/// Makes the graph of a plan. What is measured is what is then simulated, so a chain that was found
-/// in a program is measured in the form that it has there.
-using GraphOf = std::function<Graph(const Plan& plan, const Analysis& analysis)>;
-
-/// Graphs of plans of the chain's own program.
-GraphOf graphs_of(const Chain& chain);
-/// One of them.
+/// The chain's form in its own program.
+ChainForm own_form(const Chain& chain);
+/// The graph of a plan there.
 Graph plan_graph(const Chain& chain, const Plan& plan, const Analysis& analysis);
 
 }  // namespace fuseflow::cluster

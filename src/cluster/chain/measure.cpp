@@ -3,9 +3,16 @@
 #include <algorithm>
 
 #include "cluster/chain/bound.h"
+#include "cluster/chain/chain_key.h"
+#include "cluster/common/memo.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
+namespace {
+
+constexpr size_t kMostBytesOfKeys = size_t{1} << 20;  ///< each with the plans that were simulated
+
+}  // namespace
 
 Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
                       const Machine& machine) {
@@ -67,8 +74,9 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
     result.scale *= 2;
     reduced = analyze(smaller, plan, machine);
   }
-  const bool form = result.scale == 1 && options.graph_of;
-  const Graph graph = form ? options.graph_of(plan, analysis) : plan_graph(smaller, plan, reduced);
+  const bool whole = result.scale == 1 && options.form != nullptr;
+  const Graph graph =
+      whole ? lower_plan(*options.form, chain, plan, analysis) : plan_graph(smaller, plan, reduced);
   LaunchOptions launch;
   launch.most_cycles = ceil_div(options.most_cycles, result.scale);
   result.measured = time_tiles(graph, machine, launch);
@@ -82,10 +90,11 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
 }
 
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const Machine& machine, const Effort& effort, const GraphOf& graph_of) {
+                          const Machine& machine, const Effort& effort, const ChainForm* form) {
   MeasuredPlan best;
+  const ChainForm measured_form = form != nullptr ? *form : own_form(chain);
   MeasureOptions options;
-  options.graph_of = graph_of ? graph_of : graphs_of(chain);
+  options.form = &measured_form;
   const auto least = [&](size_t i) {
     return least_cycles(plans[i].analysis, plans[i].plan, machine);
   };
@@ -107,17 +116,28 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
 }
 
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
-                       const Effort& effort, const GraphOf& graph_of) {
-  SearchOptions options;
-  options.holding = holding;
-  options.top = effort.most;
-  return measure_best(chain, search(chain, machine, options).best, machine, effort, graph_of);
+                       const Effort& effort, const ChainForm* form) {
+  static Memo<MeasuredPlan> memo(kMostBytesOfKeys);
+  Key key;
+  key.add(machine);
+  add_chain(key, chain);
+  key.add(effort);
+  key.number(static_cast<int64_t>(holding));
+  key.number(form != nullptr ? 1 : 0);
+  if (form != nullptr) add_form(key, *form);
+  return memo.get(key.value(), [&] {
+    SearchOptions options;
+    options.holding = holding;
+    options.top = effort.most;
+    return measure_best(chain, search(chain, machine, options).best, machine, effort, form);
+  });
 }
 
 std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
                                  const Machine& machine) {
+  const ChainForm form = own_form(chain);
   MeasureOptions options;
-  options.graph_of = graphs_of(chain);
+  options.form = &form;
   std::vector<int64_t> cycles;
   for (const RankedPlan& plan : plans) {
     const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine, options);

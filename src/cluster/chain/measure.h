@@ -25,10 +25,11 @@ struct ScaledMeasure {
 /// Tile nodes of a plan (all clusters) up to which it is measured in full.
 inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
 
-/// `graph_of`: of the chain itself; null: that of the chain's own program. `most_cycles`: a plan
-/// that takes more is not finished; 0: any number.
+/// `form`: of the chain where it was found, in which it is measured, since that is what is then
+/// simulated; null: that of the chain's own program. `most_cycles`: a plan that takes more is not
+/// finished; 0: any number.
 struct MeasureOptions {
-  GraphOf graph_of;
+  const ChainForm* form = nullptr;
   int64_t most_nodes = kMostNodesInFull;
   int64_t most_cycles = 0;
 };
@@ -50,14 +51,14 @@ struct MeasuredPlan {
 };
 
 /// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
-/// two equal.
+/// two equal. `form`: as in MeasureOptions.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
                           const Machine& machine, const Effort& effort = {},
-                          const GraphOf& graph_of = {});
+                          const ChainForm* form = nullptr);
 
-/// The fastest plan of a search.
+/// The fastest plan of a search. Equal chains are searched once.
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
-                       const Effort& effort = {}, const GraphOf& graph_of = {});
+                       const Effort& effort = {}, const ChainForm* form = nullptr);
 
 /// Cycles of every plan, in full or scaled.
 std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,

@@ -1,5 +1,6 @@
 #include "cluster/common/candidates.h"
 
+#include "cluster/common/timings.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -33,10 +34,9 @@ bool fits_core(const KernelNeed& need, const Machine& machine) {
          within(need.scratchpad, machine.core.scratchpad_bytes);
 }
 
-Measured measured_or_unfinished(const Graph& graph, const Machine& machine,
-                                const LaunchOptions& options) {
+Measured measured_or_unfinished(const Graph& graph, const Machine& machine, int64_t most_cycles) {
   try {
-    return time_tiles(graph, machine, options);
+    return timed(graph, machine, {.most_cycles = most_cycles});
   } catch (const Error& error) {
     if (error.code() != ExitCode::unfinished) throw;
     Measured measured;

@@ -31,8 +31,7 @@ std::vector<int64_t> even_blocks(int64_t size, int64_t most);
 bool fits_core(const KernelNeed& need, const Machine& machine);
 
 /// What a graph takes; not finished where it has more operations than are simulated.
-Measured measured_or_unfinished(const Graph& graph, const Machine& machine,
-                                const LaunchOptions& options);
+Measured measured_or_unfinished(const Graph& graph, const Machine& machine, int64_t most_cycles);
 
 /// Tiles of one kind and the graph that they give, with its cost in cycles.
 template <typename Tiles>
@@ -58,13 +57,11 @@ std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, si
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.cost < b.cost; });
   std::optional<TilesPlan<Tiles>> best;
-  LaunchOptions options;
-  options.most_cycles = most_cycles;
   for (size_t c = 0; c < std::min(most, all.size()); ++c) {
-    const Measured measured = measured_or_unfinished(all[c].graph, machine, options);
-    const bool limited = options.most_cycles > 0;
-    if (!measured.finished || (limited && measured.cycles >= options.most_cycles)) continue;
-    options.most_cycles = measured.cycles;
+    const Measured measured = measured_or_unfinished(all[c].graph, machine, most_cycles);
+    const bool limited = most_cycles > 0;
+    if (!measured.finished || (limited && measured.cycles >= most_cycles)) continue;
+    most_cycles = measured.cycles;
     best = TilesPlan<Tiles>{all[c].tiles, std::move(all[c].graph), measured};
   }
   return best;

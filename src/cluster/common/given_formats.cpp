@@ -54,6 +54,17 @@ int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Form
   return paid(read) - paid(dense ? input.format : dense_format(input.format.rank()));
 }
 
+int64_t reordering_cycles(const std::vector<Tensor>& before, const GivenFormats& given,
+                          const std::vector<Tensor>& tensors, const Machine& machine) {
+  int64_t cycles = 0;
+  for (const auto& [input, arrives] : given) {
+    const Tensor& declared = before[static_cast<size_t>(input)];
+    const Format& read = tensors[static_cast<size_t>(input)].format;
+    if (read != declared.format) cycles += reordering_cycles(declared, arrives, read, machine);
+  }
+  return cycles;
+}
+
 std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats& given) {
   std::vector<TensorId> copies;
   for (const auto& [input, arrives] : given) {

@@ -26,6 +26,10 @@ int64_t conversion_cycles(const Tensor& input, const Format& format, const Machi
 int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Format& read,
                           const Machine& machine);
 
+/// ... of all inputs that `tensors` store otherwise than `before` them.
+int64_t reordering_cycles(const std::vector<Tensor>& before, const GivenFormats& given,
+                          const std::vector<Tensor>& tensors, const Machine& machine);
+
 /// Declares the listed inputs as they arrive; what regions read otherwise are copies then. The
 /// program has no region that reads an input in two formats. Returns the copies.
 std::vector<TensorId> restore_given_formats(Program& program, const GivenFormats& given);

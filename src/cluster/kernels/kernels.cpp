@@ -324,13 +324,29 @@ int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
   return saved;
 }
 
-/// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
-/// most stays; true where there was one.
-bool settle_orders(Making& making, const GivenFormats* given) {
-  std::map<TensorId, std::set<int>> orders;
+/// The orders in which kernels gather each tensor.
+ContestedOrders wanted_orders(const Making& making) {
+  ContestedOrders orders;
   for (const SparseKernel& kernel : making.sparse) {
     for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
   }
+  return orders;
+}
+
+/// Adds those, and the order that each of the tensors has.
+void add_wanted(const Making& making, ContestedOrders& contested) {
+  for (const auto& [tensor, orders] : wanted_orders(making)) {
+    const Format& has = making.program.tensors[static_cast<size_t>(tensor)].format;
+    std::set<int>& all = contested[tensor];
+    all.insert(orders.begin(), orders.end());
+    all.insert(has.all_dense() ? has.mode_order.back() : has.rank() - 1);
+  }
+}
+
+/// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
+/// most stays; true where there was one.
+bool settle_orders(Making& making, const GivenFormats* given) {
+  const ContestedOrders orders = wanted_orders(making);
   bool settled = false;
   for (const auto& order : orders) {
     const TensorId tensor = order.first;
@@ -355,6 +371,16 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
       tensor.format = dense_format(tensor.format.rank());
     }
   }
+}
+
+/// Given tensors that may be stored dense, or by columns, whoever reads them in the whole program.
+void settle_as_whole(Making& making, const Program& whole, const KernelOptions& options) {
+  Making all{whole, making.machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
+  if (options.store_operands_dense) all.as_dense = compressed_operands(whole);
+  if (options.reorder_operands) all.by_columns = given_tensors(whole);
+  settle_as_dense(all);
+  making.as_dense = std::move(all.as_dense);
+  making.by_columns = std::move(all.by_columns);
 }
 
 }  // namespace
@@ -391,19 +417,17 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   for (const Region& region : program.regions) {
     if (region.graph) making.innermost.merge(gathered_innermost(program, *region.graph));
   }
-  if (options.store_operands_dense) making.as_dense = compressed_operands(program);
-  if (options.reorder_operands) {
-    Making all{whole, machine, PresenceFinder(whole), making.as_dense, given_tensors(whole),
-               {},    {},      options.fold_products};
-    settle_as_dense(all);
-    making.by_columns = std::move(all.by_columns);
-  }
+  InnermostDims asked = options.orders;
+  making.innermost.merge(asked);
+  settle_as_whole(making, whole, options);
+  ContestedOrders contested;
   std::optional<Made> made;
   while (!made) {
     settle_as_dense(making);
     making.sparse.clear();
     made = made_kernels(making);
     if (!made) continue;
+    add_wanted(making, contested);
     const bool again = (options.given != nullptr && drop_costly_orders(making, *options.given)) ||
                        settle_orders(making, options.given);
     if (again) made.reset();
@@ -415,6 +439,8 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   program.regions = std::move(made->regions);
   name_apart(program.regions);
   if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);
+  std::erase_if(contested, [](const auto& orders) { return orders.second.size() < 2; });
+  if (options.contested != nullptr) *options.contested = std::move(contested);
   return std::move(made->refused);
 }
 

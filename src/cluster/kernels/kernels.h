@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,9 @@ struct SparseKernel {
   InnermostDims innermost = {};       ///< ... and what both of its operands have innermost
 };
 
+/// The dimensions that kernels would have innermost.
+using ContestedOrders = std::map<TensorId, std::set<int>>;
+
 struct KernelOptions {
   /// What is given and stored compressed may be stored dense, where every statement that reads it
   /// becomes a kernel.
@@ -55,6 +60,11 @@ struct KernelOptions {
   /// takes. Null: every input arrives as kernels read it.
   const GivenFormats* given = nullptr;
   std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
+  /// Tensors that kernels may gather in this order alone (gathered.h).
+  InnermostDims orders = {};
+  /// Gets the tensors that kernels would gather in another order than they have, or in several, and
+  /// all of these. Which one a tensor is stored in is settled by what it saves these kernels.
+  ContestedOrders* contested = nullptr;
   /// Elementwise statements that alone read a product (or a reduction of rows) are one kernel with
   /// it, not one of their own.
   bool fold_products = false;

@@ -346,9 +346,8 @@ std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates
     if (candidate.steps > static_cast<double>(kMostSteps)) continue;
     std::optional<Graph> graph = fitting(form, candidate, machine);
     if (!graph) continue;
-    LaunchOptions options;
-    options.most_cycles = best ? best->measured.cycles : 0;
-    const Measured measured = measured_or_unfinished(*graph, machine, options);
+    const int64_t most_cycles = best ? best->measured.cycles : 0;
+    const Measured measured = measured_or_unfinished(*graph, machine, most_cycles);
     if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
       best = FastestKernel{std::move(*graph), measured};
     }

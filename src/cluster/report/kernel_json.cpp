@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "cluster/common/timings.h"
 #include "cluster/report/plan_json.h"
 #include "graph/tile_kernel.h"
 #include "nodes/rule.h"
 #include "sim/tiles/kernel_counts.h"
-#include "sim/tiles/timing.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -64,7 +64,7 @@ Json kernel_json(const Program& program, const Region& region, const Machine& ma
   const KernelRoles roles = kernel_roles(graph);
   const auto kind = std::find_if(region.plan.begin(), region.plan.end(),
                                  [](const auto& note) { return note.first == "kind"; });
-  const Measured measured = time_tiles(graph, machine);
+  const Measured measured = timed(graph, machine);
   const KernelNeed need = kernel_need(graph);
   const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
   return Json::object(

@@ -9,6 +9,8 @@
 
 namespace fuseflow::cluster {
 
+namespace {
+
 void report_sparse_product(const Program& program, const SparseKernel& kernel) {
   const std::string& operand = program.tensors[static_cast<size_t>(kernel.operand)].name;
   const std::string dense = kernel.dense_cycles > 0
@@ -21,6 +23,17 @@ void report_sparse_product(const Program& program, const SparseKernel& kernel) {
          fmt::format("product %{}: {} of {} {} of %{} hold a value{}; {} cycles, {}",
                      quote_if_needed(kernel.result), kernel.present, kernel.tiles, tiles,
                      quote_if_needed(operand), gathered, kernel.cycles, dense));
+}
+
+}  // namespace
+
+void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
+                    const std::vector<SparseKernel>& sparse) {
+  for (const RefusedKernel& region : refused) {
+    report(Severity::note, fmt::format("region @{} is left to streams: {}",
+                                       quote_if_needed(region.region), region.why));
+  }
+  for (const SparseKernel& kernel : sparse) report_sparse_product(program, kernel);
 }
 
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {

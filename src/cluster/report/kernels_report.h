@@ -11,7 +11,9 @@
 
 namespace fuseflow::cluster {
 
-void report_sparse_product(const Program& program, const SparseKernel& kernel);
+/// What kernels were made of, and what was left.
+void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
+                    const std::vector<SparseKernel>& sparse);
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes);
 void report_second_products(const Program& program,
                             const std::vector<SecondProductOutcome>& outcomes);

@@ -1,0 +1,71 @@
+#include "cluster/chain/chain_key.h"
+
+#include <array>
+#include <optional>
+
+namespace fuseflow::cluster {
+namespace {
+
+void add_bytes(Key& key, const ElementBytes& bytes) {
+  const auto& [a, b, d, e, c, bias0, bias1, residual] = bytes;
+  key.numbers(std::array{a, b, d, e, c, bias0, bias1, residual});
+}
+
+void add_access(Key& key, const FormAccess& access) {
+  const auto& [its_tensor, subscripts] = access;
+  key.tensor(its_tensor);
+  key.add_all(subscripts);
+}
+
+void add_node(Key& key, const FormNode& node) {
+  const auto& [kind, product, access, of_size_e, constant, op, children] = node;
+  key.number(static_cast<int64_t>(kind));
+  key.number(product);
+  add_access(key, access);
+  key.number(of_size_e ? 1 : 0);
+  key.real(constant);
+  key.number(static_cast<int64_t>(op));
+  key.numbers(children);
+}
+
+}  // namespace
+
+void add_chain(Key& key, const Chain& chain) {
+  const auto& [name, kind, size, activation, bias0, bias1, residual, last_activation, bytes, work,
+               last_work, channels, side, kernel] = chain;
+  key.number(static_cast<int64_t>(kind));
+  key.numbers(size.value);
+  key.numbers(std::array<int64_t, 5>{static_cast<int64_t>(activation), bias0, bias1, residual,
+                                     static_cast<int64_t>(last_activation)});
+  add_bytes(key, bytes);
+  for (const std::optional<LaneWork>& found : {work, last_work}) {
+    key.number(found ? 1 : 0);
+    if (!found) continue;
+    const auto& [vector, compare, special] = *found;
+    key.numbers(std::array{vector, compare, special});
+  }
+  key.numbers(std::array{channels, side, kernel});
+}
+
+void add_form(Key& key, const ChainForm& form) {
+  const auto& [digits, a, d, store, b, first, last, c, element_bytes, bytes] = form;
+  key.number(static_cast<int64_t>(digits.size()));
+  for (const auto& [name, extent, dim] : digits) {
+    key.number(extent);
+    key.number(static_cast<int64_t>(dim));
+  }
+  add_access(key, a);
+  add_access(key, d);
+  add_access(key, store);
+  key.number(static_cast<int64_t>(b.size()));
+  for (const FormAccess& access : b) add_access(key, access);
+  for (const std::vector<FormNode>* nodes : {&first, &last}) {
+    key.number(static_cast<int64_t>(nodes->size()));
+    for (const FormNode& node : *nodes) add_node(key, node);
+  }
+  key.tensor(c);
+  key.add(element_bytes);
+  add_bytes(key, bytes);
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,191 @@
+#include "cluster/common/key.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+namespace fuseflow::cluster {
+
+/// Seven bits a byte, so that no number is the beginning of another one.
+void Key::number(int64_t value) {
+  auto rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
+  bytes_.push_back(static_cast<char>(rest));
+}
+
+void Key::real(double value) {
+  number(std::bit_cast<int64_t>(value));
+}
+
+void Key::text(std::string_view value) {
+  number(static_cast<int64_t>(value.size()));
+  bytes_ += value;
+}
+
+void Key::tensor(TensorId tensor) {
+  if (tensor < 0) return number(-1);
+  number(tensors_.emplace(tensor, static_cast<int64_t>(tensors_.size())).first->second);
+}
+
+void Key::add(const DramModel& dram) {
+  const auto& [model, channels, bandwidth, burst, interleave, outstanding, latency, interval, queue,
+               bypassed, groups, banks, row, timing] = dram;
+  text(model);
+  real(bandwidth);
+  numbers(std::array{channels, burst, interleave, outstanding, latency, interval, queue, bypassed,
+                     groups, banks, row});
+  const auto& [burst_ps, same_group, read, write, row_to_column, precharge, row_active,
+               read_to_precharge, recovery, write_to_read, activate, four_activations,
+               refresh_interval, refresh] = timing;
+  numbers(std::array{burst_ps, same_group, read, write, row_to_column, precharge, row_active,
+                     read_to_precharge, recovery, write_to_read, activate, four_activations,
+                     refresh_interval, refresh});
+}
+
+void Key::add(const CoreModel& core) {
+  const auto& [count, matrix_rate, shapes, registers, register_rate, scratchpad, scratchpad_rate,
+               scratchpad_latency, matrix_latency, barrier, port_rate, vector_rate,
+               comparison_share, special_rate] = core;
+  numbers(std::array{count, registers, scratchpad, scratchpad_latency, matrix_latency, barrier});
+  reals(std::array{matrix_rate, register_rate, scratchpad_rate, port_rate, vector_rate,
+                   comparison_share, special_rate});
+  for (const MatrixShape& shape : shapes) {
+    const auto& [rows, columns, depth, share] = shape;
+    numbers(std::array{rows, columns, depth});
+    real(share);
+  }
+}
+
+void Key::add(const LinkModel& links) {
+  const auto& [bandwidth, latency, barrier, most_cores, multicast] = links;
+  reals(bandwidth);
+  numbers(latency);
+  numbers(barrier);
+  numbers(most_cores);
+  number(multicast ? 1 : 0);
+}
+
+void Key::add(const Machine& machine) {
+  // Neither names nor what only units for streams, energy or area depend on.
+  const auto& [name, description, has_streams, has_cores, has_energy, has_area, clock, fifo_depth,
+               reconfiguration, drain_interval, outer_stops, double_buffered, write_stops, units,
+               operators, hold_together, block, scratchpad, dram, core, links, l2, global, energy,
+               area] = machine;
+  number(has_cores ? 1 : 0);
+  real(clock);
+  number(reconfiguration);
+  add(dram);
+  add(core);
+  add(links);
+  const auto& [l2_bytes, l2_rate, l2_latency] = l2;
+  number(l2_bytes);
+  real(l2_rate);
+  number(l2_latency);
+  const auto& [bandwidth, latency, channels] = global;
+  real(bandwidth);
+  number(latency);
+  number(channels);
+}
+
+void Key::add(const TileSubscript& subscript) {
+  const auto& [terms, offset] = subscript;
+  number(static_cast<int64_t>(terms.size()));
+  for (const auto& [digit, factor] : terms) {
+    number(digit);
+    number(factor);
+  }
+  number(offset);
+}
+
+void Key::add(const TileMapping& tiles) {
+  const auto& [loops, way, element_bytes, band, open] = tiles;
+  numbers(loops);
+  number(static_cast<int64_t>(way));
+  number(element_bytes);
+  number(band ? 1 : 0);
+  if (band) numbers(*band);
+  number(static_cast<int64_t>(open.size()));
+  for (const std::vector<TileRange>& ranges : open) {
+    number(static_cast<int64_t>(ranges.size()));
+    for (const auto& [begin, end] : ranges) {
+      number(begin);
+      number(end - begin);
+    }
+  }
+}
+
+void Key::add(const Node& node) {
+  const auto& [kind, inputs, outputs, its_tensor, level, other_tensor, other_level, op, reduction,
+               order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
+               phase, subscripts, branch, element_bytes, held, statement] = node;
+  number(static_cast<int64_t>(kind));
+  number(static_cast<int64_t>(inputs.size()));
+  for (const auto& [stream, immediate] : inputs) {
+    number(stream);
+    real(immediate);
+  }
+  numbers(outputs);
+  tensor(its_tensor);
+  tensor(other_tensor);
+  numbers(std::array<int64_t, 7>{level, other_level, static_cast<int64_t>(op),
+                                 static_cast<int64_t>(reduction), order, contiguous ? 1 : 0,
+                                 phase});
+  numbers(groups);
+  real(init);
+  numbers(std::array{offset, stride, capacity, least});
+  numbers(strides);
+  numbers(contract);
+  add_all(subscripts);
+  number(branch);
+  number(element_bytes);
+  numbers(held);
+}
+
+void Key::add(const Graph& graph) {
+  const auto& [indices, streams, nodes, scratchpad, resident, tiles, row_phases] = graph;
+  number(static_cast<int64_t>(indices.size()));
+  for (const auto& [name, extent, block, size, cluster, digits] : indices) {
+    numbers(std::array<int64_t, 4>{extent, block, size, cluster});
+    number(static_cast<int64_t>(digits.size()));
+    for (const TileDigit& digit : digits) number(digit.extent);
+  }
+  number(static_cast<int64_t>(streams.size()));
+  for (const auto& [name, kind, nested, producer, port, block] : streams) {
+    number(static_cast<int64_t>(kind));
+    numbers(nested);
+    number(producer);
+    number(port);
+    numbers(block);
+  }
+  add_all(nodes);
+  for (const std::vector<TensorId>* held : {&scratchpad, &resident}) {
+    number(static_cast<int64_t>(held->size()));
+    for (const TensorId each : *held) tensor(each);
+  }
+  number(tiles ? 1 : 0);
+  if (tiles) add(*tiles);
+  numbers(row_phases);
+}
+
+void Key::add(const TensorBytes& bytes) {
+  for (const auto& [each, size] : bytes)
+    tensors_.emplace(each, static_cast<int64_t>(tensors_.size()));
+  std::vector<std::pair<int64_t, int64_t>> numbered;
+  for (const auto& [each, size] : bytes) numbered.emplace_back(tensors_.at(each), size);
+  std::sort(numbered.begin(), numbered.end());
+  number(static_cast<int64_t>(numbered.size()));
+  for (const auto& [each, size] : numbered) {
+    number(each);
+    number(size);
+  }
+}
+
+void Key::add(const Effort& effort) {
+  const auto& [operations, most] = effort;
+  number(operations);
+  number(most);
+}
+
+}  // namespace fuseflow::cluster
