@@ -191,6 +191,20 @@ class RegionTime {
     return head_[writer] + first + others * (all - first) + given;
   }
 
+  /// The copies of the outermost loop that a writer of a part is in; null: all have its rows.
+  const Spaces::Split* split_of_rows(const Node& writer) const {
+    if (writer.inputs.size() < 2) return nullptr;
+    const auto found = s_.spaces.split_of.find(s_.space_of(writer.inputs.front().stream));
+    return found == s_.spaces.split_of.end() ? nullptr : &found->second;
+  }
+
+  /// The share of a writer's own rows that comes with a share of the tensor's.
+  static double own_share(const Spaces::Split* split, double share) {
+    if (split == nullptr || !split->contiguous) return share;
+    const auto ranges = static_cast<double>(split->copies);
+    return std::clamp(share * ranges - static_cast<double>(split->copy), 0.0, 1.0);
+  }
+
   /// The rows that a load waits for, of a tensor that a phase from `first` on writes: what it has
   /// left then.
   void await_rows(size_t i, int first) {
@@ -204,14 +218,19 @@ class RegionTime {
     const ListedNeeds& listed = needs.listed;
     for (const size_t writer : found->second) {  // each of one part, or one of all
       const double rows = rows_of(node, graph_.nodes[writer]);
+      const Spaces::Split* const split = split_of_rows(graph_.nodes[writer]);
       const auto wait = [&](const RowNeed& need, RowWait::Holds holds) {
+        const double own = own_share(split, need.rows);
+        if (own <= 0) return;
         const double fibers = holds == RowWait::Holds::everywhere ? 0 : listed.number;
-        rows_[i].add({completed(writer, rows, need.rows), 1 - need.done, holds, fibers, i});
+        const double there = completed(writer, rows, own);
+        rows_[i].add({there, 1 - need.done, holds, fibers, i});
       };
       for (const RowNeed& need : listed.entries) wait(need, RowWait::Holds::until_reduced);
       for (const RowNeed& need : listed.fibers) wait(need, RowWait::Holds::once_reduced);
       if (!listed.entries.empty()) continue;
-      const double share = std::min(1.0, 1 / rows + needs.ahead);
+      const double copies = split == nullptr ? 1 : static_cast<double>(split->copies);
+      const double share = std::min(1.0, 1 / (copies * rows) + needs.ahead);
       wait({0, share}, RowWait::Holds::everywhere);
       wait({1 - share, 1}, RowWait::Holds::everywhere);
     }

@@ -212,7 +212,8 @@ void Run::keep_rows() {
     }
     const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
     node->events.writer = node->id();
-    rows_[{tensor, level}] = std::move(node->events);
+    find_range(program_, graph_, node->events);
+    rows_[{tensor, level}].push_back(std::move(node->events));
   }
 }
 

@@ -1,5 +1,5 @@
 // Rows of tensors that one phase writes while another reads them: what is complete after each of
-// the writer's events, and which events a load has to wait for. Where memory takes time they are
+// the writers' events, and which events a load has to wait for. Where memory takes time they are
 // found out before times are, and the load takes a token for each event; else the earlier phase is
 // worked out first, times and all, and a load sees when each event reaches it. Rules:
 // ir-spec/timing.md.
@@ -12,28 +12,34 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "ir/program.h"
 
 namespace fuseflow::engine {
 
 /// A writer's events, in order.
 struct WrittenRows {
   NodeId writer = -1;
-  std::vector<int64_t>
-      complete;                  ///< fibers (values) from the first on that are complete, ascending
+  /// Fibers (values) from the first on to which this writer adds nothing any more, ascending.
+  std::vector<int64_t> complete;
   std::vector<int64_t> arrives;  ///< by event: the earliest step of a load that waits for it
+  /// The fibers (values) that may be its: all, but where copies are dealt ranges of rows.
+  int64_t from = 0;
+  int64_t to = INT64_MAX;
 };
 
-/// By tensor and level (-1: its values).
-using Rows = std::map<std::pair<TensorId, int>, WrittenRows>;
+/// Finds which values may be those of a writer.
+void find_range(const Program& program, const Graph& graph, WrittenRows& rows);
 
-/// A load's place in the events that it waits for.
+/// By tensor and level (-1: its values); several writers store a part of the values each.
+using Rows = std::map<std::pair<TensorId, int>, std::vector<WrittenRows>>;
+
+/// A load's place in the events of one writer that it waits for.
 class RowGate {
  public:
-  RowGate() = default;
-  explicit RowGate(const WrittenRows& rows) : rows_(&rows) {}
+  explicit RowGate(const WrittenRows& rows) : rows_(&rows), complete_(rows.from) {}
   /// Events to be awaited, beyond those that were, until a fiber (value) is complete.
   uint32_t wait_for(int64_t reference) {
-    if (rows_ == nullptr || reference < complete_) return 0;
+    if (reference < complete_ || reference >= rows_->to) return 0;
     const auto& complete = rows_->complete;
     const auto at = std::upper_bound(complete.begin() + passed_, complete.end(), reference);
     if (at == complete.end()) return 0;  // the simulator's checks of references come later
@@ -42,14 +48,18 @@ class RowGate {
     complete_ = *at;
     return events;
   }
-  /// The earliest step that may use what event number k completes, where that is known.
-  int64_t arrival_of(int64_t k) const { return rows_->arrives[static_cast<size_t>(k)]; }
-  NodeId writer() const { return rows_ == nullptr ? -1 : rows_->writer; }
+  /// Fibers (values) from the first on that need no further events of the writer.
+  int64_t complete() const { return complete_ < rows_->to ? complete_ : INT64_MAX; }
+  /// The earliest step that may use what the next event completes, event by event; where events
+  /// have their times.
+  int64_t next_arrival() { return rows_->arrives[timed_++]; }
+  NodeId writer() const { return rows_->writer; }
 
  private:
-  const WrittenRows* rows_ = nullptr;
+  const WrittenRows* rows_;
   int64_t passed_ = 0;
-  int64_t complete_ = 0;
+  int64_t complete_;
+  size_t timed_ = 0;
 };
 
 }  // namespace fuseflow::engine

@@ -69,7 +69,7 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  ///< by node
   Context context_{program_, graph_, machine_, timings_, nullptr};
-  std::map<std::pair<TensorId, int>, RowTimes> rows_;
+  std::map<std::pair<TensorId, int>, std::vector<RowTimes>> rows_;
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
   RunResult result_;
@@ -99,6 +99,26 @@ void Run::make_channels() {
   }
 }
 
+namespace {
+
+/// Which rows a writer is dealt, if the coordinates of the outermost level say so.
+void note_range(const Graph& graph, const Node& writer, RowTimes& rows) {
+  if (writer.inputs.size() < 2) return;
+  const Stream* stream = &graph.streams[static_cast<size_t>(writer.inputs[0].stream)];
+  const Node* dealt = &graph.nodes[static_cast<size_t>(stream->producer)];
+  while (dealt->kind == NodeKind::buffer) {
+    stream = &graph.streams[static_cast<size_t>(dealt->inputs[0].stream)];
+    dealt = &graph.nodes[static_cast<size_t>(stream->producer)];
+  }
+  if (dealt->kind != NodeKind::parallelize || !dealt->contiguous) return;
+  rows.extent = graph.indices[static_cast<size_t>(stream->indices.back())].extent;
+  if (rows.extent == 0) return;
+  rows.copies = static_cast<int64_t>(dealt->outputs.size());
+  rows.copy = stream->port;
+}
+
+}  // namespace
+
 /// What phases that start together write: one after the other here, as data does not depend on
 /// time.
 void Run::store_before(int first, int last) {
@@ -116,7 +136,10 @@ void Run::store_before(int first, int last) {
     if (node.phase < first || node.phase > last) continue;
     const bool level = node.kind == NodeKind::write_level;
     if (!level && node.kind != NodeKind::write_values) continue;
-    rows_[{node.tensor, level ? node.level : -1}].writer = static_cast<NodeId>(n);
+    RowTimes rows;
+    rows.writer = static_cast<NodeId>(n);
+    if (!level) note_range(graph_, node, rows);
+    rows_[{node.tensor, level ? node.level : -1}].push_back(std::move(rows));
   }
   context_.rows = &rows_;
 }

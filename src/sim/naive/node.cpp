@@ -138,21 +138,31 @@ bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
   return true;
 }
 
+/// Whether a value may be one that the writer is dealt.
+bool NodeRun::may_be_of(const RowTimes& rows, int64_t reference) const {
+  if (rows.copies == 0) return true;
+  const Tensor& tensor = context_.program.tensors[static_cast<size_t>(node_.tensor)];
+  int64_t row = reference;
+  for (size_t l = tensor.format.levels.size(); l-- > 1;) row /= tensor.level_extent(l);
+  const int64_t owner = owning_copy(row, rows.extent, rows.copies);
+  return std::min(owner, rows.copies - 1) == rows.copy;  // what is beyond the loop, nobody gives
+}
+
 bool NodeRun::need_row(int64_t reference) {
   if (context_.rows == nullptr) return true;
   const int level = node_.kind == NodeKind::array ? -1 : node_.level;
   const auto found = context_.rows->find({node_.tensor, level});
-  if (found == context_.rows->end() ||
-      context_.graph.nodes[static_cast<size_t>(found->second.writer)].phase >= node_.phase) {
-    return true;
+  if (found == context_.rows->end()) return true;
+  for (const RowTimes& rows : found->second) {
+    if (context_.graph.nodes[static_cast<size_t>(rows.writer)].phase >= node_.phase) continue;
+    if (!may_be_of(rows, reference)) continue;
+    const auto at = std::upper_bound(rows.complete.begin(), rows.complete.end(), reference);
+    if (at == rows.complete.end()) {
+      wait_ = {id_, node_.inputs[0].stream, false, rows.writer, 0, 0};
+      return false;
+    }
+    arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
   }
-  const RowTimes& rows = found->second;
-  const auto at = std::upper_bound(rows.complete.begin(), rows.complete.end(), reference);
-  if (at == rows.complete.end()) {
-    wait_ = {id_, node_.inputs[0].stream, false, rows.writer, 0, 0};
-    return false;
-  }
-  arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
   return true;
 }
 
