@@ -19,8 +19,9 @@ struct RowsOfParts {
   StreamId root = -1;
   StreamId loaded = -1;
 
-  explicit RowsOfParts(bool contiguous) {
-    const TensorId x = b.input("x", {4}, "dense", {1, 2, 3, 4});
+  explicit RowsOfParts(bool contiguous, const std::string& format = "dense",
+                       std::vector<float> values = {1, 2, 3, 4}) {
+    const TensorId x = b.input("x", {4}, format, std::move(values));
     const TensorId t = b.output("t", {4}, "dense");
     const TensorId y = b.output("y", {4}, "dense");
     const int i = b.index("i", 4);
@@ -66,18 +67,21 @@ void expect_times(const RowsOfParts& rows, const std::string& times) {
   EXPECT_EQ(rows.times(run), times);
 }
 
-TEST(SimRows, PartsInTurnWaitForTheRound) {
+TEST(SimRows, PartsWaitForTheCopyThatHasTheRow) {
   // scan x   0@1 1@2 2@3 3@4 S0@5 D@6; dealt 0@2 1@3 2@4 3@5 S0@6 D@7; loaded one later
-  // writers  the first 0@4 2@6 D@9, the second 1@5 3@7 D@9
-  // row 0    beyond it: 0@4 and 1@5, so from 6 on; row 1: 2@6 and 1@5, from 7 on
-  // row 2    2@6 and 3@7, from 8 on; row 3: D@9 and 3@7, from 10 on
-  expect_times(RowsOfParts(false), "1@6 2@7 3@8 4@10 S0@11 D@12");
+  // writers  the first 0@4 2@6, the second 1@5 3@7: each row from one cycle later on
+  // load     its references arrive from 2 on, a cycle each: row 0 @5 ..
+  expect_times(RowsOfParts(false), "1@5 2@6 3@7 4@8 S0@9 D@10");
+  // writers  the first 0@4 1@5, the second 2@6 3@7
+  expect_times(RowsOfParts(true), "1@5 2@6 3@7 4@8 S0@9 D@10");
 }
 
-TEST(SimRows, RangesWaitForTheirOwnCopy) {
-  // writers  the first 0@4 1@5, the second 2@6 3@7: each row from one cycle later on
-  // load     the reference of row 0 arrives at 2, of the others a cycle later each
-  expect_times(RowsOfParts(true), "1@5 2@6 3@7 4@8 S0@9 D@10");
+TEST(SimRows, RowsOfNoCopyWaitForAll) {
+  // scan x   0@1 3@2 S0@3 D@4; dealt 0@2 3@3 S0@4 D@5; loaded 0@3 3@4 S0@5 D@6
+  // writers  the first 0@4 S0@6 D@7, the second 3@5 S0@6 D@7
+  // load     row 0 @5; rows 1 and 2: the first is beyond them at D@7, the second at 3@5, so from 8
+  //          on; row 3: 3@5, the next step
+  expect_times(RowsOfParts(false, "compressed", {1, 0, 0, 4}), "1@5 0@8 0@9 4@10 S0@11 D@12");
 }
 
 }  // namespace

@@ -94,8 +94,7 @@ class EngineNode {
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
   std::optional<BatchedSteps> batched;
-  /// Of a load of what a phase started together writes: one for each writer.
-  std::vector<RowGate> gates;
+  RowGates gates;        ///< of a load of what a phase started together writes
   size_t rows_lane = 0;  ///< of the load: its lane of the first writer's events
   WrittenRows events;    ///< of a writer, where they are collected
 
@@ -150,15 +149,12 @@ class EngineNode {
   Lane& out_lane(size_t output) {
     return steps().out[static_cast<size_t>(sides.back().out_lane[output])];
   }
-  /// In the step the load of a reference waits for its row, whichever writers have to give it.
+  /// In the step the load of a reference waits for its row.
   void wait_for_row(uint32_t step, int64_t reference) {
-    if (reference < rows_complete_) return;
-    rows_complete_ = INT64_MAX;
-    for (size_t g = 0; g < gates.size(); ++g) {
-      Places& rows = steps().in[rows_lane + g].at;
-      rows.insert(rows.end(), gates[g].wait_for(reference), step);
-      rows_complete_ = std::min(rows_complete_, gates[g].complete());
-    }
+    gates.wait_for(reference, [&](size_t gate, uint32_t count) {
+      Places& rows = steps().in[rows_lane + gate].at;
+      rows.insert(rows.end(), count, step);
+    });
   }
   /// Gives tokens to an output, if it has a stream.
   void give(size_t output, const StructureRef& structure, Payload payload) {
@@ -212,7 +208,6 @@ class EngineNode {
  private:
   bool compute_or_disagree();
 
-  int64_t rows_complete_ = 0;  // of a load: no gate waits for what is before
   std::vector<Given> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };

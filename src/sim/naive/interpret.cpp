@@ -54,6 +54,7 @@ class Run {
  private:
   void make_channels();
   void store_before(int first, int last);
+  void find_writers(int first, int last);
   void make_nodes(int first, int last);
   void run_phases(int first, int last);
   bool run_node(NodeRun& node);
@@ -99,26 +100,6 @@ void Run::make_channels() {
   }
 }
 
-namespace {
-
-/// Which rows a writer is dealt, if the coordinates of the outermost level say so.
-void note_range(const Graph& graph, const Node& writer, RowTimes& rows) {
-  if (writer.inputs.size() < 2) return;
-  const Stream* stream = &graph.streams[static_cast<size_t>(writer.inputs[0].stream)];
-  const Node* dealt = &graph.nodes[static_cast<size_t>(stream->producer)];
-  while (dealt->kind == NodeKind::buffer) {
-    stream = &graph.streams[static_cast<size_t>(dealt->inputs[0].stream)];
-    dealt = &graph.nodes[static_cast<size_t>(stream->producer)];
-  }
-  if (dealt->kind != NodeKind::parallelize || !dealt->contiguous) return;
-  rows.extent = graph.indices[static_cast<size_t>(stream->indices.back())].extent;
-  if (rows.extent == 0) return;
-  rows.copies = static_cast<int64_t>(dealt->outputs.size());
-  rows.copy = stream->port;
-}
-
-}  // namespace
-
 /// What phases that start together write: one after the other here, as data does not depend on
 /// time.
 void Run::store_before(int first, int last) {
@@ -128,18 +109,24 @@ void Run::store_before(int first, int last) {
   Run data(program_, graph_, {data_}, unbounded, options);
   data.make_channels();
   for (Channel& channel : data.channels_) channel.depth = 0;
+  data.find_writers(first, last);
   for (int phase = first; phase <= last; ++phase) data.run_phases(phase, phase);
   data_ = std::move(data.data_);
+  rows_ = std::move(data.rows_);
+  for (auto& [written, writers] : rows_) {
+    for (RowTimes& rows : writers) rows = {rows.writer, std::move(rows.complete), {}, {}};
+  }
+  context_.rows = &rows_;
+}
+
+void Run::find_writers(int first, int last) {
   rows_.clear();
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     if (node.phase < first || node.phase > last) continue;
     const bool level = node.kind == NodeKind::write_level;
     if (!level && node.kind != NodeKind::write_values) continue;
-    RowTimes rows;
-    rows.writer = static_cast<NodeId>(n);
-    if (!level) note_range(graph_, node, rows);
-    rows_[{node.tensor, level ? node.level : -1}].push_back(std::move(rows));
+    rows_[{node.tensor, level ? node.level : -1}].push_back({static_cast<NodeId>(n), {}, {}, {}});
   }
   context_.rows = &rows_;
 }

@@ -22,10 +22,7 @@ namespace fuseflow::naive {
 /// complete as far as it writes them, and when a load may use them.
 struct RowTimes {
   NodeId writer = -1;
-  /// Of a copy that is dealt a range of the rows: the loop's extent, how many copies, which it is.
-  int64_t extent = 0;
-  int64_t copies = 0;
-  int64_t copy = 0;
+  std::vector<int64_t> all;       ///< what `complete` will be in the end
   std::vector<int64_t> complete;  ///< ascending
   std::vector<int64_t> times;
 };
@@ -121,7 +118,8 @@ class NodeRun {
   /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
   /// yet.
   bool need_row(int64_t reference);
-  bool may_be_of(const RowTimes& rows, int64_t reference) const;
+  std::vector<const RowTimes*> awaited(const std::vector<RowTimes>& writers,
+                                       int64_t reference) const;
 
   void count_read(int64_t bytes) { stats_.read_bytes += bytes; }
   void count_flops(int64_t flops) { stats_.flops += flops; }

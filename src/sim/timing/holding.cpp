@@ -46,7 +46,7 @@ class Holding {
       for (const RowGate& gate : node->gates) writers.insert(gate.writer());
     }
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const bool rows = !nodes[i]->gates.empty() || writers.count(nodes[i]->id()) > 0;
+      const bool rows = nodes[i]->gates.any() || writers.count(nodes[i]->id()) > 0;
       if (nodes[i]->bursts.empty() && !rows) continue;
       next_[i].push_back(next_.size() - 1);
       next_.back().push_back(i);
