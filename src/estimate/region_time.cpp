@@ -243,14 +243,14 @@ class RegionTime {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
-    std::vector<Way> ways(graph_.nodes.size());
-    ways[static_cast<size_t>(id)].cycles = 0;
+    const auto first = static_cast<size_t>(id);
+    const size_t end = by_phase_[static_cast<size_t>(node.phase)].back() + 1;
+    std::vector<Way> ways(end - first);  // by node from this one on
+    ways[0].cycles = 0;
     double most = 0;
-    for (auto c = static_cast<size_t>(id) + 1; c < graph_.nodes.size(); ++c) {
-      if (graph_.nodes[c].phase != node.phase) continue;
-      const StreamId taken = extend_way(ways, static_cast<size_t>(id), c);
-      if (taken >= 0)
-        most = std::max(most, held_up(static_cast<size_t>(id), c, taken, ways[c], depth));
+    for (size_t c = first + 1; c < end; ++c) {
+      const StreamId taken = extend_way(ways, first, c);
+      if (taken >= 0) most = std::max(most, held_up(first, c, taken, ways[c - first], depth));
     }
     return most;
   }
@@ -273,20 +273,22 @@ class RegionTime {
   /// stream that `c` takes from `id` itself, or -1.
   StreamId extend_way(std::vector<Way>& ways, size_t id, size_t c) const {
     StreamId taken = -1;
+    Way& longest = ways[c - id];
     for (const Input& in : graph_.nodes[c].inputs) {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-      if (ways[p].cycles < 0) continue;
+      if (p < id || ways[p - id].cycles < 0) continue;
+      const Way& way = ways[p - id];
       const bool given = p == id;
       if (given) taken = in.stream;
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
-      const double cycles = ways[p].cycles + latency(p) + filled;
-      if (cycles <= ways[c].cycles) continue;
-      ways[c] = {cycles, ways[p].answers, ways[p].asked, ways[p].refreshed};
+      const double cycles = way.cycles + latency(p) + filled;
+      if (cycles <= longest.cycles) continue;
+      longest = {cycles, way.answers, way.asked, way.refreshed};
       if (given || memory_[p].waited <= 0) continue;
-      ways[c].answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
-      ways[c].asked += memory_[p].asked;
-      ways[c].refreshed = std::max(ways[c].refreshed, memory_[p].refreshed);
+      longest.answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
+      longest.asked += memory_[p].asked;
+      longest.refreshed = std::max(longest.refreshed, memory_[p].refreshed);
     }
     return taken;
   }
