@@ -191,6 +191,20 @@ class RegionTime {
     return head_[writer] + first + others * (all - first) + given;
   }
 
+  /// The copies of the outermost loop that a writer of a part is in; null: all have its rows.
+  const Spaces::Split* split_of_rows(const Node& writer) const {
+    if (writer.inputs.size() < 2) return nullptr;
+    const auto found = s_.spaces.split_of.find(s_.space_of(writer.inputs.front().stream));
+    return found == s_.spaces.split_of.end() ? nullptr : &found->second;
+  }
+
+  /// The share of a writer's own rows that comes with a share of the tensor's.
+  static double own_share(const Spaces::Split* split, double share) {
+    if (split == nullptr || !split->contiguous) return share;
+    const auto ranges = static_cast<double>(split->copies);
+    return std::clamp(share * ranges - static_cast<double>(split->copy), 0.0, 1.0);
+  }
+
   /// The rows that a load waits for, of a tensor that a phase from `first` on writes: what it has
   /// left then.
   void await_rows(size_t i, int first) {
@@ -204,14 +218,19 @@ class RegionTime {
     const ListedNeeds& listed = needs.listed;
     for (const size_t writer : found->second) {  // each of one part, or one of all
       const double rows = rows_of(node, graph_.nodes[writer]);
+      const Spaces::Split* const split = split_of_rows(graph_.nodes[writer]);
       const auto wait = [&](const RowNeed& need, RowWait::Holds holds) {
+        const double own = own_share(split, need.rows);
+        if (own <= 0) return;
         const double fibers = holds == RowWait::Holds::everywhere ? 0 : listed.number;
-        rows_[i].add({completed(writer, rows, need.rows), 1 - need.done, holds, fibers, i});
+        const double there = completed(writer, rows, own);
+        rows_[i].add({there, 1 - need.done, holds, fibers, i});
       };
       for (const RowNeed& need : listed.entries) wait(need, RowWait::Holds::until_reduced);
       for (const RowNeed& need : listed.fibers) wait(need, RowWait::Holds::once_reduced);
       if (!listed.entries.empty()) continue;
-      const double share = std::min(1.0, 1 / rows + needs.ahead);
+      const double copies = split == nullptr ? 1 : static_cast<double>(split->copies);
+      const double share = std::min(1.0, 1 / (copies * rows) + needs.ahead);
       wait({0, share}, RowWait::Holds::everywhere);
       wait({1 - share, 1}, RowWait::Holds::everywhere);
     }
@@ -224,14 +243,14 @@ class RegionTime {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
-    std::vector<Way> ways(graph_.nodes.size());
-    ways[static_cast<size_t>(id)].cycles = 0;
+    const auto first = static_cast<size_t>(id);
+    const size_t end = by_phase_[static_cast<size_t>(node.phase)].back() + 1;
+    std::vector<Way> ways(end - first);  // by node from this one on
+    ways[0].cycles = 0;
     double most = 0;
-    for (auto c = static_cast<size_t>(id) + 1; c < graph_.nodes.size(); ++c) {
-      if (graph_.nodes[c].phase != node.phase) continue;
-      const StreamId taken = extend_way(ways, static_cast<size_t>(id), c);
-      if (taken >= 0)
-        most = std::max(most, held_up(static_cast<size_t>(id), c, taken, ways[c], depth));
+    for (size_t c = first + 1; c < end; ++c) {
+      const StreamId taken = extend_way(ways, first, c);
+      if (taken >= 0) most = std::max(most, held_up(first, c, taken, ways[c - first], depth));
     }
     return most;
   }
@@ -254,20 +273,22 @@ class RegionTime {
   /// stream that `c` takes from `id` itself, or -1.
   StreamId extend_way(std::vector<Way>& ways, size_t id, size_t c) const {
     StreamId taken = -1;
+    Way& longest = ways[c - id];
     for (const Input& in : graph_.nodes[c].inputs) {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-      if (ways[p].cycles < 0) continue;
+      if (p < id || ways[p - id].cycles < 0) continue;
+      const Way& way = ways[p - id];
       const bool given = p == id;
       if (given) taken = in.stream;
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
-      const double cycles = ways[p].cycles + latency(p) + filled;
-      if (cycles <= ways[c].cycles) continue;
-      ways[c] = {cycles, ways[p].answers, ways[p].asked, ways[p].refreshed};
+      const double cycles = way.cycles + latency(p) + filled;
+      if (cycles <= longest.cycles) continue;
+      longest = {cycles, way.answers, way.asked, way.refreshed};
       if (given || memory_[p].waited <= 0) continue;
-      ways[c].answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
-      ways[c].asked += memory_[p].asked;
-      ways[c].refreshed = std::max(ways[c].refreshed, memory_[p].refreshed);
+      longest.answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
+      longest.asked += memory_[p].asked;
+      longest.refreshed = std::max(longest.refreshed, memory_[p].refreshed);
     }
     return taken;
   }

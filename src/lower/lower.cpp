@@ -103,22 +103,31 @@ class RegionLowering {
   /// A phase need not wait for the one before it where all that it reads of earlier phases is in
   /// the scratchpad, whose rows say when they are there.
   void start_by_rows(Graph& graph) const {
-    const std::vector<int> written = phases_written(graph, program_.tensors.size());
-    for (int phase = 1, first = 0; phase < graph.phases(); ++phase) {
-      const auto waits = [&](const Node& node) {
-        bool found = false;
-        for_tensors(node, [&](TensorId tensor) {
-          const bool rows = in_scratchpad(program_, tensor) && node.other_tensor < 0;
-          found = found || (written[tensor] >= first && written[tensor] < phase && !rows);
-        });
-        return node.phase == phase && found;
-      };
-      if (std::any_of(graph.nodes.begin(), graph.nodes.end(), waits)) {
+    const std::vector<int> end_of = ends_awaited(graph);
+    for (int phase = 1, first = 0; phase < static_cast<int>(end_of.size()); ++phase) {
+      if (end_of[static_cast<size_t>(phase)] >= first) {
         first = phase;
       } else {
         graph.row_phases.push_back(phase);
       }
     }
+  }
+
+  /// By phase: the last of those before for whose end it has to wait, -1 if there is none.
+  std::vector<int> ends_awaited(const Graph& graph) const {
+    const std::vector<int> written = phases_written(graph, program_.tensors.size());
+    std::vector<int> end_of(static_cast<size_t>(graph.phases()), -1);
+    std::vector<bool> on_chip(program_.tensors.size(), false);
+    for (const TensorId tensor : graph.scratchpad) on_chip[static_cast<size_t>(tensor)] = true;
+    for (const Node& node : graph.nodes) {
+      int& end = end_of[static_cast<size_t>(node.phase)];
+      for_tensors(node, [&](TensorId tensor) {
+        const auto t = static_cast<size_t>(tensor);
+        const bool rows = on_chip[t] && node.other_tensor < 0;
+        if (!rows && written[t] < node.phase) end = std::max(end, written[t]);
+      });
+    }
+    return end_of;
   }
 
   /// Nodes say what they were made for, where that could be more than one statement.

@@ -72,8 +72,6 @@ class Planner {
     if (node.kind != NodeKind::write_values || !tensors_[node.tensor].format.all_dense()) {
       return false;
     }
-    const auto& chip = g_.scratchpad;
-    if (std::find(chip.begin(), chip.end(), node.tensor) != chip.end()) return false;
     const StreamId values = node.inputs.back().stream;
     if (!below(values) || !from_copies(values)) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Input& input) {

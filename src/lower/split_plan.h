@@ -29,9 +29,8 @@ struct SplitPlan {
 };
 
 /// Writers of dense tensors are copied with what they write: each copy stores its part of the
-/// values. Those of tensors in the graph's scratchpad are not, as later phases wait for rows of
-/// one writer. `shallow`: nodes of the split loop itself are copied too, not only what is (or
-/// depends on what is) nested in it.
+/// values, in memory or in the scratchpad. `shallow`: nodes of the split loop itself are copied
+/// too, not only what is (or depends on what is) nested in it.
 SplitPlan plan_split(const Graph& graph, std::span<const GraphTensor> tensors, const Spaces& spaces,
                      int space, bool shallow);
 

@@ -307,20 +307,9 @@ class Verifier {
     const GraphError wrong = [this](NodeId n, const std::string& message) { fail(n, message); };
     if (!are_parts(g_, tensors_, spaces, nodes, wrong)) return;
     if (nodes.size() == 1) return;
-    const TensorId tensor = g_.nodes[nodes[0]].tensor;
-    const auto& chip = g_.scratchpad;
     for (const NodeId n : nodes) {
-      const int phase = g_.nodes[nodes[0]].phase;
-      if (g_.nodes[n].phase != phase) {
-        return fail(n, "is written in another phase than the rest of the tensor");
-      }
-      if (g_.last_started_with(phase) == phase ||
-          std::find(chip.begin(), chip.end(), tensor) == chip.end()) {
-        continue;
-      }
-      return fail(n, fmt::format("stores a part of %{}, whose rows the next phase waits for; "
-                                 "expected one writer, or `phase {{` instead of `phase rows {{`",
-                                 tensors_[tensor].name));
+      if (g_.nodes[n].phase == g_.nodes[nodes[0]].phase) continue;
+      return fail(n, "is written in another phase than the rest of the tensor");
     }
   }
 

@@ -270,8 +270,11 @@ TEST(Parallel, CopiesWriteTheirPartsOfDenseResults) {
   EXPECT_EQ(writers_of("dense,dense", memory, "parallel j = 3\n  "), 1);
   EXPECT_EQ(writers_of("dense,compressed", memory, "parallel i = 3\n  "), 1);
   EXPECT_EQ(writers_of("compressed,dense", memory, "parallel i = 3\n  "), 1);
-  // Rows that later phases wait for.
-  EXPECT_EQ(writers_of("dense,dense", "place %u = scratchpad\n  ", "parallel i = 3\n  "), 1);
+  // In the scratchpad too, where the next phase waits for rows of all of them.
+  const std::string chip = "place %u = scratchpad\n  ";
+  EXPECT_EQ(writers_of("dense,dense", chip, "parallel i = 3\n  "), 3);
+  EXPECT_EQ(writers_of("dense,dense", chip, "parallel i = 3 contiguous\n  "), 3);
+  EXPECT_EQ(writers_of("dense,compressed", chip, "parallel i = 3\n  "), 1);
 }
 
 /// Cycles of an elementwise kernel of 64 rows of 16.

@@ -94,9 +94,9 @@ class EngineNode {
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
   /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
   std::optional<BatchedSteps> batched;
-  RowGate gate;                       ///< a load of what a phase started together writes
-  int rows_lane = StepSource::kNone;  ///< of the load: its lane of events
-  WrittenRows events;                 ///< of a writer, where they are collected
+  RowGates gates;        ///< of a load of what a phase started together writes
+  size_t rows_lane = 0;  ///< of the load: its lane of the first writer's events
+  WrittenRows events;    ///< of a writer, where they are collected
 
   /// Tokens that the node gives in the batch at hand.
   struct Given {
@@ -104,11 +104,13 @@ class EngineNode {
     Segment segment;
   };
   std::vector<Given>& given() { return given_; }
-  /// One input more: the events that its loads wait for.
-  void add_rows_lane() {
-    rows_lane = static_cast<int>(steps().in.size());
-    sides.back().in_lane.push_back(rows_lane);
-    sides.back().add_in_lane().always_listed = true;
+  /// One input more for each gate: the events that its loads wait for.
+  void add_rows_lanes() {
+    rows_lane = steps().in.size();
+    for (size_t g = 0; g < gates.size(); ++g) {
+      sides.back().in_lane.push_back(static_cast<int>(rows_lane + g));
+      sides.back().add_in_lane().always_listed = true;
+    }
   }
   /// n steps, of which the first and the last were at these times.
   void count_steps(const Steps& steps, int64_t first, int64_t last);
@@ -149,8 +151,10 @@ class EngineNode {
   }
   /// In the step the load of a reference waits for its row.
   void wait_for_row(uint32_t step, int64_t reference) {
-    Lane& rows = steps().in[static_cast<size_t>(rows_lane)];
-    rows.at.insert(rows.at.end(), gate.wait_for(reference), step);
+    gates.wait_for(reference, [&](size_t gate, uint32_t count) {
+      Places& rows = steps().in[rows_lane + gate].at;
+      rows.insert(rows.end(), count, step);
+    });
   }
   /// Gives tokens to an output, if it has a stream.
   void give(size_t output, const StructureRef& structure, Payload payload) {

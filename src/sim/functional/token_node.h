@@ -30,7 +30,7 @@ class TokenNode : public MemoryNode {
       log_steps(batches_, n);
     }
     if (batched) batched->count_own(n);
-    if (gate.writer() >= 0) wait_for_rows(n);
+    if (gates.any()) wait_for_rows(n);
     give_like(0, like, n, payload);
     ended_ = !like.stops.empty() && like.stops.back().done();
     return true;

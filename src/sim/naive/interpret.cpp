@@ -54,6 +54,7 @@ class Run {
  private:
   void make_channels();
   void store_before(int first, int last);
+  void find_writers(int first, int last);
   void make_nodes(int first, int last);
   void run_phases(int first, int last);
   bool run_node(NodeRun& node);
@@ -69,7 +70,7 @@ class Run {
   std::vector<std::shared_ptr<const Storage>> data_;
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  ///< by node
   Context context_{program_, graph_, machine_, timings_, nullptr};
-  std::map<std::pair<TensorId, int>, RowTimes> rows_;
+  std::map<std::pair<TensorId, int>, std::vector<RowTimes>> rows_;
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
   RunResult result_;
@@ -108,15 +109,24 @@ void Run::store_before(int first, int last) {
   Run data(program_, graph_, {data_}, unbounded, options);
   data.make_channels();
   for (Channel& channel : data.channels_) channel.depth = 0;
+  data.find_writers(first, last);
   for (int phase = first; phase <= last; ++phase) data.run_phases(phase, phase);
   data_ = std::move(data.data_);
+  rows_ = std::move(data.rows_);
+  for (auto& [written, writers] : rows_) {
+    for (RowTimes& rows : writers) rows = {rows.writer, std::move(rows.complete), {}, {}};
+  }
+  context_.rows = &rows_;
+}
+
+void Run::find_writers(int first, int last) {
   rows_.clear();
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     if (node.phase < first || node.phase > last) continue;
     const bool level = node.kind == NodeKind::write_level;
     if (!level && node.kind != NodeKind::write_values) continue;
-    rows_[{node.tensor, level ? node.level : -1}].writer = static_cast<NodeId>(n);
+    rows_[{node.tensor, level ? node.level : -1}].push_back({static_cast<NodeId>(n), {}, {}, {}});
   }
   context_.rows = &rows_;
 }

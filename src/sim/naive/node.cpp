@@ -138,21 +138,39 @@ bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
   return true;
 }
 
+/// The writers that a load of the reference waits for: all, but of parts of the values those that
+/// have its row, if any has.
+std::vector<const RowTimes*> NodeRun::awaited(const std::vector<RowTimes>& writers,
+                                              int64_t reference) const {
+  const Tensor& tensor = context_.program.tensors[static_cast<size_t>(node_.tensor)];
+  const bool parts = writers.size() > 1;
+  int64_t row = 1;
+  for (size_t l = 1; parts && l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
+  const int64_t end = row > 0 ? (reference / row + 1) * row : 0;
+  std::vector<const RowTimes*> all;
+  std::vector<const RowTimes*> with_row;
+  for (const RowTimes& rows : writers) {
+    if (context_.graph.nodes[static_cast<size_t>(rows.writer)].phase >= node_.phase) continue;
+    all.push_back(&rows);
+    if (parts && std::binary_search(rows.all.begin(), rows.all.end(), end))
+      with_row.push_back(&rows);
+  }
+  return with_row.empty() ? all : with_row;
+}
+
 bool NodeRun::need_row(int64_t reference) {
   if (context_.rows == nullptr) return true;
   const int level = node_.kind == NodeKind::array ? -1 : node_.level;
   const auto found = context_.rows->find({node_.tensor, level});
-  if (found == context_.rows->end() ||
-      context_.graph.nodes[static_cast<size_t>(found->second.writer)].phase >= node_.phase) {
-    return true;
+  if (found == context_.rows->end()) return true;
+  for (const RowTimes* rows : awaited(found->second, reference)) {
+    const auto at = std::upper_bound(rows->complete.begin(), rows->complete.end(), reference);
+    if (at == rows->complete.end()) {
+      wait_ = {id_, node_.inputs[0].stream, false, rows->writer, 0, 0};
+      return false;
+    }
+    arrivals_ = std::max(arrivals_, rows->times[static_cast<size_t>(at - rows->complete.begin())]);
   }
-  const RowTimes& rows = found->second;
-  const auto at = std::upper_bound(rows.complete.begin(), rows.complete.end(), reference);
-  if (at == rows.complete.end()) {
-    wait_ = {id_, node_.inputs[0].stream, false, rows.writer, 0, 0};
-    return false;
-  }
-  arrivals_ = std::max(arrivals_, rows.times[static_cast<size_t>(at - rows.complete.begin())]);
   return true;
 }
 

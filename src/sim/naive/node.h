@@ -18,10 +18,11 @@
 
 namespace fuseflow::naive {
 
-/// When the rows of a tensor were stored: after each event, how many fibers (values) from the first
-/// on are complete, and when a load may use them.
+/// When a writer stored its rows: after each event, how many fibers (values) from the first on are
+/// complete as far as it writes them, and when a load may use them.
 struct RowTimes {
   NodeId writer = -1;
+  std::vector<int64_t> all;       ///< what `complete` will be in the end
   std::vector<int64_t> complete;  ///< ascending
   std::vector<int64_t> times;
 };
@@ -35,8 +36,9 @@ struct Context {
   /// The storage of a tensor that is read, null when there is none.
   const Storage* storage(TensorId tensor) const { return storage_of(*data, tensor); }
   const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
-  /// By tensor and level (-1: values): of the writers of phases that start together.
-  std::map<std::pair<TensorId, int>, RowTimes>* rows = nullptr;
+  /// By tensor and level (-1: values): of the writers of phases that start together. Several store
+  /// a part of the values each.
+  std::map<std::pair<TensorId, int>, std::vector<RowTimes>>* rows = nullptr;
 };
 
 class NodeRun {
@@ -116,6 +118,8 @@ class NodeRun {
   /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
   /// yet.
   bool need_row(int64_t reference);
+  std::vector<const RowTimes*> awaited(const std::vector<RowTimes>& writers,
+                                       int64_t reference) const;
 
   void count_read(int64_t bytes) { stats_.read_bytes += bytes; }
   void count_flops(int64_t flops) { stats_.flops += flops; }

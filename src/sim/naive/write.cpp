@@ -130,7 +130,8 @@ class WriteNode final : public NodeRun {
     if (context_.rows == nullptr) return;
     const auto rows = context_.rows->find({node_.tensor, level_ ? node_.level : -1});
     if (rows == context_.rows->end()) return;
-    RowTimes& r = rows->second;
+    const auto own = [this](const RowTimes& r) { return r.writer == id_; };
+    RowTimes& r = *std::find_if(rows->second.begin(), rows->second.end(), own);
     if (count <= (r.complete.empty() ? 0 : r.complete.back())) return;
     r.complete.push_back(count);
     r.times.push_back(stats().last_step +

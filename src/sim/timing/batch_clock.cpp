@@ -27,7 +27,7 @@ void BatchClock::collect(EngineNode& node) {
       regular_.push_back({&lane, port.arrivals()});
     }
   }
-  if (node.rows_lane >= 0) add_rows(node, steps);
+  add_rows(node, steps);
 }
 
 /// The single steps that wait for tokens of a port, if any can.
@@ -49,11 +49,14 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
 }
 
 /// Loads of what a phase that started together writes.
-void BatchClock::add_rows(const EngineNode& node, const Steps& steps) {
-  const Lane& lane = steps.in[static_cast<size_t>(node.rows_lane)];
-  const size_t first = gates_.size();
-  for (const uint32_t step : lane.at) gates_.put(step, node.gate.arrival_of(rows_passed_++));
-  gates_.merge(first);
+void BatchClock::add_rows(EngineNode& node, const Steps& steps) {
+  for (size_t g = 0; g < node.gates.size(); ++g) {
+    const size_t first = gates_.size();
+    for (const uint32_t step : steps.in[node.rows_lane + g].at) {
+      gates_.put(step, node.gates[g].next_arrival());
+    }
+    gates_.merge(first);
+  }
 }
 
 void BatchClock::start_bounds(uint32_t n) {

@@ -35,7 +35,7 @@ class BatchClock : public NodeClock {
 
   void collect(EngineNode& node);
   void add_gates(const Lane& lane, const Steps& steps, const Port& port);
-  void add_rows(const EngineNode& node, const Steps& steps);
+  void add_rows(EngineNode& node, const Steps& steps);
   void start_bounds(uint32_t n);
   bool at_interval(const Steps& steps) const;
   TimeRef step_times_of(const Steps& steps);
@@ -48,7 +48,6 @@ class BatchClock : public NodeClock {
   static void note(Activity& activity, const Steps& steps, const TimeRef& times);
 
   Pace pace_;
-  int64_t rows_passed_ = 0;
   // of the batch at hand
   std::vector<Regular> regular_;
   Waits gates_;  // single steps

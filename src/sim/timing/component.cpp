@@ -29,7 +29,7 @@ void Component::start_phase(const std::vector<EngineNode*>& members,
   for (EngineNode* node : members) {
     node->clock = this;
     node->clock_slot = members_.size();
-    members_.push_back({node, sides_.size(), 0, nullptr, nullptr, 0, nullptr});
+    members_.push_back({node, sides_.size(), 0, nullptr, {}, nullptr});
     add_sides(*node, start);
     members_.back().end_side = sides_.size();
     hold_tokens(members_.back());
@@ -107,10 +107,11 @@ void Component::take_tokens(EngineNode& node) {
 
 /// When the rows come that the batch's loads wait for.
 void Component::give_rows(Member& member) {
-  const EngineNode& node = *member.node;
-  const Lane& lane = node.sides.back().now.in[static_cast<size_t>(node.rows_lane)];
-  for (size_t j = 0; j < lane.at.size(); ++j) {
-    member.rows->give(node.gate.arrival_of(member.rows_given++));
+  EngineNode& node = *member.node;
+  for (size_t g = 0; g < member.rows.size(); ++g) {
+    if (member.rows[g] == nullptr) continue;
+    const size_t events = node.sides.back().now.in[node.rows_lane + g].at.size();
+    for (size_t j = 0; j < events; ++j) member.rows[g]->give(node.gates[g].next_arrival());
   }
 }
 
@@ -121,7 +122,7 @@ void Component::solve(EngineNode& node) {
     node.outputs[given.output]->give_untimed(given.segment);
   }
   if (member.held) member.held->hold(node.given());
-  if (member.rows != nullptr) give_rows(member);
+  give_rows(member);
   for (StepSource& side : node.sides) side.keep();
   for (size_t s = member.first_side; s < member.end_side; ++s) fetch(s);
   advance();

@@ -94,9 +94,8 @@ class Component : public NodeClock {
     size_t first_side = 0;
     size_t end_side = 0;
     std::unique_ptr<HeldTokens> held;  // null: no node outside takes its tokens
-    Gives* rows = nullptr;             // of a load: the rows of an earlier phase that it waits for
-    int64_t rows_given = 0;
-    Gives* events = nullptr;  // of a writer: when rows are complete, for later phases
+    std::vector<Gives*> rows;  // of a load, by gate: rows of an earlier phase; null: of this one
+    Gives* events = nullptr;   // of a writer: when rows are complete, for later phases
   };
 
   static constexpr size_t kNobody = SIZE_MAX;
@@ -110,7 +109,7 @@ class Component : public NodeClock {
   Fifo& add_fifo(Gives& gives, int64_t depth, int64_t latency);
   void add_sides(EngineNode& node, int64_t start);
   void add_feeds(EngineNode& node);
-  void add_row_fifo(const EngineNode& load, NodeReplay& replay);
+  void add_row_fifo(NodeId writer, NodeReplay& replay);
   void connect_outputs(const EngineNode& node, NodeReplay& replay);
   Fifo* add_memory_fifo(bool write, bool in_batches = false);
   void hold_tokens(Member& member);

@@ -95,14 +95,13 @@ Fifo* Component::add_memory_fifo(bool write, bool in_batches) {
 }
 
 /// One token an event of the writer, a member or of an earlier phase; a load may wait for many.
-void Component::add_row_fifo(const EngineNode& load, NodeReplay& replay) {
-  const NodeId writer = load.gate.writer();
+void Component::add_row_fifo(NodeId writer, NodeReplay& replay) {
   const auto member = writers_.find(writer);
   const bool inside = member != writers_.end();
   Gives& gives = inside ? *member->second->outputs[0] : gives_.emplace_back();
   Fifo& rows =
       add_fifo(gives, 0, inside ? timings_[static_cast<size_t>(writer)].latency_cycles : 0);
-  if (!inside) members_.back().rows = &gives;
+  members_.back().rows.push_back(inside ? nullptr : &gives);
   rows.peak_wanted = false;
   replay.inputs.push_back(&rows);
 }
@@ -152,7 +151,9 @@ void Component::add_sides(EngineNode& node, int64_t start) {
       side.replay->outputs.push_back(&gives_.emplace_back());
       writers_[node.id()] = side.replay.get();
     }
-    if (side.last && node.gate.writer() >= 0) add_row_fifo(node, *side.replay);
+    if (side.last) {
+      for (const RowGate& gate : node.gates) add_row_fifo(gate.writer(), *side.replay);
+    }
     sides_.push_back(std::move(side));
   }
   if (writer || node.batched) add_feeds(node);

@@ -27,7 +27,7 @@ class LocateNode final : public TokenNode {
     }
   }
 
-  bool takes_run_length(size_t) const override { return plain() && gate.writer() < 0; }
+  bool takes_run_length(size_t) const override { return plain() && !gates.any(); }
 
  protected:
   bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {

@@ -139,7 +139,7 @@ inline void ScanSteps::log_fiber() {
                        (end_ - at_) * view_.element_bytes();
   last_ = reference_;
   // The step of the fiber's first token waits until the fiber is stored.
-  if (gate.writer() >= 0) wait_for_row(count_, reference_);
+  if (gates.any()) wait_for_row(count_, reference_);
 }
 
 /// The step at hand takes input tokens.

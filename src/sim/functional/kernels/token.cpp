@@ -71,7 +71,7 @@ class ArrayNode final : public TokenNode {
     bytes_ = static_cast<uint64_t>(element_bytes(tensor_.type));
   }
   // Steps that wait for rows look at each reference.
-  bool takes_run_length(size_t) const override { return gate.writer() < 0 && !batched; }
+  bool takes_run_length(size_t) const override { return !gates.any() && !batched; }
 
  protected:
   /// Values of run-length references stay where they are, if all of them are there.
