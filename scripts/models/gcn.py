@@ -77,6 +77,14 @@ class Normalised(nn.Module):
         return self.inner(d.unsqueeze(1) * a * d.unsqueeze(0), x)
 
 
+class Quotient(Normalised):
+    """The same as a quotient: (A + I) / sqrt(row sums * column sums)."""
+
+    def forward(self, adj, x):
+        a = adj + self.eye
+        return self.inner(a / torch.sqrt(a.sum(1, keepdim=True) * a.sum(0, keepdim=True)), x)
+
+
 def inputs(o):
     """(adj, x, files): what was given, or a small graph with random sparse features."""
     files = {}
@@ -124,11 +132,13 @@ def constant(layer, norm):
     return make
 
 
-def normalised(o):
+def normalised(module):
     """Normalisation in the graph."""
-    adj, x, _ = inputs(o)
-    model = Normalised(Gcn(AxwLayer, sizes(o, x)), adj.shape[0])
-    return Case(model, {"adj": adj.to_dense(), "x": x}, sparse={"adj", "x"})
+    def make(o):
+        adj, x, _ = inputs(o)
+        model = module(Gcn(AxwLayer, sizes(o, x)), adj.shape[0])
+        return Case(model, {"adj": adj.to_dense(), "x": x}, sparse={"adj", "x"})
+    return make
 
 
 VARIANTS = {
@@ -138,5 +148,6 @@ VARIANTS = {
     "log": (two_layers(AxwLayer, log=True), "(A X) W, log-softmax"),
     "constant": (constant(AxwLayer, lambda a: a), "adjacency as a constant"),
     "constant_norm": (constant(XwLayer, data.normalised), "normalised adjacency as a constant"),
-    "normalised": (normalised, "normalisation in the graph"),
+    "normalised": (normalised(Normalised), "normalisation in the graph"),
+    "quotient": (normalised(Quotient), "normalisation in the graph, by a quotient of sums"),
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/fiber_bounds.h"
 #include "ir/missing_facts.h"
 #include "ir/sparsity.h"
 #include "tensor/survey.h"
@@ -16,11 +17,11 @@ bool is_given(const Tensor& tensor) {
 }
 
 /// Joins to the facts of every intermediate what its statement proves of it.
-void prove(const std::vector<Region>& regions, Program& proved) {
+void prove(const std::vector<Region>& regions, Program& proved, const ReductionBound& bound = {}) {
   for (const Region& region : regions) {
     for (const Statement& s : region.statements) {
       Tensor& result = proved.tensors[static_cast<size_t>(s.result)];
-      Facts facts = analyse(proved, s).back().facts;
+      Facts facts = analyse(proved, s, {}, bound).back().facts;
       if (!result.format.all_dense()) facts = both(facts, facts_of_constant(result.fill));
       result.facts = joined(result.facts, held_facts(facts, result.type));
     }
@@ -63,8 +64,9 @@ class Finder {
 
   std::vector<LostSparsity> open_losses() const {
     std::vector<LostSparsity> lost = lost_sparsity(p_);
-    std::erase_if(
-        lost, [&](const LostSparsity& one) { return p_.regions[one.region].graph.has_value(); });
+    std::erase_if(lost, [&](const LostSparsity& one) {
+      return one.missing.empty() || p_.regions[one.region].graph.has_value();
+    });
     return lost;
   }
 
@@ -118,6 +120,12 @@ class Finder {
     if (data_[i] != nullptr) tensor(t).facts = joined(tensor(t).facts, facts_of(*data_[i]));
   }
 
+  std::optional<float> least_maximum(TensorId t, const std::vector<bool>& along) {
+    const auto i = static_cast<size_t>(t);
+    if (data_[i] == nullptr) data_[i] = reader_(t);
+    return data_[i] == nullptr ? std::nullopt : least_fiber_maximum(*data_[i], along);
+  }
+
   /// What is proved of intermediates, as far as a statement lacks it.
   void derive(const std::vector<LostSparsity>& lost) {
     std::vector<Facts> needed(p_.tensors.size());
@@ -129,7 +137,11 @@ class Finder {
     }
     Program proved;
     proved.tensors = p_.tensors;
-    prove(p_.regions, proved);
+    const auto definition = [this](TensorId t) { return definer_[static_cast<size_t>(t)]; };
+    const auto fibers = [this](TensorId t, const std::vector<bool>& along) {
+      return least_maximum(t, along);
+    };
+    prove(p_.regions, proved, FiberBounds(proved, definition, fibers));
     for (const Region& region : p_.regions) {
       for (const Statement& s : region.statements) {
         const auto i = static_cast<size_t>(s.result);

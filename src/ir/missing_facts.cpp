@@ -1,7 +1,9 @@
 #include "ir/missing_facts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <utility>
 
 #include "ir/sparsity.h"
 
@@ -68,8 +70,20 @@ struct Structure {
   }
 };
 
-Structure structure_of(const Program& program, const Statement& statement) {
-  Structure result{analyse(program, statement), {}};
+/// Whether a fill that is NaN or not known becomes a number.
+bool gives_numbers(const Structure& before, const Structure& after) {
+  const auto is_number = [](const NodeSparsity& node) {
+    return node.fill && !std::isnan(*node.fill);
+  };
+  for (size_t n = 0; n < before.nodes.size(); ++n) {
+    if (!is_number(before.nodes[n]) && is_number(after.nodes[n])) return true;
+  }
+  return false;
+}
+
+Structure structure_of(const Program& program, const Statement& statement,
+                       const ReductionBound& bound = {}) {
+  Structure result{analyse(program, statement, {}, bound), {}};
   for (const Expr& node : statement.nodes) {
     if (node.kind != Expr::Kind::reduce) continue;
     const NodeSparsity& body = result.nodes[static_cast<size_t>(node.children[0])];
@@ -101,23 +115,96 @@ class Search {
     const Structure now = structure_of(p_, s_);
     std::vector<Facts> own;
     for (const TensorId t : operands_) own.push_back(assumed(t));
+    std::vector<Format> formats;
+    for (const TensorId t : operands_) formats.push_back(tensor(t).format);
     for (const TensorId t : operands_) assumed(t) = every_fact();
     goal_ = structure_of(p_, s_);
+    const std::vector<TensorId> complete = find_complete();
     const bool differs = !(goal_ == now);
     if (differs) {
       for (size_t i = 0; i < operands_.size(); ++i) weaken(operands_[i], own[i]);
       for (size_t i = 0; i < operands_.size(); ++i) {
-        const Facts& needed = assumed(operands_[i]);
-        if (!(needed == own[i])) lost.missing.push_back({operands_[i], needed});
+        const TensorId t = operands_[i];
+        const bool full = std::find(complete.begin(), complete.end(), t) != complete.end();
+        if (full || !(assumed(t) == own[i])) lost.missing.push_back({t, assumed(t), full});
       }
-      visited_too(now, lost);
+    } else {
+      lost.reduction = find_reduction();
     }
-    for (size_t i = 0; i < operands_.size(); ++i) assumed(operands_[i]) = own[i];
-    return differs;
+    if (differs || lost.reduction) visited_too(now, lost);
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      assumed(operands_[i]) = own[i];
+      tensor(operands_[i]).format = formats[i];
+    }
+    return differs || lost.reduction;
   }
 
  private:
-  Facts& assumed(TensorId t) { return p_.tensors[static_cast<size_t>(t)].assumed; }
+  Tensor& tensor(TensorId t) { return p_.tensors[static_cast<size_t>(t)]; }
+  Facts& assumed(TensorId t) { return tensor(t).assumed; }
+
+  /// A sum within the statement that, were it never 0, would leave fewer coordinates to visit.
+  std::optional<int32_t> find_reduction() {
+    for (size_t n = 0; n + 1 < s_.nodes.size(); ++n) {
+      const Expr& node = s_.nodes[n];
+      if (node.kind != Expr::Kind::reduce || node.reduction != Reduction::sum) continue;
+      const auto bound = [&](const Statement&, const Expr& reduction, const auto&) {
+        return &reduction == &node ? every_fact().least : Facts{}.least;
+      };
+      const Structure structure = structure_of(p_, s_, bound);
+      const bool other = !(structure.nodes.back().presence == goal_.nodes.back().presence);
+      if (!other || !gives_numbers(goal_, structure)) continue;
+      goal_ = structure;
+      return static_cast<int32_t>(n);
+    }
+    return std::nullopt;
+  }
+
+  /// The fewest sparse operands that, with all their entries, leave a number where absent entries
+  /// make NaN or nothing known: divisors that are 0 where they have no entry. They become dense,
+  /// and the goal what that makes of it.
+  std::vector<TensorId> find_complete() {
+    std::vector<TensorId> sparse;
+    for (const TensorId t : operands_) {
+      if (!tensor(t).format.all_dense()) sparse.push_back(t);
+    }
+    constexpr size_t kMostOperands = 6;
+    if (sparse.size() > kMostOperands) return {};
+    for (const unsigned set : sets_by_size(sparse.size())) {
+      std::vector<TensorId> chosen;
+      for (size_t i = 0; i < sparse.size(); ++i) {
+        if ((set >> i & 1U) != 0) chosen.push_back(sparse[i]);
+      }
+      if (completed(chosen)) return chosen;
+    }
+    return {};
+  }
+
+  static std::vector<unsigned> sets_by_size(size_t elements) {
+    std::vector<unsigned> sets;
+    for (unsigned set = 1; set < 1U << elements; ++set) sets.push_back(set);
+    std::stable_sort(sets.begin(), sets.end(), [](unsigned a, unsigned b) {
+      return __builtin_popcount(a) < __builtin_popcount(b);
+    });
+    return sets;
+  }
+
+  /// Makes these operands dense and changes the goal, if that leaves fewer coordinates to visit.
+  bool completed(const std::vector<TensorId>& chosen) {
+    std::vector<Format> formats;
+    for (const TensorId t : chosen) {
+      Format& format = tensor(t).format;
+      formats.push_back(std::exchange(format, dense_format(format.rank())));
+    }
+    Structure structure = structure_of(p_, s_);
+    const bool other = !(structure.nodes.back().presence == goal_.nodes.back().presence);
+    if (other && gives_numbers(goal_, structure)) {
+      goal_ = std::move(structure);
+      return true;
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) tensor(chosen[i]).format = formats[i];
+    return false;
+  }
 
   bool suffices(TensorId t, const Facts& facts) {
     const Facts before = assumed(t);
@@ -170,6 +257,23 @@ void sparsify_result(Program& program, const Program& granted, const Statement& 
   }
 }
 
+/// Whether the result is declared with another fill than absent operands give it: then all its
+/// entries that differ from that fill are there.
+bool has_other_fill(const Program& program, const Statement& statement, LostSparsity& lost) {
+  const Tensor& result = program.tensors[static_cast<size_t>(statement.result)];
+  if (result.format.all_dense()) return false;
+  const NodeSparsity root = analyse(program, statement).back();
+  if (!root.fill || same_value(*root.fill, result.fill)) return false;
+  std::set<int32_t> nodes;
+  collect_accesses(root.presence, nodes);
+  std::set<TensorId> tensors;
+  for (const int32_t node : nodes)
+    tensors.insert(statement.nodes[static_cast<size_t>(node)].tensor);
+  lost.visited_too.assign(tensors.begin(), tensors.end());
+  lost.fill = root.fill;
+  return true;
+}
+
 /// Whether a statement reads what is declared denser than it could be.
 bool reads_declared_dense(const Program& sparse, const Program& declared,
                           const Statement& statement) {
@@ -194,11 +298,12 @@ std::vector<LostSparsity> lost_sparsity(const Program& program) {
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const Region& region = program.regions[r];
     for (size_t s = 0; s < region.statements.size(); ++s) {
-      LostSparsity lost{r, s, {}, {}};
+      LostSparsity lost{r, s, {}, {}, {}};
       const Statement& statement = region.statements[s];
       // What is declared dense may have all its entries: then facts may hold that exclude its fill.
       if (Search(p, statement).run(lost) ||
-          (reads_declared_dense(p, declared, statement) && Search(declared, statement).run(lost))) {
+          (reads_declared_dense(p, declared, statement) && Search(declared, statement).run(lost)) ||
+          has_other_fill(declared, statement, lost)) {
         found.push_back(std::move(lost));
       }
       sparsify_result(p, granted, region.statements[s]);

@@ -3,6 +3,7 @@
 // operands; of what makes the difference, the least that suffices is what is missing.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/program.h"
@@ -13,6 +14,8 @@ namespace fuseflow {
 struct MissingFact {
   TensorId tensor = -1;
   Facts facts;
+  /// The facts exclude its fill: none of its entries may be absent, whatever its format allows.
+  bool complete = false;
 };
 
 struct LostSparsity {
@@ -20,6 +23,12 @@ struct LostSparsity {
   size_t statement = 0;               ///< of the region
   std::vector<MissingFact> missing;   ///< all of them are needed
   std::vector<TensorId> visited_too;  ///< whose absent entries are visited for want of them
+  /// A sum inside of the statement (a node) of which no fact can be stated, and which would have to
+  /// be nonzero.
+  std::optional<int32_t> reduction = std::nullopt;
+  /// Nothing is missing, but the result is declared with another fill than this, which it has where
+  /// these have no entry.
+  std::optional<float> fill = std::nullopt;
 };
 
 /// The statements of the program that lack a fact, in order. Intermediates count as sparse where

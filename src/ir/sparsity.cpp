@@ -42,8 +42,9 @@ Presence join(Kind kind, std::vector<Presence> parts) {
 /// Analysis of one statement, nodes in order (children first).
 class Analysis {
  public:
-  Analysis(const Program& program, const Statement& statement, const AbsentAlong& absent)
-      : program_(program), statement_(statement), absent_(absent) {}
+  Analysis(const Program& program, const Statement& statement, const AbsentAlong& absent,
+           const ReductionBound& bound)
+      : program_(program), statement_(statement), absent_(absent), bound_(bound) {}
 
   std::vector<NodeSparsity> run() {
     for (const Expr& node : statement_.nodes) done_.push_back(visit(node));
@@ -152,15 +153,23 @@ class Analysis {
       count *= static_cast<double>(std::max<int64_t>(extent, 0));
     }
     result.facts = reduced_facts(node.reduction, body.facts, known ? count : -1);
+    if (bound_) {
+      Facts more;
+      more.least = bound_(statement_, node, done_);
+      result.facts = within(result.facts, more);
+    }
     if (!body.fill) return result;
+    const float fill = reduced_fill(node.reduction, *body.fill, count);
+    if (bound_ && !satisfies(fill, result.facts)) return result;  // it never occurs
     result.presence = body.presence;
-    result.fill = reduced_fill(node.reduction, *body.fill, count);
+    result.fill = fill;
     return result;
   }
 
   const Program& program_;
   const Statement& statement_;
   const AbsentAlong& absent_;
+  const ReductionBound& bound_;
   std::vector<NodeSparsity> done_;
 };
 
@@ -250,9 +259,9 @@ Facts admitted_facts(const Tensor& tensor) {
 }
 
 std::vector<NodeSparsity> analyse(const Program& program, const Statement& statement,
-                                  const AbsentAlong& absent) {
+                                  const AbsentAlong& absent, const ReductionBound& bound) {
   const AbsentAlong by_format = absent ? absent : from_format(program);
-  return Analysis(program, statement, by_format).run();
+  return Analysis(program, statement, by_format, bound).run();
 }
 
 Presence along(const Presence& presence, const Program& program, const Statement& statement,
@@ -261,8 +270,8 @@ Presence along(const Presence& presence, const Program& program, const Statement
 }
 
 ResultSparsity infer_result(const Program& program, const Statement& statement,
-                            const AbsentAlong& absent) {
-  const NodeSparsity root = analyse(program, statement, absent).back();
+                            const AbsentAlong& absent, const ReductionBound& bound) {
+  const NodeSparsity root = analyse(program, statement, absent, bound).back();
   ResultSparsity result{root.fill, root.facts, {}};
   for (const IndexId index : statement.result_indices) {
     const Presence here = along(root.presence, program, statement, index, absent);

@@ -34,9 +34,14 @@ struct NodeSparsity {
 using AbsentAlong = std::function<bool(const Expr& access, int dim)>;
 bool format_allows_absence(const Tensor& tensor, int dim);
 
+/// A lower bound of a reduction (a node of the statement) beyond what the facts of its body tell,
+/// -inf if there is none; `below`: what is known of the nodes before it. See ir/fiber_bounds.h.
+using ReductionBound = std::function<float(const Statement& statement, const Expr& reduction,
+                                           const std::vector<NodeSparsity>& below)>;
+
 /// One entry per node of the statement, same order.
 std::vector<NodeSparsity> analyse(const Program& program, const Statement& statement,
-                                  const AbsentAlong& absent = {});
+                                  const AbsentAlong& absent = {}, const ReductionBound& bound = {});
 
 /// The formula as a loop over `index` sees it: an access counts only if one of its subscripts
 /// contains the index and entries may be absent along that dimension; every other access is
@@ -52,7 +57,7 @@ struct ResultSparsity {
   std::vector<bool> absent_along;
 };
 ResultSparsity infer_result(const Program& program, const Statement& statement,
-                            const AbsentAlong& absent = {});
+                            const AbsentAlong& absent = {}, const ReductionBound& bound = {});
 
 /// What a reduction of `count` equal entries `fill` gives, and facts of a reduction's results
 /// (a negative count: not known).

@@ -8,6 +8,7 @@
 
 #include "ir/data_facts.h"
 #include "ir/missing_facts.h"
+#include "ir/named_reduction.h"
 #include "ir/names.h"
 #include "ir/print.h"
 #include "ir/sparsity.h"
@@ -32,6 +33,9 @@ Work work_of(const Program& program, const Graph& graph) {
           std::accumulate(elements.begin(), elements.end(), 0.0)};
 }
 
+/// What a sum within a statement would have to be.
+constexpr Facts kNotZero = {.finite = true, .no_nan = true, .nonzero = true, .below_inf = true};
+
 /// Each note lowers its region twice: the rest is only counted.
 constexpr size_t kMostStatements = 50;
 
@@ -41,7 +45,15 @@ class Notes {
       : p_(program), counted_(without_graphs(program)), reader_(source_reader(program)) {}
 
   std::vector<std::string> run(const std::vector<LostSparsity>& all) {
-    for (size_t i = 0; i < std::min(all.size(), kMostStatements); ++i) note(all[i]);
+    const size_t looked_at = std::min(all.size(), kMostStatements);
+    for (size_t first = 0; first < looked_at;) {
+      Losses region;
+      for (; first < looked_at && (region.empty() || all[first].region == region[0]->region);
+           ++first) {
+        region.push_back(&all[first]);
+      }
+      note_region(region);
+    }
     if (all.size() > kMostStatements)
       lines_.push_back(fmt::format("{} more statements lack a fact", all.size() - kMostStatements));
     return std::move(lines_);
@@ -61,58 +73,118 @@ class Notes {
   const Tensor& tensor(TensorId t) const { return p_.tensors[static_cast<size_t>(t)]; }
   std::string name(TensorId t) const { return "%" + quote_if_needed(tensor(t).name); }
 
-  void note(const LostSparsity& lost) {
-    const Region& region = p_.regions[lost.region];
+  /// Statements of one region that lack something.
+  using Losses = std::vector<const LostSparsity*>;
+
+  /// Each by itself; and all together, where that spares more than any of them: a fact that is
+  /// missing of what follows may hide what another one would spare.
+  void note_region(const Losses& losses) {
+    const size_t r = losses.front()->region;
+    const Region& region = p_.regions[r];
     if (region.statements.empty() || (region.graph && region.graph->tiles)) return;
-    const auto difference = difference_of(lost);
-    if (!difference) return;
+    for (const LostSparsity* lost : losses) {
+      for (const TensorId t : lost->visited_too) count_entries(t);
+    }
+    try {
+      const Work now = work_of(counted_, region.graph ? *region.graph : lower_region(counted_, r));
+      Work least = now;
+      for (const LostSparsity* lost : losses) {
+        const Work then = work_of(counted_, granted({lost}));
+        note({lost}, now, then);
+        least = {std::min(least.flops, then.flops), std::min(least.elements, then.elements)};
+      }
+      if (losses.size() < 2) return;
+      const Work then = work_of(counted_, granted(losses));
+      if (difference(least, then)) note(losses, now, then);
+    } catch (const Error&) {  // lowering reports a schedule that cannot be met
+    }
+  }
+
+  void note(const Losses& losses, const Work& now, const Work& then) {
+    const auto spared = difference(now, then);
+    if (!spared) return;
+    const Region& region = p_.regions[losses.front()->region];
     std::vector<std::string> reasons;
-    for (const MissingFact& missing : lost.missing) reasons.push_back(reason(missing));
+    std::vector<std::string> results;
     std::vector<std::string> sparse;
-    for (const TensorId t : lost.visited_too) sparse.push_back(name(t));
+    for (const LostSparsity* lost : losses) {
+      const TensorId result = region.statements[lost->statement].result;
+      add_reasons(*lost, result, reasons);
+      results.push_back(name(result));
+      for (const TensorId t : lost->visited_too) {
+        if (std::find(sparse.begin(), sparse.end(), name(t)) == sparse.end())
+          sparse.push_back(name(t));
+      }
+    }
+    if (sparse.empty()) sparse.emplace_back("an operand");
     lines_.push_back(fmt::format(
-        "@{}: {}, so {} computed where {} has no entry, too: {}", quote_if_needed(region.name),
-        fmt::join(reasons, " and "), name(region.statements[lost.statement].result) + " is",
-        sparse.empty() ? "an operand" : fmt::format("{}", fmt::join(sparse, ", ")), *difference));
+        "@{}: {}, so {} {} computed where {} {} no entry, too: {}", quote_if_needed(region.name),
+        fmt::join(reasons, " and "), fmt::join(results, ", "), results.size() == 1 ? "is" : "are",
+        fmt::join(sparse, ", "), sparse.size() == 1 ? "has" : "have", *spared));
+  }
+
+  void add_reasons(const LostSparsity& lost, TensorId result, std::vector<std::string>& reasons) {
+    for (const MissingFact& missing : lost.missing) reasons.push_back(reason(missing));
+    if (lost.reduction)
+      reasons.push_back(fmt::format(
+          "nothing can say that the sum within the statement of {} is nonzero (as a tensor of its "
+          "own it may have facts)",
+          name(result)));
+    if (lost.fill)
+      reasons.push_back(fmt::format("{} is declared with fill({}) instead of fill({})",
+                                    name(result), float_text(tensor(result).fill),
+                                    float_text(*lost.fill)));
   }
 
   /// "about 18496 FLOPs instead of 2496"; nothing if it makes no difference.
-  std::optional<std::string> difference_of(const LostSparsity& lost) {
-    for (const TensorId t : lost.visited_too) count_entries(t);
-    try {
-      const Region& region = p_.regions[lost.region];
-      const Work now = work_of(counted_, region.graph ? *region.graph : lowered(lost.region, {}));
-      const Work then = work_of(counted_, lowered(lost.region, lost.missing));
-      constexpr double kWorthSaying = 0.99;
-      if (then.flops < kWorthSaying * now.flops)
-        return fmt::format("about {:.0f} FLOPs instead of {:.0f}", now.flops, then.flops);
-      if (then.elements < kWorthSaying * now.elements)
-        return fmt::format("about {:.0f} stream elements instead of {:.0f}", now.elements,
-                           then.elements);
-    } catch (const Error&) {  // lowering reports a schedule that cannot be met
-    }
+  static std::optional<std::string> difference(const Work& now, const Work& then) {
+    constexpr double kWorthSaying = 0.99;
+    if (then.flops < kWorthSaying * now.flops)
+      return fmt::format("about {:.0f} FLOPs instead of {:.0f}", now.flops, then.flops);
+    if (then.elements < kWorthSaying * now.elements)
+      return fmt::format("about {:.0f} stream elements instead of {:.0f}", now.elements,
+                         then.elements);
     return std::nullopt;
   }
 
-  /// The region's graph if these facts were known, too.
-  Graph lowered(size_t region, const std::vector<MissingFact>& known) {
-    std::vector<Facts> before;
-    for (const MissingFact& fact : known) {
-      Facts& assumed = counted_.tensors[static_cast<size_t>(fact.tensor)].assumed;
-      before.push_back(assumed);
-      assumed = joined(assumed, fact.facts);
+  /// The region's graph if what these lack were known.
+  Graph granted(const Losses& losses) const {
+    Program program = counted_;
+    const size_t region = losses.front()->region;
+    size_t added = 0;  // statements before those that follow
+    for (const LostSparsity* lost : losses) {
+      bool other_fill = lost->fill || lost->reduction;
+      for (const MissingFact& missing : lost->missing) {
+        Tensor& known = program.tensors[static_cast<size_t>(missing.tensor)];
+        known.assumed = joined(known.assumed, missing.facts);
+        if (missing.complete) known.format = dense_format(known.format.rank());
+        other_fill = other_fill || missing.complete;
+      }
+      if (lost->reduction) {
+        const TensorId sum =
+            name_reduction(program, region, lost->statement + added++, *lost->reduction);
+        program.tensors[static_cast<size_t>(sum)].assumed = kNotZero;
+      }
+      if (other_fill)
+        declare_result(program, program.regions[region].statements[lost->statement + added]);
     }
-    const auto restore = [&] {
-      for (size_t i = 0; i < known.size(); ++i)
-        counted_.tensors[static_cast<size_t>(known[i].tensor)].assumed = before[i];
-    };
-    try {
-      Graph graph = lower_region(counted_, region);
-      restore();
-      return graph;
-    } catch (const Error&) {
-      restore();
-      throw;
+    return lower_region(program, region);
+  }
+
+  /// A sparse result whose declared fill is that of the statement as it is: as it would be.
+  static void declare_result(Program& program, const Statement& statement) {
+    Tensor& result = program.tensors[static_cast<size_t>(statement.result)];
+    const ResultSparsity inferred = infer_result(program, statement);
+    if (result.format.all_dense() || !inferred.fill) return;
+    result.fill = *inferred.fill;
+    result.facts = both(inferred.facts, facts_of_constant(result.fill));
+    result.assumed = {};
+    for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
+      if (inferred.absent_along[d]) continue;
+      for (size_t level = 0; level < result.format.levels.size(); ++level) {
+        if (result.format.mode_order[level] == static_cast<int>(d))
+          result.format.levels[level] = LevelKind::dense;
+      }
     }
   }
 
@@ -130,7 +202,9 @@ class Notes {
     const std::string facts = wanted(missing);
     const std::string unknown =
         facts.empty() ? "" : fmt::format("nothing says that {} is {}", name(missing.tensor), facts);
-    if (t.role != Role::input && t.role != Role::constant) {
+    const bool given = t.role == Role::input || t.role == Role::constant;
+    if (missing.complete && !t.format.all_dense() && !given) return incomplete(missing, facts);
+    if (!given) {
       if (is_bounded(missing.facts)) return unbounded(missing, unknown);
       return fmt::format("{} (assume({}), if so, is verified by --check)", unknown, facts);
     }
@@ -139,11 +213,24 @@ class Notes {
       return fmt::format("{} (its data cannot be read; facts({}), if so, says it)", unknown, facts);
     }
     const auto wrong = find_contradiction(*data, named(missing));
-    if (!wrong) return fmt::format("{} (its data are: add it to its facts)", unknown);
+    if (!wrong) {
+      const bool sparse = missing.complete && !t.format.all_dense();
+      return fmt::format("{} (its data are: {}add it to its facts)", unknown,
+                         sparse ? "declare it dense, and " : "");
+    }
     if (wrong->is_fill)
       return fmt::format("the fill of {} is {}", name(missing.tensor), float_text(wrong->value));
     return fmt::format("{} holds {} at [{}]", name(missing.tensor), float_text(wrong->value),
                        fmt::join(wrong->coords, ", "));
+  }
+
+  /// Of an intermediate that is declared with absent entries, which the facts exclude.
+  std::string incomplete(const MissingFact& missing, const std::string& facts) const {
+    const Tensor& t = tensor(missing.tensor);
+    return fmt::format(
+        "%{0} is declared {1}, and {2} where it has no entry (if it has all, declare it dense with "
+        "assume({3}), which --check verifies)",
+        quote_if_needed(t.name), to_string(t.format), float_text(t.fill), facts);
   }
 
   /// Of an intermediate, about the size of whose values nothing (or not enough) is known.

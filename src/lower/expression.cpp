@@ -91,12 +91,14 @@ class ExpressionBuilder {
   }
 
   /// What is known of a tensor is known of the values that define it. A fill that it excludes never
-  /// occurs (the maximum of a row without entries, where every row has a finite one): the value is
-  /// then there at every coordinate.
+  /// occurs (the maximum of a row without entries, where every row has a finite one; the root of a
+  /// degree, where no node is isolated): the value is then there at every coordinate.
   static void admit(ExprNode& node, const Tensor& tensor) {
     node.facts = joined(node.facts, admitted_facts(tensor));
-    if (!node.fill || node.kind != Kind::reduce) return;
-    if (!satisfies(*node.fill, node.facts)) node.fill.reset();
+    if (node.kind != Kind::reduce && node.kind != Kind::apply) return;
+    if (!node.fill || satisfies(*node.fill, node.facts)) return;
+    node.fill.reset();
+    node.patterns.clear();
   }
 
   ExprNode translate(const Expr& expr, const std::vector<Affine>& map,

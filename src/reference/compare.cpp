@@ -68,15 +68,16 @@ class Comparer {
     const double error = finite ? std::fabs(static_cast<double>(a) - e) : 0;
     if (excused(nan_differs || inf_differs ? INFINITY : error, bound)) {
       ++result_.excused;
+      if (!finite && result_.overflowed++ == 0) result_.first_overflowed = position;
       result_.max_excused_error = std::max(result_.max_excused_error, error);
       return;
     }
     if (nan_differs || inf_differs) {
-      if (result_.same_nans && result_.same_infinities) result_.worst = position;
+      note_worst(pair);
       result_.same_nans = result_.same_nans && !nan_differs;
       result_.same_infinities = result_.same_infinities && !inf_differs;
     }
-    if (finite) add_error(error, e, position);
+    if (finite) add_error(error, pair);
   }
 
  private:
@@ -84,13 +85,21 @@ class Comparer {
     return error > tolerance_ * result_.max_abs_expected && error <= bound;
   }
 
-  void add_error(double error, float expected, int64_t position) {
+  void add_error(double error, const Pair& pair) {
     const double least = kRelativeFloor * result_.max_abs_expected;
-    const double size = std::max(std::fabs(static_cast<double>(expected)), least);
+    const double size = std::max(std::fabs(static_cast<double>(pair.expected)), least);
     if (error > 0) result_.max_rel_error = std::max(result_.max_rel_error, error / size);
     if (error <= result_.max_abs_error) return;
     result_.max_abs_error = error;
-    if (result_.same_nans && result_.same_infinities) result_.worst = position;
+    note_worst(pair);
+  }
+
+  /// The first infinity or NaN that differs stays.
+  void note_worst(const Pair& pair) {
+    if (!result_.same_nans || !result_.same_infinities) return;
+    result_.worst = pair.position;
+    result_.worst_expected = pair.expected;
+    result_.worst_actual = pair.actual;
   }
 
   Comparison& result_;

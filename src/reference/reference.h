@@ -87,10 +87,15 @@ struct Comparison {
   bool same_nans = true;
   bool same_infinities = true;
   int64_t worst = -1;  ///< row-major position of the first offending, else of the largest error
+  float worst_expected = 0;
+  float worst_actual = 0;
   /// Elements that are beyond the tolerance, but no farther than `expected.bounds`: they are in
   /// none of the above but max_abs_expected.
   int64_t excused = 0;
   double max_excused_error = 0;
+  /// Of the excused, those of which one of the two is infinite or NaN, and the other is not.
+  int64_t overflowed = 0;
+  int64_t first_overflowed = -1;  ///< row-major position; -1: the fill
   bool passes(double tolerance) const;
 };
 /// Elements are excused only if `expected` has bounds.

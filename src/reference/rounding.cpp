@@ -125,6 +125,17 @@ Table combined(const std::vector<const Table*>& tables, Watch& watch,
   return result;
 }
 
+/// By which sums are made small, so that they do not overflow.
+constexpr double kSmall = 0x1p-40;
+
+/// Whether a sum of finite terms is infinite in whatever order it is rounded: terms of one sign,
+/// clearly beyond the largest number. `total` and `sizes` are the sums of the terms and of their
+/// magnitudes, made small.
+bool overflows_in_any_order(float total, float sizes) {
+  constexpr double kBeyond = 1.01 * kSmall * std::numeric_limits<float>::max();
+  return std::fabs(total) == sizes && sizes > kBeyond;
+}
+
 }  // namespace
 
 Table sum_bounds(const Table& result, const std::vector<Table>& factors, double scale, Watch& watch,
@@ -147,13 +158,25 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
     const bool moves = r != 0 && !(alone && std::isfinite(v) && std::isfinite(r));
     return v != 0 && !moves ? 1.0F : 0.0F;
   });
+  // Of finite terms: no partial sum or product exceeds `partial`, whatever the order. (A mean is
+  // divided at the end.) The other two are small enough not to overflow themselves.
+  const Table partial = sum(1, [=](float v, float r) {
+    return alone ? std::fabs(v) + r : std::max(std::fabs(v) + r, 1.0F);
+  });
+  const Table total = sum(scale * kSmall, [](float v, float) { return v; });
+  const Table sizes = sum(scale * kSmall, [](float v, float) { return std::fabs(v); });
   const double products = static_cast<double>(factors.size()) - 1;
   const double others = (scale != 1 ? 2 : 0) + (exact ? 0 : 3);
-  const std::vector<const Table*> tables = {&result, &terms, &least, &most, &still};
+  const std::vector<const Table*> tables = {&result, &terms,   &least, &most,
+                                            &still,  &partial, &total, &sizes};
   return combined(tables, watch, [&](std::span<const float> x) {
     const double n = x[1], low = x[2], high = x[3];
     if (n == 0) return 0.0F;
-    if (!std::isfinite(x[0])) return x[4] == x[1] ? 0.0F : kInfinity;
+    if (!std::isfinite(x[0])) {
+      if (std::isfinite(x[7])) return exact && overflows_in_any_order(x[6], x[7]) ? 0 : kInfinity;
+      return x[4] == x[1] ? 0.0F : kInfinity;
+    }
+    if (!std::isfinite(x[5])) return kInfinity;
     const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
     const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
     return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));

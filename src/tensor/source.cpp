@@ -186,6 +186,11 @@ class SourceParser {
         source.params.emplace_back(std::move(key), string());
         continue;
       }
+      if (peek() == '"') {
+        const std::string quoted = string();
+        at_ = begin;
+        fail(fmt::format("a value has no quotes, expected {}={}", key, quoted));
+      }
       std::string value = value_text();
       if (key != "nnz") {
         source.params.emplace_back(std::move(key), std::move(value));

@@ -63,6 +63,48 @@ Facts facts_of(const Storage& storage) {
   return storage.format.all_dense() ? facts : both(facts, facts_of_constant(storage.fill));
 }
 
+FiberMaxima::FiberMaxima(std::span<const int64_t> shape, const std::vector<bool>& along)
+    : strides_(shape.size(), 0) {
+  constexpr int64_t kMostFibers = int64_t{1} << 26;
+  int64_t fibers = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (along[d]) {
+      fits_ = fits_ && !__builtin_mul_overflow(length_, shape[d], &length_);
+    } else {
+      strides_[d] = fibers;
+      fits_ = fits_ && !__builtin_mul_overflow(fibers, shape[d], &fibers) && fibers <= kMostFibers;
+    }
+  }
+  if (!fits_) return;
+  largest_.assign(static_cast<size_t>(fibers), -std::numeric_limits<float>::infinity());
+  entries_.assign(static_cast<size_t>(fibers), 0);
+}
+
+void FiberMaxima::add(std::span<const int64_t> coords, float value) {
+  int64_t fiber = 0;
+  for (size_t d = 0; d < coords.size(); ++d) fiber += strides_[d] * coords[d];
+  const auto f = static_cast<size_t>(fiber);
+  if (value > largest_[f]) largest_[f] = value;
+  ++entries_[f];
+}
+
+float FiberMaxima::least(float fill) const {
+  float least = std::numeric_limits<float>::infinity();
+  for (size_t f = 0; f < largest_.size(); ++f) {
+    const bool full = entries_[f] == length_;
+    least = std::min(least, full || !(fill > largest_[f]) ? largest_[f] : fill);
+  }
+  return least;
+}
+
+std::optional<float> least_fiber_maximum(const Storage& storage, const std::vector<bool>& along) {
+  FiberMaxima maxima(storage.shape, along);
+  if (!maxima.fit()) return std::nullopt;
+  for_each_stored(storage,
+                  [&](std::span<const int64_t> coords, float value) { maxima.add(coords, value); });
+  return maxima.least(storage.fill);
+}
+
 std::optional<Contradiction> find_contradiction(const Storage& storage, const Facts& facts) {
   if (facts == Facts{}) return std::nullopt;
   const bool absent = storage.stored() < storage.elements();

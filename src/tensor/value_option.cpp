@@ -28,14 +28,16 @@ ValueOption::ValueOption(std::string_view text) {
   const auto fail = [&](const std::string& what) {
     throw Error(ExitCode::rejected,
                 fmt::format("values={}: {}, expected ones, constant(c), uniform(low,high), "
-                            "normal(mean,std) or int(low,high)",
+                            "normal(mean,std) or int(low,high), for example values=uniform(-1,1)",
                             text, what));
   };
   const size_t open = text.find('(');
   const std::string name(text.substr(0, open));
   std::vector<double> arguments;
   if (open != std::string_view::npos) {
-    if (text.back() != ')') fail("no closing bracket");
+    const size_t close = text.find(')', open);
+    if (close == std::string_view::npos) fail("no closing bracket");
+    if (close + 1 != text.size()) fail("text after the closing bracket");
     std::string_view rest = text.substr(open + 1, text.size() - open - 2);
     for (size_t comma = 0; comma != std::string_view::npos;) {
       comma = rest.find(',');

@@ -110,6 +110,29 @@ TEST(Bounds, ASumMovesByTheRoundingsOfItsTerms) {
             (std::vector<float>{4 * kUlps * 15, 0}));
 }
 
+/// Partial sums overflow in one order of the terms, and not in another.
+TEST(Bounds, ASumThatMayOverflowHasNoBound) {
+  const char* const rows = "3e38,3e38,-3e38,0, 1,2,3,4, 3e38,3e38,3e38,3e38, 3e38,3e38,3e38,-3e38";
+  const std::vector<float> sums = bounds_of_sums(rows, 4, "sum(j) %x[i, j]");
+  EXPECT_EQ(sums[0], kInfinity);
+  EXPECT_EQ(sums[1], 3 * kUlps * 10);
+  EXPECT_EQ(sums[2], 0);  // overflows in every order
+  EXPECT_EQ(sums[3], kInfinity);
+  // A mean is divided at the end, so that what it adds up may overflow.
+  const std::vector<float> means = bounds_of_sums(rows, 4, "mean(j) %x[i, j]");
+  EXPECT_EQ(means[0], kInfinity);
+  EXPECT_LT(means[1], 1e-5F);
+  EXPECT_EQ(means[2], kInfinity);
+}
+
+/// The product of the first two factors overflows, that of all three does not.
+TEST(Bounds, AProductThatMayOverflowOnTheWayHasNoBound) {
+  const std::vector<float> products = bounds_of_sums(
+      "1e30,1,1,1, 1e10,1,1,1", 2, "sum(j) %x[i, j] * %x[i, j] * reciprocal(%x[i, j])");
+  EXPECT_EQ(products[0], kInfinity);
+  EXPECT_LT(products[1], 1e5F);
+}
+
 TEST(Bounds, AnInfiniteSumMovesOnlyWhereAFiniteTermMay) {
   const std::vector<float> b =
       bounds_of_sums("inf,1,2,3, inf,inf,1,1, -inf,inf,0,0", 3, "sum(j) %x[i, j]");

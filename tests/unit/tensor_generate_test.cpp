@@ -219,6 +219,7 @@ TEST(TensorGenerate, RejectsBadParameters) {
     expect_contains(fault(std::string("dense(shape=[2],values=") + bad + ")"),
                     "expected ones, constant(c)");
   }
+  expect_contains(fault("dense(shape=[2],values=uniform(0,1)2)"), "text after the closing bracket");
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ TEST(TensorSource, RejectsBadText) {
   expect_contains(fault("uniform(nnz=-1)"), "nnz expects one number from 0");
   expect_contains(fault("uniform(nnz=1,nnz=1)"), "nnz expects one number from 0");
   expect_contains(fault("uniform(density=)"), "expected a value");
+  expect_contains(fault("uniform(values=\"int(0,9)\")"),
+                  "a value has no quotes, expected values=int(0,9)");
   expect_contains(fault("uniform"), "expected '('");
   expect_contains(fault(""), "expected a name");
   expect_contains(fault("uniform("), "expected a name");

@@ -63,6 +63,22 @@ TEST(Survey, TheFillCountsWhereEntriesMayBeAbsent) {
   EXPECT_TRUE(facts_of(masked).below_inf);
 }
 
+/// Rows hold -1, 2 and nothing else; columns -1 and the fill, 2, and 5.
+TEST(Survey, LeastOfTheLargestValuesOfFibers) {
+  const std::vector<float> values = {-1, 2, 0, 0, 0, 5};
+  for (const char* format : {"dense,compressed", "compressed,dense@1,0", "dense,dense"}) {
+    const Storage storage = from_dense(values, {2, 3}, parse_format(format));
+    EXPECT_EQ(least_fiber_maximum(storage, {false, true}), 2) << format;
+    EXPECT_EQ(least_fiber_maximum(storage, {true, false}), 0) << format;
+    EXPECT_EQ(least_fiber_maximum(storage, {true, true}), 5) << format;
+    EXPECT_EQ(least_fiber_maximum(storage, {false, false}), -1) << format;
+  }
+  const std::vector<float> full = {-1, -2, -3, -4};
+  EXPECT_EQ(least_fiber_maximum(from_dense(full, {2, 2}, sparse_format(2)), {false, true}), -3);
+  const std::vector<float> nan = {std::nanf(""), 2, std::nanf(""), std::nanf("")};
+  EXPECT_EQ(least_fiber_maximum(from_dense(nan, {2, 2}, dense_format(2)), {false, true}), -kInf);
+}
+
 TEST(Survey, NamesTheEntryThatContradicts) {
   const Storage storage =
       from_dense(Buffer<float>(std::vector<float>{0, 2, 0, -4}), {2, 2}, sparse_format(2));

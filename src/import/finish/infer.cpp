@@ -10,12 +10,42 @@
 #include "import/finish/mask_use.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
+#include "ir/fiber_bounds.h"
 #include "ir/sparsity.h"
 #include "support/error.h"
 
 namespace fuseflow {
 
 namespace {
+
+/// The values of an input or constant, or null where they are not kept.
+const ConstantTensor* known_values(const Draft& given) {
+  return given.data ? given.data.get() : given.values.get();
+}
+
+/// Bounds of sums from the values that the importer has. For one statement: inference adds others.
+/// Of a softmax's maximum and sum, it knows by their roles (masks.h).
+ReductionBound sum_bounds(const Program& program, const DraftProgram& draft,
+                          const Statement& statement) {
+  if (draft.tensors[static_cast<size_t>(statement.result)].nonzero_if >= 0) return {};
+  const auto definition = [&draft](TensorId tensor) -> const Statement* {
+    const auto defines = [&](const DraftStatement& s) { return s.statement.result == tensor; };
+    const auto found = std::find_if(draft.statements.begin(), draft.statements.end(), defines);
+    return found == draft.statements.end() ? nullptr : &found->statement;
+  };
+  const auto data = [&draft](TensorId tensor,
+                             const std::vector<bool>& along) -> std::optional<float> {
+    const Draft& given = draft.tensors[static_cast<size_t>(tensor)];
+    const ConstantTensor* values = known_values(given);
+    if (values == nullptr) return std::nullopt;
+    return least_fiber_maximum(*values, along);
+  };
+  return [bounds = FiberBounds(program, definition, data)](
+             const Statement& s, const Expr& reduction,
+             const std::vector<NodeSparsity>& below) mutable {
+    return reduction.reduction == Reduction::sum ? bounds(s, reduction, below) : Facts{}.least;
+  };
+}
 
 /// Operators whose result is finite for finite operands, except by overflow.
 bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
@@ -94,7 +124,8 @@ Facts access_facts(const Program& program, const Facts& expected, const Expr& ac
 Facts expected_facts(const Program& program, const DraftProgram& draft,
                      const Statement& statement) {
   const std::vector<Facts>& expected = draft.expected;
-  const std::vector<NodeSparsity> proved = analyse(program, statement);
+  const std::vector<NodeSparsity> proved =
+      analyse(program, statement, {}, sum_bounds(program, draft, statement));
   std::vector<Facts> facts;
   for (size_t n = 0; n < statement.nodes.size(); ++n) {
     const Expr& node = statement.nodes[n];
@@ -306,7 +337,8 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   assume_where_needed(program, draft, statement);
   const auto id = static_cast<size_t>(statement.result);
   Tensor& tensor = program.tensors[id];
-  const ResultSparsity inferred = infer_result(program, statement);
+  const ResultSparsity inferred =
+      infer_result(program, statement, {}, sum_bounds(program, draft, statement));
   const auto rank = static_cast<int>(tensor.shape.size());
   Format format = dense_format(rank);
   bool sparse = false;

@@ -35,6 +35,26 @@ Facts facts_of(const ConstantTensor& tensor) {
   return tensor.sparse() ? both(facts, facts_of_constant(0)) : facts;
 }
 
+std::optional<float> least_fiber_maximum(const ConstantTensor& tensor,
+                                         const std::vector<bool>& along) {
+  FiberMaxima maxima(tensor.shape, along);
+  if (!maxima.fit()) return std::nullopt;
+  std::vector<int64_t> coords(tensor.shape.size());
+  const auto add = [&](int64_t position, float value) {
+    for (size_t d = coords.size(); d-- > 0; position /= tensor.shape[d])
+      coords[d] = position % tensor.shape[d];
+    maxima.add(coords, value);
+  };
+  if (tensor.sparse()) {
+    const ConstantEntries& entries = tensor.entries();
+    for (size_t e = 0; e < entries.positions.size(); ++e)
+      add(entries.positions[e], entries.values[e]);
+    return maxima.least(0);
+  }
+  for (int64_t i = 0; i < tensor.size(); ++i) add(i, tensor.as_float(i));
+  return maxima.least(0);
+}
+
 FillChoice choose_fill(const ConstantTensor& tensor, const MaskUse& use, double threshold) {
   const int64_t size = tensor.size();
   if (size == 0) return {};

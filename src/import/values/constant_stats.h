@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "import/values/constant_tensor.h"
 #include "ops/op.h"
@@ -15,6 +16,10 @@ const Survey& constant_stats(const ConstantTensor& tensor);
 
 /// Facts that hold for every element (no elements: every fact).
 Facts facts_of(const ConstantTensor& tensor);
+
+/// As that of a storage (tensor/survey.h).
+std::optional<float> least_fiber_maximum(const ConstantTensor& tensor,
+                                         const std::vector<bool>& along);
 
 /// How a program uses a constant as a mask.
 struct MaskUse {

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 
+#include "ir/names.h"
 #include "sim/report/check_facts.h"
 #include "sim/report/check_rewrite.h"
 #include "tensor/source.h"
@@ -180,36 +181,25 @@ CheckedTensor check_file(const Program& program, const TensorData& data, TensorI
   return one;
 }
 
-std::string describe_failure(const Program& program, const CheckedTensor& checked) {
-  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
-  const Comparison& c = checked.comparison;
-  std::string place;
-  if (c.worst >= 0) {
-    std::vector<int64_t> coordinates;
-    int64_t rest = c.worst;
-    const std::vector<int64_t> shape = file_shape(tensor);
-    for (size_t d = shape.size(); d-- > 0;) {
-      coordinates.insert(coordinates.begin(), rest % shape[d]);
-      rest /= shape[d];
-    }
-    place = fmt::format(", worst at [{}]", fmt::join(coordinates, ", "));
-  }
-  std::string what = fmt::format("the largest error is {:.6g}, the largest expected value {:.6g}",
-                                 c.max_abs_error, c.max_abs_expected);
-  if (!c.same_infinities) what = "infinities are in other places";
-  if (!c.same_nans) what = "NaNs are in other places";
-  return fmt::format("%{} differs from {}: {}{}", tensor.name, checked.against, what, place);
+namespace {
+
+/// "[3, 4]" of a row-major position in the tensor's files.
+std::string place_of(const Tensor& tensor, int64_t position) {
+  std::vector<int64_t> coordinates;
+  const std::vector<int64_t> shape = file_shape(tensor);
+  for (size_t d = shape.size(); d-- > 0; position /= shape[d])
+    coordinates.insert(coordinates.begin(), position % shape[d]);
+  return fmt::format("[{}]", fmt::join(coordinates, ", "));
 }
 
-std::string describe_excused(const Program& program, const CheckedTensor& checked) {
+std::string describe_rounding(const CheckedTensor& checked, int64_t elements) {
   const Comparison& c = checked.comparison;
-  if (c.excused == 0) return "";
-  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const int64_t rounded = c.excused - c.overflowed;
   std::string text = fmt::format(
-      "%{}: {} of {} elements {} not compared: rounding of sums alone may move {} as far as {} "
-      "off, by {:.6g} at most",
-      tensor.name, c.excused, element_count(known_shape(tensor)), c.excused == 1 ? "is" : "are",
-      c.excused == 1 ? "it" : "them", c.excused == 1 ? "it is" : "they are", c.max_excused_error);
+      "{} of {} elements {} not compared: rounding of sums alone may move {} as far as {} off, by "
+      "{:.6g} at most",
+      rounded, elements, rounded == 1 ? "is" : "are", rounded == 1 ? "it" : "them",
+      rounded == 1 ? "it is" : "they are", c.max_excused_error);
   if (checked.undecided > 0) {
     text += fmt::format("; {} comparison{} on the way {} within rounding of {} operands",
                         checked.undecided, checked.undecided == 1 ? "" : "s",
@@ -217,6 +207,44 @@ std::string describe_excused(const Program& program, const CheckedTensor& checke
                         checked.undecided == 1 ? "its" : "their");
   }
   return text;
+}
+
+std::string describe_overflow(const Tensor& tensor, const Comparison& c, int64_t elements) {
+  const bool one = c.overflowed == 1;
+  const bool placed = c.first_overflowed >= 0 && !tensor.shape.empty();
+  return fmt::format(
+      "{} of {} elements {} not compared: {} infinite or NaN, and {} in the reference, or the "
+      "reverse; a sum on the way overflows f32 in one order of its terms and not in another, or a "
+      "divisor is within rounding of 0{}",
+      c.overflowed, elements, one ? "is" : "are", one ? "it is" : "they are",
+      one ? "a number" : "numbers",
+      placed ? "; first at " + place_of(tensor, c.first_overflowed) : "");
+}
+
+}  // namespace
+
+std::string describe_failure(const Program& program, const CheckedTensor& checked) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const Comparison& c = checked.comparison;
+  std::string what = fmt::format("the largest error is {:.6g}, the largest expected value {:.6g}",
+                                 c.max_abs_error, c.max_abs_expected);
+  if (!c.same_infinities) what = "infinities are in other places";
+  if (!c.same_nans) what = "NaNs are in other places";
+  const std::string place =
+      c.worst < 0 ? "where it has no entries" : "at " + place_of(tensor, c.worst);
+  return fmt::format("%{} differs from {}: {}, worst {}: expected {}, got {}", tensor.name,
+                     checked.against, what, place, float_text(c.worst_expected),
+                     float_text(c.worst_actual));
+}
+
+std::string describe_excused(const Program& program, const CheckedTensor& checked) {
+  const Comparison& c = checked.comparison;
+  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const int64_t elements = element_count(known_shape(tensor));
+  std::vector<std::string> parts;
+  if (c.excused > c.overflowed) parts.push_back(describe_rounding(checked, elements));
+  if (c.overflowed > 0) parts.push_back(describe_overflow(tensor, c, elements));
+  return parts.empty() ? "" : fmt::format("%{}: {}", tensor.name, fmt::join(parts, "; "));
 }
 
 }  // namespace fuseflow
