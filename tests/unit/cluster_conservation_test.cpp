@@ -74,9 +74,9 @@ TEST(Conservation, TensorsOfOtherElementSizes) {
 TEST(Conservation, NoCoreIsFasterThanItsPeak) {
   const Machine machine = load_machine("h100", {});
   WorkDone most;
-  most.flops = int64_t{4096} * 10;
-  most.port_bytes = int64_t{64} * 10;
-  most.scratchpad_bytes = int64_t{128} * 10;
+  most.flops = static_cast<int64_t>(machine.core.matrix_flops_per_cycle * 10);
+  most.port_bytes = static_cast<int64_t>(machine.core.port_bytes_per_cycle * 10);
+  most.scratchpad_bytes = static_cast<int64_t>(machine.core.scratchpad_bytes_per_cycle * 10);
   most.link_bytes = static_cast<int64_t>(machine.link_bytes_per_cycle(4) * 10);
   EXPECT_FALSE(exceeded_rate(most, 10, 2, 4, machine));
   EXPECT_TRUE(exceeded_rate(most, 10, 4, 4, machine));  // f32: half the rate

@@ -117,6 +117,7 @@ TEST(GatheredKernel, WorkedTime) {
                             "dram.channels=1", "dram.bandwidth_gigabytes_per_second=64",
                             "dram.latency_cycles=100", "core.scratchpad_latency_cycles=10",
                             "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
+                            "core.matrix_latency_cycles=32", "core.port_bytes_per_cycle=64",
                             "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
   EXPECT_EQ(time_tiles(worked_graph(), machine).cycles, 313);
 }
@@ -225,7 +226,7 @@ TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
 TEST(GatheredKernels, AreChosenWhereTheyAreFaster) {
   const Machine machine = load_machine("h100", {});
   const std::string text =
-      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=600,values=uniform(0,1),"
+      "const %a: f32[1024, 1024] dense,compressed = power_law(edges=300,values=uniform(0,1),"
       "seed=7)\ninput %x: f32[1024, 64] dense,dense = dense(seed=8)\nresult %y: f32[1024, 64] "
       "dense,dense\nregion @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n";
   const auto made = [&](bool reorder, std::vector<SparseKernel>& sparse) {

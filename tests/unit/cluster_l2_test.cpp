@@ -209,11 +209,11 @@ TEST(L2, RankingWithItFindsAPlanNoWorse) {
 
 TEST(L2, AMachineWhoseL2IsFartherThanMemoryIsRefused) {
   try {
-    load_machine("h100", {"l2.capacity_bytes=1000", "l2.latency_cycles=471"});
+    load_machine("h100", {"l2.capacity_bytes=1000", "l2.latency_cycles=661"});
     FAIL() << "not refused";
   } catch (const Error& error) {
     const std::string message = error.diagnostics()[0].message;
-    EXPECT_NE(message.find("`l2.latency_cycles` is 471, expected at most"), std::string::npos)
+    EXPECT_NE(message.find("`l2.latency_cycles` is 661, expected at most"), std::string::npos)
         << message;
   }
 }

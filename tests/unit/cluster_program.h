@@ -79,7 +79,8 @@ inline Machine paper_machine(int cores) {
                             "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
                             "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
                             "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-                            "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0",
+                            "core.barrier_cycles=0", "core.matrix_latency_cycles=32",
+                            "core.port_bytes_per_cycle=64", "core.matrix_shapes.1.rows=0",
                             "core.matrix_shapes.2.rows=0", "links.latency_cycles.2=10",
                             "links.barrier_cycles.2=3", "links.most_cores.2=0",
                             "links.most_cores.4=0", "links.most_cores.8=0"});

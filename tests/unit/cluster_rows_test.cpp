@@ -70,7 +70,8 @@ Machine small_machine(int cores) {
        "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
        "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
        "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-       "core.comparison_rate_share=1", "core.barrier_cycles=0", "core.matrix_shapes.1.rows=0",
+       "core.comparison_rate_share=1", "core.barrier_cycles=0", "core.matrix_latency_cycles=32",
+       "core.port_bytes_per_cycle=64", "core.matrix_shapes.1.rows=0",
        "core.matrix_shapes.2.rows=0"});
 }
 
