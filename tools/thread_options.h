@@ -3,16 +3,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <string>
-#include <thread>
+
+#include "support/on_threads.h"
 
 namespace fuseflow {
 
-/// Sets `threads` to the host's, which is the default. `used_by`: the option that the threads are
-/// for, where they are not for the whole tool.
+/// Sets `threads` to the processors of this process, which is the default. `used_by`: the option
+/// that the threads are for, where they are not for the whole tool.
 inline void add_threads_option(CLI::App& app, int& threads, const std::string& used_by = "") {
-  threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  threads = processors();
   app.add_option("-j,--threads", threads, used_by + "Host threads; results do not depend on it")
       ->option_text("N")
       ->check(CLI::Range(1, 1024));

@@ -3,11 +3,13 @@
 // The thread sanitizer does not see what a TBB that was built without it synchronises: it gets
 // plain threads, which run the same code.
 #ifdef __SANITIZE_THREAD__
+#include <algorithm>
 #include <system_error>
 #include <thread>
 #include <vector>
 #else
 #include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 #endif
@@ -26,6 +28,10 @@ void on_threads(int count, const std::function<void()>& work) {
   for (std::thread& helper : helpers) helper.join();
 }
 
+int processors() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 #else
 
 void on_threads(int count, const std::function<void()>& work) {
@@ -38,6 +44,10 @@ void on_threads(int count, const std::function<void()>& work) {
     work();
     helpers.wait();
   });
+}
+
+int processors() {
+  return tbb::info::default_concurrency();
 }
 
 #endif

@@ -10,4 +10,7 @@ namespace fuseflow {
 /// must be able to do everything alone, and nothing when everything is done. It must not throw.
 void on_threads(int count, const std::function<void()>& work);
 
+/// How many threads can run side by side: the processors that the host lets this process use.
+int processors();
+
 }  // namespace fuseflow

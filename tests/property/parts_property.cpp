@@ -67,7 +67,7 @@ void split_at_random(Program& program, uint64_t seed) {
     const RegionIndices indices = region_indices(program, r);
     for (int turn = 0; turn < 2 && !indices.indices.empty(); ++turn) {
       const std::string& name = indices.indices[random.below(indices.indices.size())].name;
-      const Parallel entry{name, 2 + static_cast<int64_t>(random.below(2)), random.uniform() < 0.5};
+      const Parallel entry{name, 2 + static_cast<int64_t>(random.below(4)), random.uniform() < 0.5};
       const auto& given = program.regions[r].schedule.parallel;
       if (!given.empty() && given.front().index == name) continue;
       try_to(program, r, r, [&] { program.regions[r].schedule.parallel.push_back(entry); });
@@ -136,6 +136,6 @@ int run(uint64_t seed, uint64_t count) {
 }  // namespace fuseflow::testing
 
 int main(int argc, char** argv) {
-  return fuseflow::testing::seeded_main(argc, argv, "Parts in the scratchpad.", 300,
+  return fuseflow::testing::seeded_main(argc, argv, "Parts in the scratchpad.", 600,
                                         fuseflow::testing::run);
 }

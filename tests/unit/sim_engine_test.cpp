@@ -145,5 +145,32 @@ TEST(Engine, SameAsNaiveOnBitVectors) {
   }
 }
 
+/// However short the rounds are: each does something, whatever the host lets its threads do.
+TEST(Engine, RoundsOfOneBatchEnd) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    RandomGraph random(7'000'000 + seed, 14, 24);
+    const Machine machine = random.machine();
+    RunOptions options;
+    const auto run = [&](const EngineTuning& tuning) {
+      return run_fast(random.b.program, random.b.graph, random.b.data, machine, options, tuning);
+    };
+    RunResult expected;
+    try {
+      expected = run({});
+    } catch (const Error&) {
+      continue;
+    }
+    for (const int threads : {2, 8}) {
+      options.threads = threads;
+      // A run that does nothing ends by this, as another result.
+      options.max_seconds = 20;
+      const EngineTuning tuning{
+          .chunk = 16, .few = 4, .alone = 0, .scatter = true, .scatter_microseconds = 0};
+      expect_same_counts(expected, run(tuning));
+      if (HasFailure()) FAIL() << "seed " << seed << ", " << threads << " threads";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow

@@ -13,6 +13,7 @@ struct EngineTuning {
   uint32_t run_length_from = 32;
   int64_t alone = 256;   ///< batches before more threads than one start
   bool scatter = false;  ///< for tests: deal nodes to threads in turn, anew all the time
+  int64_t scatter_microseconds = 100;  ///< so often; 0: after every batch of the calling thread
 };
 
 }  // namespace fuseflow

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/threads/team.h"
+#include "support/on_threads.h"
 
 namespace fuseflow::engine {
 
@@ -115,8 +116,10 @@ void Schedule::run(int threads, const EngineTuning& tuning,
   }
   groups_ = static_cast<int>(groups.size());
   threads = std::min(threads, groups_);
+  // Two threads on one processor pass tokens to one another and gain nothing.
+  if (!tuning.scatter) threads = std::min(threads, processors());
   if (!run_alone(threads > 1 ? tuning.alone : INT64_MAX, go_on)) return;
-  Team(*this, threads, tuning.scatter).run(go_on);
+  Team(*this, threads, tuning).run(go_on);
 }
 
 /// So many batches on the calling thread. False: there is no more to do.
@@ -166,13 +169,14 @@ std::vector<int> Schedule::in_turn(int threads) {
   return owner;
 }
 
+/// What is known of a node stays: if one that can do nothing were tried again after every division,
+/// rounds might end before the node that can go on is reached.
 void Schedule::divide(int threads, bool scatter) {
   std::vector<int> owner(static_cast<size_t>(groups_), 0);
   if (threads > 1)
     owner = scatter ? in_turn(threads) : fuseflow::engine::divide(workload(), threads);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     states_[i].owner = owner[static_cast<size_t>(group_[i])];
-    look_at(i);
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     for (Port* port : nodes_[i]->ports) {

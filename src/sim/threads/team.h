@@ -1,6 +1,7 @@
 // Several threads that work a schedule's nodes. Each owns some and works no others, so that what
-// these pass to one another stays in one core's cache. They work for a while, then the nodes are
-// dealt out anew, by the work that they turned out to be.
+// these pass to one another stays in one core's cache. They work for a round, then the nodes are
+// dealt out anew, by the work that they turned out to be. The calling thread leads: it works alone
+// until others come, and again when they do not come.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "sim/functional/port.h"
+#include "sim/functional/tuning.h"
 
 namespace fuseflow::engine {
 
@@ -21,11 +23,7 @@ class Schedule;
 
 class Team {
  public:
-  Team(Schedule& schedule, int threads, bool scatter)
-      : schedule_(schedule),
-        threads_(threads),
-        scatter_(scatter),
-        may_spin_(threads <= static_cast<int>(std::thread::hardware_concurrency())) {}
+  Team(Schedule& schedule, int threads, const EngineTuning& tuning);
 
   /// Works until no node can go on or `go_on` says no; it is asked now and then, by the calling
   /// thread, with the latest step so far.
@@ -33,41 +31,60 @@ class Team {
 
  private:
   using Clock = std::chrono::steady_clock;
+  enum class State {
+    away,     ///< it has not come yet
+    working,  ///< it may touch the schedule
+    resting,  ///< it waits until it is called
+    called,   ///< there may be work for it, but the host has not run it since
+    late,     ///< the same since an earlier round: it owns no nodes
+  };
   struct alignas(kCacheLine) Worker {
     std::atomic<bool> news = false;  ///< its nodes have been given tokens or room
-    bool asleep = false;             ///< these two are guarded by mutex_
-    EngineNode* forced = nullptr;    ///< to be worked although it is far ahead
+    // Guarded by mutex_. The thread itself reads `number` without, while it works.
+    State state = State::away;
+    int number = -1;               ///< in the schedule; -1: it owns no nodes
+    EngineNode* forced = nullptr;  ///< to be worked although it is far ahead
+    std::condition_variable changed;
   };
 
-  void work_a_round();
   void lead();
   void help();
   void serve(size_t self);
   void look_at_the_time();
+  bool round_is_over(Clock::time_point now) const;
   EngineNode* wait(size_t self);
-  void tell(int worker);
-  void wake(Worker& worker);
-  void end_round();
+  void tell(int number);
+
+  // These need the lock.
+  void sleep(std::unique_lock<std::mutex>& lock, size_t self);
+  void force_one();
+  void call(Worker& worker);
+  void deal();
+  void deal_anew(std::unique_lock<std::mutex>& lock);
+  bool others_work() const;
+  bool all_rest() const;
+  void end();
 
   Schedule& schedule_;
   const int threads_;
-  const bool scatter_;  // for tests: deals nodes out in turn
+  const bool scatter_;  // for tests: deals nodes out in turn, and waits for another first
   const bool may_spin_;
   const std::thread::id caller_ = std::this_thread::get_id();
-  const std::function<bool(int64_t)>* go_on_ = nullptr;
-  bool stopped_ = false;  // go_on said no
-  bool done_ = false;     // no node can go on
-  Clock::duration round_{};
-  Clock::time_point end_;  // of the round
-  Clock::time_point asked_;
 
-  std::atomic<bool> ended_ = false;  // the round
-  std::mutex mutex_;                 // guards what follows
-  std::condition_variable changed_;
-  bool started_ = false;
-  size_t joined_ = 0;  // threads of the round
-  std::vector<Worker> workers_;
-  size_t asleep_ = 0;
+  // The leader's:
+  const std::function<bool(int64_t)>* go_on_ = nullptr;
+  Clock::time_point asked_;
+  Clock::duration round_;
+  Clock::time_point begin_;  // of the round
+  bool in_vain_ = false;     // it has waited, and nobody has called it
+
+  std::atomic<bool> paused_ = false;   // the others must not work: the nodes are dealt out
+  std::atomic<bool> over_ = false;     // the run
+  std::atomic<size_t> newcomers_ = 0;  // threads that wait for nodes of their own
+  std::mutex mutex_;                   // guards what follows
+  std::vector<Worker> workers_;        // the leader, and others in the order of their coming
+  size_t joined_ = 1;
+  std::vector<size_t> dealt_;  // by number: the worker
   std::exception_ptr problem_;
 };
 
