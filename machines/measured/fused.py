@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What fusing gains on a GPU where one core has all it needs: chains and three layers as one kernel (Triton) beside
-the vendor's kernels apart. Rows as those of measure.h, on standard output; each result is compared with the product
+"""What Triton's kernels reach on a GPU: small products, beside the vendor's; and what fusing gains where one core has
+all it needs: chains and three layers as one kernel, beside the vendor's kernels apart. Rows as those of measure.h, on standard output; each result is compared with the product
 of 64-bit numbers first. Tiles: the fastest of those listed.
 """
 import itertools
@@ -52,6 +52,18 @@ def layers_kernel(x, w0, w1, w2, y, W: tl.constexpr, BM: tl.constexpr):
     tl.store(y + m[:, None] * W + w[None, :], c.to(tl.bfloat16))
 
 
+@triton.jit
+def product_kernel(a, b, c, N: tl.constexpr, K: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                   STAGES: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for depth in tl.range(0, K, BK, num_stages=STAGES):
+        k = depth + tl.arange(0, BK)
+        total = tl.dot(tl.load(a + m[:, None] * K + k[None, :]), tl.load(b + k[:, None] * N + n[None, :]), total)
+    tl.store(c + m[:, None] * N + n[None, :], total.to(tl.bfloat16))
+
+
 def same(found, expected, what):
     error = ((found.double() - expected).norm() / expected.norm()).item()
     if not error < 1e-2:
@@ -70,6 +82,24 @@ def fastest(what, works, sets, reference):
         if best is None or time < best[0]:
             best = (time, name)
     return best
+
+
+def small_products():
+    for m, n, k in ((128, 768, 768), (512, 512, 512), (128, 4096, 1024)):
+        sets = library.random_sets((m, k), (k, n))
+        a, b = (operand.double() for operand in sets[0])
+        works = []
+        for bm, bn, bk, stages in itertools.product((32, 64, 128), (32, 64), (64, 128), (3, 5)):
+
+            def work(a, b, bm=bm, bn=bn, bk=bk, stages=stages):
+                c = torch.empty((m, n), device="cuda", dtype=torch.bfloat16)
+                product_kernel[(m // bm, n // bn)](a, b, c, n, k, bm, bn, bk, stages, num_warps=4)
+                return c
+
+            works.append((f"{bm}x{bn}x{bk} stages {stages}", work))
+        time, tile = fastest("product", works, sets, a @ b)
+        library.row("small_product", f"{m}x{n}x{k} triton tile {tile}", time * 1e6, "us")
+        library.row("small_product", f"{m}x{n}x{k} library", library.seconds(torch.mm, sets) * 1e6, "us")
 
 
 def chains():
@@ -122,5 +152,6 @@ def layers():
 
 if __name__ == "__main__":
     torch.set_grad_enabled(False)
+    small_products()
     layers()
     chains()
