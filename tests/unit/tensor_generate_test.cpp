@@ -2,6 +2,9 @@
 #include "tensor/generate.h"
 
 #include <cmath>
+#include <fstream>
+#include <regex>
+#include <sstream>
 
 #include "tensor/stats.h"
 #include "tensor_testing.h"
@@ -220,6 +223,39 @@ TEST(TensorGenerate, RejectsBadParameters) {
                     "expected ones, constant(c)");
   }
   expect_contains(fault("dense(shape=[2],values=uniform(0,1)2)"), "text after the closing bracket");
+}
+
+/// The names in code spans of a cell of a table.
+std::vector<std::string> spans(const std::string& cell) {
+  static const std::regex kSpan("`(\\w+)`");
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(cell.begin(), cell.end(), kSpan), end; at != end; ++at) {
+    found.push_back((*at)[1]);
+  }
+  return found;
+}
+
+/// The specification lists each generator with its keys, and no other.
+TEST(Generate, TheSpecificationListsEachWithItsKeys) {
+  std::ifstream file(std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/language.md");
+  std::stringstream all;
+  all << file.rdbuf();
+  const std::string text = all.str();
+  const size_t begin = text.find("| generator | keys |");
+  ASSERT_NE(begin, std::string::npos);
+  std::stringstream table(text.substr(begin, text.find("\n\n", begin) - begin));
+  std::string names;
+  for (std::string line; std::getline(table, line);) {
+    const size_t name = line.find('|'), keys = line.find('|', name + 1);
+    const std::vector<std::string> listed =
+        spans(line.substr(keys, line.find('|', keys + 1) - keys));
+    for (const std::string& generator : spans(line.substr(name, keys - name))) {
+      const std::vector<std::string_view>& expected = find_generator(generator).keys;
+      EXPECT_EQ(listed, std::vector<std::string>(expected.begin(), expected.end())) << generator;
+      names += (names.empty() ? "" : ", ") + generator;
+    }
+  }
+  expect_contains(error_of([] { find_generator("none of them"); }), "a generator: " + names);
 }
 
 }  // namespace
