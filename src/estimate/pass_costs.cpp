@@ -23,10 +23,6 @@ constexpr double kEntriesPerNode = 64;
 /// Tokens of a program that is simulated in a tenth of a second.
 constexpr double kFewTokens = 1e7;
 
-bool is_given(const Tensor& tensor) {
-  return tensor.role == Role::input || tensor.role == Role::constant;
-}
-
 void add(Cost& sum, Cost more) {
   sum.cycles += more.cycles;
   sum.dram_bytes += more.dram_bytes;
@@ -94,7 +90,7 @@ double EstimatedCosts::margin() const {
 std::shared_ptr<const Storage> PatternCache::of(const Program& program, TensorId id) {
   const auto t = static_cast<size_t>(id);
   const Tensor& tensor = program.tensors[t];
-  if (!is_given(tensor) || tensor.format.all_dense()) return nullptr;
+  if (!tensor.given() || tensor.format.all_dense()) return nullptr;
   std::string key = fmt::format("{} as {} fill {} of", to_string(tensor.source),
                                 to_string(tensor.format), tensor.fill);
   for (const Extent& extent : tensor.shape) key += fmt::format(" {}", extent.value);
@@ -133,7 +129,7 @@ void EstimatedCosts::add_inputs(const Program& program, const Region& region, Kn
   resize(known, program.tensors.size());
   const std::vector<bool> touched = tensors_touched(program, *region.graph);
   for (size_t t = 0; t < touched.size(); ++t) {
-    if (!touched[t] || !is_given(program.tensors[t])) continue;
+    if (!touched[t] || !program.tensors[t].given()) continue;
     if (!without_data_.empty()) {
       if (known.statistics[t].levels.empty() && !program.tensors[t].format.all_dense()) {
         known.statistics[t] = estimate::guessed_statistics(program.tensors[t]);
@@ -204,7 +200,7 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   add_inputs(program, region, known);
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
-    if (is_given(program.tensors[t])) continue;  // a copy has the data of its source
+    if (program.tensors[t].given()) continue;  // a copy has the data of its source
     known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
@@ -283,12 +279,12 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
     known[t] = {};
-    read[t] = read[t] && is_given(program.tensors[t]);
+    read[t] = read[t] && program.tensors[t].given();
   }
   for (size_t t = 0; t < read.size(); ++t) {
     if (!read[t] || !known[t].levels.empty()) continue;
     std::shared_ptr<const Storage> pattern;
-    if (is_given(program.tensors[t])) {
+    if (program.tensors[t].given()) {
       pattern = patterns_.of(program, static_cast<TensorId>(t));
     } else if (t < learned_.patterns.data.storage.size()) {
       pattern = learned_.patterns.data.storage[t];

@@ -45,7 +45,7 @@ void write_data(const Program& program, const std::vector<const Region*>& region
   const std::vector<std::string> names = file_names(program);
   for (const TensorId id : used) {
     const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
-    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    if (!tensor.given()) continue;
     if (tensor.source.kind == Source::Kind::none) {
       throw Error(ExitCode::rejected,
                   fmt::format("tensor %{} has no data yet, expected a source", tensor.name));

@@ -506,7 +506,7 @@ DraftProgram Importer::draft() {
 Program Importer::run() {
   DraftProgram finished = draft();
   for (const Draft& d : finished.tensors) {
-    if (d.tensor.role == Role::input || d.tensor.role == Role::constant) known_[d.tensor.name] = d;
+    if (d.tensor.given()) known_[d.tensor.name] = d;
   }
   return finalize(std::move(finished), model_, options_);
 }

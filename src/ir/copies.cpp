@@ -196,7 +196,7 @@ std::optional<std::string> wrong_copy(const Program& program, const Tensor& copy
   const std::string name = "%" + quote_if_needed(copy.name);
   const std::string of = "%" + quote_if_needed(copy.copy_of);
   const TensorId original = find_tensor(program, copy.copy_of);
-  if (copy.role != Role::input && copy.role != Role::constant) {
+  if (!copy.given()) {
     return fmt::format(
         "{} is declared copy({}), expected an input or a constant: what is computed "
         "has a statement",

@@ -12,10 +12,6 @@ namespace fuseflow {
 
 namespace {
 
-bool is_given(const Tensor& tensor) {
-  return tensor.role == Role::input || tensor.role == Role::constant;
-}
-
 /// Joins to the facts of every intermediate what its statement proves of it.
 void prove(const std::vector<Region>& regions, Program& proved, const ReductionBound& bound = {}) {
   for (const Region& region : regions) {
@@ -47,7 +43,7 @@ class Finder {
     for (const LostSparsity& one : lost) {
       read_operands(p_.regions[one.region].statements[one.statement]);
       for (const MissingFact& missing : one.missing) {
-        if (is_given(tensor(missing.tensor))) {
+        if (tensor(missing.tensor).given()) {
           read(missing.tensor);
         } else {
           computed = true;
@@ -74,7 +70,7 @@ class Finder {
   /// tools of a pipe.
   void read_operands(const Statement& statement) {
     for (const Expr& node : statement.nodes) {
-      if (node.kind != Expr::Kind::access || !is_given(tensor(node.tensor))) continue;
+      if (node.kind != Expr::Kind::access || !tensor(node.tensor).given()) continue;
       if (tensor(node.tensor).facts == Facts{}) read(node.tensor);
     }
   }
@@ -96,7 +92,7 @@ class Finder {
     const auto i = static_cast<size_t>(t);
     if (seen[i]) return;
     seen[i] = true;
-    if (is_given(tensor(t))) given.push_back(t);
+    if (tensor(t).given()) given.push_back(t);
     if (definer_[i] == nullptr) return;
     for (const Expr& node : definer_[i]->nodes) {
       if (node.kind == Expr::Kind::access) collect_cone(node.tensor, seen, given);
@@ -186,7 +182,7 @@ std::vector<Facts> read_facts(const Program& program,
   const TensorReader reader = source_reader(program);
   std::vector<Facts> facts(program.tensors.size());
   for (size_t t = 0; t < facts.size(); ++t) {
-    if (!is_given(program.tensors[t]) || !may_read(program.tensors[t])) continue;
+    if (!program.tensors[t].given() || !may_read(program.tensors[t])) continue;
     const auto data = reader(static_cast<TensorId>(t));
     if (data != nullptr) facts[t] = facts_of(*data);
   }

@@ -119,7 +119,7 @@ float FiberBounds::access(const Frame& frame, const Expr& node, const Over& over
     along.push_back(over[index]);
   }
   if (std::find(along.begin(), along.end(), true) == along.end()) return kNone;
-  const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+  const bool given = tensor.given();
   if (given) return data_(node.tensor, along).value_or(kNone);
   return stored(computed(node.tensor, along), tensor.type);
 }

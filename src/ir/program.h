@@ -28,6 +28,11 @@ struct Extent {
 
 enum class Role : uint8_t { input, constant, temporary, result };
 
+/// Whether no statement defines such a tensor: its elements are data.
+constexpr bool is_given(Role role) {
+  return role == Role::input || role == Role::constant;
+}
+
 enum class Placement : uint8_t { stream, recompute, scratchpad, memory };
 
 struct Tensor {
@@ -48,6 +53,7 @@ struct Tensor {
   /// The name of the input or constant whose elements it has in another format (ir/copies.h).
   /// Empty: it is no copy.
   std::string copy_of = {};
+  bool given() const { return is_given(role); }
   /// Coordinates of a storage level: those of its dimension; negative where that is symbolic.
   int64_t level_extent(size_t level) const {
     const auto dimension = static_cast<size_t>(format.mode_order[level]);

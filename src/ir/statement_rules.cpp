@@ -109,7 +109,7 @@ class Checker {
   bool check_left_side() {
     if (!valid_tensor(program_, s_.result)) return fail(-1, "the statement has no result tensor");
     const Tensor& result = program_.tensors[s_.result];
-    const bool given = result.role == Role::input || result.role == Role::constant;
+    const bool given = result.given();
     if (given && !is_copy_statement(program_, s_)) {
       return fail(-1,
                   fmt::format("%{} is an input and cannot be defined by a statement, expected a "

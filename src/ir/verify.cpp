@@ -94,7 +94,7 @@ class Verifier {
   }
 
   void check_attributes(const Tensor& t) {
-    const bool given = t.role == Role::input || t.role == Role::constant;
+    const bool given = t.given();
     if (!given && t.source.kind != Source::Kind::none) {
       error(t.where, fmt::format("%{} is computed and cannot have a source, expected `input` or "
                                  "`const`",
@@ -197,7 +197,7 @@ class Verifier {
 
   void check_use(const Statement& s, TensorId tensor) {
     const Role role = p_.tensors[tensor].role;
-    const bool given = role == Role::input || role == Role::constant;
+    const bool given = is_given(role);
     if (defined_[tensor] || (given && definer_[tensor] < 0)) return;
     if (definer_[tensor] < 0) {
       error(s.where,
@@ -380,7 +380,7 @@ class Verifier {
       for (const Expr& e : s.nodes) {
         if (e.kind != Expr::Kind::access || referred[e.tensor] || defined_[e.tensor]) continue;
         const Role role = p_.tensors[e.tensor].role;
-        if (role == Role::input || role == Role::constant) continue;
+        if (is_given(role)) continue;
         error(s.where, fmt::format("{} uses {}, which no statement defines", name(s.result),
                                    name(e.tensor)));
       }
@@ -396,7 +396,7 @@ class Verifier {
   void check_defined() {
     for (size_t t = 0; t < p_.tensors.size(); ++t) {
       const Tensor& tensor = p_.tensors[t];
-      const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+      const bool given = tensor.given();
       if (!given && !defined_[t] && definer_[t] < 0) {
         error(tensor.where,
               fmt::format("{} %{} is not defined, expected a statement: `%{}[...] = ...`",

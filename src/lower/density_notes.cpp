@@ -202,7 +202,7 @@ class Notes {
     const std::string facts = wanted(missing);
     const std::string unknown =
         facts.empty() ? "" : fmt::format("nothing says that {} is {}", name(missing.tensor), facts);
-    const bool given = t.role == Role::input || t.role == Role::constant;
+    const bool given = t.given();
     if (missing.complete && !t.format.all_dense() && !given) return incomplete(missing, facts);
     if (!given) {
       if (is_bounded(missing.facts)) return unbounded(missing, unknown);

@@ -10,7 +10,7 @@ namespace fuseflow {
 inline bool in_scratchpad(const Program& program, TensorId tensor) {
   const Tensor& t = program.tensors[static_cast<size_t>(tensor)];
   const bool stays = t.placement == Placement::scratchpad;
-  const bool given = stays || t.role == Role::input || t.role == Role::constant;
+  const bool given = stays || t.given();
   bool scratchpad = stays;
   bool memory = false;
   for (const UsePlacement& use : program.regions[0].schedule.placements) {

@@ -244,7 +244,7 @@ std::vector<std::string> nest_tuples(Program& program) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
     auto& levels = tensor.format.levels;
-    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    const bool given = tensor.given();
     const bool tuples =
         std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
     if (!given || !tuples || reads(program, static_cast<TensorId>(t))) continue;

@@ -24,9 +24,8 @@ ModulePath kernel_path(const Program& program, const Region& region) {
 }
 
 bool is_sparse_input(const Tensor& tensor) {
-  return (tensor.role == Role::input || tensor.role == Role::constant) &&
-         std::any_of(tensor.format.levels.begin(), tensor.format.levels.end(),
-                     [](LevelKind kind) { return kind != LevelKind::dense; });
+  return tensor.given() && std::any_of(tensor.format.levels.begin(), tensor.format.levels.end(),
+                                       [](LevelKind kind) { return kind != LevelKind::dense; });
 }
 
 /// Accesses below a node of the expression.

@@ -32,10 +32,6 @@ std::string tensor_text(const Program& program, TensorId tensor) {
   return "%" + quote_if_needed(program.tensors[tensor].name);
 }
 
-bool is_given(const Tensor& tensor) {
-  return tensor.role == Role::input || tensor.role == Role::constant;
-}
-
 struct Request {
   TensorId tensor = -1;
   TensorId consumer = -1;
@@ -110,7 +106,7 @@ class Placer {
   void place(const Request& request) {
     const int definer = d_.definer[request.tensor];
     if (request.consumer >= 0) return place_use(request);
-    if (is_given(p_.tensors[request.tensor])) return place_input(request);
+    if (p_.tensors[request.tensor].given()) return place_input(request);
     if (definer < 0) {
       refuse(request, "no statement defines it", "a graph's tensors are placed before lowering");
     }
@@ -198,7 +194,7 @@ class Placer {
     Region& region = placed.program.regions[r];
     region.graph.reset();
     std::erase_if(region.schedule.placements,
-                  [&](const UsePlacement& use) { return !is_given(p_.tensors[use.tensor]); });
+                  [&](const UsePlacement& use) { return !p_.tensors[use.tensor].given(); });
     PlacementChoice choice = choose_placements(std::move(placed.program), r, options);
     placed.program = std::move(choice.program);
     for (const std::string& note : choice.notes) placed.log.note(prefix(r) + note);

@@ -55,7 +55,7 @@ std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph,
   for (size_t t = 0; t < reads.size(); ++t) {
     const Tensor& tensor = lowered.tensors[t];
     const auto id = static_cast<TensorId>(t);
-    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    const bool given = tensor.given();
     const bool kept =
         std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
     const double entries = estimated_entries(tensor);

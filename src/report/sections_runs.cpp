@@ -163,7 +163,7 @@ std::string inputs_section(const PageInput& input) {
   if (!input.program) return "";
   std::vector<std::vector<std::string>> rows;
   for (const Tensor& tensor : input.program->tensors) {
-    if (tensor.role != Role::input && tensor.role != Role::constant) continue;
+    if (!tensor.given()) continue;
     std::string shape;
     for (const Extent& extent : tensor.shape) {
       shape += (shape.empty() ? "" : " x ") +

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/term.h"
+#include "ir/term.h"
 
 namespace fuseflow {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "rewrite/term.h"
+#include "ir/term.h"
 
 namespace fuseflow {
 

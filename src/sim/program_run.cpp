@@ -150,7 +150,7 @@ TensorData load_tensors(const Program& program, const LoadOptions& options, int 
   std::vector<size_t> wanted;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Role role = program.tensors[t].role;
-    if (read[t] && (role == Role::input || role == Role::constant)) wanted.push_back(t);
+    if (read[t] && is_given(role)) wanted.push_back(t);
   }
   threads = std::min(threads, worthwhile_threads(program, wanted));
   if (threads > 1) {

@@ -53,8 +53,7 @@ std::string FormBuilder::text_of(TensorId tensor) const {
 }
 
 bool FormBuilder::is_given(TensorId tensor) const {
-  const Role role = program_.tensors[static_cast<size_t>(tensor)].role;
-  return role == Role::input || role == Role::constant;
+  return program_.tensors[static_cast<size_t>(tensor)].given();
 }
 
 /// Why a chain cannot keep a tensor on chip.

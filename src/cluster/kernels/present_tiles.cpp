@@ -139,7 +139,7 @@ bool has_entries_only(const Source& source) {
 /// Data that are known when the program is planned, whose absent entries mean something: of an
 /// input those of a file or generator of entries, or of a format that leaves entries out.
 bool may_leave_out(const Tensor& tensor) {
-  const bool given = tensor.role == Role::constant || tensor.role == Role::input;
+  const bool given = tensor.given();
   const bool known = std::all_of(tensor.shape.begin(), tensor.shape.end(),
                                  [](const Extent& extent) { return extent.known(); });
   if (!given || !known || tensor.fill != 0 || tensor.facts.nonzero) return false;

@@ -254,7 +254,7 @@ class OnlineBuilder {
     std::set<TensorId> given;
     const std::vector<Tensor>& tensors = statements_.program().tensors;
     for (size_t t = 0; t < tensors.size(); ++t) {
-      const bool data = tensors[t].role == Role::constant || tensors[t].role == Role::input;
+      const bool data = tensors[t].given();
       if (data && !tensors[t].format.all_dense()) given.insert(static_cast<TensorId>(t));
     }
     builder_.allow(std::move(given));

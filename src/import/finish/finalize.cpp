@@ -119,7 +119,7 @@ void drop_unused_tensors(DraftProgram& draft) {
   std::vector<size_t> order;
   for (size_t t = 0; t < moved.size(); ++t) {
     const Role role = draft.tensors[t].tensor.role;
-    if (moved[t] >= 0 && (role == Role::input || role == Role::constant)) order.push_back(t);
+    if (moved[t] >= 0 && is_given(role)) order.push_back(t);
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return draft.tensors[a].tensor.role < draft.tensors[b].tensor.role;
@@ -289,9 +289,7 @@ void drop_ranges(Program& program) {
 void sort_tensors(Program& program, DraftProgram& draft) {
   std::vector<size_t> order(program.tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto computed = [&](size_t t) {
-    return program.tensors[t].role != Role::input && program.tensors[t].role != Role::constant;
-  };
+  const auto computed = [&](size_t t) { return !program.tensors[t].given(); };
   std::stable_partition(order.begin(), order.end(), [&](size_t t) { return !computed(t); });
   std::vector<TensorId> moved(order.size());
   std::vector<Tensor> tensors;

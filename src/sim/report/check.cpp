@@ -21,7 +21,7 @@ class ReferenceChecker {
       : program_(program), data_(data), settings_(settings), inputs_(program.tensors.size()) {
     for (size_t t = 0; t < inputs_.size(); ++t) {
       const Role role = program.tensors[t].role;
-      if (role == Role::input || role == Role::constant) inputs_[t] = data.storage[t];
+      if (is_given(role)) inputs_[t] = data.storage[t];
     }
     if (needs_two_steps(program)) regions_ = without_reference(program);
   }

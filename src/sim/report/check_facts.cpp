@@ -19,7 +19,7 @@ namespace {
                     : fmt::format("{} is {} at [{}]", name, float_text(found.value),
                                   fmt::join(found.coords, ", "));
   const bool stated = !satisfies(found.value, tensor.facts);
-  const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+  const bool given = tensor.given();
   throw Error(
       ExitCode::unfinished, tensor.where,
       fmt::format("{}, which contradicts its {}({}): results may be wrong; remove it{}", place,

@@ -1,4 +1,4 @@
-#include "rewrite/term.h"
+#include "ir/term.h"
 
 #include <algorithm>
 #include <functional>
