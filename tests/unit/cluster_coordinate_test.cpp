@@ -33,12 +33,9 @@ Program planned(const std::string& text, const KernelSizes& block) {
 }
 
 TEST(Coordinate, WorkedCase) {
-  const Machine machine = load_machine(
-      "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "dram.channels=1",
-               "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-               "core.scratchpad_latency_cycles=10", "core.register_bytes_per_cycle=0",
-               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-               "core.comparison_rate_share=1", "core.barrier_cycles=0"});
+  const Machine machine = one_channel_machine(
+      1, {"core.scratchpad_latency_cycles=10", "core.vector_operations_per_cycle=16",
+          "core.special_operations_per_cycle=2", "core.comparison_rate_share=1"});
   const std::string text =
       "input %x: f32[2, 64] dense,dense = uniform(density=1,seed=1)\n"
       "result %y: f32[2, 64] dense,dense\n"

@@ -112,13 +112,7 @@ TEST(GatheredKernel, WorkedCase) {
 /// 9 + 100 + 0.75 + 10 = 119.75. A product reads 320 bytes, whether there or not, and the last one
 /// writes the result: 117.5 to 120 to 122.5 + 12, + 32. The store: 12 + 10, port 24, + 100 = 312.5.
 TEST(GatheredKernel, WorkedTime) {
-  const Machine machine =
-      load_machine("h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0",
-                            "dram.channels=1", "dram.bandwidth_gigabytes_per_second=64",
-                            "dram.latency_cycles=100", "core.scratchpad_latency_cycles=10",
-                            "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
-                            "core.matrix_latency_cycles=32", "core.port_bytes_per_cycle=64",
-                            "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
+  const Machine machine = one_channel_machine(1, {"core.scratchpad_latency_cycles=10"});
   EXPECT_EQ(time_tiles(worked_graph(), machine).cycles, 313);
 }
 

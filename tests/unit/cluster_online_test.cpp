@@ -6,6 +6,7 @@
 #include "cluster/common/attach_plan.h"
 #include "cluster/online/online.h"
 #include "cluster/online/open_scores.h"
+#include "cluster_program.h"
 #include "graph/tile_kernel.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -17,10 +18,6 @@
 
 namespace fuseflow::cluster {
 namespace {
-
-Program parse(const std::string& text) {
-  return parse_program({"test", "fuseflow 1\n" + text});
-}
 
 /// Attention of so many heads, queries and keys with head sizes for scores and values. `scores` is
 /// what becomes of %s, `more` further tensors.
@@ -49,13 +46,6 @@ std::string attention(int heads, int rows, int keys, int inner, int values,
          "  %e[h, i, j] = exp(%x[h, i, j] - %m[h, i])\n  %z[h, i] = sum(j) %e[h, i, j]\n"
          "  %p[h, i, j] = %e[h, i, j] / %z[h, i]\n}\n"
          "region @y { %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }\n";
-}
-
-/// With one part of its text replaced.
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from << "\n" << text;
-  return text.replace(at, from.size(), to);
 }
 
 OnlineForm form_of(const Program& program) {
@@ -136,22 +126,9 @@ TEST(OnlineForm, AProductOfAnythingElseIsNoSoftmax) {
   EXPECT_EQ(why_none(plain), "");
 }
 
-/// One core; loads and stores take the port and a latency, scratchpad and registers nothing.
-Machine small_machine() {
-  return load_machine(
-      "h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0", "dram.channels=1",
-               "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-               "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
-               "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-               "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-               "core.comparison_rate_share=1", "core.barrier_cycles=0",
-               "core.matrix_latency_cycles=32", "core.port_bytes_per_cycle=64",
-               "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
-}
-
 TEST(Online, WorkedCase) {
   const OnlineForm form = form_of(parse(attention(1, 16, 32, 16, 16, "%s[h, i, j]")));
-  const Machine machine = small_machine();
+  const Machine machine = slow_lanes_machine(1);
   ASSERT_EQ(machine.matrix_rate(4), 1024);
   const Graph one = online_graph(form, {{16, 16, 16, 1}, 2, 1});
   const Measured measured = time_tiles(one, machine);

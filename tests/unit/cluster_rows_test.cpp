@@ -5,6 +5,7 @@
 
 #include "cluster/common/attach_plan.h"
 #include "cluster/rows/rows.h"
+#include "cluster_program.h"
 #include "graph/tile_rows.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -14,10 +15,6 @@
 
 namespace fuseflow::cluster {
 namespace {
-
-Program parse(const std::string& text) {
-  return parse_program({"test", "fuseflow 1\n" + text});
-}
 
 std::optional<RowsForm> form_of(const Program& program, std::string& why) {
   std::vector<const Statement*> statements;
@@ -55,26 +52,6 @@ std::string mlp(int rows, int inputs, int hidden) {
          "  %y[i, o] = sum(j) %h[i, j] * %v[j, o]\n}\n";
 }
 
-std::string with(std::string text, const std::string& what, const std::string& instead) {
-  const size_t at = text.find(what);
-  EXPECT_NE(at, std::string::npos) << what;
-  return text.replace(at, what.size(), instead);
-}
-
-/// Loads and stores take the port and a latency, scratchpad and registers nothing.
-Machine small_machine(int cores) {
-  return load_machine(
-      "h100",
-      {"clock_gigahertz=1", "core.count=" + std::to_string(cores), "l2.capacity_bytes=0",
-       "dram.channels=1", "dram.bandwidth_gigabytes_per_second=64", "dram.latency_cycles=100",
-       "core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
-       "core.register_bytes_per_cycle=0", "core.matrix_flops_per_cycle=2048",
-       "core.vector_operations_per_cycle=16", "core.special_operations_per_cycle=2",
-       "core.comparison_rate_share=1", "core.barrier_cycles=0", "core.matrix_latency_cycles=32",
-       "core.port_bytes_per_cycle=64", "core.matrix_shapes.1.rows=0",
-       "core.matrix_shapes.2.rows=0"});
-}
-
 const RowsTiles kTiles{16, 16, 1, 1, 2, false, 2};
 
 TEST(RowsForm, ProductsAndReductionsOfRows) {
@@ -105,20 +82,20 @@ TEST(RowsForm, SaysWhatHasNone) {
 
 TEST(Rows, WorkedCase) {
   const Graph one = rows_graph(form_of(mlp(16, 16, 16)), kTiles);
-  const Measured measured = time_tiles(one, small_machine(1));
+  const Measured measured = time_tiles(one, slow_lanes_machine(1));
   EXPECT_EQ(measured.cycles, 344);
   EXPECT_EQ(measured.bytes.global_read, 3 * 1024);
   EXPECT_EQ(measured.bytes.global_write, 1024);
   EXPECT_EQ(measured.flops, 2 * 8192);
   const Graph two = rows_graph(form_of(mlp(32, 16, 16)), kTiles);
-  EXPECT_EQ(time_tiles(two, small_machine(1)).cycles, 408);
+  EXPECT_EQ(time_tiles(two, slow_lanes_machine(1)).cycles, 408);
 }
 
 TEST(Rows, CoresThatShareColumnsSendThem) {
   RowsTiles tiles = kTiles;
   tiles.wide = 2;
   const Graph graph = rows_graph(form_of(mlp(16, 16, 32)), tiles);
-  const Measured measured = time_tiles(graph, small_machine(2));
+  const Measured measured = time_tiles(graph, slow_lanes_machine(2));
   EXPECT_EQ(measured.bytes.link, 2 * 16 * 16 * 4);  // each its tile of h to the other
   // The result has one tile of 8 columns a core: none is computed twice.
   EXPECT_EQ(measured.flops, 2 * (16 * 16 * 32 + 16 * 32 * 16));

@@ -116,13 +116,7 @@ TEST(SecondProduct, WorkedCase) {
   const KernelRoles roles = kernel_roles(graph);
   EXPECT_EQ(roles.reductions.size(), 1U);
   EXPECT_EQ(roles.last.size(), 1U);
-  const Machine machine =
-      load_machine("h100", {"clock_gigahertz=1", "core.count=1", "l2.capacity_bytes=0",
-                            "dram.channels=1", "dram.bandwidth_gigabytes_per_second=64",
-                            "dram.latency_cycles=100", "core.scratchpad_latency_cycles=10",
-                            "core.register_bytes_per_cycle=0", "core.barrier_cycles=0",
-                            "core.matrix_latency_cycles=32", "core.port_bytes_per_cycle=64",
-                            "core.matrix_shapes.1.rows=0", "core.matrix_shapes.2.rows=0"});
+  const Machine machine = one_channel_machine(1, {"core.scratchpad_latency_cycles=10"});
   const Measured measured = time_tiles(graph, machine);
   EXPECT_EQ(measured.nodes, 5 + 2 + 1 + 1);  // loads, steps, the second product, the store
   EXPECT_EQ(measured.cycles, 374);
@@ -152,15 +146,11 @@ TEST(SecondProduct, WorkedCaseOnTwoCores) {
   EXPECT_EQ(roles.last.size(), 2U);
   EXPECT_EQ(roles.scatter, roles.last[1]);
   for (const char* multicast : {"links.multicast=true", "links.multicast=false"}) {
-    const Machine machine = load_machine(
-        "h100",
-        {"clock_gigahertz=1", "core.count=2", "l2.capacity_bytes=0", multicast, "dram.channels=1",
-         "dram.bandwidth_gigabytes_per_second=1000000", "dram.latency_cycles=100",
-         "core.scratchpad_latency_cycles=10", "core.register_bytes_per_cycle=0",
-         "core.barrier_cycles=0", "core.matrix_latency_cycles=32", "core.port_bytes_per_cycle=64",
-         "core.vector_operations_per_cycle=64", "core.matrix_shapes.1.rows=0",
-         "core.matrix_shapes.2.rows=0", "links.bandwidth_gigabytes_per_second.2=128",
-         "links.latency_cycles.2=20", "links.barrier_cycles.2=0", "links.most_cores.2=2"});
+    const Machine machine = one_channel_machine(
+        2, {multicast, "dram.bandwidth_gigabytes_per_second=1000000",
+            "core.scratchpad_latency_cycles=10", "core.vector_operations_per_cycle=64",
+            "links.bandwidth_gigabytes_per_second.2=128", "links.latency_cycles.2=20",
+            "links.barrier_cycles.2=0", "links.most_cores.2=2"});
     const Measured measured = time_tiles(graph, machine);
     EXPECT_EQ(measured.cycles, 382) << multicast;
     EXPECT_EQ(measured.nodes, 2 * (5 + 2 + 1 + 2 + 1));  // also the send and the sum

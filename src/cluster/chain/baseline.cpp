@@ -8,7 +8,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr size_t kMostBytesOfKeys = size_t{1} << 22;
+constexpr size_t kMostBytes = size_t{1} << 22;
 
 /// Launches one after the other.
 class Launches {
@@ -75,11 +75,8 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
 
 Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort,
                  Kernels kernels) {
-  static Memo<Measured> memo(kMostBytesOfKeys);
-  Key key;
-  key.add(machine);
-  add_chain(key, chain);
-  key.add(effort);
+  static Memo<Measured> memo(kMostBytes);
+  Key key = search_key(chain, machine, effort);
   key.number(static_cast<int64_t>(kernels));
   return memo.get(key.value(), [&] { return measured_unfused(chain, machine, effort, kernels); });
 }

@@ -28,8 +28,6 @@ void add_node(Key& key, const FormNode& node) {
   key.numbers(children);
 }
 
-}  // namespace
-
 void add_chain(Key& key, const Chain& chain) {
   const auto& [name, kind, size, activation, bias0, bias1, residual, last_activation, bytes, work,
                last_work, channels, side, kernel] = chain;
@@ -45,6 +43,16 @@ void add_chain(Key& key, const Chain& chain) {
     key.numbers(std::array{vector, compare, special});
   }
   key.numbers(std::array{channels, side, kernel});
+}
+
+}  // namespace
+
+Key search_key(const Chain& chain, const Machine& machine, const Effort& effort) {
+  Key key;
+  key.add(machine);
+  add_chain(key, chain);
+  key.add(effort);
+  return key;
 }
 
 void add_form(Key& key, const ChainForm& form) {

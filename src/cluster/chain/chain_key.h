@@ -7,8 +7,8 @@
 
 namespace fuseflow::cluster {
 
-/// All but its name.
-void add_chain(Key& key, const Chain& chain);
+/// What a search of plans depends on: of the chain all but its name.
+Key search_key(const Chain& chain, const Machine& machine, const Effort& effort);
 void add_form(Key& key, const ChainForm& form);
 
 }  // namespace fuseflow::cluster

@@ -10,9 +10,13 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr size_t kMostBytesOfKeys = size_t{1} << 20;  ///< each with the plans that were simulated
+constexpr size_t kMostBytes = size_t{1} << 26;
 
 }  // namespace
+
+size_t kept_bytes(const MeasuredPlan& plan) {
+  return sizeof(plan) + plan.simulated.size() * sizeof(SimulatedPlan);
+}
 
 Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
                       const Machine& machine) {
@@ -117,11 +121,8 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
 
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
                        const Effort& effort, const ChainForm* form) {
-  static Memo<MeasuredPlan> memo(kMostBytesOfKeys);
-  Key key;
-  key.add(machine);
-  add_chain(key, chain);
-  key.add(effort);
+  static Memo<MeasuredPlan> memo(kMostBytes);
+  Key key = search_key(chain, machine, effort);
   key.number(static_cast<int64_t>(holding));
   key.number(form != nullptr ? 1 : 0);
   if (form != nullptr) add_form(key, *form);

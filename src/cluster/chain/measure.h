@@ -50,6 +50,9 @@ struct MeasuredPlan {
   std::vector<SimulatedPlan> simulated;  ///< in the order of their cost
 };
 
+/// Of a plan in a memo (common/memo.h).
+size_t kept_bytes(const MeasuredPlan& plan);
+
 /// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
 /// two equal. `form`: as in MeasureOptions.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,

@@ -4,15 +4,11 @@
 #include <set>
 
 namespace fuseflow::cluster {
-namespace {
 
-bool scheduled(const Region& region) {
+bool has_schedule(const Region& region) {
   const Schedule& s = region.schedule;
-  return region.graph.has_value() || !s.order.empty() || !s.placements.empty() ||
-         !s.parallel.empty();
+  return !s.order.empty() || !s.placements.empty() || !s.parallel.empty();
 }
-
-}  // namespace
 
 std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& results) {
   const std::set<TensorId> wanted(results.begin(), results.end());
@@ -33,8 +29,9 @@ bool attach_plan(Program& program, const std::vector<TensorId>& results, const P
   const std::vector<size_t> regions = regions_of(program, results);
   const bool pure = std::all_of(regions.begin(), regions.end(), [&](size_t r) {
     const Region& region = program.regions[r];
+    const bool scheduled = region.graph || has_schedule(region);
     return std::all_of(region.statements.begin(), region.statements.end(), is_wanted) &&
-           (!scheduled(region) || (replace && region.graph && region.graph->tiles));
+           (!scheduled || (replace && region.graph && region.graph->tiles));
   });
   if (!pure) return false;
   Region& home = program.regions[regions.back()];

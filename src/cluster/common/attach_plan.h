@@ -13,6 +13,9 @@ namespace fuseflow::cluster {
 /// What a region says of its plan.
 using PlanNotes = std::vector<std::pair<std::string, std::string>>;
 
+/// Regions with a schedule are left to streams.
+bool has_schedule(const Region& region);
+
 /// The regions that compute one of these tensors, ascending.
 std::vector<size_t> regions_of(const Program& program, const std::vector<TensorId>& results);
 

@@ -12,6 +12,12 @@
 
 namespace fuseflow::cluster {
 
+/// What keeping a value takes. Of one that has lists, an overload beside its type adds them.
+template <typename Value>
+size_t kept_bytes(const Value&) {
+  return sizeof(Value);
+}
+
 template <typename Value>
 class Memo {
  public:
@@ -35,13 +41,13 @@ class Memo {
   }
 
   void keep(const std::string& key, const Value& value) {
+    const size_t bytes = key.size() + kept_bytes(value);
     const std::lock_guard lock(mutex_);
-    bytes_ += key.size() + sizeof(Value);
-    if (bytes_ > most_bytes_) {
+    if (bytes_ + bytes > most_bytes_) {
       values_.clear();
-      bytes_ = key.size() + sizeof(Value);
+      bytes_ = 0;
     }
-    values_.emplace(key, value);
+    if (values_.emplace(key, value).second) bytes_ += bytes;
   }
 
  private:

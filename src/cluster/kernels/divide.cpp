@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cluster/common/attach_plan.h"
 #include "rewrite/rewrite.h"
 
 namespace fuseflow::cluster {

@@ -19,11 +19,6 @@
 
 namespace fuseflow::cluster {
 
-bool has_schedule(const Region& region) {
-  const Schedule& s = region.schedule;
-  return !s.order.empty() || !s.placements.empty() || !s.parallel.empty();
-}
-
 namespace {
 
 /// What kernels are made with: the program, and what is known of its data.
@@ -193,7 +188,7 @@ std::set<TensorId> compressed_operands(const Program& program) {
   std::set<TensorId> found;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    const bool given = tensor.role == Role::input || tensor.role == Role::constant;
+    const bool given = tensor.given();
     if (given && may_be_dense(tensor)) found.insert(static_cast<TensorId>(t));
   }
   return found;
@@ -203,7 +198,7 @@ std::set<TensorId> given_tensors(const Program& program) {
   std::set<TensorId> given;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Role role = program.tensors[t].role;
-    if (role == Role::input || role == Role::constant) given.insert(static_cast<TensorId>(t));
+    if (is_given(role)) given.insert(static_cast<TensorId>(t));
   }
   return given;
 }

@@ -22,9 +22,6 @@ struct RefusedKernel {
   std::string why;
 };
 
-/// Regions with a schedule are left to streams.
-bool has_schedule(const Region& region);
-
 /// Stores every tensor dense, so that its statements have forms of tiles; what was absent is its
 /// fill. Throws Error(rejected) where a region is lowered to streams already, which read levels.
 void store_dense(Program& program);
