@@ -10,28 +10,7 @@ namespace {
 
 constexpr const char* kGroup = "core";
 
-__global__ void spin(long long cycles, long long* out) {
-  const long long begin = clock64();
-  const long long begin_ns = globaltimer();
-  while (clock64() - begin < cycles) {
-  }
-  if (out != nullptr && threadIdx.x == 0 && blockIdx.x == 0) {
-    out[0] = clock64() - begin;
-    out[1] = globaltimer() - begin_ns;
-  }
-}
-
-double clock_gigahertz() {
-  Cycles out(2);
-  spin<<<1, 32>>>(200000000, out.on_device);
-  spin<<<1, 32>>>(200000000, out.on_device);
-  finish();
-  const std::vector<long long> values = out.read();
-  return static_cast<double>(values[0]) / static_cast<double>(values[1]);
-}
-
 // --- Launches
-// ------------------------------------------------------------------------------------------------------
 
 __global__ void spin_after(long long cycles) {
 #if __CUDA_ARCH__ >= 900
@@ -112,7 +91,6 @@ void launches(double gigahertz) {
 }
 
 // --- Scratchpad
-// ----------------------------------------------------------------------------------------------------
 
 __global__ void chase_scratchpad(int loads, int stride, long long* out) {
   extern __shared__ unsigned shared[];
@@ -147,19 +125,9 @@ void scratchpad() {
 }
 
 // --- Barriers
-// ------------------------------------------------------------------------------------------------------
 
 __device__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-__device__ void wait_for(unsigned barrier, unsigned parity) {
-  asm volatile(
-      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], "
-      "%1;\n@done bra DONE;\nbra "
-      "AGAIN;\nDONE:\n}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
 }
 
 // Two warps hand a word to and fro: half of a round is what lies between an arrival and the waiter
@@ -218,7 +186,6 @@ void barriers() {
 }
 
 // --- Lanes
-// ---------------------------------------------------------------------------------------------------------
 
 // Eight independent chains a thread, so that latency does not bound the rate. STATEMENT works on
 // v[i].
@@ -299,7 +266,6 @@ void lanes() {
 }
 
 // --- Matrix units
-// --------------------------------------------------------------------------------------------------
 
 __global__ void older_family(int rounds, long long* out) {
   float d[4][4] = {};

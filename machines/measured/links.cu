@@ -22,40 +22,13 @@ __device__ unsigned remote_address(unsigned address, unsigned rank) {
   return result;
 }
 
-template <typename Kernel, typename... Arguments>
-void launch(Kernel kernel, int blocks, int threads, int bytes, int cores, Arguments... arguments) {
-  allow_scratchpad(kernel, bytes);
-  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = bytes;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cores), 1, 1};
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
-}
-
 // Cores at work when each block fills one: what the device says, and it is what a grid can have at
 // once.
 template <typename Kernel>
 int active_cores(Kernel kernel, int cores) {
-  constexpr int kMost = 220 * 1024;
-  allow_scratchpad(kernel, kMost);
-  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(cores * 64);
-  config.blockDim = dim3(256);
-  config.dynamicSmemBytes = kMost;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cores), 1, 1};
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  const ClusterLaunch all(kernel, cores * 64, 256, 220 * 1024, cores);
   int clusters = 0;
-  CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+  CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &all.config));
   return clusters * cores;
 }
 
@@ -315,23 +288,6 @@ void rate_rows(const char* what, const std::string& parameter, int blocks, doubl
   const double each = bytes / out.middle();
   row(kGroup, what, parameter, each, "bytes/cycle/core");
   row(kGroup, what, parameter, each * blocks * gigahertz, "GB/s");
-}
-
-__global__ void clock_rate(long long* out) {
-  const long long begin = clock64();
-  const long long begin_ns = globaltimer();
-  while (clock64() - begin < 100000000) {
-  }
-  out[0] = clock64() - begin;
-  out[1] = globaltimer() - begin_ns;
-}
-
-double clock_gigahertz() {
-  Cycles out(2);
-  clock_rate<<<1, 1>>>(out.on_device);
-  finish();
-  const std::vector<long long> values = out.read();
-  return static_cast<double>(values[0]) / static_cast<double>(values[1]);
 }
 
 // Mean over the other cores of the cluster of what `one` tells of rank 0 and each of them.

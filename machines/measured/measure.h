@@ -98,6 +98,34 @@ void allow_scratchpad(Kernel kernel, int bytes) {
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
+// A grid of `blocks` blocks in clusters of `cores`, one block a core, each with `bytes` of
+// scratchpad.
+struct ClusterLaunch {
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attribute{};
+
+  template <typename Kernel>
+  ClusterLaunch(Kernel kernel, int blocks, int threads, int bytes, int cores) {
+    allow_scratchpad(kernel, bytes);
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = bytes;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(cores), 1, 1};
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+};
+
+template <typename Kernel, typename... Arguments>
+void launch(Kernel kernel, int blocks, int threads, int bytes, int cores, Arguments... arguments) {
+  const ClusterLaunch grid(kernel, blocks, threads, bytes, cores);
+  CHECK(cudaLaunchKernelEx(&grid.config, kernel, arguments...));
+}
+
 __device__ inline long long globaltimer() {
   long long nanoseconds = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
@@ -106,4 +134,35 @@ __device__ inline long long globaltimer() {
 
 __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// Until the phase of a barrier (an mbarrier) in the scratchpad ends.
+__device__ inline void wait_for(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], "
+      "%1;\n@done bra DONE;\nbra "
+      "AGAIN;\nDONE:\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// For so many cycles; `out`, if there is one: these, and nanoseconds.
+static __global__ void spin(long long cycles, long long* out) {
+  const long long begin = clock64();
+  const long long begin_ns = globaltimer();
+  while (clock64() - begin < cycles) {
+  }
+  if (out != nullptr && threadIdx.x == 0 && blockIdx.x == 0) {
+    out[0] = clock64() - begin;
+    out[1] = globaltimer() - begin_ns;
+  }
+}
+
+inline double clock_gigahertz() {
+  Cycles out(2);
+  spin<<<1, 32>>>(200000000, out.on_device);
+  spin<<<1, 32>>>(200000000, out.on_device);
+  finish();
+  const std::vector<long long> values = out.read();
+  return static_cast<double>(values[0]) / static_cast<double>(values[1]);
 }

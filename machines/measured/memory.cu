@@ -20,7 +20,6 @@ std::string megabytes(int64_t bytes) {
 }
 
 // --- Latency
-// -------------------------------------------------------------------------------------------------------
 
 constexpr int kLine = 128;
 
@@ -62,7 +61,6 @@ void latency(char* memory) {
 }
 
 // --- Rates
-// ---------------------------------------------------------------------------------------------------------
 
 // Every block reads its share of `bytes`, `rounds` times; in each round the share of another block,
 // so that what is read again comes from the L2 and not from the core.
@@ -131,7 +129,6 @@ void rates(char* memory) {
 }
 
 // --- The copy engine: one core's port, all ports, multicast
-// ----------------------------------------------------------
 
 constexpr int kStages = 6;
 constexpr int kStageBytes = 32 * 1024;
@@ -139,15 +136,6 @@ constexpr int kStageBytes = 32 * 1024;
 __device__ void expect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
-}
-
-__device__ void wait_for(unsigned barrier, unsigned parity) {
-  asm volatile(
-      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], "
-      "%1;\n@done bra DONE;\nbra "
-      "AGAIN;\nDONE:\n}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
 }
 
 // Each core of a cluster loads `loads` stages of kStageBytes. Apart: its own copy of each stage,
@@ -263,22 +251,10 @@ void single_loads(const char* memory) {
 template <bool kMulticast>
 double arriving(const char* memory, int64_t footprint, int stride, int blocks, int cores,
                 int loads) {
-  const auto kernel = load_stages<kMulticast>;
-  constexpr int kBytes = kStages * kStageBytes;
-  allow_scratchpad(kernel, kBytes);
-  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(32);
-  config.dynamicSmemBytes = kBytes;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cores), 1, 1};
-  config.attrs = &attribute;
-  config.numAttrs = 1;
   Cycles out(blocks);
   for (int repeat = 0; repeat < 3; ++repeat) {
-    CHECK(cudaLaunchKernelEx(&config, kernel, memory, footprint, stride, loads, out.on_device));
+    launch(load_stages<kMulticast>, blocks, 32, kStages * kStageBytes, cores, memory, footprint,
+           stride, loads, out.on_device);
     finish();
   }
   return static_cast<double>(loads) * kStageBytes / out.middle();
@@ -295,7 +271,7 @@ void copy_engine(const char* memory) {
         arriving<false>(memory, 4096 * kMegabyte, kLoads, blocks, 1, kLoads), "bytes/cycle/core");
   }
   for (const int cores : {2, 4, 8, 16}) {
-    const int blocks = (cores == 16 ? 112 : cores == 8 ? 120 : cores == 4 ? 124 : 132);
+    const int blocks = (cores == 16 ? 112 : cores == 8 ? 120 : cores == 4 ? 120 : 132);
     const std::string parameter = "cluster=" + std::to_string(cores);
     row(kGroup, "same_tile_loaded_by_each", parameter,
         arriving<false>(memory, 16 * kMegabyte, 7, blocks, cores, kLoads), "bytes/cycle/core");
