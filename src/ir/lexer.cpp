@@ -277,12 +277,13 @@ size_t line_begin(std::string_view text, int line) {
 }  // namespace
 
 Diagnostic error_at(const SourceText& source, const Location& where, std::string message) {
-  constexpr size_t kBehind = 1000;  // bytes after the caret: more than is shown
+  constexpr size_t kAfterCaret = 1000;  // bytes after the caret: more than is shown
   std::string_view line = std::string_view(source.text).substr(line_begin(source.text, where.line));
   line = line.substr(0, line.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
   const auto caret = static_cast<size_t>(std::max(0, where.column - 1));
-  return {Severity::error, where, std::move(message), std::string(line.substr(0, caret + kBehind))};
+  return {Severity::error, where, std::move(message),
+          std::string(line.substr(0, caret + kAfterCaret))};
 }
 
 }  // namespace fuseflow::ir

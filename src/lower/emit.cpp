@@ -242,7 +242,7 @@ float Emitter::start_of(const ExprNode& reduce) const {
 
 /// True if the accumulator over loop `over` gives every coordinate of loop `loop`: no loop above
 /// skips one, and no loop below leaves it empty (an accumulator only knows entries).
-bool Emitter::complete_behind(const StreamTensor& body, size_t over, size_t loop) const {
+bool Emitter::complete_after(const StreamTensor& body, size_t over, size_t loop) const {
   for (size_t q = over; q < body.indices.size(); ++q) {
     if (!body.complete[q]) return false;
     if (q != loop && extents_[body.indices[q]] == 0) return false;
@@ -287,7 +287,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
       const std::vector<StreamId> made = builder_.add(node, outputs);
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         body.crds[q] = made[q - p - 1];
-        body.complete[q] = complete_behind(body, p, q);
+        body.complete[q] = complete_after(body, p, q);
       }
       value = made.back();
     }

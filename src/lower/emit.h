@@ -76,7 +76,7 @@ class Emitter {
   StreamTensor make_reduction(int n, const Context& context);
   StreamTensor filtered(int n, const Context& context, int index);
   StreamTensor finish_reduction(int n, int space, StreamTensor body);
-  bool complete_behind(const StreamTensor& body, size_t over, size_t loop) const;
+  bool complete_after(const StreamTensor& body, size_t over, size_t loop) const;
   Input coordinate_value(const Affine& affine, int space);
   StreamId reference(int view, int levels, int space);
   StreamId locate(int view, int level, int space);

@@ -2,10 +2,9 @@
 // where the rest is a fill, else over all.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <vector>
 
+#include "reference/access.h"
 #include "reference/contract.h"
 #include "reference/reference.h"
 #include "reference/results.h"
@@ -13,16 +12,6 @@
 #include "reference/watch.h"
 
 namespace fuseflow::reference {
-
-/// What statements of a program share.
-struct Shared {
-  const Program& program;
-  const ReferenceOptions& options;
-  Watch& watch;
-  std::vector<Value> values;                                       ///< by TensorId
-  std::vector<std::optional<Facts>> facts;                         ///< of all values of a tensor
-  std::vector<std::shared_ptr<const std::vector<float>>> spelled;  ///< sparse tensors, all elements
-};
 
 class StatementEvaluator {
  public:
@@ -46,13 +35,6 @@ class StatementEvaluator {
   void split_product(int32_t position, std::vector<int32_t>& factors) const;
 
   Table eval(int32_t position);
-  Table access(int32_t position);
-  std::optional<Table> sparse_access(const Expr& node, const Value& value);
-  Table dense_access(int32_t position, const Value& value);
-  Table padded(int32_t position, const Value& value);
-  bool reaches_outside(const Expr& node) const;
-  std::shared_ptr<const std::vector<float>> elements(TensorId tensor);
-  std::shared_ptr<const std::vector<float>> element_bounds(TensorId tensor);
   Table coordinate(IndexId index);
 
   Table apply(int32_t position);
@@ -80,7 +62,7 @@ class StatementEvaluator {
   const ReferenceOptions& options_;
   Watch& watch_;
   Domain domain_;
-  std::map<int32_t, Table> accesses_;  // of the domain, by the first node that reads them so
+  Accesses accesses_;  // of the domain
   int64_t undecided_ = 0;
 };
 

@@ -22,7 +22,7 @@ FUSEFLOW_AVX2 auto run_for_avx2(Loop loop) {
 }
 #endif
 
-/// Behind the parameters of a loop that run_widest() is given: `[=]() FUSEFLOW_LOOP { .. }`.
+/// After the parameters of a loop that run_widest() is given: `[=]() FUSEFLOW_LOOP { .. }`.
 #define FUSEFLOW_LOOP __attribute__((always_inline))
 
 /// Runs a loop that is compiled twice, plainly and for AVX2: the version that suits the machine.

@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// After blanks and lines that begin with `comment`.
-std::string_view behind_comments(std::string_view text, char comment) {
+std::string_view after_comments(std::string_view text, char comment) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     if (text.empty() || text[0] != comment) return text;
@@ -131,7 +131,7 @@ bool has_numbers(std::string_view line, char separator, size_t least, size_t mos
 
 bool is_tensor_text(std::string_view text) {
   if (text.starts_with("%%MatrixMarket")) return true;
-  const std::string_view line = first_line(behind_comments(text, '#'));
+  const std::string_view line = first_line(after_comments(text, '#'));
   return has_numbers(line, ',', 3, 3) || has_numbers(line, ' ', 2, 9);
 }
 
@@ -144,13 +144,13 @@ bool is_report(std::string_view text) {
 }
 
 bool is_machine(std::string_view text) {
-  const std::string_view line = trimmed(first_line(behind_comments(text, '#')));
+  const std::string_view line = trimmed(first_line(after_comments(text, '#')));
   if (line.starts_with("name = \"")) return true;
   return line.size() > 2 && line.front() == '[' && line.back() == ']';
 }
 
 InputKind kind_of_text(std::string_view text) {
-  const std::string_view begin = behind_comments(text, '#');
+  const std::string_view begin = after_comments(text, '#');
   if (is_report(begin)) return InputKind::report;
   if (is_machine(text)) return InputKind::machine;
   if (is_tensor_text(text)) return InputKind::tensor;
@@ -218,7 +218,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 InputKind kind_of(std::string_view bytes) {
   bytes = without_byte_order_mark(bytes);
   if (trimmed(bytes.substr(0, kLooked)).empty() && bytes.size() <= kLooked) return InputKind::empty;
-  if (behind_comments(bytes, '#').starts_with("fuseflow")) return InputKind::program;
+  if (after_comments(bytes, '#').starts_with("fuseflow")) return InputKind::program;
   if (bytes.starts_with("\x93NUMPY")) return InputKind::tensor;
   if (bytes.starts_with("PK\x03\x04")) return kind_of_zip(bytes);
   if (bytes.starts_with("\x1f\x8b")) return InputKind::archive;

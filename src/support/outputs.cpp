@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a link leads to, there or not.
-fs::path behind_links(fs::path path) {
+fs::path with_links_resolved(fs::path path) {
   constexpr int kMostLinks = 40;
   std::error_code failed;
   for (int links = 0; links < kMostLinks && fs::is_symlink(path, failed); ++links) {
@@ -31,7 +31,7 @@ std::string file_of(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (fs::exists(status) && !fs::is_regular_file(status)) return "";
-  const fs::path whole = behind_links(fs::absolute(path, failed));
+  const fs::path whole = with_links_resolved(fs::absolute(path, failed));
   const fs::path real = fs::weakly_canonical(whole, failed);
   return (failed ? whole : real).string();
 }

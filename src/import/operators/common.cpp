@@ -88,4 +88,15 @@ View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr d
   return node.importer().add_constant(node.output_name(0) + "." + suffix, std::move(data));
 }
 
+std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
+                                     int64_t extent) {
+  for (int64_t& i : indices) {
+    if (i < -extent || i >= extent) {
+      node.reject(fmt::format("index {} is outside a dimension of extent {}", i, extent));
+    }
+    if (i < 0) i += extent;
+  }
+  return indices;
+}
+
 }  // namespace fuseflow

@@ -39,6 +39,13 @@ View reduced_view(const NodeImport& node, Reduction reduction, const View& x,
 /// Data of a 0/1 matrix or other derived constant as a view.
 View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr data);
 
+/// Label of the dimension that a selection reads or writes; those of its result are 0...
+inline constexpr int kSource = 1000;
+
+/// The indices counted from 0; rejects the node where one is outside of [-extent, extent).
+std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
+                                     int64_t extent);
+
 /// Elements `indices` (in range) of dimension `axis`, in that order, repeats allowed.
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                      int axis);

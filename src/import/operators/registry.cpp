@@ -8,10 +8,11 @@ namespace fuseflow {
 const std::vector<OperatorRow>& operator_table() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
-    for (const auto family : {elementwise_operators(), contraction_operators(),
-                              movement_operators(), constant_operators(), reduction_operators(),
-                              normalization_operators(), selection_operators(), window_operators(),
-                              quantisation_operators(), ranking_operators()}) {
+    for (const auto family :
+         {elementwise_operators(), contraction_operators(), movement_operators(),
+          constant_operators(), reduction_operators(), normalization_operators(),
+          concat_operators(), gather_operators(), scatter_operators(), window_operators(),
+          quantisation_operators(), ranking_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

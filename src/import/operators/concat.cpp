@@ -1,0 +1,117 @@
+// Concat: each part in its place, 0 elsewhere, and the sum of these; constants are copied.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "import/importer.h"
+#include "import/operators/common.h"
+#include "import/operators/registry.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// One part in its place, 0 elsewhere.
+int32_t placed_part(NodeImport& node, Kernel& k, int operand, const View& part, int axis,
+                    int64_t start) {
+  const int32_t value = k.use(operand);
+  const auto extent_of = [&](TensorId t, size_t d) { return node.tensor_extent(t, d); };
+  if (reads_zero_outside(part, axis, extent_of)) return value;
+  const int32_t from = k.apply(Op::ge, {k.coordinate(axis), k.constant(static_cast<float>(start))});
+  const int32_t to = k.apply(
+      Op::lt, {k.coordinate(axis), k.constant(static_cast<float>(start + part.extent(axis)))});
+  const int32_t zero = k.constant(0);
+  return k.apply(Op::where, {k.apply(Op::logical_and, {from, to}), value, zero});
+}
+
+/// All parts constant: copied at import.
+ConstantPtr concatenated(const std::vector<ConstantPtr>& parts, int axis) {
+  const ElementType type = parts[0]->type;
+  std::vector<int64_t> shape = parts[0]->shape;
+  int64_t extent = 0;
+  for (const ConstantPtr& p : parts) extent += p->shape[static_cast<size_t>(axis)];
+  shape[static_cast<size_t>(axis)] = extent;
+  int64_t outer = 1;
+  for (int d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const ConstantPtr& p : parts) {
+      const int64_t block = p->size() / outer;
+      for (int64_t i = o * block; i < (o + 1) * block; ++i) {
+        if (ConstantTensor::is_integral(type))
+          ints.push_back(p->as_int(i));
+        else
+          floats.push_back(p->as_float(i));
+      }
+    }
+  }
+  return ConstantTensor::is_integral(type)
+             ? constant_ints(std::move(ints), std::move(shape), type)
+             : constant_floats(std::move(floats), std::move(shape), type);
+}
+
+void check_parts(const NodeImport& node, int axis) {
+  const View& first = node.input(0);
+  for (int i = 1; i < node.input_count(); ++i) {
+    const View& part = node.input(i);
+    bool same = part.rank() == first.rank() &&
+                ConstantTensor::is_integral(part.type) == ConstantTensor::is_integral(first.type);
+    for (int d = 0; same && d < first.rank(); ++d)
+      same = d == axis || part.extent(d) == first.extent(d);
+    if (!same) {
+      node.reject(fmt::format("parts of shape [{}] and [{}] do not join along axis {}",
+                              fmt::join(first.shape(), ","), fmt::join(part.shape(), ","), axis));
+    }
+  }
+}
+
+void concat(NodeImport& node) {
+  const int axis = node.axis(node.integer("axis", 0), node.input(0).rank());
+  check_parts(node, axis);
+  std::vector<ConstantPtr> constants;
+  std::vector<View> parts;
+  int64_t extent = 0;
+  for (int i = 0; i < node.input_count(); ++i) {
+    const View& part = node.input(i);
+    if (ConstantPtr data = node.try_constant(i)) constants.push_back(std::move(data));
+    if (part.extent(axis) == 0) continue;
+    parts.push_back(part);
+    extent += part.extent(axis);
+  }
+  if (static_cast<int>(constants.size()) == node.input_count()) {
+    return node.output_constant(0, concatenated(constants, axis));
+  }
+  if (parts.size() == 1) return node.output(0, parts[0]);
+  Kernel k = node.kernel();
+  std::vector<int> operands;
+  Parts origin{axis, {}};
+  int64_t start = 0;
+  for (View& part : parts) {
+    part = node.single_axis(part, axis);
+    origin.views.push_back(std::make_shared<const View>(part));
+    operands.push_back(k.operand(placed(part, axis, start, extent), all_labels(part.rank())));
+    start += part.extent(axis);
+  }
+  int32_t root = -1;
+  start = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const int32_t value = placed_part(node, k, operands[p], parts[p], axis, start);
+    root = root < 0 ? value : k.apply(Op::add, {root, value});
+    start += parts[p].extent(axis);
+  }
+  View joined = k.result(all_labels(parts[0].rank()), root, parts[0].type);
+  node.output(0, joined);
+  node.join_output(0, std::move(origin));
+}
+
+constexpr OperatorRow kRows[] = {
+    {"Concat", concat},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> concat_operators() {
+  return kRows;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,171 @@
+// Gather and GatherElements with constant indices: affine ones are views, the others products with
+// 0/1 matrices; rows of constants are copied.
+#include <algorithm>
+#include <optional>
+
+#include "import/importer.h"
+#include "import/operators/common.h"
+#include "import/operators/registry.h"
+#include "tensor/limits.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Start and step of an affine progression, or nothing.
+std::optional<std::pair<int64_t, int64_t>> progression(const std::vector<int64_t>& values) {
+  if (values.empty()) return std::nullopt;
+  const int64_t step = values.size() > 1 ? values[1] - values[0] : 1;
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] - values[i - 1] != step) return std::nullopt;
+  }
+  if (step == 0) return std::nullopt;
+  return std::pair{values[0], step};
+}
+
+/// rows x extent, 1 where row e selects indices[e].
+ConstantPtr selection_matrix(const std::vector<int64_t>& indices, std::vector<int64_t> shape,
+                             int64_t extent) {
+  std::vector<std::pair<int64_t, float>> entries;
+  for (size_t e = 0; e < indices.size(); ++e) {
+    entries.emplace_back(static_cast<int64_t>(e) * extent + indices[e], 1.0F);
+  }
+  shape.push_back(extent);
+  element_count(shape);
+  return constant_sparse(std::move(entries), std::move(shape), ElementType::boolean);
+}
+
+/// Rows of a constant, copied.
+ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& indices, int axis) {
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (int d = 0; d < axis; ++d) outer *= data.shape[static_cast<size_t>(d)];
+  for (size_t d = static_cast<size_t>(axis) + 1; d < data.shape.size(); ++d) inner *= data.shape[d];
+  const int64_t extent = data.shape[static_cast<size_t>(axis)];
+  std::vector<int64_t> shape = data.shape;
+  shape[static_cast<size_t>(axis)] = static_cast<int64_t>(indices.size());
+  const auto copy = [&](const auto& from, auto& to) {
+    for (int64_t o = 0; o < outer; ++o) {
+      for (const int64_t i : indices) {
+        const auto* first = from.data() + (o * extent + i) * inner;
+        to.insert(to.end(), first, first + inner);
+      }
+    }
+  };
+  if (data.integral()) {
+    std::vector<int64_t> ints;
+    copy(data.ints(), ints);
+    return constant_ints(std::move(ints), std::move(shape), data.type);
+  }
+  std::vector<float> floats;
+  copy(data.floats(), floats);
+  return constant_floats(std::move(floats), std::move(shape), data.type);
+}
+
+/// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
+View selected(NodeImport& node, const View& data, const std::vector<int64_t>& indices, int axis) {
+  const View matrix = derived_constant(
+      node, "select",
+      selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(data.rank());
+  labels[static_cast<size_t>(axis)] = kSource;
+  const int p = k.operand(matrix, {axis, kSource});
+  const int x = k.operand(data, labels);
+  const int32_t chosen = k.use(p);
+  const int32_t value = k.use(x);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
+  return node.helper("rows", k.result(all_labels(data.rank()), root, data.type));
+}
+
+void gather(NodeImport& node) {
+  const View& data = node.input(0);
+  if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  const ConstantPtr index_data = node.constant_input(1, "the indices");
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
+  std::vector<int64_t> shape = data.shape();
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, index_data->shape.begin(), index_data->shape.end());
+  const uint64_t size = saturating_product(
+      static_cast<uint64_t>(indices.size()),
+      static_cast<uint64_t>(data.size() / std::max<int64_t>(1, data.extent(axis))));
+  if (element_count(shape) == 0)
+    return node.output_constant(0, constant_values({}, shape, data.type));
+  View result;
+  ConstantPtr constant;
+  const auto affine = progression(indices);
+  if (affine && !ConstantTensor::is_integral(data.type)) {
+    result = node.sliced(data, axis, affine->first, affine->second,
+                         static_cast<int64_t>(indices.size()));
+  } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) &&
+             (constant = node.try_constant(0))) {
+    const ConstantPtr rows = gathered(*constant, indices, axis)->reshaped(shape);
+    node.output_constant(0, rows);
+    const bool weights = !rows->integral() && data.rank() >= 2;
+    if (weights && node.importer().from_input(node.input(1))) {
+      node.importer().mark_activation(node.importer().value(node.output_name(0)));
+    }
+    return;
+  } else {
+    result = selected(node, data, indices, axis);
+  }
+  node.output(0, node.reshaped(result, shape));
+  const bool by_row = axis == 0 && index_data->shape.size() == 1;
+  if (by_row && !node.importer().is_constant(data)) {
+    node.select_output(
+        0, {std::make_shared<const View>(data), indices, std::vector<float>(indices.size(), 1)});
+  }
+}
+
+/// y[i, j] = x[index[i, j], j]: a product with a 0/1 tensor over all of y and the source dimension.
+void gather_elements(NodeImport& node) {
+  const View& data = node.input(0);
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  if (gather_ranked(node)) return;
+  const ConstantPtr index_data = node.constant_input(1, "the indices");
+  const int64_t extent = data.extent(axis);
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
+  const int rank = data.rank();
+  if (static_cast<int>(index_data->shape.size()) != rank)
+    node.reject("indices and data differ in rank");
+  ConstantPtr matrix = selection_matrix(indices, index_data->shape, extent);
+  View source = data;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t wanted = index_data->shape[static_cast<size_t>(d)];
+    if (d != axis && wanted > data.extent(d)) node.reject("the indices exceed the data");
+    if (d != axis) source = node.sliced(source, d, 0, 1, wanted);
+  }
+  const View chosen_view = derived_constant(node, "select", std::move(matrix));
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(rank);
+  labels.push_back(kSource);
+  const int p = k.operand(chosen_view, labels);
+  labels.pop_back();
+  labels[static_cast<size_t>(axis)] = kSource;
+  const int x = k.operand(source, labels);
+  const int32_t chosen = k.use(p);
+  const int32_t value = k.use(x);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
+  node.define(0, k.result(all_labels(rank), root, data.type));
+}
+
+constexpr OperatorRow kRows[] = {
+    {"Gather", gather, "indices that are not constant"},
+    {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
+};
+
+}  // namespace
+
+View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                     int axis) {
+  return selected(node, data, indices, axis);
+}
+
+std::span<const OperatorRow> gather_operators() {
+  return kRows;
+}
+
+}  // namespace fuseflow
