@@ -37,6 +37,11 @@ bool is_use_of_all(const UsePlacement& use) {
          (use.placement == Placement::scratchpad || use.placement == Placement::memory);
 }
 
+/// Members are in the order of statements, which need not be that of tensors.
+bool has(const TensorGroup& group, TensorId tensor) {
+  return std::find(group.begin(), group.end(), tensor) != group.end();
+}
+
 /// Intermediates with a use in the region whose uses are not placed one by one.
 TensorGroup movable(const Region& region) {
   std::set<TensorId> used;
@@ -170,14 +175,11 @@ class Search {
 
   /// Whether a statement makes one of a group from one of the other.
   bool are_neighbours(const TensorGroup& a, const TensorGroup& b) const {
-    const auto in = [](const TensorGroup& group, TensorId tensor) {
-      return std::binary_search(group.begin(), group.end(), tensor);
-    };
     for (const Statement& statement : at(given_).statements) {
-      const TensorGroup& others = in(a, statement.result) ? b : a;
-      if (!in(a, statement.result) && !in(b, statement.result)) continue;
+      const TensorGroup& others = has(a, statement.result) ? b : a;
+      if (!has(a, statement.result) && !has(b, statement.result)) continue;
       for (const TensorId tensor : uses(statement)) {
-        if (in(others, tensor)) return true;
+        if (has(others, tensor)) return true;
       }
     }
     return false;
@@ -217,7 +219,7 @@ class Search {
     Schedule result = from;
     result.order.clear();
     const size_t dropped = std::erase_if(result.placements, [&](const UsePlacement& use) {
-      return is_use_of_all(use) && std::binary_search(group.begin(), group.end(), use.tensor);
+      return is_use_of_all(use) && has(group, use.tensor);
     });
     return dropped > 0 ? std::optional(std::move(result)) : std::nullopt;
   }

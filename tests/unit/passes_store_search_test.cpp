@@ -98,6 +98,24 @@ TEST(StoreSearch, WhatOthersMakeRedundantIsDropped) {
   EXPECT_TRUE(stored(program).contains("k"));
 }
 
+/// Rewritten programs have their new tensors last, wherever their statements are.
+TEST(StoreSearch, TensorsNeedNotBeInTheOrderOfStatements) {
+  Program program = attention("");
+  const TensorId q = find_tensor(program, "q"), v = find_tensor(program, "v");
+  const auto exchanged = [&](TensorId t) { return t == q ? v : t == v ? q : t; };
+  std::swap(program.tensors[static_cast<size_t>(q)], program.tensors[static_cast<size_t>(v)]);
+  for (Statement& s : program.regions[0].statements) {
+    s.result = exchanged(s.result);
+    for (Expr& e : s.nodes) e.tensor = exchanged(e.tensor);
+  }
+  PassLog log, plain_log;
+  Program plain = attention("");
+  ASSERT_TRUE(improve_stores(plain, 0, Machine{}, nullptr, plain_log, kEffort));
+  ASSERT_TRUE(improve_stores(program, 0, Machine{}, nullptr, log, kEffort));
+  EXPECT_EQ(stored(program), stored(plain));
+  EXPECT_EQ(log.lines(), plain_log.lines());
+}
+
 TEST(StoreSearch, NeverWorseThanGiven) {
   for (const char* given : {"", "place %k = scratchpad", "place %s = memory"}) {
     const StoreSearch found = search_stores(attention(given), 0, Machine{}, nullptr, kEffort);
