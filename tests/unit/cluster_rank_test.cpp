@@ -130,6 +130,21 @@ std::string sparse_text(int m, int n, int k, int part, const char* role) {
       m, n, k, sparse_values(m * k, part, m + n + k), role);
 }
 
+/// Of a sparse product by itself the same tiles with k in parts.
+void look_at_parts(const KernelForm& form, const KernelSizes& block, int64_t packed,
+                   const Machine& machine, Fewest& fewest) {
+  for (const int cores : {1, 2, 4, 8, 16}) {
+    for (const int clusters : {1, 2, 4, 8, 16}) {
+      const DepthParts parts{cores, clusters};
+      const int64_t steps = (sizes_of(form)[kKernelK] + block[kKernelK] - 1) / block[kKernelK];
+      const bool divides = steps >= parts.all() && block[kKernelM] % cores == 0;
+      if (parts.all() == 1 || !divides || machine.concurrent_clusters(cores) < 1) continue;
+      const Graph graph = kernel_graph(form, block, 4, packed, parts);
+      fewest.look_at(graph, kernel_need(graph));
+    }
+  }
+}
+
 /// Of a sparse product, perhaps with one after it: tiles left out and rows gathered.
 void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewest) {
   const KernelSizes size = sizes_of(form);
@@ -153,6 +168,7 @@ void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewe
             fewest.look_at(graph, kernel_need(graph));
           }
           if (second) break;
+          look_at_parts(form, {m, n, k, 1}, packed, machine, fewest);
         }
       }
     }
@@ -162,7 +178,8 @@ void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewe
 TEST(Rank, SparseProducts) {
   for (const Machine& machine : machines()) {
     for (const auto& [m, n, k, part] :
-         {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}, std::array{256, 32, 128, 5}}) {
+         {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}, std::array{256, 32, 128, 5},
+          std::array{64, 32, 1024, 2}, std::array{32, 16, 2048, 20}}) {
       const Program program = parse(sparse_text(m, n, k, part, "result"));
       const KernelForm form = form_of(program);
       auto sparse = PresenceFinder(program).sparse_form(form);

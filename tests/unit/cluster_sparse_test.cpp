@@ -2,8 +2,6 @@
 // time and bytes, values against the reference over random patterns, what is refused.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/present_tiles.h"
 #include "cluster/planned_program.h"
@@ -20,30 +18,6 @@ namespace fuseflow::cluster {
 namespace {
 
 using Lists = std::vector<std::vector<TileRange>>;
-
-/// A matrix of blocks, some absent, ragged at its edges; `part` of 100 blocks hold a value.
-struct Blocks {
-  int batch = 1, rows = 0, columns = 0, block = 1, part = 50, seed = 1;
-
-  bool present(int g, int i, int j) const {
-    const auto u = [](int value) { return static_cast<uint32_t>(value); };  // to wrap around
-    const uint32_t key = ((u(g) * 7919 + u(i / block)) * 104729 + u(j / block)) * 31;
-    return static_cast<int>(std::mt19937(key + static_cast<uint32_t>(seed))() % 100) < part;
-  }
-  /// All elements in row-major order; of a block that is present all but a few.
-  std::string values() const {
-    std::string text = "values(";
-    for (int g = 0; g < batch; ++g) {
-      for (int i = 0; i < rows; ++i) {
-        for (int j = 0; j < columns; ++j) {
-          const int value = present(g, i, j) ? (i * 5 + j * 3 + g) % 7 - 3 : 0;
-          text += (text.back() == '(' ? "" : ", ") + std::to_string(value);
-        }
-      }
-    }
-    return text + ")";
-  }
-};
 
 std::string shape(int batch, int rows, int columns) {
   return "f32[" + (batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(rows) + ", " +

@@ -210,34 +210,6 @@ TEST(AddedProduct, RefusesHostileText) {
                  "does not store the product that clusters add");
 }
 
-/// The parts of a tile of rows that leaves steps out may be empty: they are 0.
-TEST(SplitProduct, RandomSparseProductsAgainstTheReference) {
-  int checked = 0, empty = 0;
-  for (int seed = 1; seed <= 40; ++seed) {
-    Draw draw(seed);
-    const auto among = [&](int least, int most) { return draw.among(least, most); };
-    const int cores = 2 << among(0, 2);
-    const Machine machine = load_machine("h100", {"core.count=" + std::to_string(cores * 2)});
-    Product product{among(1, 50), among(1, 30), among(30, 90), 1, among(0, 3) * 2};
-    product.text_of_y = kOfProduct[static_cast<size_t>(among(0, 3))];
-    const Program given = parse(product.text());
-    KernelForm form = form_of(given);
-    const auto sparse = PresenceFinder(given).sparse_form(form);
-    if (!sparse) continue;
-    const int64_t packed = among(0, 1) * among(1, 12);
-    const KernelSizes block{cores * among(1, 2), among(1, 40), packed > 0 ? 1 : among(1, 3), 1};
-    if (sizes_of(*sparse)[kKernelK] < cores * block[kKernelK]) continue;
-    const Program program = with_graph(given, *sparse, block, {cores}, packed);
-    const Graph& graph = *program.regions.back().graph;
-    if (graph.tiles->open.empty()) continue;
-    ++checked;
-    for (int core = 0; core < cores; ++core) empty += kernel_walk_of(graph, 0, 0, core).empty();
-    expect_sound(program, machine);
-  }
-  EXPECT_GT(checked, 20);  // of 40
-  EXPECT_GT(empty, 20);
-}
-
 /// FLOPs and tiles are those of one core, but for the sums and the parts of the product.
 TEST(SplitProduct, Counts) {
   Product product{32, 24, 64};

@@ -21,15 +21,19 @@ constexpr size_t kMostOfParts = 24;               ///< ... of all with k in part
 constexpr int64_t kMostAddingTried = 16;          ///< clusters that add to a tile in memory
 constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles, of all cores
 
+/// Who shares a product: cores of a cluster, in one way, and clusters k.
+struct Sharing {
+  int cores = 1;  ///< have tiles of rows that follow each other, and share those of the columns
+  int column_cores = 1;  ///< have a part of the columns each: block[n]
+  DepthParts parts = {};
+};
+
 struct Candidate {
   KernelSizes block{1, 1, 1, 1};
   double cost = 0, steps = 0;
   size_t number = 0;
   int64_t gathered = 0;  ///< rows that a step packs; 0: it takes a tile of k
-  int cores = 1;         ///< of a cluster, which shares the tiles of the columns' operand
-  /// Of a cluster that shares the columns: block[n] is what each of them has.
-  int column_cores = 1;
-  DepthParts parts = {};
+  Sharing by = {};
   bool operator<(const Candidate& other) const {
     return std::tie(cost, number) < std::tie(other.cost, other.number);
   }
@@ -103,19 +107,14 @@ StepBytes step_bytes(const KernelSizes& b, const FormBytes& bytes, int column_co
   return column_cores > 1 ? StepBytes{columns, rows} : StepBytes{rows, columns};
 }
 
-/// Of a step that gathers `packed` rows one by one: whole bursts, a cycle of the port at least.
-TileCosts gathered_costs(const KernelSizes& size, const KernelSizes& b, int64_t packed, int cores,
-                         const FormBytes& bytes, const Machine& machine) {
-  KernelSizes whole = b;
-  whole[kKernelK] = packed;
+/// What a step loads that gathers rows one by one: whole bursts of each.
+StepBytes gathered_bytes(const KernelSizes& b, int64_t packed, const FormBytes& bytes,
+                         const Machine& machine) {
   const int64_t burst = machine.dram.burst_bytes;
   const auto bursts = [&](int64_t row) { return ceil_div(row, burst) * burst; };
-  const auto loaded = static_cast<double>(
-      packed * (bursts(b[kKernelM] * bytes.rows) + bursts(b[kKernelN] * bytes.columns)));
-  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
-  TileCosts costs = costs_of(whole, {loaded, 0}, bytes, cores, at_work, machine);
-  costs.step = std::max(costs.step, 2.0 * static_cast<double>(packed));
-  return costs;
+  return {static_cast<double>(
+              packed * (bursts(b[kKernelM] * bytes.rows) + bursts(b[kKernelN] * bytes.columns))),
+          0};
 }
 
 /// Cycles of the slowest core, roughly.
@@ -142,23 +141,29 @@ StepsOfRows present_steps(const PresentElements& present, int64_t block_m, int64
   return steps;
 }
 
-/// Tiles of the result of which each tile of rows has its own steps: `visit(number, steps)`.
+/// Steps of the largest part of each tile of rows, of which one packs `packed`.
+StepsOfRows in_parts(StepsOfRows steps, int64_t parts, int64_t packed = 1) {
+  for (int64_t& taken : steps) taken = ceil_div(ceil_div(taken, parts), packed);
+  return steps;
+}
+
+/// Tiles of the result of which each tile of rows has its own steps, once for each cluster that
+/// adds to them: `visit(number, steps)`.
 template <typename Visit>
 void for_each_tile(const KernelSizes& size, const KernelSizes& b, const StepsOfRows& steps,
-                   const Visit& visit) {
-  const int64_t columns = ceil_div(size[kKernelN], b[kKernelN]);
-  for (int64_t tile = 0; tile < tiles_of(size, b); ++tile) {
-    visit(tile, steps[static_cast<size_t>(tile / columns) % steps.size()]);
+                   int64_t adding, const Visit& visit) {
+  const int64_t columns = ceil_div(size[kKernelN], b[kKernelN]), tiles = tiles_of(size, b);
+  for (int64_t number = 0; number < tiles * adding; ++number) {
+    visit(number, steps[static_cast<size_t>(number % tiles / columns) % steps.size()]);
   }
 }
 
-/// ... where rows have steps of their own.
-double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& costs, int cores,
-               const Machine& machine, const StepsOfRows& steps) {
-  const int64_t at_work = cores_at_work(tiles_of(size, b), cores, machine);
+/// ... where rows have steps of their own. `at_work`: cores, or clusters, that take a tile each.
+double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& costs,
+               int64_t at_work, const StepsOfRows& steps, int64_t adding = 1) {
   std::vector<double> of_core(static_cast<size_t>(at_work), 0);
-  for_each_tile(size, b, steps, [&](int64_t tile, int64_t taken) {
-    of_core[static_cast<size_t>(tile) % of_core.size()] +=
+  for_each_tile(size, b, steps, adding, [&](int64_t number, int64_t taken) {
+    of_core[static_cast<size_t>(number) % of_core.size()] +=
         static_cast<double>(taken) * costs.step + costs.stored;
   });
   return costs.first + *std::max_element(of_core.begin(), of_core.end());
@@ -166,7 +171,8 @@ double cost_of(const KernelSizes& size, const KernelSizes& b, const TileCosts& c
 
 double all_steps(const KernelSizes& size, const KernelSizes& b, const StepsOfRows& steps) {
   double all = 0;
-  for_each_tile(size, b, steps, [&](int64_t, int64_t taken) { all += static_cast<double>(taken); });
+  for_each_tile(size, b, steps, 1,
+                [&](int64_t, int64_t taken) { all += static_cast<double>(taken); });
   return all;
 }
 
@@ -182,7 +188,7 @@ std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Ma
     if (ceil_div(size[kKernelM], m) < cores) continue;
     for (const int64_t n : power_blocks(size[kKernelN], 256)) {
       for (const int64_t k : power_blocks(size[kKernelK], 256)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores};
+        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, {cores}};
         candidate.cost = cost_of(size, candidate.block, bytes, cores, machine);
         candidate.steps = static_cast<double>(tiles_of(size, candidate.block)) *
                           static_cast<double>(steps_of(size, candidate.block));
@@ -219,23 +225,33 @@ double split_cost_of(const KernelSizes& size, const KernelSizes& b, const FormBy
          tiles * (static_cast<double>(steps) * costs.step + costs.stored / parts.cores + sum);
 }
 
-/// Tiles of a product with k in these parts.
-void add_split_tiles(const KernelForm& form, const DepthParts& parts, const Machine& machine,
-                     std::vector<Candidate>& all) {
+/// Can tiles of so many rows and k be shared so?
+bool fits(const KernelSizes& size, int64_t m, int64_t k, const Sharing& by) {
+  return ceil_div(size[kKernelM], m) >= by.cores && m % (by.column_cores * by.parts.cores) == 0 &&
+         ceil_div(size[kKernelK], k) >= by.parts.all();
+}
+
+/// Tiles of a product with k in parts.
+std::vector<Candidate> split_tiles(const KernelForm& form, const std::vector<Sharing>& ways,
+                                   const Machine& machine) {
   const KernelSizes size = sizes_of(form);
-  FormBytes bytes = bytes_of(form);
-  if (parts.clusters > 1) bytes.stored = added_bytes(bytes.stored);
-  for (const int64_t m : power_blocks(size[kKernelM], 256)) {
-    if (m % parts.cores != 0) continue;
-    for (const int64_t n : power_blocks(size[kKernelN], 256)) {
-      for (const int64_t k : power_blocks(size[kKernelK], 256)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, 1, 1, parts};
-        if (steps_of(size, candidate.block) < parts.all()) continue;
-        candidate.cost = split_cost_of(size, candidate.block, bytes, parts, machine);
-        all.push_back(candidate);
+  std::vector<Candidate> all;
+  for (const Sharing& by : ways) {
+    FormBytes bytes = bytes_of(form);
+    if (by.parts.clusters > 1) bytes.stored = added_bytes(bytes.stored);
+    for (const int64_t m : power_blocks(size[kKernelM], 256)) {
+      for (const int64_t n : power_blocks(size[kKernelN], 256)) {
+        for (const int64_t k : power_blocks(size[kKernelK], 256)) {
+          if (!fits(size, m, k, by)) continue;
+          Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, by};
+          candidate.cost = split_cost_of(size, candidate.block, bytes, by.parts, machine);
+          all.push_back(candidate);
+        }
       }
     }
   }
+  sort(all);
+  return all;
 }
 
 /// Columns of tiles: where a second product takes them all, or a part for each core
@@ -258,27 +274,51 @@ double second_product_cycles(const FormBytes& bytes, const KernelSizes& b, int c
   return column_cores == 1 ? product : product + sum_cycles(rows, columns, column_cores, machine);
 }
 
+/// Sets the cost of a candidate whose tiles of rows have these steps in each part, and a step
+/// `loaded`; false where it has too many tiles.
+bool set_cost(Candidate& candidate, const KernelSizes& size, FormBytes bytes, StepBytes loaded,
+              const StepsOfRows& steps, const Machine& machine) {
+  const KernelSizes& b = candidate.block;
+  const DepthParts& parts = candidate.by.parts;
+  const int64_t tiles = tiles_of(size, b) * parts.clusters;
+  if (tiles > kMostSteps) return false;
+  const int together = std::max(candidate.by.cores, candidate.by.column_cores);
+  int64_t at_work = cores_at_work(tiles, together, machine);
+  if (parts.all() > 1) {  // a cluster takes a tile, and its cores share no loads
+    at_work = std::min(machine.concurrent_clusters(parts.cores), tiles);
+    loaded = {loaded.own + loaded.shared, 0};
+  }
+  if (parts.clusters > 1) bytes.stored = added_bytes(bytes.stored);
+  KernelSizes step = b;
+  if (candidate.gathered > 0) step[kKernelK] = candidate.gathered;
+  TileCosts costs = costs_of(step, loaded, bytes, together, at_work * parts.cores, machine);
+  // A column and a row take a cycle of the port each at least.
+  costs.step = std::max(costs.step, 2.0 * static_cast<double>(candidate.gathered));
+  costs.stored = costs.stored / parts.cores +
+                 second_product_cycles(bytes, b, candidate.by.column_cores, machine);
+  if (parts.cores > 1) costs.stored += sum_cycles(b[kKernelM], b[kKernelN], parts.cores, machine);
+  candidate.cost = cost_of(size, b, costs, at_work, steps, parts.clusters);
+  candidate.steps = all_steps(size, b, steps) * static_cast<double>(parts.all());
+  return true;
+}
+
 /// The same with the steps that are there: their number depends on rows and k of a tile.
-std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Machine& machine,
-                                    int column_cores = 1) {
+std::vector<Candidate> sparse_tiles(const KernelForm& form, const std::vector<Sharing>& ways,
+                                    const Machine& machine) {
   const KernelSizes size = sizes_of(form);
   const FormBytes bytes = bytes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
-    if (ceil_div(size[kKernelM], m) < cores || m % column_cores != 0) continue;
     for (const int64_t k : power_blocks(size[kKernelK], 256)) {
-      const StepsOfRows steps = present_steps(*form.present, m, k);
-      for (const int64_t n : column_blocks(form, column_cores)) {
-        Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, cores, column_cores};
-        if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        const int together = std::max(cores, column_cores);
-        const StepBytes loaded = step_bytes(candidate.block, bytes, column_cores);
-        const int64_t at_work = cores_at_work(tiles_of(size, candidate.block), together, machine);
-        TileCosts costs = costs_of(candidate.block, loaded, bytes, together, at_work, machine);
-        costs.stored += second_product_cycles(bytes, candidate.block, column_cores, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, together, machine, steps);
-        candidate.steps = all_steps(size, candidate.block, steps);
-        all.push_back(candidate);
+      const StepsOfRows rows = present_steps(*form.present, m, k);
+      for (const Sharing& by : ways) {
+        if (!fits(size, m, k, by)) continue;
+        const StepsOfRows steps = in_parts(rows, by.parts.all());
+        for (const int64_t n : column_blocks(form, by.column_cores)) {
+          Candidate candidate{{m, n, k, 1}, 0, 0, all.size(), 0, by};
+          const StepBytes loaded = step_bytes(candidate.block, bytes, by.column_cores);
+          if (set_cost(candidate, size, bytes, loaded, steps, machine)) all.push_back(candidate);
+        }
       }
     }
   }
@@ -287,26 +327,22 @@ std::vector<Candidate> sparse_tiles(const KernelForm& form, int cores, const Mac
 }
 
 /// The same with rows gathered: blocks of one k, of which a step packs up to 256.
-std::vector<Candidate> gathered_tiles(const KernelForm& form, const Machine& machine,
-                                      int column_cores = 1) {
+std::vector<Candidate> gathered_tiles(const KernelForm& form, const std::vector<Sharing>& ways,
+                                      const Machine& machine) {
   const KernelSizes size = sizes_of(form);
   const FormBytes bytes = bytes_of(form);
   std::vector<Candidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
-    if (m % column_cores != 0) continue;
     const StepsOfRows rows = present_steps(*form.present, m, 1);
-    for (const int64_t packed : power_blocks(size[kKernelK], kMostGathered)) {
-      StepsOfRows steps = rows;
-      for (int64_t& taken : steps) taken = ceil_div(taken, packed);
-      for (const int64_t n : column_blocks(form, column_cores)) {
-        Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed, 1, column_cores};
-        if (tiles_of(size, candidate.block) > kMostSteps) continue;
-        TileCosts costs =
-            gathered_costs(size, candidate.block, packed, column_cores, bytes, machine);
-        costs.stored += second_product_cycles(bytes, candidate.block, column_cores, machine);
-        candidate.cost = cost_of(size, candidate.block, costs, column_cores, machine, steps);
-        candidate.steps = all_steps(size, candidate.block, steps);
-        all.push_back(candidate);
+    for (const Sharing& by : ways) {
+      if (!fits(size, m, 1, by)) continue;
+      for (const int64_t packed : power_blocks(size[kKernelK], kMostGathered)) {
+        const StepsOfRows steps = in_parts(rows, by.parts.all(), packed);
+        for (const int64_t n : column_blocks(form, by.column_cores)) {
+          Candidate candidate{{m, n, 1, 1}, 0, 0, all.size(), packed, by};
+          const StepBytes loaded = gathered_bytes(candidate.block, packed, bytes, machine);
+          if (set_cost(candidate, size, bytes, loaded, steps, machine)) all.push_back(candidate);
+        }
       }
     }
   }
@@ -326,11 +362,12 @@ bool shares_rows(const Graph& graph) {
 std::optional<Graph> fitting(const KernelForm& form, const Candidate& candidate,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
-    Graph graph = kernel_graph(form, candidate.block, copies, candidate.gathered, candidate.parts);
-    graph.indices[kKernelM].cluster = candidate.cores;
+    Graph graph =
+        kernel_graph(form, candidate.block, copies, candidate.gathered, candidate.by.parts);
+    graph.indices[kKernelM].cluster = candidate.by.cores;
     const bool leaves_out = candidate.gathered > 0 || form.second_product >= 0;
     if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
-    const bool shares = candidate.column_cores > 1 || candidate.parts.cores > 1;
+    const bool shares = candidate.by.column_cores > 1 || candidate.by.parts.cores > 1;
     if (shares && !shares_rows(graph)) return std::nullopt;
     if (fits_core(kernel_need(graph), machine)) return graph;
   }
@@ -375,22 +412,24 @@ void leave_costly_out(double cycles, std::vector<Candidate>& sorted) {
 }
 
 /// The fastest product with k in parts: of the cores of a cluster, and of clusters that add to the
-/// result in memory; where that is faster than `best`.
+/// result in memory; where that is faster than `best`. `tiles` has the candidates of a list of
+/// parts.
+template <typename Tiles>
 std::optional<FastestKernel> fastest_split(const KernelForm& form, const Machine& machine,
-                                           std::optional<FastestKernel> best) {
+                                           const Tiles& tiles, std::optional<FastestKernel> best) {
   const bool sums = sums_follow(form);
-  std::vector<Candidate> over_links, in_memory;
+  std::vector<Sharing> over_links, in_memory;
   for (const int cores : {1, 2, 4, 8, 16}) {
     if (machine.concurrent_clusters(cores) < 1) continue;
-    if (cores > 1) add_split_tiles(form, {cores, 1}, machine, over_links);
+    if (cores > 1) over_links.push_back({1, 1, {cores, 1}});
     for (int64_t clusters = 2; sums && clusters <= kMostAddingTried; clusters *= 2) {
-      add_split_tiles(form, {cores, clusters}, machine, in_memory);
+      in_memory.push_back({1, 1, {cores, clusters}});
     }
   }
-  for (std::vector<Candidate>* all : {&over_links, &in_memory}) {
-    sort(*all);
-    if (best) leave_costly_out(static_cast<double>(best->measured.cycles), *all);
-    best = fastest_of(*all, kMostOfParts, form, machine, std::move(best));
+  for (const std::vector<Sharing>& ways : {over_links, in_memory}) {
+    std::vector<Candidate> all = tiles(ways);
+    if (best) leave_costly_out(static_cast<double>(best->measured.cycles), all);
+    best = fastest_of(all, kMostOfParts, form, machine, std::move(best));
   }
   return best;
 }
@@ -403,7 +442,10 @@ std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine
   }
   std::optional<FastestKernel> best = fastest_product(
       form, machine, [&](int cores) { return product_tiles(form, cores, machine); });
-  return fastest_split(form, machine, std::move(best));
+  const auto split = [&](const std::vector<Sharing>& ways) {
+    return split_tiles(form, ways, machine);
+  };
+  return fastest_split(form, machine, split, std::move(best));
 }
 
 /// Of those that there are; 0: none.
@@ -412,26 +454,46 @@ int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<
   return std::min(a->measured.cycles, b->measured.cycles);
 }
 
-std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Machine& machine) {
+/// With all of k on a core.
+std::optional<FastestKernel> fastest_whole_by_tiles(const KernelForm& sparse,
+                                                    const Machine& machine) {
   return fastest_product(sparse, machine,
-                         [&](int cores) { return sparse_tiles(sparse, cores, machine); });
+                         [&](int cores) { return sparse_tiles(sparse, {{cores}}, machine); });
+}
+
+std::optional<FastestKernel> fastest_whole_gathered(const KernelForm& sparse,
+                                                    const Machine& machine,
+                                                    std::optional<FastestKernel> best = {}) {
+  return fastest_of(gathered_tiles(sparse, {{}}, machine), kMostSimulated, sparse, machine,
+                    std::move(best));
+}
+
+std::optional<FastestKernel> fastest_by_tiles(const KernelForm& sparse, const Machine& machine) {
+  const auto split = [&](const std::vector<Sharing>& ways) {
+    return sparse_tiles(sparse, ways, machine);
+  };
+  return fastest_split(sparse, machine, split, fastest_whole_by_tiles(sparse, machine));
+}
+
+std::optional<FastestKernel> fastest_gathered(const KernelForm& sparse, const Machine& machine) {
+  const auto split = [&](const std::vector<Sharing>& ways) {
+    return gathered_tiles(sparse, ways, machine);
+  };
+  return fastest_split(sparse, machine, split, fastest_whole_gathered(sparse, machine));
 }
 
 /// Tiles of a form with a second product, of clusters that share the columns.
 std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
-  std::vector<Candidate> all = sparse_tiles(form, 1, machine, cores);
+  const std::vector<Sharing> by{{1, cores}};
+  std::vector<Candidate> all = sparse_tiles(form, by, machine);
   if (!form.gathered) return all;
   const size_t before = all.size();
-  for (Candidate& candidate : gathered_tiles(form, machine, cores)) {
+  for (Candidate& candidate : gathered_tiles(form, by, machine)) {
     candidate.number += before;
     all.push_back(candidate);
   }
   sort(all);
   return all;
-}
-
-std::optional<FastestKernel> fastest_gathered(const KernelForm& sparse, const Machine& machine) {
-  return fastest_of(gathered_tiles(sparse, machine), kMostSimulated, sparse, machine);
 }
 
 }  // namespace
@@ -454,11 +516,8 @@ std::optional<FastestKernel> fastest_kernel(const KernelForm& form, const Machin
 }
 
 std::optional<FastestKernel> fastest_two_products(const KernelForm& form, const Machine& machine) {
-  std::optional<FastestKernel> best = fastest_by_tiles(form, machine);
-  if (form.gathered) {
-    best =
-        fastest_of(gathered_tiles(form, machine), kMostSimulated, form, machine, std::move(best));
-  }
+  std::optional<FastestKernel> best = fastest_whole_by_tiles(form, machine);
+  if (form.gathered) best = fastest_whole_gathered(form, machine, std::move(best));
   for (const int cores : kSummingClusters) {
     if (machine.concurrent_clusters(cores) < 1) continue;
     best = fastest_of(column_tiles(form, cores, machine), kMostOfClusters, form, machine,

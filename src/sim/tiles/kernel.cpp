@@ -261,7 +261,7 @@ class CoreBuilder {
     const int64_t share = core_elements(g_, at.outputs[0]);
     TileOp send = op_of(TileOpKind::send, n);
     send.turn = turn_;
-    send.late = true;  // the product is in the pipeline
+    send.late = own >= 0;  // the product is in the pipeline
     send.rows = static_cast<int32_t>(kernel_block(g_)[kKernelM] / summing_cores(g_));
     send.cols = static_cast<int32_t>(share / send.rows);
     const int64_t received = received_in_scatter(g_, roles_);  // as much as it sends
@@ -392,7 +392,8 @@ int64_t operations_a_step(const Graph& graph) {
   return operations;
 }
 
-/// Steps of all tiles of a column of the result.
+/// Steps of all tiles of a column of the result, at most: where steps are left out, a tile without
+/// any counts for one, and the last step of each part of k may be a part of one.
 int64_t steps_of_rows(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
   if (kernel_roles(graph).reductions.empty()) return tiles[kKernelM] * tiles[kKernelG];
@@ -403,7 +404,8 @@ int64_t steps_of_rows(const Graph& graph) {
     const int64_t m = list % tiles[kKernelM], g = list / tiles[kKernelM];
     int64_t walked = 0;
     for (const TileRange& range : kernel_walk(graph, m, g)) walked += range.end - range.begin;
-    steps += ceil_div(walked, std::max<int64_t>(gathered_step(graph), 1));
+    const int64_t whole = ceil_div(walked, std::max<int64_t>(gathered_step(graph), 1));
+    steps += std::max<int64_t>(whole, 1) + depth_parts(graph) - 1;
   }
   return steps * (lists == 1 ? tiles[kKernelG] : 1);
 }
