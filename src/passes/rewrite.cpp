@@ -302,7 +302,8 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
 Pass rewrite_pass() {
   return {
       "rewrite",
-      "Apply algebra: products in another order, factors out of sums, common parts computed once",
+      "Apply algebra: products in another order, factors out of sums, common factors and parts "
+      "once",
       {{"allow-reassociation", "",
         "Sums may add in another order: results change by rounding, and sums that cannot be "
         "proved finite are assumed to be"},

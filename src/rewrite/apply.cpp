@@ -102,7 +102,7 @@ class Applier {
 
   bool are_kernels(size_t home) const {
     if (rewrite_.removed.empty() || p_.regions[home].statements.size() != 1) return false;
-    return rewrite_.kind == RewriteKind::reassociate;
+    return rewrite_.kind == RewriteKind::reassociate || rewrite_.kind == RewriteKind::collect;
   }
 
   std::string unused_region(const std::string& wanted, const std::vector<Region>& more) const {

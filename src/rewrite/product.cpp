@@ -111,7 +111,7 @@ class Flattener {
     const bool is_product =
         root.kind == Expr::Kind::apply && (root.op == Op::mul || root.op == Op::div);
     if (!is_sum && !is_product) return 0;
-    const std::optional<Term> body = substituted(term, *definition);
+    const std::optional<Term> body = substituted(program_, term, *definition, scope_);
     if (!body) return 0;
     const size_t factors_before = product_.factors.size();
     const size_t sums_before = product_.given.size();
@@ -125,23 +125,6 @@ class Flattener {
     taken_in_.push_back(
         {term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
     return factors;
-  }
-
-  /// The definition's expression for the subscripts of an access, which have to be plain indices
-  /// that run over just the tensor's extents.
-  std::optional<Term> substituted(const Term& access, const Statement& definition) {
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(access.expr.tensor)];
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      const Subscript& s = access.expr.subscripts[d];
-      if (!s.is_plain()) return std::nullopt;
-      const Index& index = scope_.indices[static_cast<size_t>(s.plain())];
-      if (index.extent < 0 || index.extent != tensor.shape[d].value) return std::nullopt;
-    }
-    std::vector<IndexId> places = add_indices(program_, definition, scope_);
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      places[static_cast<size_t>(definition.result_indices[d])] = access.expr.subscripts[d].plain();
-    }
-    return term_at(definition, static_cast<int32_t>(definition.nodes.size()) - 1, places);
   }
 
   bool is_used(IndexId index) const {
@@ -168,12 +151,13 @@ class TreeSearch {
     for (const SumStep& step : p_.given) summed_.insert(step.over.begin(), step.over.end());
   }
 
-  std::vector<Tree> run() {
+  /// Without those that sum as `known` does.
+  std::vector<Tree> run(std::set<std::set<SumStep>> known) {
+    known_ = std::move(known);
     std::vector<Tree> leaves;
     for (size_t f = 0; f < p_.factors.size(); ++f) {
       if (!p_.factors[f].free.empty()) leaves.push_back(summed({FactorSet{1} << f, {}, {}}));
     }
-    known_.insert({p_.given.begin(), p_.given.end()});
     if (!leaves.empty()) merge(leaves);
     return std::move(found_);
   }
@@ -291,6 +275,22 @@ const Statement* Definitions::inlinable(TensorId tensor) const {
   return uses(tensor) == 1 ? definition_[static_cast<size_t>(tensor)] : nullptr;
 }
 
+std::optional<Term> substituted(const Program& program, const Term& access,
+                                const Statement& definition, Scope& scope) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(access.expr.tensor)];
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const Subscript& s = access.expr.subscripts[d];
+    if (!s.is_plain()) return std::nullopt;
+    const Index& index = scope.indices[static_cast<size_t>(s.plain())];
+    if (index.extent < 0 || index.extent != tensor.shape[d].value) return std::nullopt;
+  }
+  std::vector<IndexId> places = add_indices(program, definition, scope);
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    places[static_cast<size_t>(definition.result_indices[d])] = access.expr.subscripts[d].plain();
+  }
+  return term_at(definition, static_cast<int32_t>(definition.nodes.size()) - 1, places);
+}
+
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
                                const Term& term, Scope& scope) {
   constexpr size_t kMostLeftOut = 32;  // each is a run of its own
@@ -307,8 +307,12 @@ std::optional<Product> flatten(const Program& program, const Definitions& defini
   }
 }
 
+std::vector<Tree> all_trees(const Product& product) {
+  return TreeSearch(product).run({});
+}
+
 std::vector<Tree> other_trees(const Product& product) {
-  return TreeSearch(product).run();
+  return TreeSearch(product).run({{product.given.begin(), product.given.end()}});
 }
 
 }  // namespace fuseflow

@@ -63,13 +63,22 @@ class Definitions {
   std::vector<int> uses_;
 };
 
+/// What an access reads of an intermediate that `definition` defines, with fresh indices in
+/// `scope`. Nothing where its subscripts are not plain indices that run over just the tensor's
+/// extents: elsewhere its fill would be read.
+std::optional<Term> substituted(const Program& program, const Term& access,
+                                const Statement& definition, Scope& scope);
+
 /// The product that a term is, statements of intermediates taken in: all, or where that would be
 /// too many factors, those nearest to the statement. Nothing where it is no product with a sum, or
 /// an index that is summed is in no factor.
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
                                const Term& term, Scope& scope);
 
-/// All trees that sum otherwise than the product as it is written, one of each way to sum.
+/// All trees of the product, one of each way to sum.
+std::vector<Tree> all_trees(const Product& product);
+
+/// Those that sum otherwise than the product as it is written.
 std::vector<Tree> other_trees(const Product& product);
 
 }  // namespace fuseflow

@@ -13,6 +13,8 @@ std::string_view rewrite_name(RewriteKind kind) {
       return "reassociate";
     case RewriteKind::factor:
       return "factor";
+    case RewriteKind::collect:
+      return "collect";
     case RewriteKind::hoist:
       return "hoist";
     case RewriteKind::common:
@@ -39,6 +41,7 @@ std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Ten
   };
   each_statement(find_products);
   find_common(site, found);
+  each_statement(find_collections);
   each_statement(find_hoists);
   return found;
 }

@@ -15,6 +15,7 @@ namespace fuseflow {
 enum class RewriteKind : uint8_t {
   reassociate,  ///< products of several tensors in another order
   factor,       ///< what a sum does not depend on goes outside of it
+  collect,      ///< terms with a common factor become one product
   hoist,        ///< a part that does not depend on all loops around it becomes a statement
   common        ///< a part that occurs in several places is computed once
 };
@@ -41,11 +42,11 @@ struct Rewrite {
   std::vector<std::string> assumed;  ///< what is taken for granted, as a text each
 };
 
-/// All rewrites of the program: products, common parts, then what can be hoisted, which gains least
-/// often, each in the order of statements. Each is of the program as it is, so that applying one
-/// may make another impossible. `known`: tensors of the program with all that
-/// is known of their values (ir/data_facts.h). Regions with graphs are left alone, and indices
-/// without a known extent.
+/// All rewrites of the program: products, common parts, common factors, then what can be hoisted,
+/// which gains least often, each in the order of statements. Each is of the program as it is, so
+/// that applying one may make another impossible. `known`: tensors of the program with all that is
+/// known of their values (ir/data_facts.h). Regions with graphs are left alone, and indices without
+/// a known extent.
 std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Tensor>& known);
 
 /// A statement of several reductions as one for each of them, what is reduced within another one

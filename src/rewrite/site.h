@@ -49,6 +49,7 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
 Facts without_range(const Facts& facts);
 
 void find_products(const Site& site, const Statement& statement, std::vector<Rewrite>& found);
+void find_collections(const Site& site, const Statement& statement, std::vector<Rewrite>& found);
 void find_hoists(const Site& site, const Statement& statement, std::vector<Rewrite>& found);
 void find_common(const Site& site, std::vector<Rewrite>& found);
 

@@ -1,7 +1,8 @@
 // The property test of rewriting: what any rewrite makes of a random program has the values of the
 // program, and its reference section gives just those.
 // Programs are those of the other properties (non-finite values among the data of every other one)
-// and chains of products. By hand: rewrite_property --count 100000 --seed 7
+// chains of products, and sums of products that share factors. By hand: rewrite_property --count
+// 100000 --seed 7
 
 #include <array>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "damage.h"
 #include "ir/data_facts.h"
 #include "product_chain.h"
+#include "product_sum.h"
 #include "recipe.h"
 #include "rewrite/rewrite.h"
 #include "seeded_main.h"
@@ -25,7 +27,7 @@ constexpr double kRounded = 0x1p-22;
 constexpr double kEqual = 0;
 
 struct Seen {
-  std::array<uint64_t, 4> kinds{};  ///< rewrites applied, by RewriteKind
+  std::array<uint64_t, 5> kinds{};  ///< rewrites applied, by RewriteKind
   uint64_t refused = 0;
   uint64_t simulated = 0;
 };
@@ -146,7 +148,9 @@ std::string check(const Case& given, uint64_t seed, Seen& seen) {
 
 Case make_case(uint64_t seed) {
   Case made;
-  made.program = seed % 2 == 0 ? product_chain(seed) : generate_recipe(seed).program;
+  made.program = seed % 4 == 0   ? product_chain(seed)
+                 : seed % 4 == 2 ? product_sum(seed)
+                                 : generate_recipe(seed).program;
   made.inputs = load_inputs(made.program);
   if (seed % 4 == 1) {
     damage(made.inputs, seed);
@@ -170,13 +174,14 @@ int run(uint64_t seed, uint64_t count) {
                 print_program(given.program).c_str());
   }
   std::printf(
-      "%llu programs, %llu failed; %llu reassociated, %llu factored, %llu hoisted, %llu "
-      "common; %llu refused; %llu simulated\n",
+      "%llu programs, %llu failed; %llu reassociated, %llu factored, %llu collected, %llu hoisted, "
+      "%llu common; %llu refused; %llu simulated\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(failed),
       static_cast<unsigned long long>(seen.kinds[0]),
       static_cast<unsigned long long>(seen.kinds[1]),
       static_cast<unsigned long long>(seen.kinds[2]),
-      static_cast<unsigned long long>(seen.kinds[3]), static_cast<unsigned long long>(seen.refused),
+      static_cast<unsigned long long>(seen.kinds[3]),
+      static_cast<unsigned long long>(seen.kinds[4]), static_cast<unsigned long long>(seen.refused),
       static_cast<unsigned long long>(seen.simulated));
   bool tested = seen.refused > 0 && seen.simulated > 0;  // the test has seen something
   for (const uint64_t kind : seen.kinds) tested = tested && kind * 20 >= count;
