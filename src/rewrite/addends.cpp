@@ -10,15 +10,15 @@ bool is_apply(const Term& term, Op op) {
   return term.expr.kind == Expr::Kind::apply && term.expr.op == op;
 }
 
-Part::Kind kind_of(const Term& term) {
-  if (is_addition(term)) return Part::Kind::add;
-  if (is_apply(term, Op::mul) || is_apply(term, Op::div)) return Part::Kind::product;
+AdditionPart::Kind kind_of(const Term& term) {
+  if (is_addition(term)) return AdditionPart::Kind::add;
+  if (is_apply(term, Op::mul) || is_apply(term, Op::div)) return AdditionPart::Kind::product;
   const bool sums = term.expr.kind == Expr::Kind::reduce && term.expr.reduction == Reduction::sum;
-  return sums ? Part::Kind::sum : Part::Kind::factor;
+  return sums ? AdditionPart::Kind::sum : AdditionPart::Kind::factor;
 }
 
-Part factor_part(const Term& term) {
-  return {Part::Kind::factor, term, {}};
+AdditionPart factor_part(const Term& term) {
+  return {AdditionPart::Kind::factor, term, {}};
 }
 
 /// The factors of an addend: what it is divided by, too.
@@ -31,10 +31,11 @@ void each_factor(AnyPart& part, bool inverse, const Visit& visit) {
   }
 }
 
-int with_indices(const Part& part) {
+int with_indices(const AdditionPart& part) {
   int found = 0;
-  each_factor(part, false,
-              [&](const Part& factor, bool) { found += !free_indices(factor.given).empty(); });
+  each_factor(part, false, [&](const AdditionPart& factor, bool) {
+    found += !free_indices(factor.given).empty();
+  });
   return found;
 }
 
@@ -43,29 +44,29 @@ class Reader {
   Reader(const Program& program, const Definitions& definitions, Scope& scope)
       : program_(program), definitions_(definitions), scope_(scope) {}
 
-  Part addition(const Term& term) {
-    Part part{Part::Kind::add, term, {}};
+  AdditionPart addition(const Term& term) {
+    AdditionPart part{AdditionPart::Kind::add, term, {}};
     for (const Term& child : term.children) part.parts.push_back(added(child));
     return part;
   }
 
  private:
-  Part added(const Term& term) {
+  AdditionPart added(const Term& term) {
     if (is_addition(term)) return addition(term);
     const std::optional<Term> definition = definition_of(term);
     if (definition && is_addition(*definition)) {
-      return {Part::Kind::taken_in, term, {addition(*definition)}};
+      return {AdditionPart::Kind::taken_in, term, {addition(*definition)}};
     }
-    Part part = product(term);
+    AdditionPart part = product(term);
     while (take_in(part)) {
     }
     return part;
   }
 
-  Part product(const Term& term) {
-    Part part{kind_of(term), term, {}};
-    if (part.kind == Part::Kind::add) part.kind = Part::Kind::factor;
-    if (part.kind == Part::Kind::factor) return part;
+  AdditionPart product(const Term& term) {
+    AdditionPart part{kind_of(term), term, {}};
+    if (part.kind == AdditionPart::Kind::add) part.kind = AdditionPart::Kind::factor;
+    if (part.kind == AdditionPart::Kind::factor) return part;
     for (const Term& child : term.children) {
       const bool divides = !part.parts.empty() && is_apply(term, Op::div);
       part.parts.push_back(divides ? factor_part(child) : product(child));
@@ -74,19 +75,20 @@ class Reader {
   }
 
   /// Takes in one intermediate of an addend, the first that leaves few enough factors.
-  bool take_in(Part& addend) {
+  bool take_in(AdditionPart& addend) {
     const int before = with_indices(addend);
     bool any = false;
-    each_factor(addend, false, [&](Part& factor, bool inverse) {
+    each_factor(addend, false, [&](AdditionPart& factor, bool inverse) {
       if (any || inverse) return;
       const std::optional<Term> definition = definition_of(factor.given);
-      if (!definition || kind_of(*definition) == Part::Kind::factor || is_addition(*definition)) {
+      if (!definition || kind_of(*definition) == AdditionPart::Kind::factor ||
+          is_addition(*definition)) {
         return;
       }
-      Part body = product(*definition);
+      AdditionPart body = product(*definition);
       const int more = with_indices(body) - !free_indices(factor.given).empty();
       if (before + more > static_cast<int>(kMostFactors)) return;
-      factor = {Part::Kind::taken_in, factor.given, {std::move(body)}};
+      factor = {AdditionPart::Kind::taken_in, factor.given, {std::move(body)}};
       any = true;
     });
     return any;
@@ -103,10 +105,10 @@ class Reader {
   Scope& scope_;
 };
 
-void find_sums(const Part& part, std::set<IndexId>& summed) {
+void find_sums(const AdditionPart& part, std::set<IndexId>& summed) {
   const Expr& e = part.given.expr;
-  if (part.kind == Part::Kind::sum) summed.insert(e.over.begin(), e.over.end());
-  for (const Part& child : part.parts) find_sums(child, summed);
+  if (part.kind == AdditionPart::Kind::sum) summed.insert(e.over.begin(), e.over.end());
+  for (const AdditionPart& child : part.parts) find_sums(child, summed);
 }
 
 /// Whether each index that is summed is in a factor: else the sum multiplies by an extent.
@@ -118,18 +120,18 @@ bool sums_factors(const Addend& addend) {
   });
 }
 
-void list(const Part& part, bool negative, std::vector<Addend>& addends) {
-  if (part.kind == Part::Kind::taken_in && part.parts[0].kind == Part::Kind::add) {
+void list(const AdditionPart& part, bool negative, std::vector<Addend>& addends) {
+  if (part.kind == AdditionPart::Kind::taken_in && part.parts[0].kind == AdditionPart::Kind::add) {
     return list(part.parts[0], negative, addends);
   }
-  if (part.kind == Part::Kind::add) {
+  if (part.kind == AdditionPart::Kind::add) {
     for (size_t p = 0; p < part.parts.size(); ++p) {
       list(part.parts[p], negative != is_subtracted(part, p), addends);
     }
     return;
   }
   Addend addend{&part, negative, {}, {}};
-  each_factor(part, false, [&](const Part& factor, bool inverse) {
+  each_factor(part, false, [&](const AdditionPart& factor, bool inverse) {
     addend.factors.push_back({&factor, {factor.given, inverse, free_indices(factor.given)}});
   });
   find_sums(part, addend.summed);
@@ -139,8 +141,8 @@ void list(const Part& part, bool negative, std::vector<Addend>& addends) {
 
 }  // namespace
 
-bool is_subtracted(const Part& part, size_t p) {
-  const bool any = part.kind == Part::Kind::add;
+bool is_subtracted(const AdditionPart& part, size_t p) {
+  const bool any = part.kind == AdditionPart::Kind::add;
   return any && (is_apply(part.given, Op::neg) || (is_apply(part.given, Op::sub) && p == 1));
 }
 
@@ -148,12 +150,12 @@ bool is_addition(const Term& term) {
   return is_apply(term, Op::add) || is_apply(term, Op::sub) || is_apply(term, Op::neg);
 }
 
-Part taken_apart(const Program& program, const Definitions& definitions, const Term& addition,
-                 Scope& scope) {
+AdditionPart taken_apart(const Program& program, const Definitions& definitions,
+                         const Term& addition, Scope& scope) {
   return Reader(program, definitions, scope).addition(addition);
 }
 
-std::vector<Addend> addends_of(const Part& addition) {
+std::vector<Addend> addends_of(const AdditionPart& addition) {
   std::vector<Addend> addends;
   list(addition, false, addends);
   return addends;

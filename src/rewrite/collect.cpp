@@ -21,7 +21,8 @@ Term number(float value) {
 class Collection {
  public:
   /// The addends point into the addition.
-  Collection(const Part& addition, const std::vector<Addend>& addends, const CommonFactors& sharers)
+  Collection(const AdditionPart& addition, const std::vector<Addend>& addends,
+             const CommonFactors& sharers)
       : addition_(addition), addends_(addends), sharers_(sharers) {
     for (const Sharer& sharer : sharers) {
       const Addend& addend = addends[sharer.addend];
@@ -38,11 +39,11 @@ class Collection {
   const std::set<IndexId>& summed() const { return own_; }
 
   /// Whether all members are within one intermediate, whose own statement is the place for this.
-  bool is_elsewhere(const Part& part) const {
-    const bool around = part.kind == Part::Kind::taken_in && members_in(part) == members_.size() &&
-                        !members_.contains(&part);
+  bool is_elsewhere(const AdditionPart& part) const {
+    const bool around = part.kind == AdditionPart::Kind::taken_in &&
+                        members_in(part) == members_.size() && !members_.contains(&part);
     return around || std::any_of(part.parts.begin(), part.parts.end(),
-                                 [&](const Part& child) { return is_elsewhere(child); });
+                                 [&](const AdditionPart& child) { return is_elsewhere(child); });
   }
   bool is_elsewhere() const { return is_elsewhere(addition_); }
 
@@ -116,27 +117,28 @@ class Collection {
  private:
   const Addend& first() const { return addends_[sharers_[0].addend]; }
 
-  size_t members_in(const Part& part) const {
+  size_t members_in(const AdditionPart& part) const {
     size_t found = members_.contains(&part) ? 1 : 0;
-    for (const Part& child : part.parts) found += members_in(child);
+    for (const AdditionPart& child : part.parts) found += members_in(child);
     return found;
   }
 
-  bool has_common(const Part& part) const {
-    return common_.contains(&part) || std::any_of(part.parts.begin(), part.parts.end(),
-                                                  [&](const Part& p) { return has_common(p); });
+  bool has_common(const AdditionPart& part) const {
+    return common_.contains(&part) ||
+           std::any_of(part.parts.begin(), part.parts.end(),
+                       [&](const AdditionPart& p) { return has_common(p); });
   }
 
   /// The part without its common factors, and not summed over `outside`; nothing: it is 1.
   /// Intermediates without any stay as they were given.
-  std::optional<Term> without(const Part& part, const std::set<IndexId>& outside,
+  std::optional<Term> without(const AdditionPart& part, const std::set<IndexId>& outside,
                               std::vector<TensorId>& removed) const {
     if (common_.contains(&part)) return std::nullopt;
     if (!has_common(part)) return part.given;
-    if (part.kind == Part::Kind::taken_in) removed.push_back(part.given.expr.tensor);
+    if (part.kind == AdditionPart::Kind::taken_in) removed.push_back(part.given.expr.tensor);
     const std::optional<Term> left = without(part.parts[0], outside, removed);
-    if (part.kind == Part::Kind::taken_in) return left;
-    if (part.kind == Part::Kind::sum) {
+    if (part.kind == AdditionPart::Kind::taken_in) return left;
+    if (part.kind == AdditionPart::Kind::sum) {
       std::vector<IndexId> over = part.given.expr.over;
       std::erase_if(over, [&](IndexId index) { return outside.contains(index); });
       return left && !over.empty() ? sum_term(over, *left) : left;
@@ -154,21 +156,21 @@ class Collection {
   };
 
   /// Appends what is added instead of the part. What has no member in it stays as it was given.
-  void add_terms(const Part& part, bool negative, const Term& product, std::vector<Signed>& terms,
-                 std::vector<TensorId>& removed) const {
+  void add_terms(const AdditionPart& part, bool negative, const Term& product,
+                 std::vector<Signed>& terms, std::vector<TensorId>& removed) const {
     if (&part == first().part) return terms.push_back({product, negative});
     if (members_.contains(&part)) return;
     if (members_in(part) == 0) return terms.push_back({part.given, negative});
-    if (part.kind == Part::Kind::taken_in) removed.push_back(part.given.expr.tensor);
+    if (part.kind == AdditionPart::Kind::taken_in) removed.push_back(part.given.expr.tensor);
     for (size_t p = 0; p < part.parts.size(); ++p) {
       add_terms(part.parts[p], negative != is_subtracted(part, p), product, terms, removed);
     }
   }
 
-  const Part& addition_;
+  const AdditionPart& addition_;
   const std::vector<Addend>& addends_;
   const CommonFactors& sharers_;
-  std::set<const Part*> members_, common_;
+  std::set<const AdditionPart*> members_, common_;
   std::set<IndexId> own_;
 };
 
@@ -197,7 +199,7 @@ class CollectFinder {
 
   void collect_in(Term& at) {
     Scope scope = scope_;
-    const Part addition = taken_apart(site_.program, site_.definitions, at, scope);
+    const AdditionPart addition = taken_apart(site_.program, site_.definitions, at, scope);
     std::vector<Addend> addends = addends_of(addition);
     if (addends.size() > kMostAddends) addends.resize(kMostAddends);
     for (const CommonFactors& sharers : common_factors(scope, addends)) {
@@ -239,7 +241,7 @@ class CollectFinder {
       if (!stored) return;
       product.factors[collection.place_of_rest()].term = *stored;
       const std::optional<Term> term =
-          Emitter(statement_, scope, product, known, rewrite).run(tree, reduced_ > 0);
+          ProductEmitter(statement_, scope, product, known, rewrite).run(tree, reduced_ > 0);
       if (!term) continue;
       const Term given = at;
       at = collection.with(*term, rewrite.removed);

@@ -76,7 +76,7 @@ std::string why_not(const Scope& scope, const std::vector<Factor>& factors,
   return "";
 }
 
-std::optional<Term> Emitter::run(const Tree& tree, bool below) {
+std::optional<Term> ProductEmitter::run(const Tree& tree, bool below) {
   std::optional<Term> term = emit(tree, below);
   for (const Factor& factor : p_.factors) {
     if (!term || !factor.free.empty()) continue;
@@ -87,7 +87,7 @@ std::optional<Term> Emitter::run(const Tree& tree, bool below) {
 
 /// `below`: a sum around it multiplies the term by others, so that a sum of its own has to be an
 /// intermediate.
-std::optional<Term> Emitter::emit(const Tree& tree, bool below) {
+std::optional<Term> ProductEmitter::emit(const Tree& tree, bool below) {
   const bool sums = !tree.over.empty();
   std::optional<Term> body =
       tree.children.empty() ? std::optional(factor(tree).term) : pair(tree, below || sums);
@@ -112,7 +112,7 @@ std::optional<Term> Emitter::emit(const Tree& tree, bool below) {
 }
 
 /// The first factor stays in front, as far as division allows.
-std::optional<Term> Emitter::pair(const Tree& tree, bool below) {
+std::optional<Term> ProductEmitter::pair(const Tree& tree, bool below) {
   const Tree* left = &tree.children[0];
   const Tree* right = &tree.children[1];
   const bool later =
@@ -124,11 +124,11 @@ std::optional<Term> Emitter::pair(const Tree& tree, bool below) {
   return apply_term(is_inverse(*right) ? Op::div : Op::mul, {*a, *b});
 }
 
-const Factor& Emitter::factor(const Tree& leaf) const {
+const Factor& ProductEmitter::factor(const Tree& leaf) const {
   return p_.factors[static_cast<size_t>(std::countr_zero(leaf.factors))];
 }
 
-bool Emitter::is_inverse(const Tree& tree) const {
+bool ProductEmitter::is_inverse(const Tree& tree) const {
   return tree.children.empty() && factor(tree).inverse;
 }
 

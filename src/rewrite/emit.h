@@ -16,10 +16,10 @@ std::string why_not(const Scope& scope, const std::vector<Factor>& factors,
 
 /// Makes the term of a product for one of its trees. Sums below other sums become intermediates:
 /// they are added to `known` and to the rewrite, in the name of the statement `origin`.
-class Emitter {
+class ProductEmitter {
  public:
-  Emitter(const Statement& origin, const Scope& scope, const Product& product, KnownTensors& known,
-          Rewrite& rewrite)
+  ProductEmitter(const Statement& origin, const Scope& scope, const Product& product,
+                 KnownTensors& known, Rewrite& rewrite)
       : origin_(origin), scope_(scope), p_(product), known_(known), rewrite_(rewrite) {}
 
   /// The term of the whole product; nothing where an extent is not known. `below`: there is a sum

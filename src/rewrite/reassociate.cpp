@@ -35,7 +35,7 @@ void add_rewrites(const Site& site, const Statement& statement, const Scope& sco
   for (const Tree& tree : other_trees(product)) {
     KnownTensors known(site);
     Rewrite rewrite;
-    Emitter emitter(statement, scope, product, known, rewrite);
+    ProductEmitter emitter(statement, scope, product, known, rewrite);
     const std::optional<Term> term = emitter.run(tree);
     if (!term) continue;
     const bool one_statement = product.inlined.empty() && rewrite.added.empty();
