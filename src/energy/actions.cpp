@@ -51,8 +51,9 @@ void add_operations(Actions& actions, const Graph& graph, const Node& node, doub
     actions[operation(Arithmetic::add, Width::w32)] += flops / 2;
     return;
   }
-  // Reductions of streams; sums of tiles over cores.
-  const Arithmetic sum = reduces(node.kind) ? arithmetic_of(node.reduction) : Arithmetic::add;
+  // Reductions of streams, and of tiles over cores.
+  const bool says = node_rule(node.kind).fields->reduction;
+  const Arithmetic sum = says ? arithmetic_of(node.reduction) : Arithmetic::add;
   actions[operation(sum, Width::w32)] += flops;
 }
 

@@ -75,6 +75,8 @@ enum class NodeKind : uint8_t {
   tile_hold,      ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
   shuffle,        ///< (val) -> val: the C tiles of a shuffle group round a ring
   reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
+  all_reduce,      ///< reduction (val) -> val: what each core of a cluster has, reduced over all of
+                   ///< them; each gets the whole
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
   tile_coordinate,  ///< [subscript] -> val: what the subscript is at each element, as a number
   barrier_,         ///< number of kinds

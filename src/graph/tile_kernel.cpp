@@ -130,6 +130,31 @@ bool has_second_product(const Graph& graph) {
                      [&](const Node& node) { return is_second_product(graph, node); });
 }
 
+bool is_exchange(const Node& node) {
+  return node.kind == NodeKind::reduce_scatter || node.kind == NodeKind::all_reduce;
+}
+
+std::vector<bool> partial_streams(const Graph& graph, const KernelRoles& roles) {
+  std::vector<bool> partial(graph.streams.size(), false);
+  if (summing_cores(graph) == 1) return partial;
+  const auto given = [&](NodeId n, bool is_partial) {
+    for (const StreamId s : graph.nodes[static_cast<size_t>(n)].outputs) {
+      partial[static_cast<size_t>(s)] = is_partial;
+    }
+  };
+  if (depth_cores(graph) > 1) {
+    for (const NodeId n : roles.reductions) given(n, true);
+  }
+  for (const NodeId n : roles.last) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const bool takes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Input& in) {
+      return !in.is_immediate() && partial[static_cast<size_t>(in.stream)];
+    });
+    given(n, !is_exchange(node) && (takes || is_second_product(graph, node)));
+  }
+  return partial;
+}
+
 const Input* rescale_of(const Node& reduction) {
   const size_t own = reduction.kind == NodeKind::tile_multiply ? 2 : 1;
   return reduction.inputs.size() > own ? &reduction.inputs[own] : nullptr;
@@ -146,6 +171,7 @@ KernelRoles kernel_roles(const Graph& graph) {
       roles.store = n;
     } else {
       open.push_back(n);
+      if (is_exchange(node)) roles.exchanges.push_back(n);
       if (node.kind == NodeKind::reduce_scatter) roles.scatter = n;
     }
     if (is_held_reduction(graph, node)) {
@@ -228,12 +254,12 @@ bool taken_by_shares(const Graph& graph, StreamId stream) {
 
 namespace {
 
-/// Do cores that give parts of a sum each have a share of the rows of a stream? Of what follows the
-/// sum over a cluster, and of loads over rows that it takes.
+/// Do cores that give parts of a sum each have a share of a stream? Of what follows the sum over a
+/// cluster, and of loads that it takes.
 bool is_shared(const Graph& graph, StreamId stream) {
   if (!is_tile_kernel(graph) || summing_cores(graph) == 1) return false;
   const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
-  if (std::find(dims.begin(), dims.end(), static_cast<int>(kKernelM)) == dims.end()) return false;
+  if (std::find(dims.begin(), dims.end(), shared_dim(graph)) == dims.end()) return false;
   const NodeId producer = graph.streams[static_cast<size_t>(stream)].producer;
   if (graph.nodes[static_cast<size_t>(producer)].kind != NodeKind::tile_load) {
     return graph.nodes.begin() + producer >= scatter_of(graph);
@@ -242,6 +268,11 @@ bool is_shared(const Graph& graph, StreamId stream) {
 }
 
 }  // namespace
+
+int shared_dim(const Graph& graph) {
+  if (graph.indices[kKernelM].block % summing_cores(graph) == 0) return kKernelM;
+  return has_second_product(graph) ? kKernelL : kKernelN;
+}
 
 int shares_of(const Graph& graph, StreamId stream) {
   return is_shared(graph, stream) ? summing_cores(graph) : 1;

@@ -33,7 +33,8 @@ struct KernelRoles {
   std::vector<NodeId> steps;       ///< once a step of k, in order; the last is a reduction
   std::vector<NodeId> reductions;  ///< of these, those that hold a result from step to step
   std::vector<NodeId> last;        ///< after them, or all of an elementwise kernel
-  NodeId scatter = -1;             ///< of `last`: sums the second product over a cluster
+  std::vector<NodeId> exchanges;   ///< of `last`: what the cores of a cluster reduce together
+  NodeId scatter = -1;             ///< ... the last of these, after which each core has a share
   NodeId store = -1;
   /// Several reductions walk k together: what they hold may be read before the last step.
   bool held() const { return reductions.size() > 1; }
@@ -54,8 +55,8 @@ int kernel_cluster(const Graph& graph);
 /// Cores that have a tile of the columns each, of the same rows: only of a kernel with a product
 /// after its steps, which has no more tiles of columns. 1: a core has all columns.
 int column_cores(const Graph& graph);
-/// Cores that have the same tile and walk a part of its steps of k each: only of a product by
-/// itself. 1: a core walks them all.
+/// Cores that have the same tile and walk a part of its steps of k each: of a product by itself, or
+/// of reductions that walk k together. 1: a core walks them all.
 int depth_cores(const Graph& graph);
 /// Cores of which each has a part of what a reduce_scatter sums: those that share columns or k.
 int summing_cores(const Graph& graph);
@@ -97,6 +98,15 @@ bool is_second_product(const Graph& graph, const Node& node);
 /// Has the kernel one? Its result is (m, l) then, and n is one tile, or one a core of a cluster.
 bool has_second_product(const Graph& graph);
 
+/// Does a node reduce what the cores of a cluster have, over links? An all_reduce gives each of
+/// them the whole, a reduce_scatter a share.
+bool is_exchange(const Node& node);
+inline constexpr size_t kMostExchanges = 16;  ///< of a kernel
+
+/// By stream: does each core of a cluster that gives parts of sums have a part of its own?
+/// Reductions of k give such streams, and maps of them.
+std::vector<bool> partial_streams(const Graph& graph, const KernelRoles& roles);
+
 /// The stream that has the whole sum of a product by itself, on the core that has a share of it.
 StreamId summed_stream(const Graph& graph, const KernelRoles& roles);
 
@@ -112,8 +122,12 @@ std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles);
 
 /// Elements of a tile of a stream.
 int64_t tile_elements(const Graph& graph, StreamId stream);
-/// Into how many shares, of rows, the cores of a cluster divide a tile of a stream: from where a
-/// product is summed over them, and loads of which that takes rows. Else 1.
+/// The dimension of which the cores that sum have a share each: rows where their number divides
+/// them, else columns.
+int shared_dim(const Graph& graph);
+/// Into how many shares the cores of a cluster divide a tile of a stream: from where a
+/// reduce_scatter sums over them, and loads that are taken there, of tiles with the shared
+/// dimension. Else 1.
 int shares_of(const Graph& graph, StreamId stream);
 /// Elements of a tile that a core has.
 int64_t core_elements(const Graph& graph, StreamId stream);

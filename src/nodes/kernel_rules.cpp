@@ -117,8 +117,9 @@ class KernelVerifier : private TileVerifierBase {
         expect_ports(n, rescale_of(at) != nullptr ? 2 : 1, at.outputs.size() == 2 ? 2 : 1);
         return sound_ ? check_reduce(n) : void();
       case NodeKind::reduce_scatter:
+      case NodeKind::all_reduce:
         expect_ports(n, 1, 1);
-        return sound_ ? check_scatter(n) : void();
+        return sound_ ? check_exchange(n) : void();
       case NodeKind::tile_store:
         return expect_ports(n, 1, 0);
       default:
@@ -172,15 +173,34 @@ class KernelVerifier : private TileVerifierBase {
     check_rescale(n);
   }
 
-  /// What a product over k, or one after the steps, gives on each core, summed: a share of rows
-  /// each.
-  void check_scatter(NodeId n) {
+  /// What each core has, reduced over the cluster: tiles of the same dimensions. Of a product by
+  /// itself, or of one after the steps, this is all that follows; after several reductions maps may
+  /// come before.
+  void check_exchange(NodeId n) {
     const Node& at = node(n);
     if (at.inputs[0].is_immediate()) return fail(n, "sums tiles, not numbers");
+    const Dims& dims = dims_of(at.outputs[0]);
+    const bool several = kernel_roles(g_).held();
+    if (at.kind == NodeKind::all_reduce && !several) {
+      return fail(n, "is allowed only where several reductions walk k together");
+    }
+    if (at.kind == NodeKind::all_reduce && at.reduction == Reduction::mean) {
+      return fail(n, "cannot take the mean of what cores have, expected sum, max, min or prod");
+    }
+    if (several) {
+      const bool wanted = dims == dims_of(at.inputs[0].stream) &&
+                          (dims == Dims{kKernelM, kKernelN} ||
+                           (at.kind == NodeKind::all_reduce && dims == Dims{kKernelM}));
+      if (!wanted) {
+        fail(n, at.kind == NodeKind::all_reduce ? "expected tiles (m) or (m, n), and gives such"
+                                                : "expected tiles (m, n), and gives such");
+      }
+      return;
+    }
     const Node& from = producer(at.inputs[0]);
     const bool product = from.kind == NodeKind::tile_multiply &&
                          (is_second_product(g_, from) || is_held_reduction(g_, from));
-    if (!product || dims_of(at.outputs[0]) != dims_of(at.inputs[0].stream)) {
+    if (!product || dims != dims_of(at.inputs[0].stream)) {
       fail(n,
            "expected the tiles (m, n) of a product over k or the tiles (m, l) of one after the "
            "steps, and gives such");

@@ -101,18 +101,22 @@ class WholeVerifier : private TileVerifierBase {
     }
   }
 
-  /// Columns are spread over a cluster for a product after the steps, k for a product by itself.
-  /// Their parts are summed: each core then has a share of the rows.
+  /// Columns are spread over a cluster for a product after the steps, k for a product by itself or
+  /// for reductions that walk it together. Their parts are summed: each core then has a share.
   void check_summed() {
     if (summing_cores(g_) == 1) {
-      if (roles_.scatter >= 0) {
-        fail(roles_.scatter, "sums over a cluster, expected index n or k with cluster=2");
+      if (!roles_.exchanges.empty()) {
+        fail(roles_.exchanges[0], "sums over a cluster, expected index n or k with cluster=2");
       }
       return;
     }
     check_spread();
-    if (sound_) check_shared_rows();
-    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_shares(n);
+    if (sound_) check_shared_dim();
+    const std::vector<bool> partial = partial_streams(g_, roles_);
+    for (const NodeId n : roles_.exchanges) check_exchange(n, partial);
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) {
+      check_shares(n, partial);
+    }
   }
 
   /// A product over k by itself.
@@ -164,10 +168,11 @@ class WholeVerifier : private TileVerifierBase {
                   "index n is spread over a cluster, expected a product after the steps and one "
                   "reduce_scatter of what it gives");
     }
-    if (!is_single_product() || !one_sum) {
-      return fail(-1,
-                  "index k is spread over a cluster, expected a product over k by itself and one "
-                  "reduce_scatter of what it gives");
+    if ((!is_single_product() && !roles_.held()) || !one_sum) {
+      return fail(
+          -1,
+          "index k is spread over a cluster, expected a product over k by itself, or several "
+          "reductions that walk k, and one reduce_scatter of what they give");
     }
     const GraphIndex& along = g_.indices[kKernelK];
     if (along.extent < along.cluster) {
@@ -176,39 +181,75 @@ class WholeVerifier : private TileVerifierBase {
     }
   }
 
-  void check_shared_rows() {
+  void check_shared_dim() {
     const GraphIndex& rows = g_.indices[kKernelM];
+    const GraphIndex& columns = g_.indices[has_second_product(g_) ? kKernelL : kKernelN];
     const int cores = summing_cores(g_);
-    if (rows.cluster == 1 && rows.block % cores == 0) return;
+    const int64_t shared = g_.indices[static_cast<size_t>(shared_dim(g_))].block;
+    if (rows.cluster == 1 && shared % cores == 0) return;
     fail(-1, fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block that "
-                         "the {} cores of index {} share evenly",
-                         rows.cluster, rows.block, cores, column_cores(g_) > 1 ? "n" : "k"));
+                         "the {} cores of index {} share evenly, or else such a block of index {}, "
+                         "not {}",
+                         rows.cluster, rows.block, cores, column_cores(g_) > 1 ? "n" : "k",
+                         columns.name, columns.block));
   }
 
-  /// A product that is summed is read by the sum alone. What follows takes shares of rows, numbers
-  /// and loads, of which nothing before takes the rows.
-  void check_shares(NodeId n) {
-    const NodeId summed = stream(node(roles_.scatter).inputs[0]).producer;
-    for (const Input& input : node(n).inputs) {
-      if (input.is_immediate()) continue;
-      const NodeId from = stream(input).producer;
-      if (n != roles_.scatter && from == summed) {
-        return fail(n, "takes a part of a product, expected the sum of all (reduce_scatter)");
-      }
-      if (node(from).kind == NodeKind::tile_load) {
-        if (n > roles_.scatter || !of_rows(input) || !taken_by_shares(g_, input.stream)) continue;
-        return fail(n, fmt::format("takes all rows of ${}, of which what follows reduce_scatter "
-                                   "takes a share, expected two loads",
-                                   stream(input).name));
-      }
-      if (n <= roles_.scatter || from >= roles_.scatter) continue;
-      return fail(n, fmt::format("takes ${} beside a share of rows, expected a number, a load or "
-                                 "what follows reduce_scatter",
-                                 stream(input).name));
+  /// What cores reduce together are parts, after the steps, and the sum of which each has a share
+  /// is the last. A part that was rescaled depends on what its core held.
+  void check_exchange(NodeId n, const std::vector<bool>& partial) {
+    const Input& input = node(n).inputs[0];
+    if (roles_.exchanges.size() > kMostExchanges) {
+      return fail(n, fmt::format("a kernel has at most {} sums over a cluster", kMostExchanges));
+    }
+    if (holds_node(roles_.steps, n)) {
+      return fail(n, "sums over a cluster in a step of k, expected it after the last reduction");
+    }
+    if (!partial[static_cast<size_t>(input.stream)]) {
+      return fail(n, fmt::format("takes ${}, of which no core has a part", stream(input).name));
+    }
+    if (n > roles_.scatter) return fail(n, "stands after reduce_scatter, expected it before");
+    const Node& from = node(stream(input).producer);
+    if (is_held_reduction(g_, from) && rescale_of(from) != nullptr) {
+      fail(n, fmt::format("sums ${}, which each core rescaled by what it held itself, expected it "
+                          "scaled by how that differs from what all of them hold",
+                          stream(input).name));
     }
   }
 
-  bool of_rows(const Input& input) const { return holds(stream(input).block, kKernelM); }
+  static bool holds_node(const std::vector<NodeId>& nodes, NodeId n) {
+    return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+  }
+
+  /// A product by itself that is summed is read by the sum alone. What follows the sum takes
+  /// shares, numbers, what an all_reduce gives, and loads, of which nothing before takes what is
+  /// shared.
+  void check_shares(NodeId n, const std::vector<bool>& partial) {
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate()) continue;
+      const NodeId from = stream(input).producer;
+      const bool is_part = partial[static_cast<size_t>(input.stream)];
+      if (is_part && n != roles_.scatter && (n > roles_.scatter || !roles_.held())) {
+        return fail(n, fmt::format("takes ${}, of which each core has a part, expected the sum of "
+                                   "all (reduce_scatter)",
+                                   stream(input).name));
+      }
+      if (node(from).kind == NodeKind::tile_load) {
+        if (n > roles_.scatter || !is_shared(input) || !taken_by_shares(g_, input.stream)) continue;
+        return fail(
+            n, fmt::format("takes all {} of ${}, of which what follows reduce_scatter takes "
+                           "a share, expected two loads",
+                           shared_dim(g_) == kKernelM ? "rows" : "columns", stream(input).name));
+      }
+      const bool whole = node(from).kind == NodeKind::all_reduce && n != roles_.store;
+      if (n <= roles_.scatter || from >= roles_.scatter || whole) continue;
+      return fail(n,
+                  fmt::format("takes ${} beside a share of {}, expected a number, a load, what "
+                              "an all_reduce gives or what follows reduce_scatter",
+                              stream(input).name, shared_dim(g_) == kKernelM ? "rows" : "columns"));
+    }
+  }
+
+  bool is_shared(const Input& input) const { return holds(stream(input).block, shared_dim(g_)); }
 
   /// A reduction that takes what another one holds so far must rescale what it holds itself by how
   /// much that has changed: else its result would depend on the steps.

@@ -40,6 +40,7 @@ namespace fuseflow {
   ROW(tile_hold)       /* tile.cpp */ \
   ROW(shuffle)         /* tile.cpp */ \
   ROW(reduce_scatter)  /* tile.cpp */ \
+  ROW(all_reduce)      /* tile.cpp */ \
   ROW(tile_store)      /* tile.cpp */ \
   ROW(tile_coordinate) /* tile.cpp */
 

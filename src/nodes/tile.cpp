@@ -51,6 +51,8 @@ constinit const NodeRule tile_hold_rule =
 constinit const NodeRule shuffle_rule = tile_rule("shuffle", {}, NodeFamily::tile_link);
 constinit const NodeRule reduce_scatter_rule =
     tile_rule("reduce_scatter", {}, NodeFamily::tile_link);
+constinit const NodeRule all_reduce_rule =
+    tile_rule("all_reduce", {.reduction = true}, NodeFamily::tile_link);
 constinit const NodeRule tile_store_rule = tile_rule(
     "tile_store", {.tensor = true, .capacity = true, .subscripts = true, .element_bytes = true},
     NodeFamily::tile_transfer);

@@ -45,6 +45,27 @@ region @activate { %y[i, l] = relu(%h[i, l]) }
 """
 
 
+DECODE = """fuseflow 1
+input %q: f32[2, 1, 64] dense,dense,dense = dense(seed=1)
+input %k: f32[2, 1024, 64] dense,dense,dense = dense(seed=2)
+input %v: f32[2, 1024, 64] dense,dense,dense = dense(seed=3)
+temp %s: f32[2, 1, 1024] dense,dense,dense
+temp %m: f32[2, 1] dense,dense
+temp %e: f32[2, 1, 1024] dense,dense,dense
+temp %z: f32[2, 1] dense,dense
+temp %p: f32[2, 1, 1024] dense,dense,dense
+result %y: f32[2, 1, 64] dense,dense,dense
+region @s { %s[h, i, j] = sum(d) %q[h, i, d] * %k[h, j, d] }
+region @p {
+  %m[h, i] = max(j) %s[h, i, j]
+  %e[h, i, j] = exp(%s[h, i, j] - %m[h, i])
+  %z[h, i] = sum(j) %e[h, i, j]
+  %p[h, i, j] = %e[h, i, j] / %z[h, i]
+}
+region @y { %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }
+"""
+
+
 def is_type(value, name):
     if name in ("integer", "number"):
         kinds = (int,) if name == "integer" else (int, float)
@@ -158,14 +179,20 @@ def check_kernel(kernel, program):
     columns = axes["l"] if "tile_multiply" in kernel["after"] else axes["n"]
     rows = axes["m"]["tile"]
     stored = kernel["held"]["scratchpad"] - buffers
+    parts = axes["k"]["cores"]
+    if parts > 1:  # a share is stored; what comes from the others
+        share = rows * columns["tile"] * element // parts
+        reduced = kernel["after"].count("all_reduce") * rows * element
+        assert kernel["after"].count("reduce_scatter") == 1
+        stored -= (parts - 1) * (share + reduced) + share - rows * columns["tile"] * element
     assert stored in (rows * element, rows * columns["tile"] * element), (stored, kernel)
     assert f'region @{kernel["region"]} {{' in program
     assert (f'plan cycles = "{kernel["cycles"]}"' in program) == (kernel["kind"] != "kernel")
 
 
-def check_kernels(tools, words, kinds):
-    """The kernels of a graph layer."""
-    document, program = run(tools, words, GRAPH.encode())
+def check_kernels(tools, words, kinds, text=GRAPH):
+    """The kernels of a program."""
+    document, program = run(tools, words, text.encode())
     assert agrees(document), list(errors(document, SCHEMA))
     assert [kernel["kind"] for kernel in document["kernels"]] == kinds, document["kernels"]
     for kernel in document["kernels"]:
@@ -248,6 +275,7 @@ def main():
     assert agrees(document) and document["chains"] == []
     check_kernels(tools, ["--strategy=tiles"], ["gathered product and one after it"])
     check_kernels(tools, ["--strategy=none"], ["gathered product", "kernel", "kernel"])
+    check_kernels(tools, [], ["online softmax"], DECODE)
     # A product without a value loads nothing.
     empty = GRAPH.replace("power_law(edges=600,", "uniform(density=0,")
     document, _ = run(tools, ["--strategy=none"], empty.encode())

@@ -3,58 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster/common/attach_plan.h"
 #include "cluster/online/online.h"
-#include "cluster/online/open_scores.h"
-#include "cluster_program.h"
-#include "graph/tile_kernel.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "machine/load.h"
-#include "sim/program_run.h"
-#include "sim/report/check.h"
+#include "cluster_attention.h"
 #include "sim/tiles/kernel.h"
-#include "sim/tiles/kernel_counts.h"
 
 namespace fuseflow::cluster {
 namespace {
-
-/// Attention of so many heads, queries and keys with head sizes for scores and values. `scores` is
-/// what becomes of %s, `more` further tensors.
-std::string attention(int heads, int rows, int keys, int inner, int values,
-                      const std::string& scores = "%s[h, i, j] * 0.25",
-                      const std::string& more = "") {
-  const auto shape = [&](std::initializer_list<int> sizes) {
-    std::string text = "f32[";
-    std::string dense = "] ";
-    for (const int size : sizes) {
-      text += (text.back() == '[' ? "" : ", ") + std::to_string(size);
-      dense += dense == "] " ? "dense" : ",dense";
-    }
-    return text + dense;
-  };
-  const std::string square = shape({heads, rows, keys}), row = shape({heads, rows});
-  return "input %q: " + shape({heads, rows, inner}) + " = uniform(density=1,seed=1)\n" +
-         "input %k: " + shape({heads, keys, inner}) + " = uniform(density=1,seed=2)\n" +
-         "input %v: " + shape({heads, keys, values}) + " = uniform(density=1,seed=3)\n" + more +
-         "temp %s: " + square + "\ntemp %x: " + square + "\ntemp %m: " + row +
-         "\ntemp %e: " + square + "\ntemp %z: " + row + "\ntemp %p: " + square +
-         "\nresult %y: " + shape({heads, rows, values}) +
-         "\nregion @s {\n  %s[h, i, j] = sum(d) %q[h, i, d] * %k[h, j, d]\n  %x[h, i, j] = " +
-         scores +
-         "\n}\nregion @soft {\n  %m[h, i] = max(j) %x[h, i, j]\n"
-         "  %e[h, i, j] = exp(%x[h, i, j] - %m[h, i])\n  %z[h, i] = sum(j) %e[h, i, j]\n"
-         "  %p[h, i, j] = %e[h, i, j] / %z[h, i]\n}\n"
-         "region @y { %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }\n";
-}
-
-OnlineForm form_of(const Program& program) {
-  std::string why;
-  const StatementTable statements(program);
-  const auto form = online_form(statements, program.regions.back().statements.back(), why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(OnlineForm{});
-}
 
 std::string why_none(const std::string& text) {
   const Program program = parse(text);
@@ -142,55 +96,14 @@ TEST(Online, WorkedCase) {
             kernel_need(one).registers - int64_t{4} * (16 * 16 * 2 + 16 * 3));
 }
 
-/// The program with its last statement's form as a kernel of these tiles.
-Program planned(const std::string& text, const OnlineTiles& tiles) {
-  Program program = parse(text);
-  const OnlineForm form = form_of(program);
-  for (const TensorId t : form.as_dense) {
-    Tensor& tensor = program.tensors[static_cast<size_t>(t)];
-    tensor.format = dense_format(tensor.format.rank());
-  }
-  const std::vector<TensorId> members(form.members.begin(), form.members.end());
-  EXPECT_TRUE(attach_plan(program, members, {}, online_graph(form, tiles)));
-  return program;
-}
-
-/// Runs a planned program, read back from its text, and compares its result with the reference.
-void expect_right(const Program& program) {
-  const std::string text = print_program(program);
-  const Program read = parse_program({"again", text});
-  EXPECT_EQ(print_program(read), text);
-  Machine roomy = load_machine("h100", {});
-  roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
-  const ProgramRun run = run_program(read, load_tensors(read), roomy, {});
-  const TensorId y = find_tensor(read, "y");
-  const auto checked = check_reference(read, run.data, {y}, {.tolerance = 1e-4, .threads = 1});
-  EXPECT_TRUE(checked.tensors.at(0).passes) << text;
-  for (const bool multicast : {true, false}) {  // ... or over links
-    roomy.links.multicast = multicast;
-    for (const Region& region : read.regions) {
-      const Measured measured = time_tiles(*region.graph, roomy);  // holds to the laws
-      const CompulsoryBytes least = compulsory_kernel_bytes(*region.graph);
-      EXPECT_EQ(measured.bytes.global_read, least.loaded);  // the L2 has room for all
-      EXPECT_EQ(measured.bytes.global_write, least.stored);
-    }
-  }
-}
-
-/// Positions of queries and keys, to make masks of.
-std::string positions(int rows, int keys) {
-  return "input %qi: f32[" + std::to_string(rows) + "] dense = arange()\ninput %kj: f32[" +
-         std::to_string(keys) + "] dense = arange()\n";
-}
-
 /// Row 0 has no key at all: 0 / 0 as in the reference. Row 30 has none in its first blocks.
 TEST(Online, RowsThatAreWhollyMaskedAreWhatTheReferenceSays) {
   const std::string text =
       attention(2, 32, 36, 8, 8, "where(%kj[j] < %qi[i], %s[h, i, j], -inf)", positions(32, 36));
-  expect_right(planned(text, {{8, 8, 8, 1}, 2, 2}));
+  expect_attention_right(planned(text, {{8, 8, 8, 1}, 2, 2}));
   const std::string later =
       attention(2, 32, 36, 8, 8, "where(%qi[i] < %kj[j], %s[h, i, j], -inf)", positions(32, 36));
-  expect_right(planned(later, {{8, 8, 8, 1}, 2, 1}));
+  expect_attention_right(planned(later, {{8, 8, 8, 1}, 2, 1}));
 }
 
 TEST(Online, RandomShapesMasksAndTiles) {
@@ -230,7 +143,8 @@ TEST(Online, RandomShapesMasksAndTiles) {
                             draw(1, 2),
                             1 << draw(0, 3)};
     SCOPED_TRACE(trial);
-    expect_right(planned(attention(heads, rows, keys, draw(1, 20), values, scores, more), tiles));
+    expect_attention_right(
+        planned(attention(heads, rows, keys, draw(1, 20), values, scores, more), tiles));
     if (HasFailure()) return;
   }
 }
@@ -307,7 +221,7 @@ TEST(Online, ABandOfStepsGivesTheSameInFewerSteps) {
   Program program = planned(text, {{16, 8, 8, 1}, 2, 1});
   const Measured whole = time_tiles(*program.regions.back().graph, machine);
   program.regions.back().graph->tiles->band = {-39, 0};  // as open_band finds, below
-  expect_right(program);
+  expect_attention_right(program);
   const Measured part = time_tiles(*program.regions.back().graph, machine);
   // Of 5 blocks of keys the first 16 rows see 2, the next 4, the last 8 rows all 5.
   EXPECT_EQ(part.flops * 15, whole.flops * (2 + 4 + 5));
@@ -323,7 +237,7 @@ TEST(Online, ABandOnBothSidesOfARowLeavesItsFirstStepsOut) {
               {{16, 8, 8, 1}, 2, 1});
   Graph& graph = *program.regions.back().graph;
   graph.tiles->band = {-2, 2};
-  expect_right(program);
+  expect_attention_right(program);
   EXPECT_EQ(kernel_walk(graph, 0, 0), (std::vector<TileRange>{{0, 3}}));
   EXPECT_EQ(kernel_walk(graph, 1, 0), (std::vector<TileRange>{{1, 5}}));
   EXPECT_EQ(kernel_walk(graph, 2, 1), (std::vector<TileRange>{{3, 5}}));
@@ -362,33 +276,7 @@ TEST(OnlineBand, OfMasksThatAreData) {
   Program planned = parse(causal);
   ASSERT_EQ(plan_online(planned, load_machine("h100", {}), {}).size(), 1U);
   EXPECT_EQ(planned.regions.back().graph->tiles->band, (Band{-7, 0}));
-  expect_right(planned);
-}
-
-/// Attention under `where(%mask[i, j], ..)`, where the mask has whole blocks, given as text.
-std::string masked(int heads, int rows, int keys, const std::string& mask) {
-  const std::string shape = "f32[" + std::to_string(rows) + ", " + std::to_string(keys) + "]";
-  const std::string more = "const %mask: " + shape + " dense,compressed = " + mask + "\n";
-  return with(
-      with(attention(heads, rows, keys, 8, 8, "where(%mask[i, j], %s[h, i, j] * 0.25, -inf)", more),
-           "temp %x: f32[" + std::to_string(heads) + ", " + std::to_string(rows) + ", " +
-               std::to_string(keys) + "] dense,dense,dense",
-           "temp %x: f32[" + std::to_string(heads) + ", " + std::to_string(rows) + ", " +
-               std::to_string(keys) + "] dense,dense,dense facts(below_inf)"),
-      "dense,dense,dense = uniform(density=1,seed=3)",
-      "dense,dense,dense facts(finite) = uniform(density=1,seed=3)");
-}
-
-/// The graph with these tiles, and the steps that it leaves out.
-Program with_steps_left_out(const std::string& text, const OnlineTiles& tiles) {
-  Program program = parse(text);
-  OnlineForm form = form_of(program);
-  form.open = open_scores(program, form);
-  EXPECT_NE(form.open, nullptr);
-  Program whole = planned(text, tiles);
-  Graph graph = online_graph(form, tiles);
-  whole.regions.back().graph->tiles = graph.tiles;
-  return whole;
+  expect_attention_right(planned);
 }
 
 /// What random blocks of keys hide is neither loaded nor multiplied, whatever the blocks of the
@@ -405,7 +293,7 @@ TEST(OnlineOpen, RandomBlocksGiveTheSameInFewerSteps) {
     Program program = with_steps_left_out(text, tiles);
     const Graph& graph = *program.regions.back().graph;
     holes += graph.tiles->open.empty() ? 0 : 1;
-    expect_right(program);
+    expect_attention_right(program);
     const Graph dense = *planned(text, tiles).regions.back().graph;
     const Measured part = time_tiles(graph, machine), whole = time_tiles(dense, machine);
     EXPECT_LE(part.flops, whole.flops);

@@ -391,6 +391,7 @@ TEST(SecondProducts, AreTakenWhereTheyAreFaster) {
 TEST(SecondProduct, RefusesHostileTextOfClusters) {
   Layer layer;
   layer.after = "relu(%d[i, l] + %v[l])";
+  layer.width = 9;  // not shared by columns
   const Program given = parse(layer.text());
   std::string why;
   const auto form = form_of(given, why);
@@ -407,12 +408,12 @@ TEST(SecondProduct, RefusesHostileTextOfClusters) {
                  "expected cluster=1 and a block");
   expect_refused(text, "m: 3 block=16 size=40 cluster=1", "m: 3 block=15 size=40 cluster=1",
                  "that the 2 cores of index n share evenly");
-  expect_refused(text, "l: 1 block=10 size=10 cluster=1", "l: 1 block=10 size=10 cluster=2",
+  expect_refused(text, "l: 1 block=9 size=9 cluster=1", "l: 1 block=9 size=9 cluster=2",
                  "tiles of rows, of columns or of k");
   expect_refused(text, "reduce_scatter ($d)", "reduce_scatter ($c)",
                  "the tiles (m, l) of one after the steps");
   // What follows takes the part of one core, or all rows of a load that it has a share of.
-  expect_refused(text, "map add ($d_sum", "map add ($d", "takes a part of a product");
+  expect_refused(text, "map add ($d_sum", "map add ($d", "of which each core has a part");
   layer.between = "%c[i, j] * %s[i]";
   layer.after = "%d[i, l] * %t[i]";
   const Program factors = parse(layer.text());

@@ -20,6 +20,11 @@ double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const M
   return std::max(cycles, cycles_at(sent, machine.link_bytes_per_cycle(cores)));
 }
 
+double exchange_cycles(double bytes, int cores, const Machine& machine) {
+  return static_cast<double>(machine.link_latency(cores)) +
+         cycles_at(bytes, machine.link_bytes_per_cycle(cores));
+}
+
 double load_path(const StepBytes& bytes, int cores, const Machine& machine) {
   const int64_t memory =
       machine.has_l2() ? machine.l2.latency_cycles : machine.global.latency_cycles;

@@ -19,7 +19,7 @@ inline double cycles_at(double amount, double rate) {
 inline constexpr std::array<int, 3> kKernelClusters{2, 4, 8};
 
 /// ... whose cores sum parts of a product: each has some of k, or of the columns that a second
-/// product sums.
+/// product sums. Kernels whose reductions walk k together have parts of k, too.
 inline constexpr std::array<int, 4> kSummingClusters{2, 4, 8, 16};
 
 /// Bytes that a core needs for a step: `own` ones, and `shared` ones which all cores of its cluster
@@ -33,6 +33,9 @@ double shared_bytes_per_cycle(const Machine& machine);
 
 /// From when the loads of a step are asked until all of them are there, where nobody else asks.
 double load_path(const StepBytes& bytes, int cores, const Machine& machine);
+
+/// Cycles until each core of a cluster has what the others send it, `bytes` together.
+double exchange_cycles(double bytes, int cores, const Machine& machine);
 
 /// Cycles, with `at_a_time` cores at work in clusters of `cores`.
 double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const Machine& machine);

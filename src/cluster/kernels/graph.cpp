@@ -121,6 +121,15 @@ Input KernelGraphBuilder::sum_over_cluster(Input part, const TileDims& dims, std
   return add(std::move(sum), dims, std::move(name));
 }
 
+Input KernelGraphBuilder::reduce_over_cluster(Reduction reduction, Input part, const TileDims& dims,
+                                              std::string name) {
+  Node reduced;
+  reduced.kind = NodeKind::all_reduce;
+  reduced.reduction = reduction;
+  reduced.inputs = {part};
+  return add(std::move(reduced), dims, std::move(name));
+}
+
 Graph KernelGraphBuilder::take() {
   name_streams(graph_);
   set_element_bytes(graph_, terms_.element_bytes);

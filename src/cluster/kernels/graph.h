@@ -42,8 +42,11 @@ class KernelGraphBuilder {
   void spread_depth(int cores) { graph_.indices[kKernelK].cluster = cores; }
   /// So many clusters add to what was stored last.
   void add_in_memory(int64_t clusters) { graph_.nodes.back().capacity = clusters; }
-  /// What the cores of a cluster give, summed.
+  /// What the cores of a cluster give, summed: a share for each of them.
   Input sum_over_cluster(Input part, const TileDims& dims, std::string name);
+  /// ... reduced: the whole for each of them.
+  Input reduce_over_cluster(Reduction reduction, Input part, const TileDims& dims,
+                            std::string name);
 
   Graph take();
 

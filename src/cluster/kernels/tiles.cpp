@@ -203,8 +203,7 @@ std::vector<Candidate> product_tiles(const KernelForm& form, int cores, const Ma
 /// Cycles until the cores of a cluster have summed what a product gives on each of them.
 double sum_cycles(int64_t rows, int64_t columns, int cores, const Machine& machine) {
   const int64_t sent = rows / cores * (cores - 1) * columns * kAccumulatorBytes;
-  return static_cast<double>(machine.link_latency(cores)) +
-         cycles_at(static_cast<double>(sent), machine.link_bytes_per_cycle(cores));
+  return exchange_cycles(static_cast<double>(sent), cores, machine);
 }
 
 /// Cycles of the slowest core, roughly, where each has a part of k of a tile.

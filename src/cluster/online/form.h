@@ -40,12 +40,14 @@ std::optional<OnlineForm> online_form(const StatementTable& statements, const St
                                       std::string& why);
 
 /// Tiles of `block` elements (1 along g), copies of the loads, the steps of k whose tiles there is
-/// room for, and the cores of a cluster, which share keys and values.
+/// room for, and the cores of a cluster: those that have tiles of rows and share keys and values,
+/// or those that have the same rows and a part of the keys each (one of the two is 1).
 struct OnlineTiles {
   KernelSizes block{1, 1, 1, 1};
   int64_t copies = 1;
   int64_t steps = 1;
   int cores = 1;
+  int parts = 1;
 };
 Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles);
 

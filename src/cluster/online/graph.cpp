@@ -32,11 +32,12 @@ class OnlineGraph {
     sum.kind = NodeKind::reduce;
     sum.reduction = Reduction::sum;
     sum.inputs = with_factor({exponentials});
-    const Input sums = builder_.add(std::move(sum), kRows, "sum");
+    Input sums = builder_.add(std::move(sum), kRows, "sum");
     Node product;
     product.kind = NodeKind::tile_multiply;
     product.inputs = with_factor({exponentials, builder_.load(form_.values, {kKernelK, kKernelN})});
-    const Input products = builder_.add(std::move(product), kResult, "o");
+    Input products = builder_.add(std::move(product), kResult, "o");
+    if (tiles_.parts > 1) join_parts(sums, products);
     builder_.store(form_.result, form_.stored,
                    builder_.map(Op::div, {products, sums}, kResult, "y"));
     builder_.set_cluster(tiles_.cores);
@@ -69,10 +70,25 @@ class OnlineGraph {
     node.reduction = Reduction::max;
     node.init = kBelowAll;
     node.inputs = {scores};
-    const Input largest = builder_.add(std::move(node), kRows, "max");
+    largest_ = builder_.add(std::move(node), kRows, "max");
     const Input before = builder_.add_output(kRows, "before");
-    factor_ = exponential(builder_.map(Op::sub, {before, largest}, kRows, "grown"), "f");
-    return exponential(builder_.map(Op::sub, {scores, largest}, kStep, "below"), "p");
+    factor_ = exponential(builder_.map(Op::sub, {before, *largest_}, kRows, "grown"), "f");
+    return exponential(builder_.map(Op::sub, {scores, *largest_}, kStep, "below"), "p");
+  }
+
+  /// Each core has walked a part of the keys: what it holds times exp(its largest - that of all),
+  /// summed. A core whose part is masked holds zeros and the least number, whose exponential is 0.
+  void join_parts(Input& sums, Input& products) {
+    builder_.spread_depth(tiles_.parts);
+    if (largest_) {
+      const Input all = builder_.reduce_over_cluster(Reduction::max, *largest_, kRows, "largest");
+      const Input less = builder_.map(Op::sub, {*largest_, all}, kRows, "less");
+      const Input scale = builder_.map(Op::exp, {less}, kRows, "scale");
+      sums = builder_.map(Op::mul, {sums, scale}, kRows, "sum_part");
+      products = builder_.map(Op::mul, {products, scale}, kResult, "o_part");
+    }
+    sums = builder_.reduce_over_cluster(Reduction::sum, sums, kRows, "sum_all");
+    products = builder_.sum_over_cluster(products, kResult, "o_all");
   }
 
   std::vector<Input> with_factor(std::vector<Input> inputs) const {
@@ -83,7 +99,7 @@ class OnlineGraph {
   const OnlineForm& form_;
   const OnlineTiles& tiles_;
   KernelGraphBuilder builder_;
-  std::optional<Input> factor_;
+  std::optional<Input> largest_, factor_;
 };
 
 }  // namespace

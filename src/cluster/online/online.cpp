@@ -13,16 +13,18 @@ namespace fuseflow::cluster {
 namespace {
 
 PlanNotes notes_of(const OnlineOutcome& o, const Machine& machine) {
-  return {{"kind", "online softmax"},
-          {"machine", machine.name},
-          {"tile", fmt::format("{},{},{}", o.tiles.block[kKernelM], o.tiles.block[kKernelN],
-                               o.tiles.block[kKernelK])},
-          {"copies", std::to_string(o.tiles.copies)},
-          {"cluster", std::to_string(o.tiles.cores)},
-          {"steps", std::to_string(o.tiles.steps)},
-          {"global_bytes", std::to_string(o.fused.bytes.global())},
-          {"cycles", std::to_string(o.fused.cycles)},
-          {"apart", std::to_string(o.apart.total.cycles)}};
+  PlanNotes notes{{"kind", "online softmax"},
+                  {"machine", machine.name},
+                  {"tile", fmt::format("{},{},{}", o.tiles.block[kKernelM], o.tiles.block[kKernelN],
+                                       o.tiles.block[kKernelK])},
+                  {"copies", std::to_string(o.tiles.copies)},
+                  {"cluster", std::to_string(o.tiles.cores)},
+                  {"steps", std::to_string(o.tiles.steps)},
+                  {"global_bytes", std::to_string(o.fused.bytes.global())},
+                  {"cycles", std::to_string(o.fused.cycles)},
+                  {"apart", std::to_string(o.apart.total.cycles)}};
+  if (o.tiles.parts > 1) notes.emplace_back("parts", std::to_string(o.tiles.parts));
+  return notes;
 }
 
 Format dense_of(const Program& program, TensorId tensor) {

@@ -1,6 +1,7 @@
 #include "cluster/online/tiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cluster/common/load_cycles.h"
 #include "sim/tiles/kernel_counts.h"
@@ -14,6 +15,12 @@ constexpr int64_t kMostStepsTried = 2;
 constexpr int64_t kMostBlock = 256;
 constexpr size_t kMostSimulated = 12;
 constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
+
+/// The cores of a cluster: those that have tiles of rows, or parts of k.
+struct ClusterCores {
+  int rows = 1, parts = 1;
+  int all() const { return rows * parts; }
+};
 
 int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
@@ -43,6 +50,18 @@ StepBytes step_bytes(const Graph& graph) {
   return bytes;
 }
 
+/// From when the slowest core of a cluster has walked its part until all have the sum of them:
+/// reductions of rows, one after the other, and of the result, which each core has a share of.
+double join_cycles(const Graph& graph, const Machine& machine) {
+  double cycles = 0;
+  for (const NodeId n : kernel_roles(graph).exchanges) {
+    const Node& exchange = graph.nodes[static_cast<size_t>(n)];
+    cycles += exchange_cycles(static_cast<double>(exchanged_bytes(graph, exchange)),
+                              depth_cores(graph), machine);
+  }
+  return cycles;
+}
+
 /// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
 /// and its loads take, or the sum of the first two where one step is there at a time.
 double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
@@ -60,17 +79,22 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
       lanes += lane_cycles(kernel_lanes(graph, node), machine);
     }
   }
-  const int64_t cores =
-      std::max<int64_t>(machine.concurrent_clusters(tiles.cores), 1) * tiles.cores;
+  const ClusterCores cluster{tiles.cores, tiles.parts};
+  // Tiles that all clusters have at a time.
+  const int64_t at_a_time =
+      std::max<int64_t>(machine.concurrent_clusters(cluster.all()), 1) * cluster.rows;
   const int64_t all = tiles_of(size, tiles.block);
+  const int64_t at_work = std::min(at_a_time, all) * cluster.parts;
   const StepBytes bytes = step_bytes(graph);
-  const double first = load_path(bytes, tiles.cores, machine);
-  const double loads = std::max(load_cycles(bytes, tiles.cores, std::min(cores, all), machine),
+  const double first = load_path(bytes, cluster.rows, machine);
+  const double loads = std::max(load_cycles(bytes, cluster.rows, at_work, machine),
                                 first / static_cast<double>(tiles.copies));
   const double matrix = products / machine.matrix_rate(element);
   const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
-  const double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
-  return first + static_cast<double>(ceil_div(all, cores)) * steps * std::max(computed, loads);
+  double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
+  if (cluster.parts > 1) steps = std::ceil(steps / cluster.parts);
+  const double a_tile = steps * std::max(computed, loads) + join_cycles(graph, machine);
+  return first + static_cast<double>(ceil_div(all, at_a_time)) * a_tile;
 }
 
 /// As many copies as fit.
@@ -85,18 +109,27 @@ std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTile
   return std::nullopt;
 }
 
-std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, int cores,
+/// Is there a share of the result, of rows or of columns, for each core that has a part of k?
+bool has_shares(const KernelSizes& block, int parts) {
+  return block[kKernelM] % parts == 0 || block[kKernelN] % parts == 0;
+}
+
+std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form,
+                                                  const ClusterCores& cluster,
                                                   const Machine& machine) {
   const KernelSizes size = sizes_of(form.digits);
   std::vector<Candidate<OnlineTiles>> all;
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
-    if (ceil_div(size[kKernelM], m) < cores) continue;
+    if (ceil_div(size[kKernelM], m) < cluster.rows) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
       for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
         for (int64_t steps = 1; steps <= most_steps; ++steps) {
-          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cores};
-          if (tiles_of(size, tiles.block) * ceil_div(size[kKernelK], k) > kMostSteps) continue;
+          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cluster.rows, cluster.parts};
+          const int64_t along_k = ceil_div(size[kKernelK], k);
+          if (tiles_of(size, tiles.block) * along_k > kMostSteps) continue;
+          if (cluster.parts > 1 && along_k < cluster.parts) continue;
+          if (cluster.parts > 1 && !has_shares(tiles.block, cluster.parts)) continue;
           if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
         }
       }
@@ -105,18 +138,35 @@ std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form, int co
   return all;
 }
 
+/// The fastest with k in parts, where one is faster than `best`. Looked at is what costs less than
+/// that, which most plans that have a tile for each core already are not.
+std::optional<OnlinePlan> fastest_split(const OnlineForm& form, const OnlinePlan& best,
+                                        const Machine& machine) {
+  const double most = cost_of(sizes_of(form.digits), best.tiles, best.graph, machine);
+  std::vector<Candidate<OnlineTiles>> all;
+  for (const int parts : kSummingClusters) {
+    if (machine.concurrent_clusters(parts) < 1) continue;
+    for (auto& candidate : candidates_of(form, {1, parts}, machine)) {
+      if (candidate.cost < most) all.push_back(std::move(candidate));
+    }
+  }
+  return fastest_of(std::move(all), kMostSimulated, best.measured.cycles, machine);
+}
+
 }  // namespace
 
 std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
   std::optional<OnlinePlan> best =
-      fastest_of(candidates_of(form, 1, machine), kMostSimulated, 0, machine);
+      fastest_of(candidates_of(form, {}, machine), kMostSimulated, 0, machine);
   for (const int cores : kKernelClusters) {
     if (!best || machine.concurrent_clusters(cores) < 1) continue;
-    auto linked = fastest_of(candidates_of(form, cores, machine), kMostSimulated,
+    auto linked = fastest_of(candidates_of(form, {cores, 1}, machine), kMostSimulated,
                              best->measured.cycles, machine);
     if (linked) best = std::move(linked);
   }
-  return best;
+  if (!best) return best;
+  auto split = fastest_split(form, *best, machine);
+  return split ? std::move(split) : std::move(best);
 }
 
 }  // namespace fuseflow::cluster

@@ -60,10 +60,11 @@ class CoreBuilder {
       const int cores = depth_cores(g_);
       walk(kernel_walk_of(g_, at.m, at.g, at.part * cores + (cores > 1 ? core_ : 0)));
     }
-    begin_step(kAfterSteps);
+    after_ = kAfterSteps;
+    begin_step(after_);
     for (const NodeId n : roles_.last) {
-      if (n == roles_.scatter) {
-        scatter(n);
+      if (is_exchange(node(n))) {
+        exchange(n);
       } else if (!adds_) {
         compute(n);
       }
@@ -99,14 +100,15 @@ class CoreBuilder {
     picked_.clear();
   }
 
-  /// The product is 0 without an operation. What follows it still loads what it takes.
+  /// What is reduced is what it starts from, without an operation. What follows still loads what it
+  /// takes.
   void nothing_to_sum() {
     begin_step(0);
     for (const NodeId n : roles_.reductions) {
       for (const StreamId given : node(n).outputs) made(given) = -1;
     }
     for (const NodeId n : roles_.loads) {
-      if (!varies_along(g_, node(n))[kKernelK] && is_taken(n)) load(n);
+      if (of_steps_.count(node(n).outputs[0]) == 0 && is_taken(n)) load(n);
     }
   }
 
@@ -210,7 +212,9 @@ class CoreBuilder {
   bool drained_before(const Node& at, const Input& product) {
     if (!roles_.held()) return false;
     return std::any_of(at.inputs.begin(), at.inputs.end(), [&](const Input& other) {
-      if (other.is_immediate() || other.stream == product.stream) return false;
+      if (other.is_immediate() || other.stream == product.stream || made(other.stream) < 0) {
+        return false;
+      }
       const TileOp& op = ops_.nodes[static_cast<size_t>(made(other.stream))];
       const auto first = ops_.edges.begin() + op.first_operand;
       return std::find(first, first + op.operands, made(product.stream)) != first + op.operands;
@@ -253,28 +257,31 @@ class CoreBuilder {
     took(at, made_here);
   }
 
-  /// The core's part of a product to the others, to each its share of rows; then the sum of what
-  /// they send (kernel_cluster.h adds it to the operands) and its own.
-  void scatter(NodeId n) {
+  /// What the core has to the others, to each its share or all of it; then what they send
+  /// (kernel_cluster.h adds it to the operands) is summed with its own.
+  void exchange(NodeId n) {
     const Node& at = node(n);
     const int32_t own = made(at.inputs[0].stream);
-    const int64_t share = core_elements(g_, at.outputs[0]);
+    const int64_t given = core_elements(g_, at.outputs[0]);
     TileOp send = op_of(TileOpKind::send, n);
     send.turn = turn_;
-    send.late = own >= 0;  // the product is in the pipeline
-    send.rows = static_cast<int32_t>(kernel_block(g_)[kKernelM] / summing_cores(g_));
-    send.cols = static_cast<int32_t>(share / send.rows);
-    const int64_t received = received_in_scatter(g_, roles_);  // as much as it sends
+    // The product is in the pipeline, if there is one.
+    send.late = own >= 0 && producer(at.inputs[0].stream).kind == NodeKind::tile_multiply;
+    send.rows = static_cast<int32_t>(given);
+    send.cols = 1;
+    const int64_t received = exchanged_bytes(g_, at);  // as much as it sends
     send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write = received;
     std::vector<int32_t> part;  // nothing where it walked no step
     if (own >= 0) part.push_back(own);
     const int32_t sent = ops_.add(send, part, {});
-    begin_step(kAfterSends);
+    begin_step(++after_);
     TileOp sum = op_of(TileOpKind::map, n);
     sum.lanes = kernel_lanes(g_, at);
     sum.bytes.scratchpad_read = received;
-    sum.bytes.registers = 2 * share * kAccumulatorBytes;
+    sum.bytes.registers = 2 * given * kAccumulatorBytes;
     made(at.outputs[0]) = ops_.add(sum, part, {sent});
+    took(at, sent);
+    took(at, made(at.outputs[0]));
   }
 
   void count_product(const Node& at, TileOp& op) const {
@@ -364,6 +371,7 @@ class CoreBuilder {
   KernelSizes at_{};
   int32_t turn_ = 0;
   int64_t first_step_ = 0;       ///< of k, from which steps are numbered
+  int64_t after_ = kAfterSteps;  ///< which part of what follows them it is at
   bool adds_ = false;            ///< to what another cluster finishes
   std::set<StreamId> of_steps_;  ///< what the steps of k take
   std::vector<StepBegin> begins_;
@@ -380,14 +388,13 @@ class CoreBuilder {
   TileOps ops_;
 };
 
-/// Operations of a step and of the end of a tile: a rescaled product and a sum over a cluster have
-/// two.
+/// Operations of a step and of the end of a tile: a rescaled product and an exchange have two.
 int64_t operations_a_step(const Graph& graph) {
   int64_t operations = static_cast<int64_t>(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     const bool reduces = is_held_reduction(graph, node);
     if (reduces && node.kind == NodeKind::tile_multiply && rescale_of(node)) ++operations;
-    if (node.kind == NodeKind::reduce_scatter) ++operations;
+    if (is_exchange(node)) ++operations;
   }
   return operations;
 }

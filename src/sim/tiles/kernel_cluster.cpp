@@ -68,10 +68,12 @@ std::vector<Segment> segments_of(const std::vector<KernelCoreOps>& cores) {
 class Joined {
  public:
   Joined(const Graph& graph, const std::vector<KernelCoreOps>& cores)
-      : cores_(cores),
-        scatter_(is_tile_kernel(graph) ? kernel_roles(graph).scatter : -1),
-        sends_(cores.size(), -1),
-        sums_(cores.size(), -1) {
+      : cores_(cores), exchanged_(graph.nodes.size()) {
+    if (is_tile_kernel(graph)) {
+      for (const NodeId n : kernel_roles(graph).exchanges) {
+        exchanged_[static_cast<size_t>(n)] = {Last(cores.size(), -1), Last(cores.size(), -1)};
+      }
+    }
     list_.cores = static_cast<int>(cores.size());
     for (const KernelCoreOps& core : cores) renumbered_.emplace_back(core.ops.nodes.size(), -1);
   }
@@ -100,31 +102,34 @@ class Joined {
       std::vector<int32_t> operands = edges_of(from, op.first_operand, op.operands, renumbered);
       std::vector<int32_t> orders = edges_of(from, op.first_order, op.orders, renumbered);
       const bool sends = op.kind == TileOpKind::send;
-      if (op.node == scatter_ && scatter_ >= 0) {
-        sends ? add_others(segment.core, sums_, orders)
-              : add_others(segment.core, sends_, operands);
-      }
+      auto& [sent, summed] = exchanged_[static_cast<size_t>(op.node)];
+      sends ? add_others(segment.core, summed, orders) : add_others(segment.core, sent, operands);
       if (op.pieces > 0) op.first_piece = add_pieces(list_, from, op);
       op.core = static_cast<uint8_t>(segment.core);
       const int32_t id = list_.add(op, operands, orders);
       renumbered[static_cast<size_t>(i)] = id;
-      if (op.node == scatter_ && scatter_ >= 0) (sends ? sends_ : sums_)[segment.core] = id;
+      Last& last = sends ? sent : summed;
+      if (!last.empty()) last[segment.core] = id;
     }
   }
 
+  /// By core the operation that it did last; -1: none yet.
+  using Last = std::vector<int32_t>;
+
   /// What the other cores did last.
-  static void add_others(size_t core, const std::vector<int32_t>& by_core,
-                         std::vector<int32_t>& edges) {
+  static void add_others(size_t core, const Last& by_core, std::vector<int32_t>& edges) {
     for (size_t other = 0; other < by_core.size(); ++other) {
       if (other != core && by_core[other] >= 0) edges.push_back(by_core[other]);
     }
   }
 
   const std::vector<KernelCoreOps>& cores_;
-  const NodeId scatter_;
   TileOps list_;
   std::vector<std::vector<int32_t>> renumbered_;  ///< by core and its operation
-  std::vector<int32_t> sends_, sums_;             ///< of each core the last; -1: none yet
+  struct Exchanged {
+    Last sent, summed;  ///< empty: the node is no exchange
+  };
+  std::vector<Exchanged> exchanged_;  ///< by node
 };
 
 /// Of loads that come together the first stays; a send follows it, and the others take what it

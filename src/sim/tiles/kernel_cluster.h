@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/tile_kernel.h"
 #include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
@@ -14,11 +14,10 @@ namespace fuseflow {
 /// Where the operations of a step of a tile begin. Steps are ordered by turn, then step.
 struct StepBegin {
   int32_t turn = 0;  ///< which of the cluster's groups of tiles, from 0
-  int64_t step = 0;  ///< of k; kAfterSteps: what follows the last one; kAfterSends
+  int64_t step = 0;  ///< of k; kAfterSteps + e: what follows the last one, and e exchanges
   int32_t first_op = 0;
 };
-inline constexpr int64_t kAfterSteps = INT64_MAX - 1;
-inline constexpr int64_t kAfterSends = INT64_MAX;  ///< what follows a send to the other cores
+inline constexpr int64_t kAfterSteps = INT64_MAX - 1 - static_cast<int64_t>(kMostExchanges);
 
 /// What one core of a cluster does.
 struct KernelCoreOps {
@@ -28,8 +27,8 @@ struct KernelCoreOps {
 
 /// Cores in the order of their numbers. `over_links`: of the cores that load a tile together one
 /// does, and sends it to the others; else each of them loads it, at once where the machine has
-/// multicast (multicast.h). Where a product is summed over the cluster, a core's sum takes what the
-/// others send for the same turn; these wait for its sum of the turn before.
+/// multicast (multicast.h). Of an exchange over the cluster a core's sum takes what the others send
+/// for the same turn; these wait for its sum of the turn before.
 TileOps join_cores(const Graph& graph, std::vector<KernelCoreOps> cores, bool over_links);
 
 }  // namespace fuseflow

@@ -91,12 +91,25 @@ int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
   int64_t bytes = steps_at_a_time(graph, roles) * StepRegisters(graph, roles).most();
   const auto add = [&](NodeId n) {
     for (const StreamId s : graph.nodes[static_cast<size_t>(n)].outputs) {
-      bytes += tile_elements(graph, s) * kAccumulatorBytes;
+      bytes += core_elements(graph, s) * kAccumulatorBytes;
     }
   };
   for (const NodeId n : roles.reductions) add(n);
   for (const NodeId n : roles.last) add(n);
   return bytes;
+}
+
+/// How often a core begins to walk steps of a tile, where the list of each tile of rows is the same
+/// for all of the batch. Of fewer steps than parts each is one.
+int64_t first_steps(const Graph& graph) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  int64_t parts = 0;
+  for (int64_t m = 0; m < tiles[kKernelM]; ++m) {
+    int64_t steps = 0;
+    for (const TileRange& range : kernel_walk(graph, m)) steps += range.end - range.begin;
+    parts += std::min(steps, depth_parts(graph));
+  }
+  return parts * tiles[kKernelN] * tiles[kKernelG];
 }
 
 }  // namespace
@@ -170,9 +183,8 @@ int64_t stored_bytes(const Graph& graph, const Node& store) {
   return adding_clusters(graph) > 1 ? added_bytes(bytes) : bytes;
 }
 
-int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles) {
-  const Node& scatter = graph.nodes[static_cast<size_t>(roles.scatter)];
-  return (summing_cores(graph) - 1) * core_elements(graph, scatter.outputs[0]) * kAccumulatorBytes;
+int64_t exchanged_bytes(const Graph& graph, const Node& exchange) {
+  return (summing_cores(graph) - 1) * core_elements(graph, exchange.outputs[0]) * kAccumulatorBytes;
 }
 
 KernelNeed kernel_need(const Graph& graph) {
@@ -189,7 +201,9 @@ KernelNeed kernel_need(const Graph& graph) {
       need.registers += core_elements(graph, node.outputs[0]) * kAccumulatorBytes;
     }
   }
-  if (roles.scatter >= 0) need.scratchpad += received_in_scatter(graph, roles);
+  for (const NodeId n : roles.exchanges) {
+    need.scratchpad += exchanged_bytes(graph, graph.nodes[static_cast<size_t>(n)]);
+  }
   if (roles.held()) need.registers = held_registers(graph, roles);
   return need;
 }
@@ -213,8 +227,8 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node) {
     return tile_elements(graph, node.inputs[0].stream) * lane_work(node.reduction);
   }
   const int64_t elements = core_elements(graph, node.outputs[0]);
-  if (node.kind == NodeKind::reduce_scatter) {
-    return {.vector = (summing_cores(graph) - 1) * elements};
+  if (is_exchange(node)) {
+    return (summing_cores(graph) - 1) * elements * lane_work(node.reduction);
   }
   // A coordinate is the sum of where its tile begins and where the element is in it.
   if (node.kind == NodeKind::tile_coordinate) return {.vector = elements};
@@ -232,6 +246,7 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
     case NodeKind::map:
       return core_elements(graph, node.outputs[0]) * op_info(node.op).flops;
     case NodeKind::reduce_scatter:
+    case NodeKind::all_reduce:
       return (summing_cores(graph) - 1) * core_elements(graph, node.outputs[0]);
     default:
       return 0;
@@ -247,12 +262,12 @@ int64_t kernel_flops(const Graph& graph, const Node& node, int64_t operations) {
   if (!reduces || rescale_of(node) == nullptr || operations == 0) {
     return kernel_flops(graph, node) * operations;
   }
-  // Every step of a tile but the first rescales, a product by an operation of its own.
-  const int64_t tiles = kernel_tile_count(graph);
+  // Every step of a tile but the first of a core rescales, a product by an operation of its own.
+  const int64_t first = first_steps(graph);
   const int64_t steps =
-      node.kind == NodeKind::tile_multiply ? (operations + tiles) / 2 : operations;
+      node.kind == NodeKind::tile_multiply ? (operations + first) / 2 : operations;
   return kernel_flops(graph, node) * steps +
-         tile_elements(graph, node.outputs[0]) * (steps - tiles);
+         tile_elements(graph, node.outputs[0]) * (steps - first);
 }
 
 }  // namespace fuseflow

@@ -35,8 +35,8 @@ KernelNeed kernel_need(const Graph& graph);
 /// Bytes of an element that the store writes, or adds to what other clusters wrote.
 int64_t stored_bytes(const Graph& graph, const Node& store);
 
-/// Bytes that a core of a cluster gets of the others when they sum a product.
-int64_t received_in_scatter(const Graph& graph, const KernelRoles& roles);
+/// Bytes that a core of a cluster gets of the others in an exchange, which are as many as it sends.
+int64_t exchanged_bytes(const Graph& graph, const Node& exchange);
 
 /// Steps of k whose tiles there is room for.
 int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles);
@@ -47,8 +47,7 @@ struct ProductExtents {
 };
 ProductExtents product_extents(const Graph& graph, const Node& product);
 
-/// What one operation of a map, a reduction or a sum over a cluster takes of the lanes, but for
-/// rescaling.
+/// What one operation of a map, a reduction or an exchange takes of the lanes, but for rescaling.
 LaneWork kernel_lanes(const Graph& graph, const Node& node);
 
 /// FLOPs of one operation of a node, but for rescaling.

@@ -19,8 +19,11 @@ constexpr int64_t kTilesBetweenChecks = 64;
 class KernelValues {
  public:
   KernelValues(const Program& program, const Graph& graph, const TensorData& data)
-      : program_(program), g_(graph), roles_(kernel_roles(graph)), data_(data) {
-    values_.resize(graph.streams.size());
+      : program_(program),
+        g_(graph),
+        roles_(kernel_roles(graph)),
+        data_(data),
+        of_core_(static_cast<size_t>(summing_cores(graph)), Values(graph.streams.size())) {
     for (const NodeId n : roles_.loads) require_dense(program_, data_, node(n).tensor);
   }
 
@@ -42,26 +45,44 @@ class KernelValues {
     }
   }
 
-  /// The tile of the result at a place. Where cores share the columns, or parts of k are apart,
-  /// what they give is summed.
+  /// The tile of the result at a place. Cores that share the columns, or parts of k, have values of
+  /// their own up to the sum of them.
   const Tile& tile(const KernelTile& at) {
-    const int columns = column_cores(g_);
-    for (int core = 0; core < columns; ++core) part({at.m, at.n + core, at.g}, 0, core == 0);
-    for (int64_t k = 1; k < depth_parts(g_); ++k) part(at, k, false);
-    if (!summed_apart_) return value(node(roles_.store).inputs[0].stream);
-    value(summed_stream(g_, roles_)) = sum_;
-    for (const NodeId n : roles_.last) {
-      if (n > roles_.scatter) compute(node(n));
+    const bool adds = adding_clusters(g_) > 1;
+    for (int64_t cluster = 0; cluster < adding_clusters(g_); ++cluster) {
+      for (size_t core = 0; core < of_core_.size(); ++core) steps_of(at, cluster, core);
+      if (adds) add_parts(cluster == 0);
     }
+    if (adds) of_core_[0][static_cast<size_t>(summed_stream(g_, roles_))] = sum_;
+    for (const NodeId n : roles_.last) {
+      if (!is_exchange(node(n))) {
+        last(n, at);
+      } else if (!adds) {
+        exchange(node(n));
+      }
+    }
+    core_ = 0;
     return value(node(roles_.store).inputs[0].stream);
   }
 
  private:
-  /// What one core does up to a sum over its cluster, or up to the store.
-  void part(const KernelTile& at, int64_t part_of_k, bool first_part) {
-    at_ = {at.m, at.n, 0, at.g};
+  using Values = std::vector<Tile>;  ///< by stream
+
+  /// Where a core is: each has a tile of the columns that they share.
+  void place(const KernelTile& at, size_t core) {
+    core_ = core;
+    const int64_t n = column_cores(g_) > 1 ? at.n + static_cast<int64_t>(core) : at.n;
+    at_ = {at.m, n, 0, at.g};
+  }
+
+  /// The steps that a core of a cluster walks, of which several may add to the tile.
+  void steps_of(const KernelTile& at, int64_t cluster, size_t core) {
+    place(at, core);
     std::vector<TileRange> walk{{}};  // without reductions one step
-    if (!roles_.reductions.empty()) walk = kernel_walk_of(g_, at.m, at.g, part_of_k);
+    const int64_t own = depth_cores(g_) > 1 ? static_cast<int64_t>(core) : 0;
+    if (!roles_.reductions.empty()) {
+      walk = kernel_walk_of(g_, at.m, at.g, cluster * depth_cores(g_) + own);
+    }
     if (walk.empty()) nothing_to_sum();
     bool first = true;
     for (const TileRange& range : walk) {
@@ -73,21 +94,41 @@ class KernelValues {
       }
     }
     for (const NodeId n : roles_.reductions) finish(node(n));
-    if (depth_parts(g_) > 1) return sum_part(node(roles_.reductions[0]).outputs[0], first_part);
-    for (const NodeId n : roles_.last) {
-      if (n == roles_.scatter) return sum_part(node(n).inputs[0].stream, first_part);
+  }
+
+  /// What clusters add to a tile in memory: the product, of each of their cores.
+  void add_parts(bool first) {
+    for (const Values& values : of_core_) {
+      const Tile& part = values[static_cast<size_t>(node(roles_.reductions[0]).outputs[0])];
+      if (first) sum_.assign(part.size(), 0.0F);
+      first = false;
+      for (size_t i = 0; i < part.size(); ++i) sum_[i] += part[i];
+    }
+  }
+
+  /// What follows the steps: on each core up to the sum of which they have shares, then once.
+  void last(NodeId n, const KernelTile& tile) {
+    for (size_t core = 0; core < (n < roles_.scatter ? of_core_.size() : 1); ++core) {
+      place(tile, core);
       is_second_product(g_, node(n)) ? second_product(node(n)) : compute(node(n));
     }
   }
 
-  void sum_part(StreamId stream, bool first) {
-    const Tile& part = value(stream);
-    if (first) sum_.assign(part.size(), 0.0F);
-    for (size_t i = 0; i < part.size(); ++i) sum_[i] += part[i];
+  /// What all cores have, reduced in their order; the tile as a whole, of which a core may have a
+  /// share only.
+  void exchange(const Node& at) {
+    const auto taken = static_cast<size_t>(at.inputs[0].stream);
+    Tile whole(of_core_[0][taken].size(), identity(at.reduction));
+    for (const Values& values : of_core_) {
+      for (size_t i = 0; i < whole.size(); ++i) {
+        whole[i] = combine(at.reduction, whole[i], values[taken][i]);
+      }
+    }
+    for (Values& values : of_core_) values[static_cast<size_t>(at.outputs[0])] = whole;
   }
 
   const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  Tile& value(StreamId s) { return values_[static_cast<size_t>(s)]; }
+  Tile& value(StreamId s) { return of_core_[core_][static_cast<size_t>(s)]; }
   const std::vector<int>& dims_of(StreamId s) const {
     return g_.streams[static_cast<size_t>(s)].block;
   }
@@ -130,10 +171,12 @@ class KernelValues {
     return fmt::format("[{}]", fmt::join(coordinates, ", "));
   }
 
-  /// No step: the product is 0, and what follows it takes its loads.
+  /// No step: a reduction is what it starts from, and what follows takes its loads.
   void nothing_to_sum() {
     for (const NodeId n : roles_.reductions) {
-      value(node(n).outputs[0]).assign(block(kKernelM) * block(kKernelN), 0.0F);
+      const bool rows = node(n).kind == NodeKind::reduce;
+      const size_t elements = block(kKernelM) * (rows ? 1 : block(kKernelN));
+      value(node(n).outputs[0]).assign(elements, rows ? node(n).init : 0.0F);
     }
     for (const NodeId n : roles_.loads) {
       if (!varies_along(g_, node(n))[kKernelK]) load(n);
@@ -262,10 +305,10 @@ class KernelValues {
   const Graph& g_;
   const KernelRoles roles_;
   const TensorData& data_;
+  std::vector<Values> of_core_;  ///< of the cores of a cluster that give parts of sums
+  size_t core_ = 0;              ///< the one that is looked at
   KernelSizes at_{};
-  std::vector<Tile> values_;  ///< by stream
-  const bool summed_apart_ = summing_cores(g_) * depth_parts(g_) > 1;
-  Tile sum_;  ///< of what cores or clusters give apart
+  Tile sum_;  ///< of what clusters add
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ int64_t need_registers(const Graph& graph, const RowsShape& shape) {
 
 /// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
 int64_t sent_bytes(const Graph& graph, const Node& node) {
-  const bool part = node.kind == NodeKind::reduce || node.kind == NodeKind::reduce_scatter;
+  const bool part = node.kind == NodeKind::reduce || is_exchange(node);
   if (part) return kAccumulatorBytes;
   return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
 }
