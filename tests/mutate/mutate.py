@@ -6,12 +6,14 @@
 
 A fault is a changed constant, another operator, a dropped term, a negated condition, min for max. All that can be are compiled
 into one build, in a copy of the tree, and switched on one at a time by an environment variable; the others get builds of their own.
-The fast suites (pinned counts, unit tests, golden cases, properties) are run once to see which faults each reaches; then each
-fault is shown to the entries that reach it, the cheapest first, until one fails. Printed is a table: fault, what caught it.
+The tests (unit tests, golden cases, pinned counts, properties) are run once to see which faults each reaches; then each fault is
+shown to the entries that reach it, the cheapest first, until one fails. Printed is a table: fault, what caught it; --resume takes
+a table of a run that was stopped, and goes on after what it has.
 Status 1 where less than --least percent of the faults that compile and can be reached are caught.
 """
 
 import argparse
+import concurrent.futures
 import pathlib
 import shutil
 import sys
@@ -45,33 +47,47 @@ def build_switched(copy, drawn, targets):
         switched = [f for f in switched if f not in blamed]
 
 
-def show_switched(waiting, entries, outcomes):
-    """Shows each fault to the entries that reach it; returns those that none noticed."""
-    unnoticed = []
-    for fault in waiting:
-        noticed = suites.first_to_notice(fault, entries)
-        if noticed:
-            report(outcomes, fault, "caught", noticed[0].name + (" (hangs)" if noticed[1] == "hangs" else ""))
-        else:
-            unnoticed.append(fault)
-    return unnoticed
+def show_switched(faults_on, entries, jobs, outcomes):
+    """Shows each fault to the entries that reach it, several faults at a time; reports in the order of faults."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        noticed = [pool.submit(suites.first_to_notice, fault, entries) for fault in faults_on]
+        for fault, entry in zip(faults_on, noticed):
+            reached = any(fault.id in e.reached for e in entries)
+            report_noticed(outcomes, fault, entry.result(), "" if reached else "(no test gets there)")
 
 
-def show_alone(copy, fault, switched, stages, outcomes):
-    """A fault that needs builds of its own."""
+def show_alone(copy, fault, switched, entries, outcomes):
+    """A fault that needs a build of its own."""
     copy.apply(switched, fault)
-    for targets, entries in stages:
-        if copy.make(targets):
-            return report(outcomes, fault, "does not compile", "")
-        noticed = suites.first_to_notice(fault, entries, reaching=False)
-        if noticed:
-            return report(outcomes, fault, "caught", noticed[0].name)
-    return report(outcomes, fault, "survived", "")
+    if copy.make(["all"]):
+        return report(outcomes, fault, "does not compile", "")
+    return report_noticed(outcomes, fault, suites.first_to_notice(fault, entries, reaching=False), "")
+
+
+def report_noticed(outcomes, fault, noticed, otherwise):
+    if not noticed:
+        return report(outcomes, fault, "survived", otherwise)
+    entry, why = noticed
+    return report(outcomes, fault, "caught", entry.name + (" (hangs)" if why == "hangs" else ""))
 
 
 def report(outcomes, fault, outcome, by):
     outcomes.append(outcome)
     print(row(fault, outcome, by), flush=True)
+
+
+def shown_before(path, drawn, outcomes):
+    """Prints the rows that a table has of the drawn faults again; returns the other faults."""
+    known = {}
+    for line in path.read_text().splitlines():
+        cells = line.split(" | ")
+        if line.startswith("| src/") and len(cells) == 6:
+            known[tuple(cells[:4])] = (cells[4], cells[5].removesuffix(" |"))
+    rest = []
+    for fault in drawn:
+        of = known.get(tuple(row(fault, "", "").split(" | ")[:4]))
+        report(outcomes, fault, *of) if of else rest.append(fault)
+    return rest
 
 
 def short(text):
@@ -89,11 +105,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60, help="faults to draw (default: 60)")
     parser.add_argument("--named", action="store_true", help="the faults of tests/mutate/named.txt instead")
-    parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="compilers, and faults, at a time")
     parser.add_argument("--least", type=float, default=90, help="percent that must be caught (default: 90)")
     parser.add_argument("--list", action="store_true", help="only print the faults")
     parser.add_argument("--under", default="src", help="only files whose names begin so (default: src)")
     parser.add_argument("--only", default="", help="only entries of ctest whose names begin so")
+    parser.add_argument("--resume", type=pathlib.Path, help="a table of the same faults that was not finished")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir(), "fuseflow-mutate"),
                         help="of the copy; kept, so that the next run builds less")
     options = parser.parse_args()
@@ -110,28 +127,17 @@ def main():
         return
     if shutil.which("ccache") is None:
         say("there is no ccache: the copy is built from nothing")
-    chosen = [(targets, tuple(p for p in prefixes if p.startswith(options.only) or options.only.startswith(p)))
-              for targets, prefixes in suites.STAGES]
-    stages, outcomes, waiting, alone = [], [], None, []
-    for targets, prefixes in chosen:
-        if not prefixes or waiting == [] and not alone:
-            continue
-        say(f"building {' '.join(targets)} with {len(drawn) - len(alone)} faults in {copy.folder}")
-        switched, refused = build_switched(copy, [f for f in drawn if f not in alone], targets)
-        alone += refused
-        waiting = [f for f in (switched if waiting is None else waiting) if f in switched]
-        entries = [e for e in suites.load_entries(copy.build, prefixes) if e.name.startswith(options.only)]
-        say(f"running {len(entries)} entries without a fault")
-        entries = suites.measure(entries, say)
-        stages.append((targets, entries))
-        if len(stages) == 1:
-            print("| fault | kind | before | after | outcome | by |\n|---|---|---|---|---|---|", flush=True)
-        waiting = show_switched(waiting, entries, outcomes)
-    for fault in waiting or []:
-        reached = any(fault.id in entry.reached for _, entries in stages for entry in entries)
-        report(outcomes, fault, "survived", "" if reached else "(no test gets there)")
+    print("| fault | kind | before | after | outcome | by |\n|---|---|---|---|---|---|", flush=True)
+    outcomes = []
+    drawn = shown_before(options.resume, drawn, outcomes) if options.resume else drawn
+    say(f"building {len(drawn)} faults in {copy.folder}")
+    switched, alone = build_switched(copy, drawn, ["all"])
+    entries = suites.load_entries(copy.build, options.only)
+    say(f"running {len(entries)} entries without a fault")
+    entries = suites.measure(entries, say)
+    show_switched(switched, entries, options.jobs, outcomes)
     for fault in alone:
-        show_alone(copy, fault, switched, stages, outcomes)
+        show_alone(copy, fault, switched, entries, outcomes)
     caught, survived = outcomes.count("caught"), outcomes.count("survived")
     share = 100 * caught / max(1, caught + survived)
     print(f"\n{caught} caught, {survived} survived ({share:.0f}% caught), {outcomes.count('does not compile')} do not compile")

@@ -5,14 +5,11 @@ import os
 import resource
 import subprocess
 import tempfile
+import threading
 
-# Stages: targets to build, entries whose names begin so. A fault goes on to the next stage when nothing of a stage notices it,
-# so that what the early stages catch never has the later ones built. Left out is what takes minutes and shows little more.
-STAGES = [
-    (["tools", "pinned_models", "pinned_random"], ("pinned.", "golden.")),
-    (["all"], ("unit.", "property.lower", "property.estimate")),
-    (["all"], ("property.", "exchange.", "energy.", "cluster.", "report.", "manners.", "docs.", "explore.", "models.")),
-]
+# Entries whose names begin so. Left out is what takes minutes and shows little more.
+PREFIXES = ("pinned.", "golden.", "unit.", "property.", "exchange.", "energy.", "cluster.", "report.", "manners.", "docs.",
+            "explore.", "models.")
 LEFT_OUT = ("property.broken_rule", "models.threads", "explore.objectives")
 SLOW = 12  # times the processor time that an entry takes without a fault, and 20 seconds at least: it hangs
 
@@ -25,6 +22,7 @@ class Entry:
         self.folder = properties.get("WORKING_DIRECTORY")
         self.skip = properties.get("SKIP_RETURN_CODE")
         self.seconds, self.reached = 0.0, set()  # processor time; faults by number
+        self.lock = threading.Lock()  # an entry may write files of its own: it never runs twice at a time
 
     def run(self, fault=None, reached=None, limit=600):
         """None where it passes, else why not. `limit`: seconds of processor time of a process, and a tenth of the wait."""
@@ -33,27 +31,28 @@ class Entry:
             env["FUSEFLOW_MUTANT"] = str(fault)
         if reached:
             env["FUSEFLOW_MUTANT_REACHED"] = reached
-        process = subprocess.Popen(self.command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, start_new_session=True,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)))
-        try:
-            output, _ = process.communicate(timeout=10 * limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)  # its own session: nothing else is in it
-            process.communicate()
-            return "hangs"
+        limited = ["prlimit", f"--cpu={int(limit)}:{int(limit) + 5}", "--", *self.command]
+        with self.lock:
+            process = subprocess.Popen(limited, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                output, _ = process.communicate(timeout=10 * limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)  # its own session: nothing else is in it
+                process.communicate()
+                return "hangs"
         if process.returncode in (0, self.skip):
             return None
         return output.decode(errors="replace").strip() or f"status {process.returncode}"
 
 
-def load_entries(build, prefixes):
-    """The entries of ctest whose names begin with one of `prefixes`."""
+def load_entries(build, only):
+    """The entries of ctest that faults are shown to, of names that begin with `only`."""
     text = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True).stdout
     entries = []
     for test in json.loads(text)["tests"]:
         name = test["name"]
-        if name.startswith(prefixes) and not name.startswith(LEFT_OUT) and "command" in test:
+        if name.startswith(PREFIXES) and name.startswith(only) and not name.startswith(LEFT_OUT) and "command" in test:
             entries.append(Entry(name, test["command"], {p["name"]: p["value"] for p in test.get("properties", [])}))
     return entries
 
