@@ -151,7 +151,11 @@ class ProgramParser {
   }
 
   void parse_shape(Tensor& tensor) {
-    c_.expect("[", "f32[34, 16]");
+    if (!c_.at("[")) {
+      c_.unexpected("'[': a shape and a format, `f32[] scalar` for a number",
+                    "f32[34, 16] dense,compressed");
+    }
+    c_.next();
     while (!c_.at("]")) {
       Extent extent;
       if (c_.peek().kind == TokenKind::number) {

@@ -51,13 +51,6 @@ inline std::string attention(int heads, int rows, int keys, int inner, int value
          "region @y { %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }\n";
 }
 
-/// With one part of its text replaced.
-inline std::string with(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from << "\n" << text;
-  return text.replace(at, from.size(), to);
-}
-
 inline OnlineForm form_of(const Program& program) {
   std::string why;
   const StatementTable statements(program);
