@@ -74,7 +74,7 @@ enum class NodeKind : uint8_t {
   gather,         ///< (val) -> val: the shares of a group back to all of it
   tile_hold,      ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
   shuffle,        ///< (val) -> val: the C tiles of a shuffle group round a ring
-  reduce_scatter,  ///< (val) -> val: partial E summed over the shuffle groups, each a share of rows
+  reduce_scatter,  ///< (val) -> val: what cores have, summed; each gets a share
   all_reduce,      ///< reduction (val) -> val: what each core of a cluster has, reduced over all of
                    ///< them; each gets the whole
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it

@@ -119,8 +119,7 @@ float FiberBounds::access(const Frame& frame, const Expr& node, const Over& over
     along.push_back(over[index]);
   }
   if (std::find(along.begin(), along.end(), true) == along.end()) return kNone;
-  const bool given = tensor.given();
-  if (given) return data_(node.tensor, along).value_or(kNone);
+  if (tensor.given()) return data_(node.tensor, along).value_or(kNone);
   return stored(computed(node.tensor, along), tensor.type);
 }
 

@@ -1,6 +1,5 @@
 // Expressions as values of their own, apart from their statement: what is taken apart and put
-// together. Indices of a term are positions in a scope, which terms of several
-// statements share.
+// together. Indices of a term are positions in a scope, which terms of several statements share.
 #pragma once
 
 #include <string>

@@ -379,8 +379,7 @@ class Verifier {
     for (const Statement& s : p_.reference.statements) {
       for (const Expr& e : s.nodes) {
         if (e.kind != Expr::Kind::access || referred[e.tensor] || defined_[e.tensor]) continue;
-        const Role role = p_.tensors[e.tensor].role;
-        if (is_given(role)) continue;
+        if (p_.tensors[e.tensor].given()) continue;
         error(s.where, fmt::format("{} uses {}, which no statement defines", name(s.result),
                                    name(e.tensor)));
       }

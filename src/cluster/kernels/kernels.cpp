@@ -188,8 +188,7 @@ std::set<TensorId> compressed_operands(const Program& program) {
   std::set<TensorId> found;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    const bool given = tensor.given();
-    if (given && may_be_dense(tensor)) found.insert(static_cast<TensorId>(t));
+    if (tensor.given() && may_be_dense(tensor)) found.insert(static_cast<TensorId>(t));
   }
   return found;
 }
@@ -197,8 +196,7 @@ std::set<TensorId> compressed_operands(const Program& program) {
 std::set<TensorId> given_tensors(const Program& program) {
   std::set<TensorId> given;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Role role = program.tensors[t].role;
-    if (is_given(role)) given.insert(static_cast<TensorId>(t));
+    if (program.tensors[t].given()) given.insert(static_cast<TensorId>(t));
   }
   return given;
 }

@@ -254,8 +254,8 @@ class OnlineBuilder {
     std::set<TensorId> given;
     const std::vector<Tensor>& tensors = statements_.program().tensors;
     for (size_t t = 0; t < tensors.size(); ++t) {
-      const bool data = tensors[t].given();
-      if (data && !tensors[t].format.all_dense()) given.insert(static_cast<TensorId>(t));
+      const bool listed = tensors[t].given() && !tensors[t].format.all_dense();
+      if (listed) given.insert(static_cast<TensorId>(t));
     }
     builder_.allow(std::move(given));
   }

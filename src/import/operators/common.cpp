@@ -99,4 +99,18 @@ std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t
   return indices;
 }
 
+View chosen_sum(const NodeImport& node, const View& chosen, const std::vector<int>& labels,
+                const View& x, int axis) {
+  Kernel k = node.kernel();
+  std::vector<int> from = all_labels(x.rank());
+  from[static_cast<size_t>(axis)] = kSource;
+  const int p = k.operand(chosen, labels);
+  const int q = k.operand(x, from);
+  const int32_t is_chosen = k.use(p);
+  const int32_t value = k.use(q);
+  const int32_t picked = k.apply(Op::where, {is_chosen, value, k.constant(0)});
+  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
+  return k.result(all_labels(x.rank()), root, x.type);
+}
+
 }  // namespace fuseflow

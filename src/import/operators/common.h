@@ -46,6 +46,11 @@ inline constexpr int kSource = 1000;
 std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
                                      int64_t extent);
 
+/// sum over the source of where(chosen, x, 0): elements of x along `axis`, chosen by a 0/1 tensor
+/// of which `labels` has one for each dimension, kSource included.
+View chosen_sum(const NodeImport& node, const View& chosen, const std::vector<int>& labels,
+                const View& x, int axis);
+
 /// Elements `indices` (in range) of dimension `axis`, in that order, repeats allowed.
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                      int axis);

@@ -62,23 +62,6 @@ ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& ind
   return constant_floats(std::move(floats), std::move(shape), data.type);
 }
 
-/// The selection as a product with a 0/1 matrix; a statement, so that it is done once.
-View selected(NodeImport& node, const View& data, const std::vector<int64_t>& indices, int axis) {
-  const View matrix = derived_constant(
-      node, "select",
-      selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
-  Kernel k = node.kernel();
-  std::vector<int> labels = all_labels(data.rank());
-  labels[static_cast<size_t>(axis)] = kSource;
-  const int p = k.operand(matrix, {axis, kSource});
-  const int x = k.operand(data, labels);
-  const int32_t chosen = k.use(p);
-  const int32_t value = k.use(x);
-  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
-  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
-  return node.helper("rows", k.result(all_labels(data.rank()), root, data.type));
-}
-
 void gather(NodeImport& node) {
   const View& data = node.input(0);
   if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
@@ -109,7 +92,7 @@ void gather(NodeImport& node) {
     }
     return;
   } else {
-    result = selected(node, data, indices, axis);
+    result = select_elements(node, data, indices, axis);
   }
   node.output(0, node.reshaped(result, shape));
   const bool by_row = axis == 0 && index_data->shape.size() == 1;
@@ -137,19 +120,10 @@ void gather_elements(NodeImport& node) {
     if (d != axis && wanted > data.extent(d)) node.reject("the indices exceed the data");
     if (d != axis) source = node.sliced(source, d, 0, 1, wanted);
   }
-  const View chosen_view = derived_constant(node, "select", std::move(matrix));
-  Kernel k = node.kernel();
+  const View chosen = derived_constant(node, "select", std::move(matrix));
   std::vector<int> labels = all_labels(rank);
   labels.push_back(kSource);
-  const int p = k.operand(chosen_view, labels);
-  labels.pop_back();
-  labels[static_cast<size_t>(axis)] = kSource;
-  const int x = k.operand(source, labels);
-  const int32_t chosen = k.use(p);
-  const int32_t value = k.use(x);
-  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
-  const int32_t root = k.reduce(Reduction::sum, {kSource}, picked);
-  node.define(0, k.result(all_labels(rank), root, data.type));
+  node.define(0, chosen_sum(node, chosen, labels, source, axis));
 }
 
 constexpr OperatorRow kRows[] = {
@@ -159,9 +133,13 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
+/// A product with a 0/1 matrix; a statement, so that it is done once.
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                      int axis) {
-  return selected(node, data, indices, axis);
+  const View matrix = derived_constant(
+      node, "select",
+      selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
+  return node.helper("rows", chosen_sum(node, matrix, {axis, kSource}, data, axis));
 }
 
 std::span<const OperatorRow> gather_operators() {

@@ -122,17 +122,7 @@ void cum_sum(NodeImport& node) {
   const View triangle =
       node.importer().add_constant(node.output_name(0) + ".triangle",
                                    constant_ints(std::move(matrix), {n, n}, ElementType::boolean));
-  Kernel k = node.kernel();
-  constexpr int kSummed = 1000;
-  std::vector<int> labels = all_labels(x.rank());
-  labels[static_cast<size_t>(axis)] = kSummed;
-  const int t = k.operand(triangle, {axis, kSummed});
-  const int o = k.operand(x, labels);
-  const int32_t chosen = k.use(t);
-  const int32_t value = k.use(o);
-  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
-  const int32_t root = k.reduce(Reduction::sum, {kSummed}, picked);
-  node.define(0, k.result(all_labels(x.rank()), root, x.type));
+  node.define(0, chosen_sum(node, triangle, {axis, kSource}, x, axis));
 }
 
 constexpr OperatorRow kRows[] = {
