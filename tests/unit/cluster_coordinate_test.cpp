@@ -17,17 +17,10 @@
 namespace fuseflow::cluster {
 namespace {
 
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
-
 /// The program with its last statement as a kernel of these tiles.
 Program planned(const std::string& text, const KernelSizes& block) {
   Program program = parse(text);
-  const KernelForm form = form_of(program);
+  const KernelForm form = kernel_form_of(program);
   EXPECT_TRUE(attach_plan(program, {form.result}, {}, kernel_graph(form, block, 2)));
   return program;
 }
@@ -103,7 +96,7 @@ TEST(Coordinate, RandomShapesAndTiles) {
         columns, rows, trial + 1, shape, levels, index,
         fmt::format(fmt::runtime(made.values), columns, rows));
     SCOPED_TRACE(text);
-    const KernelSizes size = sizes_of(form_of(parse(text)));
+    const KernelSizes size = sizes_of(kernel_form_of(parse(text)));
     const auto some = [&](KernelDim dim) {
       return draw.among(1, static_cast<int>(std::min<int64_t>(size[dim], 24)));
     };

@@ -5,6 +5,7 @@
 #include "cluster/kernels/form.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/terms.h"
+#include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -26,17 +27,6 @@ Machine small_machine() {
   return machine;
 }
 
-Program parse(const std::string& text) {
-  return parse_program({"test", "fuseflow 1\n" + text});
-}
-
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
-
 std::string why_none(const std::string& text) {
   const Program program = parse(text);
   std::string why;
@@ -50,7 +40,7 @@ const char* const kExp =
     "region @y { %y[i, j] = exp(%x[i, j]) }\n";
 
 TEST(Kernel, WorkedCase) {
-  const Graph graph = kernel_graph(form_of(parse(kExp)), {1, 64, 1, 1}, 2);
+  const Graph graph = kernel_graph(kernel_form_of(parse(kExp)), {1, 64, 1, 1}, 2);
   EXPECT_EQ(kernel_tile_count(graph), 2);
   const Measured measured = time_tiles(graph, small_machine());
   EXPECT_EQ(measured.cycles, 298);
@@ -60,26 +50,26 @@ TEST(Kernel, WorkedCase) {
 }
 
 TEST(Kernel, ElementwiseWorkCosts) {
-  const Graph graph = kernel_graph(form_of(parse(kExp)), {1, 64, 1, 1}, 2);
+  const Graph graph = kernel_graph(kernel_form_of(parse(kExp)), {1, 64, 1, 1}, 2);
   Machine free = small_machine();
   free.core.special_operations_per_cycle = 0;
   EXPECT_LT(time_tiles(graph, free).cycles, time_tiles(graph, small_machine()).cycles);
 }
 
 TEST(Kernel, OneCopyWaitsForItsReader) {
-  const KernelForm form = form_of(parse(kExp));
+  const KernelForm form = kernel_form_of(parse(kExp));
   const Machine machine = small_machine();
   EXPECT_LT(time_tiles(kernel_graph(form, {1, 64, 1, 1}, 2), machine).cycles,
             time_tiles(kernel_graph(form, {1, 64, 1, 1}, 1), machine).cycles);
 }
 
 TEST(Kernel, BroadcastOperandsHaveTilesOfTheirOwn) {
-  const KernelForm form =
-      form_of(parse("input %x: f32[3, 16, 40] dense,dense,dense = uniform(density=1,seed=1)\n"
-                    "input %mask: f32[16, 40] dense,dense = uniform(density=1,seed=2)\n"
-                    "input %row: f32[3, 16] dense,dense = uniform(density=1,seed=3)\n"
-                    "result %y: f32[3, 16, 40] dense,dense,dense\n"
-                    "region @y { %y[h, i, j] = %x[h, i, j] * %row[h, i] + %mask[i, j] }\n"));
+  const KernelForm form = kernel_form_of(
+      parse("input %x: f32[3, 16, 40] dense,dense,dense = uniform(density=1,seed=1)\n"
+            "input %mask: f32[16, 40] dense,dense = uniform(density=1,seed=2)\n"
+            "input %row: f32[3, 16] dense,dense = uniform(density=1,seed=3)\n"
+            "result %y: f32[3, 16, 40] dense,dense,dense\n"
+            "region @y { %y[h, i, j] = %x[h, i, j] * %row[h, i] + %mask[i, j] }\n"));
   EXPECT_EQ(sizes_of(form), (KernelSizes{16, 40, 1, 3}));  // the batch does not change the mask
   const Graph graph = kernel_graph(form, {8, 20, 1, 1}, 2);
   const CompulsoryBytes bytes = compulsory_kernel_bytes(graph);
@@ -91,11 +81,11 @@ TEST(Kernel, BroadcastOperandsHaveTilesOfTheirOwn) {
 }
 
 TEST(Kernel, ProductsOfHeadsAreABatch) {
-  const KernelForm form =
-      form_of(parse("input %q: f32[24, 3, 20] dense,dense,dense = uniform(density=1,seed=1)\n"
-                    "input %k: f32[40, 3, 20] dense,dense,dense = uniform(density=1,seed=2)\n"
-                    "result %s: f32[3, 24, 40] dense,dense,dense\n"
-                    "region @s { %s[h, i, j] = sum(d) %q[i, h, d] * %k[j, h, d] }\n"));
+  const KernelForm form = kernel_form_of(
+      parse("input %q: f32[24, 3, 20] dense,dense,dense = uniform(density=1,seed=1)\n"
+            "input %k: f32[40, 3, 20] dense,dense,dense = uniform(density=1,seed=2)\n"
+            "result %s: f32[3, 24, 40] dense,dense,dense\n"
+            "region @s { %s[h, i, j] = sum(d) %q[i, h, d] * %k[j, h, d] }\n"));
   EXPECT_TRUE(form.product);
   EXPECT_EQ(sizes_of(form), (KernelSizes{24, 40, 20, 3}));
   const Graph graph = kernel_graph(form, {16, 16, 16, 1}, 2);

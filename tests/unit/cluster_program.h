@@ -2,6 +2,7 @@
 // reference, refusals.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/kernels/form.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -77,6 +79,29 @@ struct Blocks {
     return text + ")";
   }
 };
+
+/// The form of the last statement, a kernel by itself.
+inline KernelForm kernel_form_of(const Program& program) {
+  std::string why;
+  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
+  EXPECT_TRUE(form) << why;
+  return form.value_or(KernelForm{});
+}
+
+/// y = what is said of the product of a (`data`) and b, by batch g, and vectors v and s and a
+/// residual r.
+inline std::string batched_product(int rows, int columns, int depth, int batch,
+                                   const std::string& data, const std::string& text_of_y) {
+  return fmt::format(
+      "const %a: f32[{3}, {0}, {2}] dense,dense,dense@0,2,1 = {4}\n"
+      "input %b: f32[{3}, {2}, {1}] dense,dense,dense = uniform(density=1,seed=2)\n"
+      "input %v: f32[{1}] dense = uniform(density=1,seed=3)\n"
+      "input %s: f32[{0}] dense = uniform(density=1,seed=4)\n"
+      "input %r: f32[{3}, {0}, {1}] dense,dense,dense = uniform(density=1,seed=5)\n"
+      "result %y: f32[{3}, {0}, {1}] dense,dense,dense\n"
+      "region @y {{ %y[g, i, j] = {5} }}\n",
+      rows, columns, depth, batch, data, text_of_y);
+}
 
 /// The result y is that of the reference.
 inline void expect_right(const Program& program, const Machine& machine) {

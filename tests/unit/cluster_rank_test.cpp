@@ -58,13 +58,6 @@ void expect_near(int64_t taken, const Fewest& all, double percent, const std::st
   EXPECT_LE(above, percent) << what << ": " << taken << ", the fastest " << all.cycles();
 }
 
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
-
 void look_at_products(const KernelForm& form, const Machine& machine, Fewest& fewest) {
   const KernelSizes size = sizes_of(form);
   for (const int64_t m : power_blocks(size[kKernelM], 256)) {
@@ -109,7 +102,7 @@ TEST(Rank, DenseProducts) {
          {std::array{192, 160, 256}, std::array{64, 512, 128}, std::array{512, 48, 96},
           std::array{16, 256, 1024}, std::array{48, 48, 2048}}) {
       const Program program = parse(product_text(m, n, k));
-      const KernelForm form = form_of(program);
+      const KernelForm form = kernel_form_of(program);
       Fewest fewest(machine);
       look_at_products(form, machine, fewest);
       const auto taken = fastest_kernel(form, machine);
@@ -181,7 +174,7 @@ TEST(Rank, SparseProducts) {
          {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}, std::array{256, 32, 128, 5},
           std::array{64, 32, 1024, 2}, std::array{32, 16, 2048, 20}}) {
       const Program program = parse(sparse_text(m, n, k, part, "result"));
-      const KernelForm form = form_of(program);
+      const KernelForm form = kernel_form_of(program);
       auto sparse = PresenceFinder(program).sparse_form(form);
       ASSERT_TRUE(sparse);
       sparse->gathered = gathered_format(program, *sparse, {});
@@ -316,7 +309,7 @@ TEST(Rank, ElementwiseKernelsAndReductions) {
                         rows, columns, reduces ? "z" : "y",
                         reduces ? fmt::format("{}", rows) : fmt::format("{}, {}", rows, columns),
                         reduces ? "dense" : "dense,dense", region));
-        const KernelForm form = form_of(program);
+        const KernelForm form = kernel_form_of(program);
         Fewest fewest(machine);
         look_at_elementwise(form, fewest);
         const auto taken = fastest_kernel(form, machine);

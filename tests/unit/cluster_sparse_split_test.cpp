@@ -19,29 +19,14 @@ namespace {
 
 /// y = what is said of the product of a, of blocks by columns, and b, by batch g.
 std::string product(const Blocks& a, int columns, const std::string& text_of_y) {
-  return fmt::format(
-      "const %a: f32[{3}, {0}, {2}] dense,dense,dense@0,2,1 = {4}\n"
-      "input %b: f32[{3}, {2}, {1}] dense,dense,dense = uniform(density=1,seed=2)\n"
-      "input %v: f32[{1}] dense = uniform(density=1,seed=3)\n"
-      "input %s: f32[{0}] dense = uniform(density=1,seed=4)\n"
-      "input %r: f32[{3}, {0}, {1}] dense,dense,dense = uniform(density=1,seed=5)\n"
-      "result %y: f32[{3}, {0}, {1}] dense,dense,dense\n"
-      "region @y {{ %y[g, i, j] = {5} }}\n",
-      a.rows, columns, a.columns, a.batch, a.values(), text_of_y);
+  return batched_product(a.rows, columns, a.columns, a.batch, a.values(), text_of_y);
 }
 
 const char* const kProduct = "sum(k) %a[g, i, k] * %b[g, k, j]";
 
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
-
 /// The form that leaves steps out, which may gather where its data are stored so.
 KernelForm sparse_of(const Program& program) {
-  auto form = PresenceFinder(program).sparse_form(form_of(program));
+  auto form = PresenceFinder(program).sparse_form(kernel_form_of(program));
   EXPECT_TRUE(form);
   if (!form) return {};
   form->gathered = gathered_format(program, *form, {});
@@ -51,7 +36,7 @@ KernelForm sparse_of(const Program& program) {
 /// A product of 16 x 16 that walks these of four tiles of 16, on two cores.
 Graph paper_graph(std::vector<TileRange> walked) {
   const Program program = parse(product({1, 16, 64, 16, 100, 1}, 16, kProduct));
-  Graph graph = kernel_graph(form_of(program), {16, 16, 16, 1}, 2, 0, {2});
+  Graph graph = kernel_graph(kernel_form_of(program), {16, 16, 16, 1}, 2, 0, {2});
   graph.tiles->open = {std::move(walked)};
   return graph;
 }
@@ -106,7 +91,7 @@ TEST(SparseSplit, RandomProductsAgainstTheReference) {
                               l2 ? "l2.capacity_bytes=1000000" : "l2.capacity_bytes=0"});
     const Blocks a{among(1, 2), among(1, 60), among(20, 90), among(1, 9), among(2, 70), seed};
     const Program given = parse(product(a, among(1, 40), kOfProduct[static_cast<size_t>(follows)]));
-    const auto sparse = PresenceFinder(given).sparse_form(form_of(given));
+    const auto sparse = PresenceFinder(given).sparse_form(kernel_form_of(given));
     if (!sparse) continue;
     const int64_t packed = among(0, 1) * among(1, 12);
     const KernelSizes block{parts.cores * among(1, 3), among(1, 40), packed > 0 ? 1 : among(1, 4),
@@ -185,7 +170,7 @@ TEST(SparseSplit, IsChosenWhereItIsFaster) {
       const Program program = parse(product(a, 16, text_of_y));
       KernelForm sparse = sparse_of(program);
       sparse.gathered.reset();
-      const auto taken = fastest_kernel(form_of(program), machine, &sparse);
+      const auto taken = fastest_kernel(kernel_form_of(program), machine, &sparse);
       ASSERT_TRUE(taken);
       EXPECT_FALSE(taken->graph.tiles->open.empty()) << name;
       EXPECT_GT(depth_parts(taken->graph), 1) << name;
@@ -202,7 +187,7 @@ TEST(SparseSplit, GathersPartsWhereThatIsFaster) {
   const Program program = parse(product(a, 32, kProduct));
   const KernelForm sparse = sparse_of(program);
   ASSERT_TRUE(sparse.gathered);
-  const auto taken = fastest_kernel(form_of(program), machine, &sparse);
+  const auto taken = fastest_kernel(kernel_form_of(program), machine, &sparse);
   ASSERT_TRUE(taken);
   EXPECT_GT(gathered_step(taken->graph), 0);
   EXPECT_GT(depth_parts(taken->graph), 1);

@@ -38,15 +38,8 @@ std::string product(const Blocks& a, int columns, bool swapped = false,
          (swapped ? left : right) + " + %b[j] }\n";
 }
 
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
-
 std::optional<KernelForm> sparse_of(const Program& program) {
-  return PresenceFinder(program).sparse_form(form_of(program));
+  return PresenceFinder(program).sparse_form(kernel_form_of(program));
 }
 
 /// The program with the kernel of these tiles.
@@ -123,7 +116,7 @@ TEST(SparseKernel, TakesTheTimeOfWhatIsThere) {
   };
   const Graph open = *planned(text(part, 64), {16, 16, 16, 1}).regions.back().graph;
   EXPECT_EQ(open.tiles->open, (Lists{{{2, 3}}}));
-  const Graph alone = kernel_graph(form_of(parse(text(whole, 16))), {16, 16, 16, 1}, 2);
+  const Graph alone = kernel_graph(kernel_form_of(parse(text(whole, 16))), {16, 16, 16, 1}, 2);
   const Measured measured = time_tiles(open, machine), wanted = time_tiles(alone, machine);
   EXPECT_EQ(measured.cycles, wanted.cycles);
   EXPECT_EQ(measured.flops, wanted.flops);
@@ -239,7 +232,7 @@ TEST(SparseRules, OpenIsOfProducts) {
       "input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\nresult %y: f32[20] dense\n"
       "region @y { %y[i] = sum(k) %x[i, k] }\n");
   Program made = program;
-  made.regions[0].graph = kernel_graph(form_of(program), {20, 1, 18, 1}, 2);
+  made.regions[0].graph = kernel_graph(kernel_form_of(program), {20, 1, 18, 1}, 2);
   std::string text = print_program(made);
   text.replace(text.find("bytes=4"), 7, "bytes=4 open=[0:1]");
   EXPECT_NE(refusal([&] {

@@ -24,24 +24,10 @@ struct Product {
   std::string text_of_y = "sum(k) %a[g, i, k] * %b[g, k, j]";
 
   std::string text() const {
-    return fmt::format(
-        "const %a: f32[{3}, {0}, {2}] dense,dense,dense@0,2,1 = values({4})\n"
-        "input %b: f32[{3}, {2}, {1}] dense,dense,dense = uniform(density=1,seed=2)\n"
-        "input %v: f32[{1}] dense = uniform(density=1,seed=3)\n"
-        "input %s: f32[{0}] dense = uniform(density=1,seed=4)\n"
-        "input %r: f32[{3}, {0}, {1}] dense,dense,dense = uniform(density=1,seed=5)\n"
-        "result %y: f32[{3}, {0}, {1}] dense,dense,dense\n"
-        "region @y {{ %y[g, i, j] = {5} }}\n",
-        rows, columns, depth, batch, sparse_values(batch * rows * depth, part, rows), text_of_y);
+    const std::string values = sparse_values(batch * rows * depth, part, rows);
+    return batched_product(rows, columns, depth, batch, "values(" + values + ")", text_of_y);
   }
 };
-
-KernelForm form_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form.value_or(KernelForm{});
-}
 
 /// The last region with the graph of its form.
 Program with_graph(Program program, const KernelForm& form, const KernelSizes& block,
@@ -51,7 +37,7 @@ Program with_graph(Program program, const KernelForm& form, const KernelSizes& b
 }
 
 Graph graph_of(const Product& product, const KernelSizes& block, const DepthParts& parts) {
-  return kernel_graph(form_of(parse(product.text())), block, 2, 0, parts);
+  return kernel_graph(kernel_form_of(parse(product.text())), block, 2, 0, parts);
 }
 
 /// 16 x 16, k in two tiles of 16. Each core loads a tile of A and one of B: the channel has A0
@@ -115,7 +101,7 @@ TEST(SplitProduct, RandomProductsAgainstTheReference) {
     const Program given = parse(product.text());
     KernelSizes block{cores * among(1, 2), among(1, 40), k, 1};
     if (among(0, 3) == 0) block = {among(1, cores - 1), cores * among(1, 3), k, 1};  // of columns
-    const Program program = with_graph(given, form_of(given), block, {cores});
+    const Program program = with_graph(given, kernel_form_of(given), block, {cores});
     const Measured measured = expect_sound(program, machine);
     EXPECT_GE(measured.bytes.link,
               int64_t{cores - 1} * product.batch * product.rows * product.columns * 4);
@@ -141,7 +127,7 @@ TEST(AddedProduct, RandomProductsAgainstTheReference) {
     Product product{among(1, 50), among(1, 50), k * all + among(0, 40), among(1, 3)};
     product.text_of_y = kSums[static_cast<size_t>(among(0, 2))];
     const Program given = parse(product.text());
-    const KernelForm form = form_of(given);
+    const KernelForm form = kernel_form_of(given);
     EXPECT_TRUE(sums_follow(form));
     const KernelSizes block{parts.cores * among(1, 2), among(1, 40), k, 1};
     const Program program = with_graph(given, form, block, parts);
@@ -159,7 +145,7 @@ TEST(AddedProduct, Counts) {
   Product product{32, 24, 64};
   product.text_of_y = "(sum(k) %a[g, i, k] * %b[g, k, j]) + %r[g, i, j]";
   const Program given = parse(product.text());
-  const KernelForm form = form_of(given);
+  const KernelForm form = kernel_form_of(given);
   const auto run_of = [&](const DepthParts& parts) {
     const Program program = with_graph(given, form, {16, 24, 16, 1}, parts);
     return run_program(program, load_tensors(program), load_machine("h100"), {}).regions.at(0);
@@ -176,7 +162,7 @@ TEST(AddedProduct, WhatFollowsIsSums) {
   const auto follows = [](const std::string& text_of_y) {
     Product product;
     product.text_of_y = text_of_y;
-    return sums_follow(form_of(parse(product.text())));
+    return sums_follow(kernel_form_of(parse(product.text())));
   };
   EXPECT_FALSE(follows("relu(sum(k) %a[g, i, k] * %b[g, k, j])"));
   EXPECT_FALSE(follows("(sum(k) %a[g, i, k] * %b[g, k, j]) * %v[j] + 1"));
@@ -198,7 +184,7 @@ TEST(AddedProduct, RefusesHostileText) {
   product.text_of_y = "(sum(k) %a[g, i, k] * %b[g, k, j]) + %v[j]";
   const Program given = parse(product.text());
   const std::string text =
-      print_program(with_graph(given, form_of(given), {16, 24, 16, 1}, {1, 2}));
+      print_program(with_graph(given, kernel_form_of(given), {16, 24, 16, 1}, {1, 2}));
   const std::string two = ") capacity=2\n    }";
   ASSERT_NE(text.find(two), std::string::npos) << text;
   expect_refused(text, two, ") capacity=1\n    }", "expected 2 to 64");
@@ -216,7 +202,7 @@ TEST(SplitProduct, Counts) {
   Product product{32, 24, 64};
   product.text_of_y = "relu((sum(k) %a[g, i, k] * %b[g, k, j]) + %v[j])";
   const Program given = parse(product.text());
-  const KernelForm form = form_of(given);
+  const KernelForm form = kernel_form_of(given);
   const auto run_of = [&](int parts) {
     const Program program = with_graph(given, form, {16, 24, 16, 1}, {parts});
     return run_program(program, load_tensors(program), load_machine("h100"), {}).regions.at(0);
@@ -246,7 +232,7 @@ TEST(SplitProduct, IsChosenWhereItIsFaster) {
       Product product{rows, 128, 1024};
       product.text_of_y = "relu((sum(k) %a[g, i, k] * %b[g, k, j]) + %v[j])";
       const Program program = parse(product.text());
-      const KernelForm form = form_of(program);
+      const KernelForm form = kernel_form_of(program);
       const auto with = fastest_kernel(form, machine), without = fastest_kernel(form, apart);
       ASSERT_TRUE(with && without);
       EXPECT_LE(with->measured.cycles, without->measured.cycles) << name << ", " << rows;
@@ -280,7 +266,8 @@ TEST(SplitProduct, RefusesHostileText) {
   Product product{40, 24, 64};
   product.text_of_y = "relu((sum(k) %a[g, i, k] * %b[g, k, j]) + %v[j])";
   const Program given = parse(product.text());
-  const std::string text = print_program(with_graph(given, form_of(given), {16, 24, 16, 1}, {2}));
+  const std::string text =
+      print_program(with_graph(given, kernel_form_of(given), {16, 24, 16, 1}, {2}));
   const std::string k = "k: 4 block=16 size=64 cluster=2", m = "m: 3 block=16 size=40 cluster=1";
   ASSERT_NE(text.find("reduce_scatter ($c)"), std::string::npos) << text;
   expect_refused(text, k, "k: 4 block=16 size=64 cluster=1",
@@ -290,21 +277,22 @@ TEST(SplitProduct, RefusesHostileText) {
   expect_refused(text, m, "m: 3 block=16 size=40 cluster=2", "expected cluster=1 and a block");
   product.columns = 23;
   const Program narrow = parse(product.text());
-  expect_refused(print_program(with_graph(narrow, form_of(narrow), {16, 23, 16, 1}, {2})), m,
+  expect_refused(print_program(with_graph(narrow, kernel_form_of(narrow), {16, 23, 16, 1}, {2})), m,
                  "m: 3 block=15 size=40 cluster=1", "that the 2 cores of index k share evenly");
   expect_refused(text, "n: 1 block=24 size=24 cluster=1", "n: 2 block=12 size=24 cluster=2",
                  "index n is spread over a cluster");
   expect_refused(text, "map add ($c_sum", "map add ($c", "of which each core has a part");
   expect_refused(text, "reduce_scatter ($c)", "reduce_scatter ($x)",
                  "expected the tiles (m, n) of a product over k");
-  std::string unsummed = print_program(with_graph(given, form_of(given), {16, 24, 16, 1}, {}));
+  std::string unsummed =
+      print_program(with_graph(given, kernel_form_of(given), {16, 24, 16, 1}, {}));
   expect_refused(unsummed, "k: 4 block=16 size=64 cluster=1", k,
                  "expected a product over k by itself, or several reductions that walk k");
   // Rows that are reduced are not spread.
   Program sums = parse(
       "input %a: f32[16, 64] dense,dense = dense(seed=1)\nresult %y: f32[16] dense\n"
       "region @y { %y[i] = sum(k) %a[i, k] }\n");
-  sums.regions[0].graph = kernel_graph(form_of(sums), {16, 1, 16, 1}, 2);
+  sums.regions[0].graph = kernel_graph(kernel_form_of(sums), {16, 1, 16, 1}, 2);
   expect_refused(print_program(sums), "k: 4 block=16 size=64 cluster=1", k,
                  "expected a product over k by itself");
 }

@@ -8,6 +8,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "rewrite/rewrite.h"
+#include "rewrite_program.h"
 
 namespace fuseflow {
 namespace {
@@ -30,18 +31,7 @@ Program parse(const std::string& body) {
 }
 
 std::vector<Rewrite> collections(const Program& program) {
-  std::vector<Rewrite> found = find_rewrites(program, proved_tensors(program));
-  std::erase_if(found, [](const Rewrite& r) { return r.kind != RewriteKind::collect; });
-  return found;
-}
-
-Program applied(const Program& program, const Rewrite& rewrite) {
-  std::vector<std::string> notes;
-  Program result = apply_rewrite(program, rewrite, notes);
-  verify(result);
-  EXPECT_EQ(print_program(parse_program({"again.ff", print_program(result)})),
-            print_program(result));
-  return result;
+  return of_kind(program, RewriteKind::collect);
 }
 
 using Texts = std::vector<std::string>;

@@ -8,31 +8,13 @@
 #include "ir/verify.h"
 #include "rewrite/canonical.h"
 #include "rewrite/rewrite.h"
+#include "rewrite_program.h"
 
 namespace fuseflow {
 namespace {
 
 Program parse(const std::string& body) {
   return parse_program({"test.ff", "fuseflow 1\nprogram \"p\"\n" + body});
-}
-
-std::vector<Rewrite> rewrites(const Program& program) {
-  return find_rewrites(program, proved_tensors(program));
-}
-
-std::vector<Rewrite> of_kind(const Program& program, RewriteKind kind) {
-  std::vector<Rewrite> found = rewrites(program);
-  std::erase_if(found, [&](const Rewrite& r) { return r.kind != kind; });
-  return found;
-}
-
-Program applied(const Program& program, const Rewrite& rewrite) {
-  std::vector<std::string> notes;
-  Program result = apply_rewrite(program, rewrite, notes);
-  verify(result);
-  EXPECT_EQ(print_program(parse_program({"again.ff", print_program(result)})),
-            print_program(result));
-  return result;
 }
 
 const char* const kMatrices = R"(
