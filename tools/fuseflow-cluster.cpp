@@ -27,6 +27,7 @@
 #include "cluster_uses.h"
 #include "import/import.h"
 #include "ir/copies.h"
+#include "ir/data_facts.h"
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "machine_options.h"
@@ -101,6 +102,7 @@ std::optional<Choice> plan_chain(const Options& o, const Chain& chain, const Mac
 struct Given {
   Program program;
   GivenFormats formats;
+  DataRead read;  ///< held, so that planning does not read them again
 };
 
 /// What a chain has to beat.
@@ -335,6 +337,7 @@ Given given_program(const Options& o) {
   if (std::string note = drop_residents(given.program); !note.empty()) {
     report(Severity::note, std::move(note));
   }
+  given.read = find_data_facts(given.program);
   given.formats = given_formats(given.program);
   if (!o.dense) return given;
   std::erase_if(given.formats, [](const auto& input) { return !input.second.all_dense(); });

@@ -81,7 +81,7 @@ class Finder {
     std::vector<TensorId> given;
     std::vector<bool> seen(p_.tensors.size(), false);
     collect_cone(t, seen, given);
-    const auto is_hopeless = [&](TensorId g) { return !has_range(g) && !may_read(g); };
+    const auto is_hopeless = [&](TensorId g) { return !has_range(g) && !may_tell_more(tensor(g)); };
     if (std::any_of(given.begin(), given.end(), is_hopeless)) return;
     for (const TensorId g : given) {
       if (!has_range(g)) read(g);
@@ -101,16 +101,9 @@ class Finder {
 
   bool has_range(TensorId t) { return is_bounded(admitted_facts(tensor(t))); }
 
-  /// Of a model's constant with facts, the importer has found all there are.
-  bool may_read(TensorId t) {
-    const Tensor& given = tensor(t);
-    if (given.source.kind == Source::Kind::none) return false;
-    return given.source.kind != Source::Kind::onnx || given.facts == Facts{};
-  }
-
   void read(TensorId t) {
     const auto i = static_cast<size_t>(t);
-    if (seen_[i] || !may_read(t)) return;
+    if (seen_[i] || !may_tell_more(tensor(t))) return;
     seen_[i] = true;
     data_[i] = reader_(t);
     if (data_[i] != nullptr) tensor(t).facts = joined(tensor(t).facts, facts_of(*data_[i]));
@@ -171,6 +164,11 @@ class Finder {
 bool is_bounded(const Facts& facts) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return facts.finite && facts.least > -kMost && facts.largest < kMost;
+}
+
+bool may_tell_more(const Tensor& given) {
+  if (given.source.kind == Source::Kind::none) return false;
+  return given.source.kind != Source::Kind::onnx || given.facts == Facts{};
 }
 
 DataRead find_data_facts(Program& program) {

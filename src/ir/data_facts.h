@@ -13,6 +13,10 @@ namespace fuseflow {
 /// Finite, in a range that is less than all finite numbers.
 bool is_bounded(const Facts& facts);
 
+/// Whether the data of a tensor may prove more than it states: it has a source, and is no constant
+/// of a model with facts, of which the importer has found all that there are.
+bool may_tell_more(const Tensor& given);
+
 /// The stored data of an input or constant, or null where it cannot be read.
 using TensorReader = std::function<std::shared_ptr<const Storage>(TensorId)>;
 

@@ -302,6 +302,40 @@ TEST(SparseKernels, AreChosenWhereTheyAreFaster) {
   EXPECT_TRUE(sparse.empty());
 }
 
+/// y = a h, where h is what is said of x: two regions.
+std::string product_of_computed(const std::string& h, const std::string& facts) {
+  const Blocks a{1, 256, 256, 32, 10, 4};
+  return "const %a: f32[256, 256] dense,dense = " + a.values() +
+         "\ninput %x: f32[256, 64] dense,dense" + facts +
+         " = uniform(density=1,seed=2)\ntemp %h: f32[256, 64] dense,dense\nresult %y: f32[256, "
+         "64] dense,dense\nregion @h { %h[i, j] = " +
+         h + " }\nregion @y { %y[i, j] = sum(k) %a[i, k] * %h[k, j] }\n";
+}
+
+/// 0 times infinity is not 0: the values beside must be proved finite, by the range of the data
+/// that they are computed from. That x is finite does not say that x + x is.
+TEST(SparseKernels, LeaveOutNothingBesideWhatMayBeInfinite) {
+  const Machine machine = load_machine("h100", {});
+  const auto made = [&](const std::string& h, const std::string& facts) {
+    Program program = parse(product_of_computed(h, facts));
+    std::vector<SparseKernel> sparse;
+    EXPECT_TRUE(make_kernels(program, machine, {.sparse = &sparse}).empty());
+    expect_right(program, machine);
+    EXPECT_EQ(sparse.size(), 1U) << h;
+    const bool leaves_out = !program.regions[1].graph->tiles->open.empty();
+    EXPECT_EQ(sparse.at(0).not_finite, leaves_out ? -1 : find_tensor(program, "h"));
+    EXPECT_EQ(sparse[0].operand, find_tensor(program, "a"));
+    EXPECT_LT(sparse[0].present, sparse[0].tiles);
+    EXPECT_LT(sparse[0].cycles, sparse[0].dense_cycles);
+    EXPECT_EQ(time_tiles(*program.regions[1].graph, machine).cycles,
+              leaves_out ? sparse[0].cycles : sparse[0].dense_cycles);
+    return leaves_out;
+  };
+  EXPECT_TRUE(made("%x[i, j] + %x[i, j]", ""));
+  EXPECT_TRUE(made("%x[i, j] + %x[i, j]", " facts(finite)"));  // the range is read
+  EXPECT_FALSE(made("1 / %x[i, j]", ""));                      // x may hold 0
+}
+
 /// A chain has to beat its kernels that leave tiles out, too.
 TEST(SparseKernels, AChainOfThemIsPlannedWhereItIsFaster) {
   const Machine machine = load_machine("h100", {"core.count=2", "core.matrix_flops_per_cycle=256"});

@@ -64,27 +64,49 @@ PlanNotes notes_of(const SparseKernel& kernel, const Program& program, const Fas
   return notes;
 }
 
+SparseKernel sparse_kernel(const std::string& name, const SparseForm& sparse,
+                           const FastestKernel& fastest) {
+  const TilesPresent tiles = tiles_present(fastest.graph);
+  return {name,
+          sparse.form.sparse,
+          sparse.not_finite,
+          tiles.present,
+          tiles.all,
+          fastest.measured.cycles,
+          fastest.dense_cycles,
+          gathered_step(fastest.graph),
+          fastest.ungathered_cycles};
+}
+
+/// What would be left out if the operand beside it were known to be finite; no more is known of
+/// such a kernel, since nobody makes it.
+void look_if_finite(Making& making, const KernelForm& form, const SparseForm& sparse,
+                    const std::string& name) {
+  const std::optional<FastestKernel> other = fastest_kernel(form, making.machine, &sparse.form);
+  if (!other || other->graph.tiles->open.empty()) return;
+  making.sparse.push_back(sparse_kernel(name, sparse, *other));
+}
+
 /// The fastest kernel of a form as a region; nothing where no tiles fit.
 std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
-  std::optional<KernelForm> sparse = making.presence.sparse_form(form);
-  if (sparse) {
-    sparse->gathered =
-        gathered_format(making.program, *sparse, making.by_columns, making.innermost);
+  std::optional<SparseForm> sparse = making.presence.form_with_gaps(form);
+  const bool may_leave_out = sparse && sparse->not_finite < 0;
+  if (may_leave_out) {
+    sparse->form.gathered =
+        gathered_format(making.program, sparse->form, making.by_columns, making.innermost);
   }
   std::optional<FastestKernel> fastest =
-      fastest_kernel(form, making.machine, sparse ? &*sparse : nullptr);
+      fastest_kernel(form, making.machine, may_leave_out ? &sparse->form : nullptr);
   if (!fastest) return std::nullopt;
+  if (sparse && !may_leave_out) look_if_finite(making, form, *sparse, name);
   Region kernel;
   kernel.name = name;
   if (!fastest->graph.tiles->open.empty()) {
-    const TilesPresent tiles = tiles_present(fastest->graph);
-    making.sparse.push_back({name, sparse->sparse, tiles.present, tiles.all,
-                             fastest->measured.cycles, fastest->dense_cycles,
-                             gathered_step(fastest->graph), fastest->ungathered_cycles});
+    making.sparse.push_back(sparse_kernel(name, *sparse, *fastest));
     SparseKernel& made = making.sparse.back();
     if (made.gathered > 0) {
-      made.stored = sparse->gathered;
-      made.innermost = gathered_innermost(making.program, *sparse, *sparse->gathered);
+      made.stored = sparse->form.gathered;
+      made.innermost = gathered_innermost(making.program, sparse->form, *made.stored);
     }
     kernel.plan = notes_of(made, making.program, *fastest, making.machine);
   }
@@ -279,13 +301,15 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
 }
 
 /// Lets no kernel gather an input whose copy by columns takes longer than gathering saves; true
-/// where there was one.
-bool drop_costly_orders(Making& making, const GivenFormats& given) {
+/// where there was one. An order that was asked for stays: whoever asks counts what it takes.
+bool drop_costly_orders(Making& making, const GivenFormats& given, const InnermostDims& asked) {
   bool dropped = false;
   for (const auto& [tensor, by_columns] : stored_by(making.sparse)) {
     const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
     const auto arrives = given.find(tensor);
-    if (arrives == given.end() || !saved) continue;
+    const auto order = asked.find(tensor);
+    const bool is_asked = order != asked.end() && order->second == by_columns.mode_order.back();
+    if (arrives == given.end() || !saved || is_asked) continue;
     const int64_t paid = reordering_cycles(making.program.tensors[static_cast<size_t>(tensor)],
                                            arrives->second, by_columns, making.machine);
     if (*saved > paid) continue;
@@ -421,8 +445,9 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
     made = made_kernels(making);
     if (!made) continue;
     add_wanted(making, contested);
-    const bool again = (options.given != nullptr && drop_costly_orders(making, *options.given)) ||
-                       settle_orders(making, options.given);
+    const bool again =
+        (options.given != nullptr && drop_costly_orders(making, *options.given, options.orders)) ||
+        settle_orders(making, options.given);
     if (again) made.reset();
   }
   store_read_dense(program, made->regions, making.as_dense);

@@ -31,10 +31,13 @@ void store_dense(Program& program);
 /// what is too large.
 void store_temporaries_dense(Program& program);
 
-/// A product that leaves out the tiles of an operand that hold no value.
+/// A product that leaves out the tiles of an operand that hold no value, or would do so.
 struct SparseKernel {
   std::string result;
   TensorId operand = -1;
+  /// The other operand where it may not be finite: nothing is left out then, and the counts are
+  /// those of the kernel if it were. Else -1.
+  TensorId not_finite = -1;
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
   int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0

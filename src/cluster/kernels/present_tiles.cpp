@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "ir/data_facts.h"
+#include "ir/sparsity.h"
 #include "support/ceil_div.h"
 #include "tensor/generate.h"
 #include "tensor/source.h"
@@ -254,27 +255,35 @@ bool PresenceFinder::finite(TensorId t) {
   const Tensor& tensor = program_.tensors[static_cast<size_t>(t)];
   if (tensor.facts.finite || tensor.assumed.finite) return true;
   if (proved_.empty()) {
-    proved_ =
-        proved_tensors(program_, read_facts(program_, [](const Tensor& given) {
-                         return given.source.kind != Source::Kind::none && given.facts == Facts{};
-                       }));
+    proved_ = proved_tensors(program_, read_facts(program_, [](const Tensor& given) {
+                               return may_tell_more(given) && !is_bounded(admitted_facts(given));
+                             }));
   }
   return proved_[static_cast<size_t>(t)].facts.finite;
 }
 
-std::optional<KernelForm> PresenceFinder::sparse_form(const KernelForm& form) {
+std::optional<SparseForm> PresenceFinder::form_with_gaps(const KernelForm& form) {
   if (!form.product) return std::nullopt;
-  KernelForm sparse = form;
-  const auto load = [&](size_t i) -> const KernelTerm& { return operand_of(form, i); };
-  Found left = found(form, load(0), kKernelM), right = found(form, load(1), kKernelN);
-  if (left.elements != nullptr && !finite(load(1).tensor)) left = {};
-  if (right.elements != nullptr && !finite(load(0).tensor)) right = {};
-  const bool swapped = right.elements != nullptr && right.part < left.part;
-  sparse.present = swapped ? right.elements : left.elements;
-  if (sparse.present == nullptr) return std::nullopt;
-  sparse.sparse = load(swapped ? 1 : 0).tensor;
-  if (swapped) swap_operands(sparse);
+  const TensorId first = operand_of(form, 0).tensor, second = operand_of(form, 1).tensor;
+  Found left = found(form, operand_of(form, 0), kKernelM);
+  Found right = found(form, operand_of(form, 1), kKernelN);
+  if (left.elements == nullptr && right.elements == nullptr) return std::nullopt;
+  const bool of_left = left.elements != nullptr && finite(second);
+  const bool of_right = right.elements != nullptr && finite(first);
+  if (of_left != of_right) (of_left ? right : left) = {};
+  const bool swapped =
+      right.elements != nullptr && (left.elements == nullptr || right.part < left.part);
+  SparseForm sparse{form, of_left || of_right ? -1 : swapped ? first : second};
+  sparse.form.present = swapped ? right.elements : left.elements;
+  sparse.form.sparse = swapped ? second : first;
+  if (swapped) swap_operands(sparse.form);
   return sparse;
+}
+
+std::optional<KernelForm> PresenceFinder::sparse_form(const KernelForm& form) {
+  std::optional<SparseForm> sparse = form_with_gaps(form);
+  if (!sparse || sparse->not_finite >= 0) return std::nullopt;
+  return std::move(sparse->form);
 }
 
 }  // namespace fuseflow::cluster

@@ -39,6 +39,14 @@ class PresentElements {
   std::vector<Stretch> stretches_;
 };
 
+/// A product as one that leaves tiles out.
+struct SparseForm {
+  KernelForm form;
+  /// The other operand where it may be infinite or NaN: 0 times these is not 0, so that nothing may
+  /// be left out. Else -1.
+  TensorId not_finite = -1;
+};
+
 /// Finds what the data of given operands leave out of products. Reads data when asked, facts once.
 class PresenceFinder {
  public:
@@ -46,10 +54,12 @@ class PresenceFinder {
   explicit PresenceFinder(const Program& program) : program_(program) {}
 
   /// A product as one that leaves tiles out: of the operand that leaves out more, which is put
-  /// first (rows are its own, then). Nothing where none leaves out a block of 16 x 1, or where
-  /// what is left out could matter (the other operand may be infinite or NaN: 0 times these is not
-  /// 0). Operands: constants, and inputs whose format or source (a sparse file or generator) has
-  /// entries only.
+  /// first (rows are its own, then). An operand beside one that may not be finite is taken where
+  /// both are so. Nothing where none leaves out a block of 16 x 1. Operands: constants, and inputs
+  /// whose format or source (a sparse file or generator) has entries only.
+  std::optional<SparseForm> form_with_gaps(const KernelForm& form);
+
+  /// The same; nothing where what is left out could matter.
   std::optional<KernelForm> sparse_form(const KernelForm& form);
 
  private:

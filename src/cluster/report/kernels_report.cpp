@@ -25,6 +25,21 @@ void report_sparse_product(const Program& program, const SparseKernel& kernel) {
                      quote_if_needed(operand), gathered, kernel.cycles, dense));
 }
 
+/// What the absence of a fact costs.
+void report_lost_tiles(const Program& program, const SparseKernel& kernel) {
+  const auto name = [&](TensorId t) {
+    return quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
+  };
+  const std::string now = kernel.dense_cycles > 0 ? fmt::format("{} cycles instead of {}",
+                                                                kernel.cycles, kernel.dense_cycles)
+                                                  : fmt::format("{} cycles", kernel.cycles);
+  report(Severity::note,
+         fmt::format("product %{}: nothing says that %{} is finite, so it takes all {} tiles of "
+                     "%{}, of which {} hold a value: with facts(finite) {}",
+                     quote_if_needed(kernel.result), name(kernel.not_finite), kernel.tiles,
+                     name(kernel.operand), kernel.present, now));
+}
+
 }  // namespace
 
 void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
@@ -33,7 +48,10 @@ void report_kernels(const Program& program, const std::vector<RefusedKernel>& re
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(region.region), region.why));
   }
-  for (const SparseKernel& kernel : sparse) report_sparse_product(program, kernel);
+  for (const SparseKernel& kernel : sparse) {
+    kernel.not_finite < 0 ? report_sparse_product(program, kernel)
+                          : report_lost_tiles(program, kernel);
+  }
 }
 
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
