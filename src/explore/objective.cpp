@@ -36,6 +36,13 @@ Amounts& Amounts::operator+=(const Amounts& other) {
   return *this;
 }
 
+Amounts& Amounts::operator-=(const Amounts& other) {
+  cycles -= other.cycles;
+  energy_pj -= other.energy_pj;
+  dram_bytes -= other.dram_bytes;
+  return *this;
+}
+
 Amounts amounts_of(const PointResult& result) {
   return {static_cast<double>(result.cycles), static_cast<double>(result.energy_pj),
           static_cast<double>(result.dram_bytes)};

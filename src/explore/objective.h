@@ -26,6 +26,7 @@ struct Amounts {
   double energy_pj = 0;
   double dram_bytes = 0;
   Amounts& operator+=(const Amounts& other);
+  Amounts& operator-=(const Amounts& other);
 };
 
 Amounts amounts_of(const PointResult& result);

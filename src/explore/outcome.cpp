@@ -2,41 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "explore/programs.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// Every region but a program's first has a pause before it.
-void add_region(const TrialTable& table, Amounts& sum, size_t first_kernel, const Amounts& region) {
-  sum += region;
-  if (first_kernel > 0) sum += table.pause();
-}
-
 /// The kernel alone as streams, in the way that costs the least; as tiles where it has no streams.
-const Trial* least_alone(const TrialTable& table, size_t kernel, bool with_copies) {
-  const Trial* least = nullptr;
+std::optional<size_t> least_alone(const TrialTable& table, size_t kernel, bool with_copies) {
+  std::optional<size_t> least;
   for (const bool tiles : {false, true}) {
     for (const size_t i : table.of({kernel, kernel})) {
       const Trial& t = table[i];
       if (!t.simulated() || (t.point.planned != nullptr) != tiles) continue;
       if (t.point.has_copies() && !with_copies) continue;
-      if (least == nullptr || table.cost(t) < table.cost(*least)) least = &t;
+      if (!least || table.cost(t) < table.cost(table[*least])) least = i;
     }
-    if (least != nullptr) break;
+    if (least) break;
   }
   return least;
 }
 
+Amounts simulated_amounts(const Trial& trial) {
+  return amounts_of(trial.result);
+}
+
 /// Of the kernels alone; zeros where one is not known.
 Amounts sum_alone(const TrialTable& table, bool with_copies) {
-  Amounts sum;
+  TrialList kernels;
   for (size_t k = 0; k < table.kernels(); ++k) {
-    const Trial* least = least_alone(table, k, with_copies);
-    if (least == nullptr) return {};
-    add_region(table, sum, k, amounts_of(least->result));
+    const std::optional<size_t> least = least_alone(table, k, with_copies);
+    if (!least) return {};
+    kernels.push_back(*least);
   }
-  return sum;
+  return amounts_together(table, kernels, simulated_amounts);
 }
 
 /// Of a simulated point its cost, of others what they take at least; kNone: not tried.
@@ -50,29 +51,13 @@ Amounts least_amounts(const Trial& t) {
   return t.status == PointStatus::pruned ? t.least : amounts_of(t.result);
 }
 
-/// The trial of a part of a seed without copies that takes the least: of streams any seed's, of
-/// tiles its own; null: none was tried.
-const Trial* least_of_part(const TrialTable& table, const Seed& seed, const Seed::Part& part) {
-  const Trial* least = nullptr;
-  for (const size_t i : table.of(part.kernels())) {
-    const Trial& t = table[i];
-    if (part.planned ? !is_of_seed(t.point, seed.name) : t.point.planned != nullptr) continue;
-    if (t.point.seed.empty() || t.point.has_copies() || least_of(table, t) == kNone) continue;
-    if (least == nullptr || least_of(table, t) < least_of(table, *least)) least = &t;
-  }
-  return least;
-}
-
 SeedTotal total_of(const TrialTable& table, const Seed& seed) {
   SeedTotal total{seed.name, 0, false};
-  Amounts sum;
-  for (const Seed::Part& part : seed.parts) {
-    const Trial* least = least_of_part(table, seed, part);
-    if (least == nullptr) return total;
-    add_region(table, sum, part.first, least_amounts(*least));
-    total.at_least = total.at_least || !least->simulated();
-  }
-  total.cost = cost_of(table.objective(), sum);
+  const auto cost = [&](const Trial& t) { return least_of(table, t); };
+  const std::optional<TrialList> parts = trials_of(table, seed, cost);
+  if (!parts) return total;
+  for (const size_t i : *parts) total.at_least = total.at_least || !table[i].simulated();
+  total.cost = cost_of(table.objective(), amounts_together(table, *parts, least_amounts));
   return total;
 }
 
@@ -84,9 +69,9 @@ size_t find_simulated(const TrialTable& table, Interval run, const Wanted& wante
                        [&](size_t i) { return table[i].simulated() && wanted(table[i]); });
 }
 
-/// The regions of the program that costs the least; none where none is complete.
-std::vector<size_t> best_trials(const TrialTable& table, const std::vector<FrontProgram>& front) {
-  std::vector<size_t> chosen;
+/// The regions that cost the least one by one; none where no program is complete.
+TrialList best_apart(const TrialTable& table, const std::vector<FrontProgram>& front) {
+  TrialList chosen;
   if (table.objective() == Objective::edp) {
     const FrontProgram* best = least_edp(front);
     if (best == nullptr) return {};
@@ -107,7 +92,23 @@ std::vector<size_t> best_trials(const TrialTable& table, const std::vector<Front
   return chosen;
 }
 
-Program assemble(const SearchState& s, const std::vector<size_t>& chosen) {
+/// The program that costs the least: that of the regions that do, or a seed, whose regions may
+/// share copies.
+TrialList best_trials(const SearchState& s, const std::vector<FrontProgram>& front) {
+  const TrialTable& table = s.table;
+  const auto cost = [&](const TrialList& regions) {
+    return cost_of(table.objective(), amounts_together(table, regions, simulated_amounts));
+  };
+  TrialList best = best_apart(table, front);
+  for (const Seed& seed : s.seeds) {
+    const std::optional<TrialList> parts = trials_of(
+        table, seed, [&](const Trial& t) { return t.simulated() ? table.cost(t) : kNone; });
+    if (parts && (best.empty() || cost(*parts) < cost(best))) best = *parts;
+  }
+  return best;
+}
+
+Program assemble(const SearchState& s, const TrialList& chosen) {
   std::vector<size_t> starts;
   starts.reserve(chosen.size());
   for (const size_t i : chosen) starts.push_back(s.table[i].point.first);
@@ -132,13 +133,11 @@ void set_outcome(SearchState& s, SearchResult& result) {
   result.unfused = sum_alone(s.table, false);
   result.front = pareto_front(s.table.trials(), s.table.kernels(), s.table.pause());
   if (s.options.shards > 1) return;  // it does not know all
-  const std::vector<size_t> chosen = best_trials(s.table, result.front);
-  for (const size_t i : chosen) {
-    Trial& trial = s.table[i];
-    trial.best = true;
-    add_region(s.table, result.best, trial.point.first, amounts_of(trial.result));
-  }
-  if (!chosen.empty()) result.program = assemble(s, chosen);
+  const TrialList chosen = best_trials(s, result.front);
+  if (chosen.empty()) return;
+  for (const size_t i : chosen) s.table[i].best = true;
+  result.best = amounts_together(s.table, chosen, simulated_amounts);
+  result.program = assemble(s, chosen);
 }
 
 std::vector<std::string> unfinished_seeds(const SearchState& s) {

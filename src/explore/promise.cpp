@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "explore/programs.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -88,7 +89,7 @@ IntervalCosts expected_costs(const TrialTable& table) {
 }  // namespace
 
 std::vector<size_t> first_points(const TrialTable& table, const Program& kernels,
-                                 const Machine& machine) {
+                                 const Machine& machine, const std::vector<Seed>& seeds) {
   const IntervalCosts estimates = table.estimates();
   const Partition best = table.partition(estimates);
   if (!std::isfinite(best.total())) throw_empty(table, kernels, machine);
@@ -104,6 +105,12 @@ std::vector<size_t> first_points(const TrialTable& table, const Program& kernels
     const std::optional<size_t> least = table.best_estimate({k, k});
     if (least && table[*least].estimate <= least_of_streams(table, k)) result.insert(*least);
   }
+  for (const Seed& seed : seeds) {
+    const std::optional<TrialList> parts =
+        trials_of(table, seed, [](const Trial& t) { return t.possible() ? t.estimate : kNone; });
+    if (parts && share_copies(table, *parts)) result.insert(parts->begin(), parts->end());
+  }
+  std::erase_if(result, [&](size_t i) { return !table[i].open(); });
   return {result.begin(), result.end()};
 }
 

@@ -93,7 +93,7 @@ class Simulation {
 
 void simulate_points(SearchState& s, Record& record) {
   Simulation simulation(s, record);
-  simulation.run_first(first_points(s.table, s.kernels, s.machine));
+  simulation.run_first(first_points(s.table, s.kernels, s.machine, s.seeds));
   const std::vector<size_t> list = by_promise(s.table);
   for (size_t begin = 0; begin < list.size() && !interrupted(); begin += kWave) {
     s.pace.show(begin, list.size(), "simulating");

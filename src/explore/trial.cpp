@@ -55,6 +55,13 @@ void add(PointResult& sum, const PointResult& region, const Amounts& pause) {
   sum.energy_pj += std::llround(pause.energy_pj) + region.energy_pj;
 }
 
+PointResult sum_of(const std::vector<CopyMade>& copies) {
+  PointResult sum;
+  sum.status = PointStatus::simulated;
+  for (const CopyMade& copy : copies) add(sum, copy.takes, {});
+  return sum;
+}
+
 void assert_bounds(const Trial& trial, const Amounts& simulated) {
   const auto check = [&](const char* what, double bound, double found) {
     if (found >= bound) return;
@@ -109,7 +116,8 @@ Evaluator::Lowered Evaluator::lower(const Point& point) const {
 
 RegionEstimate Evaluator::estimate(Trial& trial, const Lowered& lowered) const {
   trial.region = lowered.name();
-  trial.expected = trial.least = amounts_of(copies(lowered));
+  trial.copies = copies(lowered);
+  trial.expected = trial.least = amounts_of(sum_of(trial.copies));
   RegionEstimate first;
   for (size_t part = 0; part < lowered.regions; ++part) {
     RegionEstimate found =
@@ -151,31 +159,33 @@ PointResult Evaluator::simulate(Lowered& lowered, size_t part, int64_t goal, int
   return counted(lowered.program, graph, machine_, run);
 }
 
-PointResult Evaluator::copies(const Lowered& lowered) const {
-  PointResult sum;
-  sum.status = PointStatus::simulated;
-  std::set<TensorId> made;
+std::vector<CopyMade> Evaluator::copies(const Lowered& lowered) const {
+  std::vector<CopyMade> made;
+  std::set<TensorId> seen;
   for (size_t part = 0; part < lowered.regions; ++part) {
     for (const TensorId copy : copies_read(lowered.program, lowered.at(part))) {
-      if (!made.insert(copy).second) continue;
+      if (!seen.insert(copy).second) continue;
       const RegionEstimate e = estimate_region(lowered.program, copy_region(lowered.program, copy),
                                                lowered.data, machine_);
-      add(sum,
+      PointResult takes;
+      add(takes,
           {PointStatus::simulated, std::llround(e.cycles), 0,
            std::llround(e.dram_read_bytes + e.dram_write_bytes),
            std::llround(e.scratchpad_read_bytes + e.scratchpad_write_bytes), "",
            std::llround(e.energy_pj)},
           pause_of(machine_));
+      made.push_back({original_of(lowered.program, copy),
+                      lowered.program.tensors[static_cast<size_t>(copy)].format, takes});
     }
   }
-  return sum;
+  return made;
 }
 
 PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* results,
                                 int threads) const {
   Lowered lowered = lower(trial.point);
   PointResult cut{PointStatus::cut, goal, 0, 0, 0, ""};
-  PointResult sum = copies(lowered);
+  PointResult sum = sum_of(copies(lowered));
   for (size_t part = 0; part < lowered.regions; ++part) {
     const Amounts pause = part > 0 ? pause_of(machine_) : Amounts{};
     const int64_t taken = sum.cycles + std::llround(pause.cycles);

@@ -11,6 +11,16 @@
 
 namespace fuseflow {
 
+/// A copy of an input that the machine makes.
+struct CopyMade {
+  TensorId original = -1;  ///< of the kernels
+  Format format;
+  PointResult takes;  ///< with the pause after it
+  bool same_as(const CopyMade& other) const {
+    return original == other.original && format == other.format;
+  }
+};
+
 /// A point and what is known of it.
 struct Trial {
   Point point;
@@ -19,7 +29,8 @@ struct Trial {
   uint64_t graph = 0;   ///< fingerprint of what it is lowered to; 0: not yet
   double estimate = 0;  ///< the objective's cost
   double bound = 0;
-  Amounts expected, least;  ///< what is estimated, and the lower bounds
+  Amounts expected, least;       ///< what is estimated, and the lower bounds
+  std::vector<CopyMade> copies;  ///< that its regions read; all amounts contain what they take
   PointResult result;
   std::string note;
   bool best = false;
@@ -71,10 +82,9 @@ class Evaluator {
                        int threads = 1) const;
 
  private:
-  /// What it takes to make the copies that the point reads, with the pauses after them. Where
-  /// another region of a program reads the same copy, the program pays once: it takes less than its
-  /// regions do alone.
-  PointResult copies(const Lowered& lowered) const;
+  /// The copies that the point reads, each once. Where another region of a program reads the same
+  /// copy, the program pays once: it takes less than its regions do alone (explore/programs.h).
+  std::vector<CopyMade> copies(const Lowered& lowered) const;
 
   /// One region of the point, `taken` cycles after the first of them began; its results become
   /// data of the next ones.

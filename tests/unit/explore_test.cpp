@@ -3,6 +3,7 @@
 
 #include "explore/front.h"
 #include "explore/goals.h"
+#include "explore/programs.h"
 #include "explore/promise.h"
 #include "explore/record.h"
 
@@ -88,6 +89,62 @@ TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
   EXPECT_EQ(order[7], 3U);
   EXPECT_LT(at(2), at(6));
   EXPECT_LT(at(6), at(4));
+}
+
+/// A copy of an input (of this id) that takes so many cycles.
+CopyMade copy_of(TensorId original, int64_t cycles, const Format& format = dense_format(2)) {
+  CopyMade copy{original, format, {}};
+  copy.takes.cycles = cycles;
+  return copy;
+}
+
+// Each region pays for the copies that it reads, the program once for each.
+TEST(ExplorePrograms, ACopyThatSeveralRegionsReadIsPaidOnce) {
+  TrialTable table(3, machine_with_pause(), Objective::cycles);
+  const auto add = [&](size_t kernel, int64_t cycles, std::vector<CopyMade> copies) {
+    Trial trial = simulated({kernel, kernel}, cycles);
+    trial.copies = std::move(copies);
+    table.add(trial);
+  };
+  Format by_columns = dense_format(2);
+  by_columns.mode_order = {1, 0};
+  add(0, 100, {copy_of(0, 60), copy_of(1, 7)});
+  add(1, 90, {copy_of(0, 60)});
+  add(2, 80, {copy_of(0, 60, by_columns), copy_of(1, 7)});
+  const auto cycles = [&](const TrialList& regions) {
+    return amounts_together(table, regions, [](const Trial& t) { return amounts_of(t.result); })
+        .cycles;
+  };
+  EXPECT_EQ(cycles({0}), 100);
+  EXPECT_EQ(cycles({0, 1}), 100 + 10 + 90 - 60);
+  EXPECT_EQ(cycles({0, 1, 2}), 100 + 10 + 90 + 10 + 80 - 60 - 7);
+  EXPECT_TRUE(share_copies(table, {0, 1}));
+  EXPECT_FALSE(share_copies(table, {1, 2}));  // in another format
+}
+
+// Of a seed the regions that cost the least; of tiles those that were planned for it.
+TEST(ExplorePrograms, ASeedIsMadeOfItsPoints) {
+  TrialTable table(2, Machine{}, Objective::cycles);
+  const auto add = [&](size_t kernel, int64_t cycles, const char* seed, bool planned) {
+    Trial trial = simulated({kernel, kernel}, cycles);
+    trial.point.seed = seed;
+    if (planned) trial.point.planned = std::make_shared<const PlannedRun>();
+    table.add(trial);
+  };
+  add(0, 9, "none", false);
+  add(0, 8, "auto", false);
+  add(0, 1, "", false);
+  add(0, 2, "tiles", true);
+  add(1, 5, "other", true);
+  add(1, 6, "tiles", true);
+  const auto planned = std::make_shared<const PlannedRun>();
+  const auto cost = [&](const Trial& t) { return table.cost(t); };
+  const Seed streams{"none", {{0, 0, {}, false}}};
+  EXPECT_EQ(trials_of(table, streams, cost), (TrialList{1}));
+  const Seed mixed{"tiles", {{0, 0, {}, false}, {1, 1, {}, false, planned}}};
+  EXPECT_EQ(trials_of(table, mixed, cost), (TrialList{1, 5}));
+  const Seed lacking{"tiles", {{0, 0, {}, false}, {1, 1, {}, false}}};
+  EXPECT_FALSE(trials_of(table, lacking, cost));
 }
 
 TEST(ExploreGoals, AFusedPointHasToBeatTheBestProgram) {
