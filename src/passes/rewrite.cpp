@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "ir/data_facts.h"
 #include "ir/names.h"
@@ -31,7 +32,8 @@ constexpr double kMostElements = 1 << 24;
 struct Settings {
   Machine machine;
   bool allow_reassociation = false;
-  bool fused = false;  ///< programs are judged by what fuse makes of them
+  bool fused = false;  ///< programs are judged only by what fuse makes of them
+  bool apart = false;  ///< ... only as they stand
   size_t apply = 0;    ///< the number of one rewrite of the list; 0: by cost
 };
 
@@ -40,6 +42,10 @@ Settings parse_settings(const PassArguments& arguments) {
   settings.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
   settings.allow_reassociation = arguments.has("allow-reassociation");
   settings.fused = arguments.has("fused");
+  settings.apart = arguments.has("apart");
+  if (settings.fused && settings.apart) {
+    throw Error(ExitCode::usage, "--fused and --apart exclude each other, expected one of them");
+  }
   if (!arguments.has("apply")) return settings;
   const std::string text = arguments.get("apply");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.apply);
@@ -82,15 +88,18 @@ class Finder {
   std::vector<Facts> read_;  ///< of the given tensors; empty: nothing was read yet
 };
 
-/// The cost model of a pass that is run on programs before they are judged.
-std::unique_ptr<CostModel> costs_for(const PassArguments& arguments, const Settings& settings) {
-  auto costs = arguments.costs(settings.machine);
-  if (!settings.fused) return costs;
+/// Judges programs by what fuse makes of them.
+std::unique_ptr<CostModel> fused_costs(const PassArguments& arguments, const Settings& settings) {
   PassArguments fuse;
   fuse.costs = arguments.costs;
   if (arguments.has("machine")) fuse.add("machine", arguments.get("machine"));
   for (const std::string& set : arguments.all("machine-set")) fuse.add("machine-set", set);
-  return costs_after(find_pass("fuse"), std::move(fuse), std::move(costs));
+  return costs_after(find_pass("fuse"), std::move(fuse), arguments.costs(settings.machine));
+}
+
+/// What is asked first.
+std::unique_ptr<CostModel> costs_for(const PassArguments& arguments, const Settings& settings) {
+  return settings.fused ? fused_costs(arguments, settings) : arguments.costs(settings.machine);
 }
 
 std::string text_of(const Program& program, const Rewrite& rewrite) {
@@ -111,25 +120,27 @@ void note_rewrite(const Program& before, const Rewrite& rewrite, PassLog& log) {
   }
 }
 
-/// Chooses rewrites one after another, the best of the moment first, until none is better.
+/// Chooses rewrites one after another, the best of the moment first, until none is better. `fused`
+/// (if there is one) is asked, too: no rewrite may lose there.
 class RewriteSearch {
  public:
-  RewriteSearch(const Program& given, bool allow_reassociation, CostModel& costs)
+  RewriteSearch(const Program& given, bool allow_reassociation, CostModel& costs, CostModel* fused)
       : given_(given),
         reorders_(allow_reassociation),
         costs_(costs),
+        fused_(fused),
         finder_(given),
-        current_{given, {}} {}
+        now_{{given, {}}, {}, {}} {}
 
   Candidate run() {
     const double before = costs_.effort();
-    cost_ = costs_.of_program(given_);
+    now_.cost = costs_.of_program(given_);
     const double once = costs_.effort() - before;
     most_effort_ = costs_.effort() + std::max(kMostEffort, kMostPrograms * once);
-    while (cost_ && has_time() && improve()) {
+    while (now_.cost && has_time() && improve()) {
     }
-    remove_unused(current_.program, static_cast<TensorId>(given_.tensors.size()));
-    return std::move(current_);
+    remove_unused(now_.candidate.program, static_cast<TensorId>(given_.tensors.size()));
+    return std::move(now_.candidate);
   }
 
  private:
@@ -137,44 +148,86 @@ class RewriteSearch {
     std::string text;
     double cycles = 0;
   };
+  using Round = std::vector<Promising>;
+
+  /// A program and what it takes; `fused`: nothing as long as nobody has asked.
+  struct State {
+    Candidate candidate;
+    std::optional<Cost> cost, fused;
+  };
 
   bool has_time() const { return costs_.effort() < most_effort_; }
 
   std::vector<Rewrite> usable() {
-    std::vector<Rewrite> found = finder_.of(current_.program);
+    std::vector<Rewrite> found = finder_.of(now_.candidate.program);
     std::erase_if(
         found, [&](const Rewrite& r) { return !r.refused.empty() || (r.reorders && !reorders_); });
     return found;
   }
 
-  /// Tries what is better than the program of now, and then each with those before it.
-  bool improve() {
-    std::vector<Promising> promising;
+  /// What is better than the program of now, the best first.
+  Round promising() {
+    Round round;
+    const Program& now = now_.candidate.program;
     for (const Rewrite& rewrite : usable()) {
       if (!has_time()) break;
+      const std::string text = text_of(now, rewrite);
+      if (lost_.count(text) > 0) continue;
       std::vector<std::string> notes;
-      const auto cost = costs_.of_program(apply_rewrite(current_.program, rewrite, notes));
-      if (!better(cost, cost_)) continue;
-      promising.push_back({text_of(current_.program, rewrite), cost->cycles});
+      const auto cost = costs_.of_program(apply_rewrite(now, rewrite, notes));
+      if (better(cost, now_.cost)) round.push_back({text, cost->cycles});
     }
-    std::stable_sort(promising.begin(), promising.end(),
+    std::stable_sort(round.begin(), round.end(),
                      [](const Promising& a, const Promising& b) { return a.cycles < b.cycles; });
+    return round;
+  }
+
+  /// Takes what is better than the program of now, each with those before it. Where all together
+  /// lose once fused, one by one: few do, and fusing takes long.
+  bool improve() {
+    const Round round = promising();
+    State before = now_;
     bool any = false;
-    for (const Promising& one : promising) any |= has_time() && try_rewrite(one.text);
+    for (const Promising& one : round) any |= has_time() && take(one);
+    if (!any || keeps_fused(before)) return any;
+    now_ = std::move(before);
+    any = false;
+    for (const Promising& one : round) any |= has_time() && take_if_it_keeps_fused(one);
     return any;
   }
 
-  bool try_rewrite(const std::string& text) {
+  bool take_if_it_keeps_fused(const Promising& one) {
+    State before = now_;
+    if (!take(one)) return false;
+    if (keeps_fused(before)) return true;
+    lost_.insert(one.text);
+    before.candidate.log.note(fmt::format(
+        "left as it is: {}; as it stands {}, but once fused {} (--apart takes it)", one.text,
+        gain_text(*now_.cost, *before.cost), gain_text(*now_.fused, *before.fused)));
+    now_ = std::move(before);
+    return false;
+  }
+
+  /// Whether fuse makes nothing slower of the program of now than of the one before.
+  bool keeps_fused(State& before) {
+    if (fused_ == nullptr) return true;
+    if (!before.fused) before.fused = fused_->of_program(before.candidate.program);
+    now_.fused = fused_->of_program(now_.candidate.program);
+    return !better(before.fused, now_.fused);
+  }
+
+  bool take(const Promising& one) {
     for (const Rewrite& rewrite : usable()) {
-      if (text_of(current_.program, rewrite) != text) continue;
+      Candidate& now = now_.candidate;
+      if (text_of(now.program, rewrite) != one.text) continue;
       std::vector<std::string> notes;
-      Program program = apply_rewrite(current_.program, rewrite, notes);
+      Program program = apply_rewrite(now.program, rewrite, notes);
       const auto cost = costs_.of_program(program);
-      if (!better(cost, cost_)) return false;
-      note_rewrite(current_.program, rewrite, current_.log);
-      for (std::string& note : notes) current_.log.note(std::move(note));
-      current_.program = std::move(program);
-      cost_ = cost;
+      if (!better(cost, now_.cost)) return false;
+      note_rewrite(now.program, rewrite, now.log);
+      for (std::string& note : notes) now.log.note(std::move(note));
+      now.program = std::move(program);
+      now_.cost = cost;
       return true;
     }
     return false;  // what was done before made it impossible
@@ -183,9 +236,10 @@ class RewriteSearch {
   const Program& given_;
   const bool reorders_;  ///< whether rewrites may reorder sums
   CostModel& costs_;
+  CostModel* const fused_;
   Finder finder_;
-  Candidate current_;
-  std::optional<Cost> cost_;
+  State now_;
+  std::set<std::string> lost_;  ///< rewrites that would lose once fused
   double most_effort_ = 0;
 };
 
@@ -247,8 +301,10 @@ Program run_rewrite(const Program& given, const PassArguments& arguments, PassLo
     log.note("the program stays as it was: its cycles cannot be estimated");
     return given;
   }
+  const bool both = !settings.fused && !settings.apart;
+  const auto fused = both ? fused_costs(arguments, settings) : nullptr;
   Program result = rewrite_by_cost(given, settings.machine, settings.allow_reassociation,
-                                   *costs_for(arguments, settings), log);
+                                   *costs_for(arguments, settings), log, fused.get());
   if (std::string note = note_returned(given, result); !note.empty()) log.note(std::move(note));
   return result;
 }
@@ -264,11 +320,11 @@ std::string cycles_text(const std::optional<Cost>& cost) {
 }  // namespace
 
 Program rewrite_by_cost(const Program& given, const Machine& machine, bool allow_reassociation,
-                        CostModel& costs, PassLog& log) {
+                        CostModel& costs, PassLog& log, CostModel* fused) {
   Program program = given;
   const bool stayed = !drop_residents(program).empty();  // other statements pass on other tensors
   std::vector<Candidate> candidates{{given, {}}};
-  Candidate found = RewriteSearch(program, allow_reassociation, costs).run();
+  Candidate found = RewriteSearch(program, allow_reassociation, costs, fused).run();
   if (stayed) {
     found.program = pass_on_chip(std::move(found.program), machine, costs, found.log);
   }
@@ -308,7 +364,9 @@ Pass rewrite_pass() {
         "Sums may add in another order: results change by rounding, and sums that cannot be "
         "proved finite are assumed to be"},
        {"fused", "",
-        "Compare programs as fuseflow-fuse would fuse them, for a pipe that continues with it"},
+        "Compare programs only as fuseflow-fuse would fuse them (default: as they stand, and no "
+        "rewrite may lose once fused)"},
+       {"apart", "", "Compare programs only as they stand, for a run without fuseflow-fuse"},
        {"apply", "N", "Apply rewrite N of --list, whatever it costs"},
        {"machine", "NAME|FILE", "Machine of the estimate: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true}},
