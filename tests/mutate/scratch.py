@@ -31,8 +31,16 @@ class Scratch:
         path.write_bytes(data)
         path.chmod(0o755 if os.access(self.root / name, os.X_OK) else 0o644)
 
+    def remove_others(self):
+        """What the copy has of an older tree, which the build would take for sources."""
+        known = {self.folder / name for name in self.names} | {self.folder / "src" / SWITCH}
+        for path in self.folder.rglob("*"):
+            if path.is_file() and path not in known and self.build not in path.parents:
+                path.unlink()
+
     def apply(self, switched, applied=None):
         """The copy with all of `switched` and, unswitchably, `applied`."""
+        self.remove_others()
         self.write(f"src/{SWITCH}", self.original["tests/mutate/switch.h"])
         edits = {}
         for fault in switched:
