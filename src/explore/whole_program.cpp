@@ -61,7 +61,7 @@ void confirm(SearchResult& result, const Machine& machine, int threads) {
   result.notes.push_back(
       fmt::format("the best program takes {:.0f} cycles as a whole, its regions alone {:.0f}: {}",
                   whole->cycles, result.best.cycles,
-                  copies ? "a copy that several regions read is made once"
+                  copies ? "the copies that they read were estimated"
                          : "what they read differs in rounding"));
   result.best.cycles = whole->cycles;
   if (copies) result.best = *whole;

@@ -43,7 +43,6 @@ class Lexer {
       last_token_line_ = line_;
       if (at_ >= text_.size()) {
         token.end = at_;
-        token.first_on_line = true;
         tokens_.push_back(std::move(token));
         return std::move(tokens_);
       }
