@@ -58,11 +58,10 @@ void confirm(SearchResult& result, const Machine& machine, int threads) {
   const bool copies = std::any_of(
       result.program->regions.begin(), result.program->regions.end(),
       [&](const Region& region) { return !copies_read(*result.program, region).empty(); });
-  result.notes.push_back(
-      fmt::format("the best program takes {:.0f} cycles as a whole, its regions alone {:.0f}: {}",
-                  whole->cycles, result.best.cycles,
-                  copies ? "the copies that they read were estimated"
-                         : "what they read differs in rounding"));
+  result.notes.push_back(fmt::format(
+      "the best program takes {:.0f} cycles as a whole, its regions alone {:.0f}: {}",
+      whole->cycles, result.best.cycles,
+      copies ? "the copies that they read were estimated" : "what they read differs in rounding"));
   result.best.cycles = whole->cycles;
   if (copies) result.best = *whole;
 }
