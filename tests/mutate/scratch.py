@@ -14,6 +14,9 @@ class Scratch:
     def __init__(self, root, folder, jobs):
         self.root, self.folder, self.jobs = root, folder, jobs
         self.build = folder / "build"
+        if folder.exists() and any(folder.iterdir()) and not (folder / "src" / SWITCH).exists():
+            raise SystemExit(f"mutate: --folder {folder} holds something else, which would be deleted; expected a new folder, "
+                             f"or one of an earlier run")
         names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, capture_output=True)
         self.names = [name for name in names.stdout.decode().split("\n") if name and (root / name).is_file()]
         # As it is now: the tree may be edited while faults are shown.
