@@ -226,7 +226,10 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   KernelOptions options = kernel_options(given, machine);
   divide(program, machine, options);
   options.sparse = &sparse;
+  std::vector<UnprovedProduct> unproved;
+  options.unproved = &unproved;
   report_kernels(program, make_kernels(program, machine, options), sparse);
+  report_lost_tiles(program, machine, unproved);
 }
 
 /// Names the first of these regions, and how many more there are.
@@ -288,6 +291,7 @@ CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& gi
     divide(program, machine, options);
     PlannedRest rest = plan_rest(program, machine, options, rows);
     report_kernels(program, rest.refused, rest.sparse);
+    report_lost_tiles(program, machine, rest.unproved);
     combined = std::move(rest.combined);
   } else {
     combined.rows = plan_rows(program, machine, rows);

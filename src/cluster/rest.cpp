@@ -30,6 +30,7 @@ Planned planned_once(const Program& program, const Machine& machine, KernelOptio
   Planned made{program, {}, {}, 0, 0};
   options.contested = &made.contested;
   options.sparse = &made.rest.sparse;
+  options.unproved = &made.rest.unproved;
   made.rest.refused = make_kernels(made.program, machine, options);
   made.rest.combined = combine_kernels(made.program, machine, rows);
   made.cycles = tiles_cycles(made.program, machine);

@@ -14,6 +14,7 @@ namespace fuseflow::cluster {
 struct PlannedRest {
   std::vector<RefusedKernel> refused;
   std::vector<SparseKernel> sparse;
+  std::vector<UnprovedProduct> unproved;
   CombinedKernels combined;
 };
 

@@ -26,11 +26,13 @@ struct Making {
   const Program& program;
   const Machine& machine;
   PresenceFinder presence;
-  std::set<TensorId> as_dense;    ///< given tensors that are stored compressed
-  std::set<TensorId> by_columns;  ///< given tensors whose levels may be stored in another order
-  InnermostDims innermost;        ///< of tensors that kernels may gather in this order alone
-  std::vector<SparseKernel> sparse;
   bool fold_products = false;
+  std::set<TensorId> as_dense = {};  ///< given tensors that are stored compressed
+  std::set<TensorId> by_columns =
+      {};                        ///< given tensors whose levels may be stored in another order
+  InnermostDims innermost = {};  ///< of tensors that kernels may gather in this order alone
+  std::vector<SparseKernel> sparse = {};
+  std::vector<UnprovedProduct> unproved = {};
 };
 
 std::string name_of(const Program& program, TensorId tensor) {
@@ -64,12 +66,11 @@ PlanNotes notes_of(const SparseKernel& kernel, const Program& program, const Fas
   return notes;
 }
 
-SparseKernel sparse_kernel(const std::string& name, const SparseForm& sparse,
+SparseKernel sparse_kernel(const std::string& name, TensorId operand,
                            const FastestKernel& fastest) {
   const TilesPresent tiles = tiles_present(fastest.graph);
   return {name,
-          sparse.form.sparse,
-          sparse.not_finite,
+          operand,
           tiles.present,
           tiles.all,
           fastest.measured.cycles,
@@ -78,35 +79,25 @@ SparseKernel sparse_kernel(const std::string& name, const SparseForm& sparse,
           fastest.ungathered_cycles};
 }
 
-/// What would be left out if the operand beside it were known to be finite; no more is known of
-/// such a kernel, since nobody makes it.
-void look_if_finite(Making& making, const KernelForm& form, const SparseForm& sparse,
-                    const std::string& name) {
-  const std::optional<FastestKernel> other = fastest_kernel(form, making.machine, &sparse.form);
-  if (!other || other->graph.tiles->open.empty()) return;
-  making.sparse.push_back(sparse_kernel(name, sparse, *other));
-}
-
 /// The fastest kernel of a form as a region; nothing where no tiles fit.
 std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
-  std::optional<SparseForm> sparse = making.presence.form_with_gaps(form);
-  const bool may_leave_out = sparse && sparse->not_finite < 0;
-  if (may_leave_out) {
-    sparse->form.gathered =
-        gathered_format(making.program, sparse->form, making.by_columns, making.innermost);
+  std::optional<SparseForm> gaps = making.presence.form_with_gaps(form);
+  KernelForm* const sparse = gaps && gaps->not_finite < 0 ? &gaps->form : nullptr;
+  if (sparse != nullptr) {
+    sparse->gathered =
+        gathered_format(making.program, *sparse, making.by_columns, making.innermost);
   }
-  std::optional<FastestKernel> fastest =
-      fastest_kernel(form, making.machine, may_leave_out ? &sparse->form : nullptr);
+  std::optional<FastestKernel> fastest = fastest_kernel(form, making.machine, sparse);
   if (!fastest) return std::nullopt;
-  if (sparse && !may_leave_out) look_if_finite(making, form, *sparse, name);
+  if (gaps && sparse == nullptr) making.unproved.push_back({name, form, std::move(*gaps)});
   Region kernel;
   kernel.name = name;
   if (!fastest->graph.tiles->open.empty()) {
-    making.sparse.push_back(sparse_kernel(name, *sparse, *fastest));
+    making.sparse.push_back(sparse_kernel(name, sparse->sparse, *fastest));
     SparseKernel& made = making.sparse.back();
     if (made.gathered > 0) {
-      made.stored = sparse->form.gathered;
-      made.innermost = gathered_innermost(making.program, sparse->form, *made.stored);
+      made.stored = sparse->gathered;
+      made.innermost = gathered_innermost(making.program, *sparse, *made.stored);
     }
     kernel.plan = notes_of(made, making.program, *fastest, making.machine);
   }
@@ -117,7 +108,7 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
 /// One region for each group; nothing, and the reason, where one has no form.
 std::optional<std::vector<Region>> kernels_of(Making& making, size_t region, std::string& why) {
   std::vector<Region> made;
-  const size_t sparse_before = making.sparse.size();
+  const size_t sparse_before = making.sparse.size(), unproved_before = making.unproved.size();
   for (const KernelGroup& group : kernel_groups(making.program, region, making.fold_products)) {
     const std::string name = name_of(making.program, group.root->result);
     const auto form = form_of(making.program, group, making.as_dense, why);
@@ -125,6 +116,7 @@ std::optional<std::vector<Region>> kernels_of(Making& making, size_t region, std
     if (!kernel) {
       if (form) why = fmt::format("%{}: no tiles of it fit the machine", quote_if_needed(name));
       making.sparse.resize(sparse_before);  // its kernels are not made after all
+      making.unproved.resize(unproved_before);
       return std::nullopt;
     }
     kernel->where = making.program.regions[region].where;
@@ -392,7 +384,7 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
 
 /// Given tensors that may be stored dense, or by columns, whoever reads them in the whole program.
 void settle_as_whole(Making& making, const Program& whole, const KernelOptions& options) {
-  Making all{whole, making.machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
+  Making all{whole, making.machine, PresenceFinder(whole), options.fold_products};
   if (options.store_operands_dense) all.as_dense = compressed_operands(whole);
   if (options.reorder_operands) all.by_columns = given_tensors(whole);
   settle_as_dense(all);
@@ -404,7 +396,7 @@ void settle_as_whole(Making& making, const Program& whole, const KernelOptions& 
 
 std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
                                             const KernelOptions& options) {
-  Making making{program, machine, PresenceFinder(program), {}, {}, {}, {}, options.fold_products};
+  Making making{program, machine, PresenceFinder(program), options.fold_products};
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
   settle_as_dense(making);
   std::vector<std::string> names;
@@ -430,7 +422,7 @@ bool may_leave_tiles_out(const Program& program, const Program& whole) {
 std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
                                         const KernelOptions& options) {
   const Program& whole = options.whole != nullptr ? *options.whole : program;
-  Making making{program, machine, PresenceFinder(whole), {}, {}, {}, {}, options.fold_products};
+  Making making{program, machine, PresenceFinder(whole), options.fold_products};
   for (const Region& region : program.regions) {
     if (region.graph) making.innermost.merge(gathered_innermost(program, *region.graph));
   }
@@ -442,6 +434,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   while (!made) {
     settle_as_dense(making);
     making.sparse.clear();
+    making.unproved.clear();
     made = made_kernels(making);
     if (!made) continue;
     add_wanted(making, contested);
@@ -457,9 +450,17 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   program.regions = std::move(made->regions);
   name_apart(program.regions);
   if (options.sparse != nullptr) *options.sparse = std::move(making.sparse);
+  if (options.unproved != nullptr) *options.unproved = std::move(making.unproved);
   std::erase_if(contested, [](const auto& orders) { return orders.second.size() < 2; });
   if (options.contested != nullptr) *options.contested = std::move(contested);
   return std::move(made->refused);
+}
+
+std::optional<SparseKernel> if_finite(const UnprovedProduct& product, const Machine& machine) {
+  const KernelForm& sparse = product.sparse.form;
+  const std::optional<FastestKernel> fastest = fastest_kernel(product.form, machine, &sparse);
+  if (!fastest || fastest->graph.tiles->open.empty()) return std::nullopt;
+  return sparse_kernel(product.result, sparse.sparse, *fastest);
 }
 
 }  // namespace fuseflow::cluster

@@ -11,6 +11,7 @@
 
 #include "cluster/common/given_formats.h"
 #include "cluster/kernels/gathered.h"
+#include "cluster/kernels/present_tiles.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 
@@ -31,19 +32,24 @@ void store_dense(Program& program);
 /// what is too large.
 void store_temporaries_dense(Program& program);
 
-/// A product that leaves out the tiles of an operand that hold no value, or would do so.
+/// A product that leaves out the tiles of an operand that hold no value.
 struct SparseKernel {
   std::string result;
   TensorId operand = -1;
-  /// The other operand where it may not be finite: nothing is left out then, and the counts are
-  /// those of the kernel if it were. Else -1.
-  TensorId not_finite = -1;
   int64_t present = 0, tiles = 0;        ///< tiles of the operand that are taken, of how many
   int64_t cycles = 0, dense_cycles = 0;  ///< its own; of the fastest that takes all (0: none fits)
   int64_t gathered = 0;  ///< rows that a step packs: `tiles` are columns of tiles of rows; or 0
   int64_t ungathered_cycles = 0;      ///< of the fastest that does not gather (0: none fits)
   std::optional<Format> stored = {};  ///< where it gathers: how the operand is stored
   InnermostDims innermost = {};       ///< ... and what both of its operands have innermost
+};
+
+/// A product that takes all tiles, though it would leave some out if `sparse.not_finite` were known
+/// to be finite.
+struct UnprovedProduct {
+  std::string result;
+  KernelForm form;
+  SparseForm sparse;
 };
 
 /// The dimensions that kernels would have innermost.
@@ -59,7 +65,8 @@ struct KernelOptions {
   /// How inputs arrive: one is gathered only where that saves more cycles than its copy by columns
   /// takes. Null: every input arrives as kernels read it.
   const GivenFormats* given = nullptr;
-  std::vector<SparseKernel>* sparse = nullptr;  ///< gets the products that leave tiles out
+  std::vector<SparseKernel>* sparse = nullptr;       ///< gets the products that leave tiles out
+  std::vector<UnprovedProduct>* unproved = nullptr;  ///< ... and those that lack a fact for it
   /// Tensors that kernels may gather in this order alone (gathered.h).
   InnermostDims orders = {};
   /// Gets the tensors that kernels would gather in another order than they have, or in several, and
@@ -87,5 +94,8 @@ bool may_leave_tiles_out(const Program& program, const Program& whole);
 /// that is faster.
 std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
                                         const KernelOptions& options = {});
+
+/// What the product would be if all were known to be finite; nothing where it would be no faster.
+std::optional<SparseKernel> if_finite(const UnprovedProduct& product, const Machine& machine);
 
 }  // namespace fuseflow::cluster

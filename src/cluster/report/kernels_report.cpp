@@ -25,21 +25,6 @@ void report_sparse_product(const Program& program, const SparseKernel& kernel) {
                      quote_if_needed(operand), gathered, kernel.cycles, dense));
 }
 
-/// What the absence of a fact costs.
-void report_lost_tiles(const Program& program, const SparseKernel& kernel) {
-  const auto name = [&](TensorId t) {
-    return quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
-  };
-  const std::string now = kernel.dense_cycles > 0 ? fmt::format("{} cycles instead of {}",
-                                                                kernel.cycles, kernel.dense_cycles)
-                                                  : fmt::format("{} cycles", kernel.cycles);
-  report(Severity::note,
-         fmt::format("product %{}: nothing says that %{} is finite, so it takes all {} tiles of "
-                     "%{}, of which {} hold a value: with facts(finite) {}",
-                     quote_if_needed(kernel.result), name(kernel.not_finite), kernel.tiles,
-                     name(kernel.operand), kernel.present, now));
-}
-
 }  // namespace
 
 void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
@@ -48,9 +33,27 @@ void report_kernels(const Program& program, const std::vector<RefusedKernel>& re
     report(Severity::note, fmt::format("region @{} is left to streams: {}",
                                        quote_if_needed(region.region), region.why));
   }
-  for (const SparseKernel& kernel : sparse) {
-    kernel.not_finite < 0 ? report_sparse_product(program, kernel)
-                          : report_lost_tiles(program, kernel);
+  for (const SparseKernel& kernel : sparse) report_sparse_product(program, kernel);
+}
+
+void report_lost_tiles(const Program& program, const Machine& machine,
+                       const std::vector<UnprovedProduct>& unproved) {
+  const auto name = [&](TensorId t) {
+    return quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
+  };
+  for (const UnprovedProduct& product : unproved) {
+    const std::optional<SparseKernel> kernel = if_finite(product, machine);
+    if (!kernel) continue;
+    const TensorId other = product.sparse.not_finite;
+    const bool given = program.tensors[static_cast<size_t>(other)].given();
+    const std::string now =
+        kernel->dense_cycles > 0 ? fmt::format(" instead of {}", kernel->dense_cycles) : "";
+    report(Severity::note,
+           fmt::format("product %{}: nothing says that %{} is finite, so it takes all {} tiles of "
+                       "%{}, of which {} hold a value: with {}(finite) {} cycles{}",
+                       quote_if_needed(kernel->result), name(other), kernel->tiles,
+                       name(kernel->operand), kernel->present, given ? "facts" : "assume",
+                       kernel->cycles, now));
   }
 }
 

@@ -14,6 +14,9 @@ namespace fuseflow::cluster {
 /// What kernels were made of, and what was left.
 void report_kernels(const Program& program, const std::vector<RefusedKernel>& refused,
                     const std::vector<SparseKernel>& sparse);
+/// What the absence of a fact costs products. Plans each as if the fact were known.
+void report_lost_tiles(const Program& program, const Machine& machine,
+                       const std::vector<UnprovedProduct>& unproved);
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes);
 void report_second_products(const Program& program,
                             const std::vector<SecondProductOutcome>& outcomes);
