@@ -6,7 +6,7 @@
 
 namespace fuseflow {
 
-Reach::Reach(const Edges& edges, size_t marks) {
+Reach::Reach(const Edges& edges, const NodeSet& marked) {
   StrongComponents parts = strong_components(edges);
   part_ = std::move(parts.part);
   reached_.resize(parts.count);
@@ -16,7 +16,7 @@ Reach::Reach(const Edges& edges, size_t marks) {
   std::vector<size_t> added(parts.count, SIZE_MAX);
   for (size_t p = 0; p < parts.count; ++p) {
     for (const size_t v : members.from(p)) {
-      if (v < marks) reached_[p].add(v);
+      if (marked.has(v)) reached_[p].add(v);
       for (const size_t w : edges.from(v)) {
         const size_t q = part_[w];
         if (q != p && added[q] != p) reached_[p].add(reached_[q]);

@@ -10,10 +10,11 @@ namespace fuseflow {
 
 class Reach {
  public:
-  /// The numbers below `marks` are what is asked for.
-  Reach(const Edges& edges, size_t marks);
+  /// Only nodes of `marked` are asked for.
+  Reach(const Edges& edges, const NodeSet& marked);
 
-  /// Whether a marked node of `wanted` can be reached from `from`, which reaches itself.
+  /// Whether a node of `wanted`, all of which are marked, can be reached from `from`, which reaches
+  /// itself.
   bool meets(size_t from, const NodeSet& wanted) const {
     return reached_[part_[from]].meets(wanted);
   }

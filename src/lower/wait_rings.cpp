@@ -56,16 +56,19 @@ class WaitRings {
   std::vector<const InputWait*> may_be_held_up(const std::vector<InputWait>& waits,
                                                const BufferNeeds& needs) const {
     std::vector<std::vector<size_t>> by_level;
+    std::vector<NodeSet> awaited;  // by level
     for (size_t w = 0; w < waits.size(); ++w) {
       const auto L = static_cast<size_t>(waits[w].loops);
       if (by_level.size() <= L) by_level.resize(L + 1);
       by_level[L].push_back(w);
+      awaited.resize(by_level.size());
+      awaited[L].add(waits[w].full);
     }
     const std::vector<TakenInput> inputs = taken_inputs(needs);
     std::vector<char> held_up(waits.size(), 0);  // not of bits: levels are written side by side
     parallel_for(size_t{0}, by_level.size(), [&](size_t L) {
       if (by_level[L].empty()) return;
-      const Reach reach(follow_up(L, inputs), consumers_.nodes());
+      const Reach reach(follow_up(L, inputs), awaited[L]);
       for (const size_t w : by_level[L]) {
         const size_t own = stream_at(graph_.nodes[waits[w].node].inputs[waits[w].input].stream);
         const bool node_is = reach.meets(phase_.bit(waits[w].node), waits[w].full);
