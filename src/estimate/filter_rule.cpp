@@ -47,17 +47,18 @@ void FilterRule::collect(StreamId value, int depth) {
   }
 }
 
-/// A stored entry: of a truth value the other one than the fill. Blocks hold entries that equal it,
-/// too.
+/// A stored entry: of a truth value that is listed the other one than the fill; one of a dense
+/// tensor may be either. Blocks hold entries that equal the fill, too.
 Operand FilterRule::entry(const Tensor& tensor, Operand unknown) {
   const std::vector<LevelKind>& levels = tensor.format.levels;
   const bool listed = std::any_of(levels.begin(), levels.end(),
                                   [](LevelKind kind) { return kind != LevelKind::dense; });
-  const bool plain = listed && tensor.format.block.empty();
-  if (plain && tensor.type == ElementType::boolean && (tensor.fill == 0 || tensor.fill == 1)) {
+  const bool boolean = tensor.type == ElementType::boolean;
+  const bool plain = tensor.format.block.empty();
+  if (listed && plain && boolean && (tensor.fill == 0 || tensor.fill == 1)) {
     return {1 - tensor.fill, facts_of_constant(1 - tensor.fill)};
   }
-  unknown.facts.nonzero = tensor.fill == 0 && tensor.format.block.empty();
+  unknown.facts.nonzero = tensor.fill == 0 && plain && !boolean;
   return unknown;
 }
 

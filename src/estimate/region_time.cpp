@@ -180,7 +180,8 @@ class RegionTime {
   }
 
   /// When rows up to a share of all are complete for a load: the first row when the writer has it
-  /// together, the last at its end.
+  /// together, the last at its end, others in equal distances; not before a stop of the writer ends
+  /// and it has gone on to there from that.
   double completed(size_t writer, double rows, double share) const {
     const double given = latency(writer) + memory_[writer].acknowledged;
     const double all = finish_[writer] - head_[writer];
@@ -188,7 +189,12 @@ class RegionTime {
     const double row = outputs_.first_row(writer, rows) - head_[writer];
     const double first = std::clamp(row, 0.0, all / rows);
     const double others = std::max(0.0, share * rows - 1) / (rows - 1);
-    return head_[writer] + first + others * (all - first) + given;
+    double complete = head_[writer] + first + others * (all - first);
+    for (const RowWaits::Stop& stop : rows_[writer].stops(pace_[writer])) {
+      if (stop.done >= share) continue;
+      complete = std::max(complete, stop.there + (share - stop.done) * stop.pace);
+    }
+    return std::min(complete, finish_[writer]) + given;
   }
 
   /// The copies of the outermost loop that a writer of a part is in; null: all have its rows.
@@ -232,6 +238,10 @@ class RegionTime {
       const double copies = split == nullptr ? 1 : static_cast<double>(split->copies);
       const double share = std::min(1.0, 1 / (copies * rows) + needs.ahead);
       wait({0, share}, RowWait::Holds::everywhere);
+      for (const RowWaits::Stop& stop : rows_[writer].stops(0)) {  // it stops with the writer
+        const double beyond = stop.done + share;
+        if (stop.done > 0 && beyond < 1) wait({stop.done, beyond}, RowWait::Holds::everywhere);
+      }
       wait({1 - share, 1}, RowWait::Holds::everywhere);
     }
   }

@@ -41,6 +41,7 @@ void RowWaits::add(const RowWaits& before, double fibers, double pace, double la
     }
     if (fibers > 0) end_fiber(fibers, pace, wait);
     wait.there += later;
+    wait.pace = std::max(wait.pace, pace);
     add(wait);
   }
 }
@@ -54,10 +55,20 @@ bool RowWaits::add_of_reader(const RowWaits& reader, double ahead, double earlie
     if (std::any_of(own.begin(), own.end(), same)) continue;
     wait.there -= earlier;
     wait.left -= ahead;
+    wait.of_reader = true;
     add(wait);
     added = true;
   }
   return added;
+}
+
+std::vector<RowWaits::Stop> RowWaits::stops(double pace) const {
+  std::vector<Stop> stops;
+  for (const RowWait& wait : waits_) {
+    if (wait.holds == Holds::once_reduced || wait.left <= 0 || wait.of_reader) continue;
+    stops.push_back({1 - wait.left, wait.there, std::max(wait.pace, pace)});
+  }
+  return stops;
 }
 
 double RowWaits::head() const {

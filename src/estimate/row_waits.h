@@ -18,6 +18,8 @@ struct RowWait {
   Holds holds = Holds::everywhere;
   double fibers = 0;
   size_t load = 0;  ///< the node that reads the rows; others wait with it
+  double pace = 0;  ///< the longest from first to last step of those before the node that wait
+  bool of_reader = false;  ///< begun in a buffer that waits with its reader
 };
 
 /// Of one node.
@@ -33,6 +35,16 @@ class RowWaits {
   /// rows: it is ahead of the reader by the share `ahead` of its work at most, and then takes each
   /// step `earlier` cycles before the reader. False: the reader adds no wait.
   bool add_of_reader(const RowWaits& reader, double ahead, double earlier);
+
+  /// Where the node itself stops: after the share `done` of its work, until `there`; from its first
+  /// step to its last one it takes `pace`, and those before it that stop with it `pace` of the
+  /// stop. Not with the reader of a buffer, of whose slack only one buffer's is known.
+  struct Stop {
+    double done = 0;
+    double there = 0;
+    double pace = 0;
+  };
+  std::vector<Stop> stops(double pace) const;
 
   /// When the node can begin; 0 where nothing holds it.
   double head() const;
