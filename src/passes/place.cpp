@@ -378,6 +378,8 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
                 : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
     if (costs != nullptr) {
       start = pass_on_chip(std::move(start), machine, *costs, log);
+      // What waited for memory before may wait for an input now.
+      start = keep_reused_inputs(std::move(start), machine, *costs, log);
       start = not_slower(std::move(start), given, *costs, log);
     }
   }
