@@ -206,12 +206,21 @@ std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, i
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
   const cluster::GivenFormats given = cluster::given_formats(kernels);
+  const auto seed_of = [&](const char* name, const auto& plan) {
+    try {
+      return planned_seed(kernels, plan(), name);
+    } catch (const Error& error) {  // the cores have no room for any tile
+      if (error.code() != ExitCode::rejected) throw;
+      report(Severity::note, fmt::format("{}: {}; left out of the search", name, error.what()));
+      return Seed{};
+    }
+  };
   const auto apart = [&](const Program& program, const char* name) {
-    return planned_seed(kernels, cluster::kernels_apart(program, given, machine), name);
+    return seed_of(name, [&] { return cluster::kernels_apart(program, given, machine); });
   };
   const auto planned = [&](const Program& program, const char* name) {
-    return planned_seed(kernels, cluster::planned_program(program, given, machine, effort, threads),
-                        name);
+    return seed_of(
+        name, [&] { return cluster::planned_program(program, given, machine, effort, threads); });
   };
   std::vector<Seed> seeds = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
                              apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};

@@ -198,6 +198,7 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   for (size_t part = 0; results != nullptr && part < lowered.regions; ++part) {
     for (const Statement& s : lowered.at(part).statements) {
       const auto t = static_cast<size_t>(s.result);
+      if (t >= results->storage.size()) continue;  // a copy that lowering made for this region
       if (lowered.data.storage[t]) results->storage[t] = lowered.data.storage[t];
     }
   }
