@@ -149,7 +149,9 @@ class Finder {
     facts.no_nan = proved.no_nan && needed.no_nan;
     facts.nonnegative = proved.nonnegative && needed.nonnegative;
     facts.nonzero = proved.nonzero && needed.nonzero;
-    return is_bounded(needed) && is_bounded(proved) ? within(facts, proved) : facts;
+    if (is_bounded(needed) && is_bounded(proved)) return within(facts, proved);
+    if (is_above_minus_inf(needed) && proved.no_nan) facts.least = proved.least;
+    return facts;
   }
 
   Program& p_;
@@ -164,6 +166,11 @@ class Finder {
 bool is_bounded(const Facts& facts) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return facts.finite && facts.least > -kMost && facts.largest < kMost;
+}
+
+bool is_above_minus_inf(const Facts& facts) {
+  return !facts.finite && !facts.nonnegative &&
+         facts.least > -std::numeric_limits<float>::infinity();
 }
 
 bool may_tell_more(const Tensor& given) {

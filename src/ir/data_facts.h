@@ -13,6 +13,9 @@ namespace fuseflow {
 /// Finite, in a range that is less than all finite numbers.
 bool is_bounded(const Facts& facts);
 
+/// Known not to be -inf by its range alone.
+bool is_above_minus_inf(const Facts& facts);
+
 /// Whether the data of a tensor may prove more than it states: it has a source, and is no constant
 /// of a model with facts, of which the importer has found all that there are.
 bool may_tell_more(const Tensor& given);

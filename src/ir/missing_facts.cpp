@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -39,9 +40,13 @@ std::vector<Facts> missing_candidates() {
   no_nan.no_nan = true;
   Facts below_inf;
   below_inf.below_inf = true;
+  Facts above_minus_inf;
+  above_minus_inf.no_nan = true;
+  above_minus_inf.least = std::numeric_limits<float>::lowest();
   return {closed(no_nan),
           closed(below_inf),
           facts_with(true, false, false),
+          closed(above_minus_inf),
           facts_with(false, true, false),
           facts_with(false, false, true),
           facts_with(true, true, false),
@@ -52,6 +57,11 @@ std::vector<Facts> missing_candidates() {
           facts_between(0, 1),
           facts_between(-1, 1, true),
           every_fact()};
+}
+
+/// Then a weaker fact may do: entries of a tensor with such a fill are seldom all finite.
+bool excludes_infinite_fill(const Tensor& tensor, const Facts& facts) {
+  return !tensor.format.all_dense() && std::isinf(tensor.fill) && !satisfies(tensor.fill, facts);
 }
 
 /// What decides which coordinates a statement visits: where its nodes have values, and which
@@ -217,8 +227,11 @@ class Search {
   /// The least of one operand that makes no difference to everything being known of it.
   void weaken(TensorId t, const Facts& own) {
     if (suffices(t, own)) return;
-    for (const Facts& candidate : missing_candidates()) {
-      if (suffices(t, joined(own, candidate))) return;
+    for (const bool of_any : {false, true}) {
+      for (const Facts& candidate : missing_candidates()) {
+        if (!of_any && excludes_infinite_fill(tensor(t), candidate)) continue;
+        if (suffices(t, joined(own, candidate))) return;
+      }
     }
   }
 

@@ -249,10 +249,11 @@ class Notes {
                        what, unknown.empty() ? "" : wanted(missing) + ", ");
   }
 
-  /// Missing facts without the ends of a range, which stand for any that is small enough.
+  /// Missing facts without the ends of a range, which stand for any that is small enough; but for
+  /// the one that excludes -inf.
   static Facts named(const MissingFact& missing) {
     Facts facts = missing.facts;
-    facts.least = -std::numeric_limits<float>::infinity();
+    if (!is_above_minus_inf(facts)) facts.least = -std::numeric_limits<float>::infinity();
     facts.largest = std::numeric_limits<float>::infinity();
     return closed(facts);
   }
@@ -260,10 +261,11 @@ class Notes {
   /// What is missing but for a range, and not known already.
   std::string wanted(const MissingFact& missing) const {
     Facts facts = named(missing);
+    const bool has_range = is_above_minus_inf(facts);  // written with no_nan
     const Facts known = admitted_facts(tensor(missing.tensor));
     facts.finite = facts.finite && !known.finite;
     facts.below_inf = facts.below_inf && !known.below_inf;
-    facts.no_nan = facts.no_nan && !known.no_nan;
+    facts.no_nan = facts.no_nan && (has_range || !known.no_nan);
     facts.nonnegative = facts.nonnegative && !known.nonnegative;
     facts.nonzero = facts.nonzero && !known.nonzero;
     return facts_text(facts);

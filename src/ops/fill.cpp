@@ -32,9 +32,59 @@ std::optional<float> absorbing_product(const Operand& x, const Operand& y) {
   return std::nullopt;
 }
 
+bool below_inf(const Operand& y) {
+  return known(y).below_inf;
+}
+
+bool above_minus_inf(const Facts& y) {
+  return y.no_nan && y.least > -kInf;
+}
+
+bool above_minus_inf(const Operand& y) {
+  return above_minus_inf(known(y));
+}
+
+bool at_most(const Operand& y, float value) {
+  return known(y).no_nan && known(y).largest <= value;
+}
+
+bool at_least(const Operand& y, float value) {
+  return known(y).no_nan && known(y).least >= value;
+}
+
+bool positive(const Operand& y) {
+  return known(y).no_nan && known(y).nonzero && known(y).least >= 0;
+}
+
+bool negative(const Operand& y) {
+  return known(y).no_nan && known(y).nonzero && known(y).largest <= 0;
+}
+
+/// An infinity absorbs what is not the other one.
 std::optional<float> constant_sum(const Operand& x, const Operand& y) {
-  if (is(x, -kInf) && known(y).below_inf) return -kInf;
+  if (is(x, -kInf) && below_inf(y)) return -kInf;
+  if (is(x, kInf) && above_minus_inf(y)) return kInf;
   return std::nullopt;
+}
+
+std::optional<float> constant_difference(const Operand& x, const Operand& y) {
+  if ((is(x, kInf) && below_inf(y)) || (is(y, -kInf) && above_minus_inf(x))) return kInf;
+  if ((is(x, -kInf) && above_minus_inf(y)) || (is(y, kInf) && below_inf(x))) return -kInf;
+  return std::nullopt;
+}
+
+/// An infinity times or over y, which has a sign.
+std::optional<float> signed_infinity(const Operand& x, const Operand& y) {
+  if (!is(x, kInf) && !is(x, -kInf)) return std::nullopt;
+  if (positive(y)) return *x.constant;
+  if (negative(y)) return -*x.constant;
+  return std::nullopt;
+}
+
+std::optional<float> constant_quotient(const Operand& x, const Operand& y) {
+  if (is(x, 0) && known(y).nonzero && known(y).no_nan) return 0.0F;
+  if ((is(y, kInf) || is(y, -kInf)) && known(x).finite) return 0.0F;
+  return known(y).finite ? signed_infinity(x, y) : std::nullopt;
 }
 
 /// Binary operators for which one constant operand decides.
@@ -42,15 +92,16 @@ std::optional<float> one_sided(Op op, const Operand& x, const Operand& y) {
   switch (op) {
     case Op::mul:
       if (auto product = absorbing_product(x, y)) return product;
-      return absorbing_product(y, x);
+      if (auto product = absorbing_product(y, x)) return product;
+      if (auto product = signed_infinity(x, y)) return product;
+      return signed_infinity(y, x);
     case Op::add:
       if (auto total = constant_sum(x, y)) return total;
       return constant_sum(y, x);
     case Op::sub:
-      return constant_sum(x, y);  // -inf - y, for y that is not -inf: checked by the caller
+      return constant_difference(x, y);
     case Op::div:
-      if (is(x, 0) && known(y).nonzero && known(y).no_nan) return 0.0F;
-      return std::nullopt;
+      return constant_quotient(x, y);
     case Op::logical_and:
       if (is(x, 0) || is(y, 0)) return 0.0F;
       return std::nullopt;
@@ -58,11 +109,11 @@ std::optional<float> one_sided(Op op, const Operand& x, const Operand& y) {
       if ((x.constant && !is(x, 0)) || (y.constant && !is(y, 0))) return 1.0F;
       return std::nullopt;
     case Op::max:
-      if ((is(x, kInf) && known(y).no_nan) || (is(y, kInf) && known(x).no_nan)) return kInf;
-      return std::nullopt;
+      if (x.constant && at_most(y, *x.constant)) return x.constant;
+      return y.constant && at_most(x, *y.constant) ? y.constant : std::nullopt;
     case Op::min:
-      if ((is(x, -kInf) && known(y).no_nan) || (is(y, -kInf) && known(x).no_nan)) return -kInf;
-      return std::nullopt;
+      if (x.constant && at_least(y, *x.constant)) return x.constant;
+      return y.constant && at_least(x, *y.constant) ? y.constant : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -141,7 +192,8 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
   switch (op) {
     case Op::add:  // finite + finite may overflow, but is never NaN
       return {false,
-              (x.finite && y.no_nan) || (x.no_nan && y.finite) || (x.below_inf && y.below_inf),
+              (x.finite && y.no_nan) || (x.no_nan && y.finite) || (x.below_inf && y.below_inf) ||
+                  (above_minus_inf(x) && above_minus_inf(y)),
               x.nonnegative && y.nonnegative,
               x.nonnegative && y.nonnegative && (x.nonzero || y.nonzero), false};
     case Op::sub:
@@ -235,10 +287,6 @@ std::optional<float> constant_result(Op op, std::span<const Operand> operands) {
     }
   }
   if (operands.size() != 2) return std::nullopt;
-  // -inf - y is -inf only if y cannot be -inf: below_inf alone does not exclude that for sub.
-  if (op == Op::sub && !known(operands[1]).finite && is(operands[0], -kInf)) {
-    return std::nullopt;
-  }
   return one_sided(op, operands[0], operands[1]);
 }
 

@@ -18,19 +18,21 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kSamples[] = {0.0F,  -0.0F, 1.0F,   -1.0F,  0.5F, 2.0F,  -3.0F,
                           1e30F, 1e38F, -1e38F, 1e-45F, kInf, -kInf, std::nanf("")};
 
-bool admits(const Facts& facts, float x) {
-  const Facts of = facts_of_constant(x);
-  return (!facts.finite || of.finite) && (!facts.no_nan || of.no_nan) &&
-         (!facts.nonnegative || of.nonnegative) && (!facts.nonzero || of.nonzero) &&
-         (!facts.below_inf || of.below_inf);
-}
+/// Of all sample values some that a range alone tells apart.
+const Facts kRanges[] = {
+    {.no_nan = true, .least = std::numeric_limits<float>::lowest()},
+    {.no_nan = true, .least = 0.5F},
+    {.no_nan = true, .largest = -0.5F},
+    {.finite = true, .no_nan = true, .least = -3, .largest = 1},
+    {.no_nan = true, .nonzero = true, .largest = 0},
+};
 
 Facts facts_from_bits(unsigned bits) {
   Facts facts{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0,
               (bits & 16U) != 0};
   facts.no_nan = facts.no_nan || facts.finite || facts.nonnegative || facts.below_inf;
   facts.below_inf = facts.below_inf || facts.finite;
-  return facts;
+  return closed(facts);
 }
 
 bool identical(float a, float b) {
@@ -55,6 +57,11 @@ void check(Op op, std::vector<Operand> operands) {
       more.push_back({std::nullopt, facts_from_bits(bits)});
       check(op, more);
     }
+    for (const Facts& range : kRanges) {
+      auto more = operands;
+      more.push_back({std::nullopt, closed(range)});
+      check(op, more);
+    }
     return;
   }
   const auto constant = constant_result(op, operands);
@@ -67,14 +74,14 @@ void check(Op op, std::vector<Operand> operands) {
         ASSERT_TRUE(same(result, *constant))
             << op_info(op).name << " " << values[0] << " " << result;
       }
-      ASSERT_TRUE(admits(facts, result)) << op_info(op).name << " of " << values[0] << ", "
-                                         << values.back() << " gives " << result;
+      ASSERT_TRUE(satisfies(result, facts)) << op_info(op).name << " of " << values[0] << ", "
+                                            << values.back() << " gives " << result;
       return;
     }
     for (const float x : kSamples) {
       // An absent entry has exactly the fill; a result's zero may differ in sign (documented).
-      const bool admitted =
-          operands[c].constant ? identical(x, *operands[c].constant) : admits(operands[c].facts, x);
+      const bool admitted = operands[c].constant ? identical(x, *operands[c].constant)
+                                                 : satisfies(x, operands[c].facts);
       if (!admitted) continue;
       values[c] = x;
       self(self, c + 1);
@@ -174,6 +181,15 @@ TEST(FillCalculus, KnowsTheRulesThatSparsityRestsOn) {
   EXPECT_EQ(constant_result(Op::mul, std::vector<Operand>{constant(0), anything}), std::nullopt);
   EXPECT_EQ(constant_result(Op::add, std::vector<Operand>{constant(-kInf), any_finite}), -kInf);
   EXPECT_EQ(constant_result(Op::sub, std::vector<Operand>{constant(-kInf), any_finite}), -kInf);
+  EXPECT_EQ(constant_result(Op::add, std::vector<Operand>{constant(kInf), any_finite}), kInf);
+  EXPECT_EQ(constant_result(Op::add, std::vector<Operand>{constant(kInf), anything}), std::nullopt);
+  EXPECT_EQ(constant_result(Op::sub, std::vector<Operand>{any_finite, constant(kInf)}), -kInf);
+  Facts positive;
+  positive.nonnegative = positive.nonzero = true;
+  const Operand any_positive{std::nullopt, closed(positive)};
+  EXPECT_EQ(constant_result(Op::mul, std::vector<Operand>{constant(kInf), any_positive}), kInf);
+  EXPECT_EQ(constant_result(Op::min, std::vector<Operand>{constant(0), any_positive}), 0.0F);
+  EXPECT_EQ(constant_result(Op::min, std::vector<Operand>{constant(0), any_finite}), std::nullopt);
   EXPECT_EQ(
       constant_result(Op::where, std::vector<Operand>{constant(0), anything, constant(-kInf)}),
       -kInf);
