@@ -5,7 +5,8 @@
 // every node that the reduction needs). If a then blocks one of those nodes (a is *live* at L of
 // it: there is a path without such a buffer or reduction), neither can go on: a gets a buffer. The
 // same happens in a ring of several waits. Selections (intersect, filter, drop) may be silent until
-// their fiber ends, which matters where they meet other streams of their source.
+// their fiber ends, which matters where they meet streams of their source that do not come through
+// them.
 #include "lower/buffer_needs.h"
 
 #include <algorithm>
@@ -65,7 +66,9 @@ class PhaseBuffers {
         if (b == a || node.inputs[b].is_immediate()) continue;
         const StreamWaits& other = flows_[node.inputs[b].stream];
         if (L < other.full.size()) full.add(other.full[L]);
-        if (L < other.silent.size() && apart(node, a, b)) full.add(other.silent[L]);
+        if (L < other.silent.size() && apart(node, a, b) && !silent_with(node, a, b, L)) {
+          full.add(other.silent[L]);
+        }
       }
       if (full.empty() || own[L].empty()) continue;
       if (own[L].meets(full)) {
@@ -81,6 +84,13 @@ class PhaseBuffers {
   static bool apart(const Node& node, size_t a, size_t b) {
     if (node.kind == NodeKind::align) return b == 0;
     return joins(node.kind) && group_of(node, a) != group_of(node, b);
+  }
+
+  /// Whether input `a` comes through every selection that input `b` comes through: while these keep
+  /// nothing, both get nothing.
+  bool silent_with(const Node& node, size_t a, size_t b, size_t L) const {
+    const std::vector<NodeSet>& own = flows_[node.inputs[a].stream].selections;
+    return L < own.size() && flows_[node.inputs[b].stream].selections[L].within(own[L]);
   }
 
   static size_t group_of(const Node& node, size_t input) {

@@ -203,6 +203,7 @@ class NodeSet {
   void keep(const NodeSet& other) { list_.keep(other.list_); }
   bool has(size_t bit) const { return !list_.empty() && list_.get().has(bit); }
   bool meets(const NodeSet& other) const { return list_.meets(other.list_); }
+  bool within(const NodeSet& other) const { return list_.within(other.list_); }
   /// Whether both are one list; sets that were made apart are not, though they may be equal.
   bool same(const NodeSet& other) const { return list_.same(other.list_); }
   template <typename Visit>

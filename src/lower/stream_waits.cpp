@@ -44,6 +44,7 @@ class PhaseWaits {
     StreamWaits& flow = waits_[s];
     flow.full.resize(depth(s) + 1);
     flow.silent.resize(depth(s) + 1);
+    flow.selections.resize(depth(s) + 1);
     NodeSet all;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].is_immediate()) continue;
@@ -57,11 +58,15 @@ class PhaseWaits {
       NodeSet ahead = below(all, inner);
       ahead.keep(several_depths_);
       flow.silent[inner].add(ahead);
+      if (!ahead.empty()) flow.selections[inner].add(phase_.bit(n));
     }
     if (around != kNoReduction) flow.full[around].add(below(all, around));
     const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::gallop ||
                          node.kind == NodeKind::filter || node.kind == NodeKind::drop;
-    if (selects && depth(s) > 0) flow.silent[inner].add(below(all, inner));
+    if (selects && depth(s) > 0) {
+      flow.silent[inner].add(below(all, inner));
+      flow.selections[inner].add(phase_.bit(n));
+    }
     all.add(phase_.bit(n));
     return all;
   }
@@ -72,6 +77,7 @@ class PhaseWaits {
     for (size_t L = 0; L < std::min(flow.full.size(), in.full.size()) && L <= around; ++L) {
       flow.full[L].add(in.full[L]);
       flow.silent[L].add(in.silent[L]);
+      flow.selections[L].add(in.selections[L]);
       // What a left join finds meets streams of the first group's space that did not wait with it.
       if (node.kind == NodeKind::leftjoin && input > 0) flow.full[L].add(in.silent[L]);
     }

@@ -27,6 +27,9 @@ std::vector<PhaseNodes> phases_of(const Graph& graph);
 struct StreamWaits {
   std::vector<NodeSet> full;    ///< nodes that give their whole iteration before the stream goes on
   std::vector<NodeSet> silent;  ///< the same where a selection keeps nothing of it
+  /// The selections that it comes through, all in step: streams of the same ones are silent
+  /// together.
+  std::vector<NodeSet> selections;
 };
 
 /// By stream.
