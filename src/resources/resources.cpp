@@ -156,10 +156,11 @@ std::optional<Shortage> shortage_of(const Program& program, const Region& region
   return Shortage{
       "scratchpad.bytes",
       fmt::format("region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in "
-                  "buffers and accumulators), machine {} has {}; place less of it there, split the "
-                  "region, or set scratchpad.bytes",
+                  "buffers and accumulators), machine {} has {}; {}split the region, or set "
+                  "scratchpad.bytes",
                   region.name, bytes, needed.tensor_bytes, buffers, machine.name,
-                  machine.scratchpad.bytes)};
+                  machine.scratchpad.bytes,
+                  needed.tensor_bytes > 0 ? "place less of it there, " : "")};
 }
 
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
