@@ -11,27 +11,44 @@
 namespace fuseflow {
 namespace {
 
-/// Tensors of the graph that it reads dense and `kernels` store otherwise.
-std::vector<std::pair<TensorId, Format>> copies_of(const Program& kernels, const Program& program,
-                                                   const Region& region) {
-  std::vector<std::pair<TensorId, Format>> found;
+bool is_read(const Program& program, TensorId tensor) {
+  const auto reads = [&](const Expr& e) {
+    return e.kind == Expr::Kind::access && e.tensor == tensor;
+  };
+  for (const Region& region : program.regions) {
+    for (const Statement& s : region.statements) {
+      if (std::any_of(s.nodes.begin(), s.nodes.end(), reads)) return true;
+    }
+  }
+  return false;
+}
+
+template <typename T>
+void add_once(std::vector<T>& list, const T& element) {
+  if (std::find(list.begin(), list.end(), element) == list.end()) list.push_back(element);
+}
+
+/// Notes the tensors of the graph that it has dense and `kernels` store otherwise.
+void take_formats(const Program& kernels, const Program& program, const Region& region,
+                  PlannedRegion& planned) {
   for (const Node& node : region.graph->nodes) {
     if (node.tensor < 0) continue;
     const auto t = static_cast<size_t>(node.tensor);
-    const Tensor& planned = program.tensors[t];
-    const bool known = t < kernels.tensors.size() && kernels.tensors[t].name == planned.name;
-    if (known && kernels.tensors[t].format == planned.format) continue;
-    const bool given = known && kernels.tensors[t].source.kind != Source::Kind::none;
-    if (!given || !planned.format.all_dense()) {
+    const Tensor& tensor = program.tensors[t];
+    const bool known = t < kernels.tensors.size() && kernels.tensors[t].name == tensor.name;
+    if (known && kernels.tensors[t].format == tensor.format) continue;
+    const bool dense = known && tensor.format.all_dense();
+    if (dense && kernels.tensors[t].source.kind != Source::Kind::none) {
+      add_once(planned.copies, {node.tensor, tensor.format});
+    } else if (dense && tensor.role == Role::result && !is_read(kernels, node.tensor)) {
+      add_once(planned.dense, node.tensor);
+    } else {
       throw Error(ExitCode::rejected, region.where,
                   fmt::format("region @{} of the seed is planned for %{} as {}, which the program "
                               "that is searched stores otherwise or declares elsewhere",
-                              region.name, planned.name, to_string(planned.format)));
+                              region.name, tensor.name, to_string(tensor.format)));
     }
-    const std::pair copy(node.tensor, planned.format);
-    if (std::find(found.begin(), found.end(), copy) == found.end()) found.push_back(copy);
   }
-  return found;
 }
 
 std::vector<TensorId> results_of(const Region& region) {
@@ -61,6 +78,10 @@ Region put_part(Program& program, const Region& whole, const PlannedRegion& plan
   for (const auto& [original, format] : planned.copies) {
     read_copy(part, original, copy_as(program, original, format, ".dense"));
   }
+  for (const TensorId result : planned.dense) {
+    Tensor& tensor = program.tensors[static_cast<size_t>(result)];
+    tensor.format = dense_format(tensor.format.rank());
+  }
   return part;
 }
 
@@ -75,8 +96,8 @@ std::shared_ptr<const PlannedRun> planned_run(const Program& kernels, const Prog
     const Region& region = program.regions[r];
     if (!region.graph || !region.graph->tiles) throw part_of_kernel(region);
     lacking -= region.statements.size();
-    planned->push_back({region.name, results_of(region), *region.graph, region.plan,
-                        copies_of(kernels, program, region)});
+    planned->push_back({region.name, results_of(region), *region.graph, region.plan, {}, {}});
+    take_formats(kernels, program, region, planned->back());
   }
   if (lacking != 0) throw part_of_kernel(program.regions[regions.front()]);
   return planned;

@@ -21,6 +21,9 @@ struct PlannedRegion {
   /// What the graph reads dense and the kernels store otherwise, and how: inputs and constants,
   /// which have a source for a copy, too.
   std::vector<std::pair<TensorId, Format>> copies;
+  /// Results of the program that the graph writes dense and the kernels declare otherwise; no other
+  /// region reads them.
+  std::vector<TensorId> dense;
 };
 
 /// At least one; in the order in which they run.
