@@ -192,9 +192,10 @@ class RegionTime {
     double complete = head_[writer] + first + others * (all - first);
     for (const RowWaits::Stop& stop : rows_[writer].stops(pace_[writer])) {
       if (stop.done >= share) continue;
-      complete = std::max(complete, stop.there + (share - stop.done) * stop.pace);
+      const double pace = std::min(stop.pace, (finish_[writer] - stop.there) / (1 - stop.done));
+      complete = std::max(complete, stop.there + (share - stop.done) * pace);
     }
-    return std::min(complete, finish_[writer]) + given;
+    return complete + given;
   }
 
   /// The copies of the outermost loop that a writer of a part is in; null: all have its rows.
