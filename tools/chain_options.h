@@ -113,7 +113,7 @@ inline ProductSize ChainOptions::make_product() const {
 }
 
 inline void add_chain_options(CLI::App& app, ChainOptions& o) {
-  auto* group = app.add_option_group("chain", "what to plan (one of)");
+  auto* group = app.add_option_group("chain", "what to plan");
   group->add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8")
       ->option_text("NAME");
   group->add_option("--gemm-chain", o.gemm, "E = F(A[MxK] B) D with activation F")

@@ -364,8 +364,8 @@ Pass rewrite_pass() {
         "Sums may add in another order: results change by rounding, and sums that cannot be "
         "proved finite are assumed to be"},
        {"fused", "",
-        "Compare programs only as fuseflow-fuse would fuse them (default: as they stand, and no "
-        "rewrite may lose once fused)"},
+        "Compare programs only as fuseflow-fuse would fuse them (default: compare them as they "
+        "stand, and leave out rewrites that lose once fused)"},
        {"apart", "", "Compare programs only as they stand, for a run without fuseflow-fuse"},
        {"apply", "N", "Apply rewrite N of --list, whatever it costs"},
        {"machine", "NAME|FILE", "Machine of the estimate: preset or TOML file (default: ideal)"},
