@@ -23,12 +23,12 @@ double sum_cycles(int64_t rows, int64_t columns, int cores, const Machine& machi
 }
 
 /// Cores that share loads: those of a cluster, where no core has a part of k.
-int sharing_cores(const Sharing& by) {
+int sharing_cores(const ProductSharing& by) {
   return std::max(by.cores, by.column_cores);
 }
 
 /// Who takes a tile each: cores, or clusters where their cores have parts of k.
-int64_t takers_of(const Sharing& by, int64_t work, const Machine& machine) {
+int64_t takers_of(const ProductSharing& by, int64_t work, const Machine& machine) {
   if (by.parts.all() > 1) return std::min(machine.concurrent_clusters(by.parts.cores), work);
   const int cores = sharing_cores(by);
   return std::min(std::max<int64_t>(machine.concurrent_clusters(cores), 1) * cores, work);

@@ -14,7 +14,7 @@
 namespace fuseflow::cluster {
 
 /// Who shares a product: cores of a cluster, in one way, and clusters k.
-struct Sharing {
+struct ProductSharing {
   int cores = 1;  ///< have tiles of rows that follow each other, and share those of the columns
   int column_cores = 1;  ///< have a part of the columns each: block[n]
   DepthParts parts = {};
@@ -23,7 +23,7 @@ struct Sharing {
 struct ProductTiles {
   KernelSizes block{1, 1, 1, 1};
   int64_t gathered = 0;  ///< rows that a step packs; 0: it takes a tile of k
-  Sharing by = {};
+  ProductSharing by = {};
 };
 
 /// Steps of each tile of rows over all of k, blocks of k or, where rows are gathered, rows; of the

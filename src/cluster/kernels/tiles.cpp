@@ -31,7 +31,7 @@ struct Candidate {
 };
 
 /// Can tiles of so many rows and k be shared so?
-bool fits(const KernelSizes& size, int64_t m, int64_t k, const Sharing& by) {
+bool fits(const KernelSizes& size, int64_t m, int64_t k, const ProductSharing& by) {
   return ceil_div(size[kKernelM], m) >= by.cores && m % (by.column_cores * by.parts.cores) == 0 &&
          ceil_div(size[kKernelK], k) >= by.parts.all();
 }
@@ -61,7 +61,8 @@ StepsOfRows steps_of_rows(const KernelForm& form, int64_t block_m, int64_t block
 enum class Steps { tiles, gathered_rows };
 
 /// All tiles of a product that is shared in one of these ways, those of the least cost first.
-std::vector<Candidate> product_tiles(const KernelForm& form, const std::vector<Sharing>& ways,
+std::vector<Candidate> product_tiles(const KernelForm& form,
+                                     const std::vector<ProductSharing>& ways,
                                      const Machine& machine, Steps how) {
   const KernelSizes size = sizes_of(form);
   const ProductCost cost(form, machine);
@@ -74,7 +75,7 @@ std::vector<Candidate> product_tiles(const KernelForm& form, const std::vector<S
   for (const int64_t m : power_blocks(size[kKernelM], kLargestBlock)) {
     for (const int64_t k : depths) {
       const StepsOfRows steps = steps_of_rows(form, m, k);
-      for (const Sharing& by : ways) {
+      for (const ProductSharing& by : ways) {
         if (!fits(size, m, k, by)) continue;
         for (const int64_t packed : packed_rows) {
           for (const int64_t n : column_blocks(form, by.column_cores)) {
@@ -159,7 +160,7 @@ std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machi
                                              Steps how) {
   std::optional<FastestKernel> best = fastest_whole(form, machine, how);
   const bool sums = sums_follow(form);
-  std::vector<Sharing> over_links, in_memory;
+  std::vector<ProductSharing> over_links, in_memory;
   for (const int cores : {1, 2, 4, 8, 16}) {
     if (machine.concurrent_clusters(cores) < 1) continue;
     if (cores > 1) over_links.push_back({1, 1, {cores, 1}});
@@ -167,7 +168,7 @@ std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machi
       in_memory.push_back({1, 1, {cores, clusters}});
     }
   }
-  for (const std::vector<Sharing>& ways : {over_links, in_memory}) {
+  for (const std::vector<ProductSharing>& ways : {over_links, in_memory}) {
     std::vector<Candidate> all = product_tiles(form, ways, machine, how);
     if (best) leave_costly_out(static_cast<double>(best->measured.cycles), all);
     best = fastest_of(all, kMostOfParts, form, machine, std::move(best));
@@ -190,7 +191,7 @@ int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<
 
 /// Tiles of a form with a second product, of clusters that share the columns.
 std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
-  const std::vector<Sharing> by{{1, cores}};
+  const std::vector<ProductSharing> by{{1, cores}};
   std::vector<Candidate> all = product_tiles(form, by, machine, Steps::tiles);
   if (!form.gathered) return all;
   const size_t before = all.size();
