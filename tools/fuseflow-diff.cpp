@@ -15,6 +15,7 @@
 #include "report/run_diff.h"
 #include "report/schedule_diff.h"
 #include "support/input_kind.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -162,6 +163,7 @@ ExitCode judge(const std::vector<Guard>& guards, const RunDiff& diff) {
 ExitCode diff_main(const DiffOptions& o) {
   std::vector<Guard> guards;
   for (const std::string& text : o.fail_above) guards.push_back(parse_guard(text));
+  check_outputs({{"-o", o.output}});
   const Machine machine = o.machine.load();
   Side a = read_side(o.a, machine);
   Side b = read_side(o.b, machine);

@@ -247,7 +247,7 @@ ExitCode explore_main(ExploreOptions& o) {
   check_outputs({{"-o", o.filter.output},
                  {"--best", o.best},
                  {"--pareto", o.pareto},
-                 {"--resume", o.search.journal}});
+                 {"--resume", o.search.journal, true}});
   keep_input({{"-o", o.filter.output}, {"--pareto", o.pareto}}, o.filter.input);
   const Machine machine = o.machine.load();
   choose_objective(o, machine);

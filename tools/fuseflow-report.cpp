@@ -8,6 +8,7 @@
 #include "machine_options.h"
 #include "report/dot_layout.h"
 #include "report/page.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -64,6 +65,7 @@ PageInput read_input(const ReportOptions& o) {
 }
 
 ExitCode report_main(const ReportOptions& o) {
+  check_outputs({{"--html", o.html}});
   PageInput input = read_input(o);
   bool laid_out = true;
   input.layout = [&](const std::string& text) {

@@ -12,6 +12,7 @@
 #include "import/import.h"
 #include "program_tool.h"
 #include "support/input_kind.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
@@ -61,6 +62,7 @@ void add_write_options(CLI::App& app, WriteOptions& options) {
 }
 
 ExitCode read(const ReadOptions& options) {
+  check_outputs({{"-o", options.output}});
   std::vector<NamedGraph> graphs;
   for (const std::string& path : options.graphs) {
     const SourceText source = read_source(path);

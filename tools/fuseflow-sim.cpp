@@ -213,18 +213,21 @@ void check_by_reference(const Program& program, const SimOptions& options, const
                                done.stopped, checks.tensors.size(), written.size());
 }
 
+/// Does one of several things that do not depend on each other; keeps the first error in `error`.
+void attempt(std::optional<Error>& error, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& wrong) {
+    if (!error) error = wrong;
+  }
+}
+
 Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {
   Checks checks;
-  const auto attempt = [&](const std::function<void()>& check) {
-    try {
-      check();
-    } catch (const Error& error) {
-      if (!checks.error) checks.error = error;
-    }
-  };
-  if (options.check) attempt([&] { check_by_reference(program, options, run, checks); });
+  if (options.check)
+    attempt(checks.error, [&] { check_by_reference(program, options, run, checks); });
   for (const std::string& text : options.expect) {
-    attempt([&] {
+    attempt(checks.error, [&] {
       const auto [tensor, file] = named_file(program, "--expect", text);
       checks.tensors.push_back(check_file(program, run.data, tensor, file, options.tolerance));
     });
@@ -250,33 +253,29 @@ ExitCode report_checks(const Program& program, const Checks& checks) {
   return status;
 }
 
-void write_dumps(const Program& program, const SimOptions& options, const ProgramRun& run) {
-  for (const std::string& text : options.dump) {
-    const auto [tensor, file] = named_file(program, "--dump", text);
-    const Storage* storage = run.data.find(tensor);
-    if (storage == nullptr) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
-                      program.tensors[static_cast<size_t>(tensor)].name));
-    }
-    const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
-    write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
+void write_dump(const Program& program, const ProgramRun& run, const std::string& text) {
+  const auto [tensor, file] = named_file(program, "--dump", text);
+  const Storage* storage = run.data.find(tensor);
+  if (storage == nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
+                            program.tensors[static_cast<size_t>(tensor)].name));
   }
+  const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
+  write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
 }
 
+/// All files of numbers that were asked for; one that fails does not cost the others.
 void write_figures(const Program& program, const Machine& machine, const SimOptions& options,
-                   const ProgramRun& run) {
-  if (!options.nodes_file.empty()) {
-    write_output(options.nodes_file, node_csv(program, machine, run));
-  }
-  if (!options.actions_file.empty()) {
-    write_output(options.actions_file, accelergy_actions(program, machine, run));
-  }
-  if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
-  if (!options.dram_trace_file.empty()) write_output(options.dram_trace_file, options.dram_trace);
-  if (!options.trace_file.empty())
-    write_output(options.trace_file, trace_json(program, machine, run));
+                   const ProgramRun& run, std::optional<Error>& error) {
+  const auto write = [&](const std::string& file, const std::function<std::string()>& text) {
+    if (!file.empty()) attempt(error, [&] { write_output(file, text()); });
+  };
+  write(options.nodes_file, [&] { return node_csv(program, machine, run); });
+  write(options.actions_file, [&] { return accelergy_actions(program, machine, run); });
+  write(options.streams_file, [&] { return stream_csv(program, run); });
+  write(options.dram_trace_file, [&] { return options.dram_trace; });
+  write(options.trace_file, [&] { return trace_json(program, machine, run); });
 }
 
 void check_option_names(const Program& program, const SimOptions& options) {
@@ -343,20 +342,26 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
                     const ProgramRun& run) {
   assert_invariants(program, run);
+  std::optional<Error> unwritten;  // the first: the others, and the regions' rows, are written
   if (run.finish != Finish::done) {
-    write_figures(program, machine, options, run);
+    write_figures(program, machine, options, run, unwritten);
     report(Severity::error, describe_finish(program, run));
+    if (unwritten) throw Error(*unwritten);
     return ExitCode::unfinished;
   }
   const Checks checks = run_checks(program, options, run);
-  write_dumps(program, options, run);
-  write_figures(program, machine, options, run);
+  for (const std::string& text : options.dump) {
+    attempt(unwritten, [&] { write_dump(program, run, text); });
+  }
+  write_figures(program, machine, options, run, unwritten);
   if (options.verbose) {
     std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
   }
   write_output(options.filter.output,
                region_csv(program, machine, run, checks.tensors, checks.complete()));
-  return report_checks(program, checks);
+  const ExitCode status = report_checks(program, checks);
+  if (unwritten) throw Error(*unwritten);
+  return status;
 }
 
 /// What is wrong with the options whatever the program is.

@@ -95,15 +95,19 @@ SourceText read_source(const std::string& path) {
   return {path, read_all(file.fd, path)};
 }
 
+bool is_written_directly(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") {
     write_all(STDOUT_FILENO, text, "<stdout>");
     return;
   }
   // Devices and pipes cannot be renamed over, links (/dev/stderr) must not be: written directly.
-  std::error_code ignored;
-  const auto status = std::filesystem::symlink_status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+  if (is_written_directly(path)) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file.fd < 0) io_error("cannot open for writing", path);
     write_all(file.fd, text, path);

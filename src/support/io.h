@@ -24,6 +24,10 @@ void write_output(const std::string& path, std::string_view text);
 
 struct ClosedPipe {};
 
+/// Whether write_output() opens what is at `path` instead of renaming over it: a device, a pipe, a
+/// link. May be asked before anything is there.
+bool is_written_directly(const std::string& path);
+
 /// A file ("-": standard input) in memory; empty files give an empty view. Throws as read_source().
 class MappedFile {
  public:
