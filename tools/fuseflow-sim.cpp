@@ -9,6 +9,7 @@
 #include "estimate/estimate.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
+#include "ir/stored.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
 #include "machine/load.h"
@@ -31,6 +32,13 @@
 namespace fuseflow {
 namespace {
 
+/// An array that a result is compared with.
+struct Expected {
+  TensorId tensor;
+  std::string file;
+  std::shared_ptr<const Storage> values;
+};
+
 struct SimOptions {
   FilterOptions filter;
   MachineOptions machine;
@@ -40,6 +48,7 @@ struct SimOptions {
   bool check = false;
   double tolerance = 1e-4;
   std::vector<std::string> expect;
+  std::vector<Expected> expected;  ///< what these name
   std::vector<std::string> dump;
   std::string nodes_file;
   std::string streams_file;
@@ -226,10 +235,10 @@ Checks run_checks(const Program& program, const SimOptions& options, const Progr
   Checks checks;
   if (options.check)
     attempt(checks.error, [&] { check_by_reference(program, options, run, checks); });
-  for (const std::string& text : options.expect) {
+  for (const auto& [tensor, file, values] : options.expected) {
     attempt(checks.error, [&] {
-      const auto [tensor, file] = named_file(program, "--expect", text);
-      checks.tensors.push_back(check_file(program, run.data, tensor, file, options.tolerance));
+      checks.tensors.push_back(
+          check_expected(program, run.data, tensor, file, values, options.tolerance));
     });
   }
   return checks;
@@ -278,12 +287,32 @@ void write_figures(const Program& program, const Machine& machine, const SimOpti
   write(options.trace_file, [&] { return trace_json(program, machine, run); });
 }
 
-void check_option_names(const Program& program, const SimOptions& options) {
+/// An option may name what is given and what is stored; of graphs without statements the run tells.
+void require_stored(const Program& program, const std::string& option, const std::string& text) {
+  const auto t = static_cast<size_t>(named_file(program, option, text).first);
+  const Stored stored = stored_tensors(program)[t];
+  if (stored.region < 0 || stored.written) return;
+  throw Error(ExitCode::usage, fmt::format("{}: %{} is not stored by the program (it streams "
+                                           "inside a region)",
+                                           option, program.tensors[t].name));
+}
+
+/// What is wrong with the options for this program, found before it is simulated.
+void check_named_tensors(const Program& program, SimOptions& options) {
+  for (const std::string& text : options.dump) require_stored(program, "--dump", text);
+  for (const std::string& text : options.expect) require_stored(program, "--expect", text);
   for (const std::string& text : options.expect) {
-    const Source source = parse_binding(named_file(program, "--expect", text).second);
-    if (source.kind == Source::Kind::file) MappedFile readable(source.path);
+    const auto [tensor, file] = named_file(program, "--expect", text);
+    try {
+      options.expected.push_back({tensor, file, load_expected(program, tensor, file)});
+    } catch (const Error& error) {
+      std::vector<Diagnostic> diagnostics = error.diagnostics();
+      const std::string why = fmt::format("--expect {}: this is compared with %{}", text,
+                                          program.tensors[static_cast<size_t>(tensor)].name);
+      diagnostics.push_back({Severity::note, {}, why, ""});
+      throw Error(error.code(), std::move(diagnostics));
+    }
   }
-  for (const std::string& text : options.dump) named_file(program, "--dump", text);
 }
 
 /// Which regions come with a graph.
@@ -407,7 +436,7 @@ ExitCode run_sim(SimOptions& options) {
   if (options.verbose) {
     for (const std::string& line : density_notes(program)) report(Severity::note, line);
   }
-  check_option_names(program, options);
+  check_named_tensors(program, options);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);
   const InterruptScope scope;
