@@ -22,6 +22,7 @@
 #include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
+#include "sim/program_run.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
 #include "thread_options.h"
@@ -267,6 +268,7 @@ ExitCode explore_main(ExploreOptions& o) {
                                    return seeds_of_tiles(searched, machine, o.search.threads);
                                  }};
   }
+  const TensorData held = load_tensors(kernels);  // before signals are caught: they end it
   const InterruptScope scope;
   SearchResult result;
   {

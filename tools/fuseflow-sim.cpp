@@ -26,6 +26,7 @@
 #include "sim/report/trace.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
+#include "support/stop.h"
 #include "tensor/write.h"
 #include "thread_options.h"
 
@@ -57,7 +58,7 @@ struct SimOptions {
   std::string dram_trace_file;
   std::string dram_trace;  ///< its text
   RunOptions run;
-  std::chrono::steady_clock::time_point started;  ///< of the simulation
+  std::chrono::steady_clock::time_point started;  ///< of loading data, which comes first
   double max_memory_mib = 0;
   bool verbose = false;
 };
@@ -334,18 +335,21 @@ std::set<std::string> with_graph(const Program& program) {
               {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});
 }
 
+/// What remains of --max-seconds; 0 where it is not given.
+double seconds_left(const SimOptions& options) {
+  if (options.run.max_seconds == 0) return 0;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - options.started;
+  return std::max(1e-9, options.run.max_seconds - spent.count());
+}
+
 /// `written`: the regions whose graphs were not made by lowering.
-ProgramRun simulate(const Program& program, const std::set<std::string>& written,
+ProgramRun simulate(const Program& program, const std::set<std::string>& written, TensorData data,
                     const Machine& machine, SimOptions& options) {
-  register_onnx_sources();
-  TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
   options.run.cancel = &interrupt_flag();
-  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
   size_t current = 0;
-  options.started = std::chrono::steady_clock::now();
   int64_t started = 0;  // cycle at which the region starts
   const auto before = [&](size_t region, int64_t start) {
     progress.region(current = region);
@@ -359,7 +363,9 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
     };
   }
   try {
-    return run_program(program, std::move(data), machine, options.run, before);
+    RunOptions run = options.run;
+    run.max_seconds = seconds_left(options);
+    return run_program(program, std::move(data), machine, run, before);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal && written.contains(program.regions[current].name)) {
       refuse_graph(program.regions[current], error);
@@ -431,6 +437,11 @@ ExitCode run_sim(SimOptions& options) {
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
   Program program = read_program(options.filter);
   const std::set<std::string> written = with_graph(program);
+  options.started = std::chrono::steady_clock::now();
+  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
+  const InterruptScope scope;
+  std::optional<StopScope> loading;
+  loading.emplace(options.run.max_seconds, options.run.max_memory_bytes);
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
   program = lower_program(std::move(program));
   if (options.verbose) {
@@ -439,8 +450,9 @@ ExitCode run_sim(SimOptions& options) {
   check_named_tensors(program, options);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);
-  const InterruptScope scope;
-  const ProgramRun run = simulate(program, written, machine, options);
+  TensorData data = load_tensors(program, {}, options.run.threads);
+  loading.reset();
+  const ProgramRun run = simulate(program, written, std::move(data), machine, options);
   return report_run(program, machine, options, run);
 }
 
