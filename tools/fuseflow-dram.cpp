@@ -20,7 +20,8 @@ void add_options(CLI::App& app, DramOptions& o) {
       ->option_text("[FILE]");
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
-  add_machine_options(app, o.machine);
+  add_machine_options(app, o.machine, "",
+                      "ideal, which has no memory model and is refused; rda has one");
 }
 
 ExitCode dram_main(const DramOptions& o) {

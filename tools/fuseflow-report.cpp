@@ -36,7 +36,8 @@ void add_options(CLI::App& app, ReportOptions& o) {
   file("--streams", o.streams, "Streams of the last run (fuseflow-sim --streams)");
   file("--search", o.search, "What a search tried (CSV of fuseflow-explore)");
   file("--html", o.html, "Write the page to FILE");
-  add_machine_options(app, o.machine, "For roofs and depths:");
+  add_machine_options(app, o.machine, "For roofs and depths:",
+                      "the preset that the last run names, if it names one");
   o.machine_given = app.get_option("--machine");
 }
 
