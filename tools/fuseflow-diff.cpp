@@ -11,6 +11,7 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine_options.h"
+#include "number_options.h"
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/schedule_diff.h"
@@ -59,7 +60,8 @@ void add_options(CLI::App& app, DiffOptions& o) {
       ->expected(2);
   app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
   app.add_option("--most", o.most, "Print at most N regions; 0: all (default: 20)")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(number_of(int64_t{0}, true));
   app.add_option("--fail-above", o.fail_above,
                  "End with status 5 if the total of cycles, or of METRIC, grows by more than P per "
                  "cent (repeatable)")

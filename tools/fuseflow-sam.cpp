@@ -66,7 +66,13 @@ ExitCode read(const ReadOptions& options) {
   std::vector<NamedGraph> graphs;
   for (const std::string& path : options.graphs) {
     const SourceText source = read_source(path);
-    const bool drawn = kind_of(source.text) == InputKind::drawing;
+    const InputKind kind = kind_of(source.text);
+    if (kind == InputKind::program) {
+      throw Error(ExitCode::rejected, Location{source.name},
+                  "this is a fuseflow program, expected a graph of Comal or SAM; `fuseflow-sam "
+                  "write` writes the graphs of a program");
+    }
+    const bool drawn = kind == InputKind::drawing;
     graphs.push_back({source.name, drawn ? parse_sam_dot(source.text, source.name)
                                          : parse_comal(source.text, source.name)});
   }
