@@ -11,10 +11,12 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine_options.h"
+#include "number_options.h"
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/schedule_diff.h"
 #include "support/input_kind.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -58,7 +60,8 @@ void add_options(CLI::App& app, DiffOptions& o) {
       ->expected(2);
   app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
   app.add_option("--most", o.most, "Print at most N regions; 0: all (default: 20)")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(number_of(int64_t{0}, true));
   app.add_option("--fail-above", o.fail_above,
                  "End with status 5 if the total of cycles, or of METRIC, grows by more than P per "
                  "cent (repeatable)")
@@ -162,6 +165,7 @@ ExitCode judge(const std::vector<Guard>& guards, const RunDiff& diff) {
 ExitCode diff_main(const DiffOptions& o) {
   std::vector<Guard> guards;
   for (const std::string& text : o.fail_above) guards.push_back(parse_guard(text));
+  check_outputs({{"-o", o.output}});
   const Machine machine = o.machine.load();
   Side a = read_side(o.a, machine);
   Side b = read_side(o.b, machine);

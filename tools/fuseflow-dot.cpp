@@ -21,6 +21,7 @@ int run(int argc, char** argv) {
   app.add_flag("--no-legend", bare, "Leave the legend out");
   return run_tool(argc, argv, app, [&] {
     options.legend = !bare;
+    check_outputs({{"-o", filter.output}});
     keep_input({{"-o", filter.output}}, filter.input);
     write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;

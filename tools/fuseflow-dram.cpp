@@ -1,6 +1,7 @@
 // fuseflow-dram: a trace of memory accesses through a machine's memory model.
 #include "machine_options.h"
 #include "sim/memory/trace.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -19,12 +20,14 @@ void add_options(CLI::App& app, DramOptions& o) {
       ->option_text("[FILE]");
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
-  add_machine_options(app, o.machine);
+  add_machine_options(app, o.machine, "",
+                      "ideal, which has no memory model and is refused; rda has one");
 }
 
 ExitCode dram_main(const DramOptions& o) {
   const Machine machine = o.machine.load();
   require_memory_model(machine);
+  check_outputs({{"-o", o.output}});
   const std::vector<TracedAccess> trace = parse_memory_trace(read_source(o.trace));
   write_output(o.output, trace_csv(run_memory_trace(trace, machine), machine));
   return ExitCode::ok;

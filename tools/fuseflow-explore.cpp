@@ -22,6 +22,7 @@
 #include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
+#include "sim/program_run.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
 #include "thread_options.h"
@@ -256,7 +257,7 @@ ExitCode explore_main(ExploreOptions& o) {
   check_outputs({{"-o", o.filter.output},
                  {"--best", o.best},
                  {"--pareto", o.pareto},
-                 {"--resume", o.search.journal}});
+                 {"--resume", o.search.journal, true}});
   keep_input({{"-o", o.filter.output}, {"--pareto", o.pareto}}, o.filter.input);
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
@@ -276,6 +277,7 @@ ExitCode explore_main(ExploreOptions& o) {
                                    return seeds_of_tiles(searched, machine, o.search.threads);
                                  }};
   }
+  const TensorData held = load_tensors(kernels);  // before signals are caught: they end it
   const InterruptScope scope;
   SearchResult result;
   {

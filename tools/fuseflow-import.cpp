@@ -7,6 +7,7 @@
 #include "ir/files.h"
 #include "ir/set_types.h"
 #include "ir/verify.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace {
@@ -88,6 +89,7 @@ int tool_main(int argc, char** argv) {
                       [](const std::string& v) { return fuseflow::parse_binding(v); });
     fuseflow::collect(formats, "--format", options.formats, [](const std::string& v) { return v; });
     fuseflow::collect(dims, "--dim", options.dims, extent);
+    fuseflow::check_outputs({{"-o", output}});
     fuseflow::register_onnx_sources();
     if (app.count("--inspect") > 0) {
       const bool json = inspect == "json";

@@ -5,6 +5,7 @@
 #include "ir/data_facts.h"
 #include "ir/verify.h"
 #include "program_tool.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
@@ -17,6 +18,7 @@ int run(int argc, char** argv) {
   app.add_flag("--again", again, "Replace the graphs that are there");
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
+    check_outputs({{"-o", filter.output}});
     Program program = read_program(filter);
     for (Region& region : program.regions) {
       if (again && !region.statements.empty()) region.graph.reset();

@@ -8,6 +8,7 @@
 #include "machine_options.h"
 #include "report/dot_layout.h"
 #include "report/page.h"
+#include "support/outputs.h"
 #include "support/tool.h"
 
 namespace fuseflow {
@@ -35,7 +36,8 @@ void add_options(CLI::App& app, ReportOptions& o) {
   file("--streams", o.streams, "Streams of the last run (fuseflow-sim --streams)");
   file("--search", o.search, "What a search tried (CSV of fuseflow-explore)");
   file("--html", o.html, "Write the page to FILE");
-  add_machine_options(app, o.machine, "For roofs and depths:");
+  add_machine_options(app, o.machine, "For roofs and depths:",
+                      "the preset that the last run names, if it names one");
   o.machine_given = app.get_option("--machine");
 }
 
@@ -64,6 +66,7 @@ PageInput read_input(const ReportOptions& o) {
 }
 
 ExitCode report_main(const ReportOptions& o) {
+  check_outputs({{"--html", o.html}});
   PageInput input = read_input(o);
   bool laid_out = true;
   input.layout = [&](const std::string& text) {

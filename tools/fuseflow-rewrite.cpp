@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
     }
     arguments.costs = estimated_costs();
     if (list) {
+      check_outputs({{"-o", filter.output}});
       Program program = read_program(filter);
       const DataRead read = find_data_facts(program);  // held, so that costs are not read again
       write_output(filter.output, list_rewrites(program, arguments));

@@ -12,6 +12,7 @@
 #include "import/import.h"
 #include "program_tool.h"
 #include "support/input_kind.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
@@ -61,10 +62,17 @@ void add_write_options(CLI::App& app, WriteOptions& options) {
 }
 
 ExitCode read(const ReadOptions& options) {
+  check_outputs({{"-o", options.output}});
   std::vector<NamedGraph> graphs;
   for (const std::string& path : options.graphs) {
     const SourceText source = read_source(path);
-    const bool drawn = kind_of(source.text) == InputKind::drawing;
+    const InputKind kind = kind_of(source.text);
+    if (kind == InputKind::program) {
+      throw Error(ExitCode::rejected, Location{source.name},
+                  "this is a fuseflow program, expected a graph of Comal or SAM; `fuseflow-sam "
+                  "write` writes the graphs of a program");
+    }
+    const bool drawn = kind == InputKind::drawing;
     graphs.push_back({source.name, drawn ? parse_sam_dot(source.text, source.name)
                                          : parse_comal(source.text, source.name)});
   }

@@ -9,6 +9,7 @@
 #include "estimate/estimate.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
+#include "ir/stored.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
 #include "machine/load.h"
@@ -25,11 +26,19 @@
 #include "sim/report/trace.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
+#include "support/stop.h"
 #include "tensor/write.h"
 #include "thread_options.h"
 
 namespace fuseflow {
 namespace {
+
+/// An array that a result is compared with.
+struct Expected {
+  TensorId tensor;
+  std::string file;
+  std::shared_ptr<const Storage> values;
+};
 
 struct SimOptions {
   FilterOptions filter;
@@ -40,6 +49,7 @@ struct SimOptions {
   bool check = false;
   double tolerance = 1e-4;
   std::vector<std::string> expect;
+  std::vector<Expected> expected;  ///< what these name
   std::vector<std::string> dump;
   std::string nodes_file;
   std::string streams_file;
@@ -48,7 +58,7 @@ struct SimOptions {
   std::string dram_trace_file;
   std::string dram_trace;  ///< its text
   RunOptions run;
-  std::chrono::steady_clock::time_point started;  ///< of the simulation
+  std::chrono::steady_clock::time_point started;  ///< of loading data, which comes first
   double max_memory_mib = 0;
   bool verbose = false;
 };
@@ -213,20 +223,23 @@ void check_by_reference(const Program& program, const SimOptions& options, const
                                done.stopped, checks.tensors.size(), written.size());
 }
 
+/// Does one of several things that do not depend on each other; keeps the first error in `error`.
+void attempt(std::optional<Error>& error, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& wrong) {
+    if (!error) error = wrong;
+  }
+}
+
 Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {
   Checks checks;
-  const auto attempt = [&](const std::function<void()>& check) {
-    try {
-      check();
-    } catch (const Error& error) {
-      if (!checks.error) checks.error = error;
-    }
-  };
-  if (options.check) attempt([&] { check_by_reference(program, options, run, checks); });
-  for (const std::string& text : options.expect) {
-    attempt([&] {
-      const auto [tensor, file] = named_file(program, "--expect", text);
-      checks.tensors.push_back(check_file(program, run.data, tensor, file, options.tolerance));
+  if (options.check)
+    attempt(checks.error, [&] { check_by_reference(program, options, run, checks); });
+  for (const auto& [tensor, file, values] : options.expected) {
+    attempt(checks.error, [&] {
+      checks.tensors.push_back(
+          check_expected(program, run.data, tensor, file, values, options.tolerance));
     });
   }
   return checks;
@@ -250,41 +263,57 @@ ExitCode report_checks(const Program& program, const Checks& checks) {
   return status;
 }
 
-void write_dumps(const Program& program, const SimOptions& options, const ProgramRun& run) {
-  for (const std::string& text : options.dump) {
-    const auto [tensor, file] = named_file(program, "--dump", text);
-    const Storage* storage = run.data.find(tensor);
-    if (storage == nullptr) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
-                      program.tensors[static_cast<size_t>(tensor)].name));
-    }
-    const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
-    write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
+void write_dump(const Program& program, const ProgramRun& run, const std::string& text) {
+  const auto [tensor, file] = named_file(program, "--dump", text);
+  const Storage* storage = run.data.find(tensor);
+  if (storage == nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
+                            program.tensors[static_cast<size_t>(tensor)].name));
   }
+  const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
+  write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
 }
 
+/// All files of numbers that were asked for; one that fails does not cost the others.
 void write_figures(const Program& program, const Machine& machine, const SimOptions& options,
-                   const ProgramRun& run) {
-  if (!options.nodes_file.empty()) {
-    write_output(options.nodes_file, node_csv(program, machine, run));
-  }
-  if (!options.actions_file.empty()) {
-    write_output(options.actions_file, accelergy_actions(program, machine, run));
-  }
-  if (!options.streams_file.empty()) write_output(options.streams_file, stream_csv(program, run));
-  if (!options.dram_trace_file.empty()) write_output(options.dram_trace_file, options.dram_trace);
-  if (!options.trace_file.empty())
-    write_output(options.trace_file, trace_json(program, machine, run));
+                   const ProgramRun& run, std::optional<Error>& error) {
+  const auto write = [&](const std::string& file, const std::function<std::string()>& text) {
+    if (!file.empty()) attempt(error, [&] { write_output(file, text()); });
+  };
+  write(options.nodes_file, [&] { return node_csv(program, machine, run); });
+  write(options.actions_file, [&] { return accelergy_actions(program, machine, run); });
+  write(options.streams_file, [&] { return stream_csv(program, run); });
+  write(options.dram_trace_file, [&] { return options.dram_trace; });
+  write(options.trace_file, [&] { return trace_json(program, machine, run); });
 }
 
-void check_option_names(const Program& program, const SimOptions& options) {
+/// An option may name what is given and what is stored; of graphs without statements the run tells.
+void require_stored(const Program& program, const std::string& option, const std::string& text) {
+  const auto t = static_cast<size_t>(named_file(program, option, text).first);
+  const Stored stored = stored_tensors(program)[t];
+  if (stored.region < 0 || stored.written) return;
+  throw Error(ExitCode::usage, fmt::format("{}: %{} is not stored by the program (it streams "
+                                           "inside a region)",
+                                           option, program.tensors[t].name));
+}
+
+/// What is wrong with the options for this program, found before it is simulated.
+void check_named_tensors(const Program& program, SimOptions& options) {
+  for (const std::string& text : options.dump) require_stored(program, "--dump", text);
+  for (const std::string& text : options.expect) require_stored(program, "--expect", text);
   for (const std::string& text : options.expect) {
-    const Source source = parse_binding(named_file(program, "--expect", text).second);
-    if (source.kind == Source::Kind::file) MappedFile readable(source.path);
+    const auto [tensor, file] = named_file(program, "--expect", text);
+    try {
+      options.expected.push_back({tensor, file, load_expected(program, tensor, file)});
+    } catch (const Error& error) {
+      std::vector<Diagnostic> diagnostics = error.diagnostics();
+      const std::string why = fmt::format("--expect {}: this is compared with %{}", text,
+                                          program.tensors[static_cast<size_t>(tensor)].name);
+      diagnostics.push_back({Severity::note, {}, why, ""});
+      throw Error(error.code(), std::move(diagnostics));
+    }
   }
-  for (const std::string& text : options.dump) named_file(program, "--dump", text);
 }
 
 /// Which regions come with a graph.
@@ -306,18 +335,21 @@ std::set<std::string> with_graph(const Program& program) {
               {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});
 }
 
+/// What remains of --max-seconds; 0 where it is not given.
+double seconds_left(const SimOptions& options) {
+  if (options.run.max_seconds == 0) return 0;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - options.started;
+  return std::max(1e-9, options.run.max_seconds - spent.count());
+}
+
 /// `written`: the regions whose graphs were not made by lowering.
-ProgramRun simulate(const Program& program, const std::set<std::string>& written,
+ProgramRun simulate(const Program& program, const std::set<std::string>& written, TensorData data,
                     const Machine& machine, SimOptions& options) {
-  register_onnx_sources();
-  TensorData data = load_tensors(program, {}, options.run.threads);
   Progress progress(program, data, machine);
   options.run.cancel = &interrupt_flag();
-  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
   size_t current = 0;
-  options.started = std::chrono::steady_clock::now();
   int64_t started = 0;  // cycle at which the region starts
   const auto before = [&](size_t region, int64_t start) {
     progress.region(current = region);
@@ -331,7 +363,9 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
     };
   }
   try {
-    return run_program(program, std::move(data), machine, options.run, before);
+    RunOptions run = options.run;
+    run.max_seconds = seconds_left(options);
+    return run_program(program, std::move(data), machine, run, before);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal && written.contains(program.regions[current].name)) {
       refuse_graph(program.regions[current], error);
@@ -343,20 +377,26 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
                     const ProgramRun& run) {
   assert_invariants(program, run);
+  std::optional<Error> unwritten;  // the first: the others, and the regions' rows, are written
   if (run.finish != Finish::done) {
-    write_figures(program, machine, options, run);
+    write_figures(program, machine, options, run, unwritten);
     report(Severity::error, describe_finish(program, run));
+    if (unwritten) throw Error(*unwritten);
     return ExitCode::unfinished;
   }
   const Checks checks = run_checks(program, options, run);
-  write_dumps(program, options, run);
-  write_figures(program, machine, options, run);
+  for (const std::string& text : options.dump) {
+    attempt(unwritten, [&] { write_dump(program, run, text); });
+  }
+  write_figures(program, machine, options, run, unwritten);
   if (options.verbose) {
     std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
   }
   write_output(options.filter.output,
                region_csv(program, machine, run, checks.tensors, checks.complete()));
-  return report_checks(program, checks);
+  const ExitCode status = report_checks(program, checks);
+  if (unwritten) throw Error(*unwritten);
+  return status;
 }
 
 /// What is wrong with the options whatever the program is.
@@ -397,16 +437,22 @@ ExitCode run_sim(SimOptions& options) {
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
   Program program = read_program(options.filter);
   const std::set<std::string> written = with_graph(program);
+  options.started = std::chrono::steady_clock::now();
+  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
+  const InterruptScope scope;
+  std::optional<StopScope> loading;
+  loading.emplace(options.run.max_seconds, options.run.max_memory_bytes);
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
   program = lower_program(std::move(program));
   if (options.verbose) {
     for (const std::string& line : density_notes(program)) report(Severity::note, line);
   }
-  check_option_names(program, options);
+  check_named_tensors(program, options);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);
-  const InterruptScope scope;
-  const ProgramRun run = simulate(program, written, machine, options);
+  TensorData data = load_tensors(program, {}, options.run.threads);
+  loading.reset();
+  const ProgramRun run = simulate(program, written, std::move(data), machine, options);
   return report_run(program, machine, options, run);
 }
 

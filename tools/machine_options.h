@@ -22,10 +22,13 @@ struct MachineOptions {
 };
 
 /// `used_by`: the option that the machine is for, with a colon, where it is not for the whole tool.
-inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::string& used_by = "") {
+/// `otherwise`: what is taken where none is given, if not the default of `o`.
+inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::string& used_by = "",
+                                const std::string& otherwise = "") {
   const std::string article = used_by.empty() ? "Preset" : used_by + " preset";
   app.add_option("--machine", o.name,
-                 article + " or TOML file, - is standard input (default: " + o.name + ")")
+                 article + " or TOML file, - is standard input (default: " +
+                     (otherwise.empty() ? o.name : otherwise) + ")")
       ->option_text("NAME|FILE");
   app.add_option("--machine-set", o.settings, "Set a constant of the machine (repeatable)")
       ->option_text("KEY=VALUE")

@@ -11,6 +11,7 @@
 #include "ir/verify.h"
 #include "passes/pass.h"
 #include "program_tool.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 
@@ -53,6 +54,7 @@ template <typename Write>
 ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
                     const Write& write) {
   PassLog log;
+  check_outputs({{"-o", filter.output}});
   Program program = read_program(filter);
   const DataRead read = find_data_facts(program);  // held, so that costs are not read again
   const Program result = run_pass(pass, program, arguments, log);

@@ -14,6 +14,7 @@
 #include "import/patterns/kernel_patterns.h"
 #include "import/values/constant_stats.h"
 #include "import/values/indices.h"
+#include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -476,6 +477,28 @@ void Importer::convert_nodes() {
   current_ = {};
 }
 
+namespace {
+
+/// Of a model that declares another shape of an output than its nodes give; the nodes are right.
+void warn_of_shape(const OnnxPort& port, const std::vector<int64_t>& given) {
+  if (!port.shape) return;
+  std::vector<std::string> declared;
+  bool same = port.shape->size() == given.size();
+  for (size_t d = 0; d < port.shape->size(); ++d) {
+    const OnnxDim& dim = (*port.shape)[d];
+    if (dim.value >= 0 && d < given.size()) same = same && dim.value == given[d];
+    declared.push_back(dim.value >= 0       ? std::to_string(dim.value)
+                       : dim.symbol.empty() ? "?"
+                                            : shown(dim.symbol));
+  }
+  if (same) return;
+  report(Severity::warning,
+         fmt::format("output '{}': the model declares the shape [{}], but its nodes give [{}]",
+                     shown(port.name), fmt::join(declared, ","), fmt::join(given, ",")));
+}
+
+}  // namespace
+
 void Importer::bind_output(const OnnxPort& port) {
   const auto last_group = static_cast<int>(model_.nodes.size());
   if (!has_value(port.name)) {
@@ -483,6 +506,7 @@ void Importer::bind_output(const OnnxPort& port) {
                 fmt::format("output '{}' of the model, which nothing defines", shown(port.name)));
   }
   View value = values_.at(port.name);
+  warn_of_shape(port, value.shape());
   if (!name_result(draft_, value, port.name)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");

@@ -213,7 +213,7 @@ TensorReader source_reader(const Program& program) {
       return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
                          {.element = tensor.type});
     } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
+      if (error.code() == ExitCode::internal || error.code() == ExitCode::unfinished) throw;
       return nullptr;
     }
   };

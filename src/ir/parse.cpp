@@ -211,10 +211,11 @@ class ProgramParser {
     });
   }
 
-  /// Of a tensor, also one whose keyword is misspelled.
+  /// Of a tensor or a region, also one whose keyword is misspelled.
   bool at_declaration() const {
-    const bool tensor = c_.token_at(c_.mark() + 1).kind == TokenKind::tensor;
-    return c_.peek().first_on_line && (tensor || is_one_of(c_.peek(), kTopWords));
+    const Token& next = c_.token_at(c_.mark() + 1);
+    const bool named = next.kind == TokenKind::tensor || next.kind == TokenKind::region;
+    return c_.peek().first_on_line && (named || next.is("{") || is_one_of(c_.peek(), kTopWords));
   }
 
   void parse_attributes(Tensor& tensor) {

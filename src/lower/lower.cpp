@@ -11,6 +11,7 @@
 #include "ir/residency.h"
 #include "ir/slice.h"
 #include "ir/sparsity.h"
+#include "lower/at_region.h"
 #include "lower/block.h"
 #include "lower/finish.h"
 #include "lower/in_scratchpad.h"
@@ -304,7 +305,8 @@ Program lower_program(Program program, const LowerOptions& options) {
     if (program.regions[r].graph) continue;
     try {
       const auto read_later = [&](TensorId tensor) { return last[tensor] > static_cast<int>(r); };
-      LoweredRegion lowered = lower_slice(program, r, read_later, kept, options);
+      LoweredRegion lowered = at_region(
+          program.regions[r], [&] { return lower_slice(program, r, read_later, kept, options); });
       note_joins(program, r, lowered.join_places, notes);
       program.regions[r].graph = std::move(lowered.graph);
     } catch (const LoweringConflict&) {

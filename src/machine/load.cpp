@@ -255,6 +255,7 @@ void apply_setting(Machine& machine, const std::string& setting) {
 }
 
 Machine read_machine(const std::string& path) {
+  require_regular_or_open(path, "a machine description");
   const SourceText source = read_source(path);
   return parse_machine(source.text, source.name);
 }

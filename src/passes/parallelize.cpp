@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "ir/names.h"
+#include "lower/at_region.h"
 #include "lower/lower.h"
 
 namespace fuseflow {
@@ -90,9 +91,11 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
   std::vector<std::string> touched;
   for (const Request& request : parse_requests(arguments)) {
     Region& region = find_region(program, request.region);
-    const RegionIndices indices =
-        region_indices(program, static_cast<size_t>(&region - program.regions.data()));
-    static_cast<void>(indices.find({request.index}));  // its message names the nearest one
+    at_region(region, [&] {
+      const RegionIndices indices =
+          region_indices(program, static_cast<size_t>(&region - program.regions.data()));
+      static_cast<void>(indices.find({request.index}));  // its message names the nearest one
+    });
     set_entry(region.schedule, request, arguments.has("contiguous"));
     if (region.statements.empty()) {
       throw Error(ExitCode::rejected, region.where,
@@ -104,7 +107,7 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const Region& region = program.regions[r];
     if (std::find(touched.begin(), touched.end(), region.name) == touched.end()) continue;
-    const Graph graph = lower_region(program, r);  // says why, where it is not possible
+    const Graph graph = at_region(region, [&] { return lower_region(program, r); });
     if (given.regions[r].graph) program.regions[r].graph = graph;
     if (arguments.has("verbose")) {
       log.note(fmt::format("@{}: {} nodes", quote_if_needed(region.name), graph.nodes.size()));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "report/html.h"
@@ -32,9 +33,45 @@ void require_known_regions(const PageInput& input) {
   for (const StreamRow& row : input.streams) require(row.region, "streams");
 }
 
+[[noreturn]] void reject_other_run(const std::string& what, const std::string& region,
+                                   const std::string& found, const RunTable& run,
+                                   const std::string& expected) {
+  throw Error(ExitCode::rejected,
+              fmt::format("the table of {} says {} of region @{}, but {} says {}: expected the {} "
+                          "of that run",
+                          what, found, region, run.file, expected, what));
+}
+
+/// Their numbers add up to those of its regions, too (ir-spec/csv.md, "Invariants"). An estimate
+/// has no nodes of its own: those of a simulation may be shown beside it.
+void require_numbers_of(const PageInput& input) {
+  const RunTable& run = input.runs.back();
+  std::map<std::string, const RunRow*> regions;
+  for (const RunRow& row : run.regions) {
+    if (row.numbers.contains("bound_cycles") || row.texts.contains("bound_cycles")) return;
+    regions[row.region] = &row;
+  }
+  for (const NodeRow& row : input.nodes) {
+    const double cycles = row.busy + row.starved + row.blocked;
+    const double expected = regions.at(row.region)->numbers.at("cycles");
+    if (cycles == expected) continue;
+    reject_other_run("nodes", row.region, grouped_number(cycles) + " cycles", run,
+                     grouped_number(expected));
+  }
+  std::map<std::string, double> tokens;
+  for (const StreamRow& row : input.streams) tokens[row.region] += row.tokens;
+  for (const auto& [region, sum] : tokens) {
+    const auto known = regions.at(region)->numbers.find("tokens");
+    if (known == regions.at(region)->numbers.end() || sum == known->second) continue;
+    reject_other_run("streams", region, grouped_number(sum) + " tokens", run,
+                     grouped_number(known->second));
+  }
+}
+
 void require_consistent(const PageInput& input) {
   if (input.program) require_regions_of(input.runs.back(), *input.program);
   require_known_regions(input);
+  require_numbers_of(input);
 }
 
 std::string critical_nodes_text(const PageInput& input) {

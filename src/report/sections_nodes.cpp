@@ -157,10 +157,10 @@ class WaitTexts {
  public:
   explicit WaitTexts(const PageInput& input) : input_(input) {}
 
-  /// The node that a row's node waits for, in words; empty where that is not known.
+  /// The node that a row's node waits for, in words, or why there is none.
   std::string of(const NodeRow& row) {
     const Graph* graph = graph_named(row.region);
-    if (graph == nullptr) return "";
+    if (graph == nullptr) return "not known without its graph";
     const auto [known, added] = regions_.try_emplace(row.region);
     if (added) {
       known->second.rows = rows_of(input_, row.region);
@@ -168,7 +168,8 @@ class WaitTexts {
     }
     const auto& [rows, waits] = known->second;
     const std::optional<size_t> node = waits->of(static_cast<size_t>(row.number));
-    return node ? node_label(*rows.at(*node)) : "";
+    if (node) return node_label(*rows.at(*node));
+    return mostly_works(row) ? "none: busy most of the time" : "none is busier";
   }
 
  private:
@@ -225,7 +226,8 @@ std::string nodes_section(const PageInput& input) {
       "Critical nodes",
       "The nodes that were in a step for the most cycles, and what they did in the rest of their "
       "region's time: starved means waiting for tokens, blocked waiting for room only. What a node "
-      "waits for is the busiest of the nodes that its tokens (its room) come from.",
+      "waits for is the busiest of the nodes that its tokens (its room) come from; it is found in "
+      "the graphs of --program.",
       legend({{"busy", "busy"}, {"starved", "starved"}, {"blocked", "blocked"}}) +
           bar_chart(bars, most) +
           html_table({"region", "node", "statement", "waits for", "busy cycles", "busy", "starved",

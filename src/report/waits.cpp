@@ -37,8 +37,7 @@ Waits::Waits(const Graph& graph, const RowsByNode& rows)
 }
 
 bool Waits::works(size_t node) const {
-  const NodeRow& row = *rows_.at(node);
-  return row.busy >= row.starved + row.blocked;
+  return mostly_works(*rows_.at(node));
 }
 
 std::optional<size_t> Waits::busiest_reached(const Neighbours& next, size_t from) const {

@@ -11,6 +11,11 @@
 
 namespace fuseflow {
 
+/// Whether a node was in a step for at least half of the time.
+inline bool mostly_works(const NodeRow& row) {
+  return row.busy >= row.starved + row.blocked;
+}
+
 /// Rows of one region's nodes, by number.
 using RowsByNode = std::map<size_t, const NodeRow*>;
 

@@ -57,7 +57,7 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
     own.element = tensor.type;
     return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill, own);
   } catch (const Error& error) {
-    if (error.code() == ExitCode::io || error.code() == ExitCode::internal) throw;
+    if (error.code() == ExitCode::internal) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     diagnostics.push_back(
         {Severity::note, tensor.where, fmt::format("this is the source of %{}", tensor.name), ""});

@@ -88,11 +88,31 @@ void add_path_hint(const std::string& path, std::string hint) {
   path_hints()[path] = std::move(hint);
 }
 
+void require_regular(const std::string& path, std::string_view expected) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
+  throw Error(ExitCode::io, Location{path},
+              fmt::format("not a regular file, expected {}", expected));
+}
+
+void require_regular_or_open(const std::string& path, std::string_view expected) {
+  const bool open = path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
+                    path.starts_with("/proc/self/fd/");
+  if (!open) require_regular(path, expected);
+}
+
 SourceText read_source(const std::string& path) {
   if (path.empty() || path == "-") return {"<stdin>", read_standard_input()};
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
   return {path, read_all(file.fd, path)};
+}
+
+bool is_written_directly(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
 }
 
 void write_output(const std::string& path, std::string_view text) {
@@ -101,9 +121,7 @@ void write_output(const std::string& path, std::string_view text) {
     return;
   }
   // Devices and pipes cannot be renamed over, links (/dev/stderr) must not be: written directly.
-  std::error_code ignored;
-  const auto status = std::filesystem::symlink_status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+  if (is_written_directly(path)) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file.fd < 0) io_error("cannot open for writing", path);
     write_all(file.fd, text, path);
@@ -142,13 +160,11 @@ MappedFile::MappedFile(const std::string& path) {
     if (size_ > 0) data_ = copied(text);
     return;
   }
+  require_regular(path, "a data file");
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) io_error("cannot stat", path);
-  if (!S_ISREG(info.st_mode)) {
-    throw Error(ExitCode::io, Location{path}, "not a regular file, expected a data file");
-  }
   size_ = static_cast<size_t>(info.st_size);
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);

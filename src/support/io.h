@@ -17,6 +17,14 @@ struct SourceText {
 /// A whole file, or standard input ("-" or empty), but that only once. Throws Error(io, usage).
 SourceText read_source(const std::string& path);
 
+/// Throws Error(io) if something is at `path` that is no regular file, before it is opened: a FIFO
+/// would wait for a writer, a device need not end. `expected`: "a data file".
+void require_regular(const std::string& path, std::string_view expected);
+
+/// The same, but takes "-" and names of what this process has open, a pipe or not: /dev/stdin, a
+/// shell's `<(command)`.
+void require_regular_or_open(const std::string& path, std::string_view expected);
+
 /// Writes everything or nothing: to standard output when `path` is empty or "-", else to a
 /// temporary file beside `path` that is renamed over it. Throws Error(io); a closed pipe on
 /// standard output throws ClosedPipe, which ends a tool quietly.
@@ -24,7 +32,12 @@ void write_output(const std::string& path, std::string_view text);
 
 struct ClosedPipe {};
 
-/// A file ("-": standard input) in memory; empty files give an empty view. Throws as read_source().
+/// Whether write_output() opens what is at `path` instead of renaming over it: a device, a pipe, a
+/// link. May be asked before anything is there.
+bool is_written_directly(const std::string& path);
+
+/// A regular file ("-": standard input) in memory; empty files give an empty view. Throws as
+/// read_source() and require_regular().
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);

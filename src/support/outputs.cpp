@@ -1,11 +1,16 @@
 #include "support/outputs.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "support/error.h"
+#include "support/io.h"
 
 namespace fuseflow {
 
@@ -36,6 +41,28 @@ std::string file_of(const std::string& path) {
   return (failed ? whole : real).string();
 }
 
+/// Why writing would fail, as a number of errno; 0: nothing is known against it.
+int obstacle(const NamedOutput& output) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(output.path, failed);
+  if (failed && failed.value() != ENOENT) return failed.value();
+  if (fs::is_directory(status)) return EISDIR;
+  if (fs::is_socket(status)) return ENXIO;  // as open() says
+  const bool opened = fs::exists(status) && (output.appended || is_written_directly(output.path));
+  const std::string folder = with_links_resolved(output.path).parent_path().string();
+  const std::string asked = opened ? output.path : folder.empty() ? "." : folder;
+  const int mode = opened ? W_OK : W_OK | X_OK;
+  return ::faccessat(AT_FDCWD, asked.c_str(), mode, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+void require_writable(const NamedOutput& output) {
+  if (output.path.empty() || output.path == "-") return;
+  const int number = obstacle(output);
+  if (number == 0) return;
+  throw Error(ExitCode::io, Location{output.path},
+              fmt::format("{}: cannot be written: {}", output.option, std::strerror(number)));
+}
+
 }  // namespace
 
 void check_outputs(const std::vector<NamedOutput>& outputs) {
@@ -53,6 +80,7 @@ void check_outputs(const std::vector<NamedOutput>& outputs) {
                             "expected a file for each",
                             first.option, output.option, output.path, also));
   }
+  for (const NamedOutput& output : outputs) require_writable(output);
 }
 
 void keep_input(const std::vector<NamedOutput>& outputs, const std::string& input) {

@@ -30,6 +30,7 @@ constexpr int kDigitBits = 11;
 
 /// One stable counting pass by bits [shift, shift + kDigitBits) of key `k`.
 void counting_pass(Keyed& entries, size_t k, int shift) {
+  stop_if_asked();
   const size_t n = entries.values.size();
   constexpr uint32_t kMask = (1U << kDigitBits) - 1;
   std::vector<size_t> start((size_t{1} << kDigitBits) + 1, 0);
@@ -193,7 +194,7 @@ class LevelBuilder {
     // As many positions as entries: positions grow with the entries, so they are the same.
     if (parents_ == n) return std::move(entries_.values);
     require_memory(saturating_product(parents_, sizeof(float)), "the tensor");
-    std::vector<float> values(parents_, fill);
+    std::vector<float> values = filled(parents_, fill);
     for (size_t e = 0; e < n; ++e) values[parent(e)] = entries_.values[e];
     return values;
   }
@@ -235,7 +236,7 @@ class LevelBuilder {
   /// pos of `level` from the entries that start a position; returns their number.
   uint64_t count_positions(Level& level, size_t l, size_t end) {
     require_memory(saturating_product(parents_ + 1, sizeof(uint32_t)), fmt::format("level {}", l));
-    level.pos.assign(parents_ + 1, 0);
+    level.pos = filled(parents_ + 1, uint32_t{0});
     uint64_t children = 0;
     const size_t n = entries_.values.size();
     const bool innermost = end == entries_.keys.size();  // every entry starts a position
@@ -246,7 +247,10 @@ class LevelBuilder {
       level.pos[p + 1] = here;
       children += here;
     }
-    for (size_t p = 0; p < parents_; ++p) level.pos[p + 1] += level.pos[p];
+    for (size_t p = 0; p < parents_; ++p) {
+      level.pos[p + 1] += level.pos[p];
+      if (p % kStepsBetweenStops == 0) stop_if_asked();
+    }
     return children;
   }
 
@@ -293,7 +297,7 @@ class LevelBuilder {
     require_memory(saturating_product(words, sizeof(uint64_t)),
                    fmt::format("bitvector level {}", l));
     const uint64_t children = count_positions(level, l, l + 1);
-    level.words.assign(words, 0);
+    level.words = filled(words, uint64_t{0});
     for (size_t e = 0; e < entries_.values.size(); ++e) {
       const uint64_t c = entries_.keys[l][e];
       level

@@ -35,15 +35,15 @@ Shape agreed_shape(const Source& source, const std::optional<Shape>& expected) {
 /// All elements of a dense generator.
 std::vector<float> dense_values(const Source& source, const Params& params, size_t count,
                                 uint64_t seed) {
-  if (source.name == "ones") return std::vector<float>(count, 1.0F);
-  if (source.name == "zeros") return std::vector<float>(count, 0.0F);
+  if (source.name == "ones") return filled(count, 1.0F);
+  if (source.name == "zeros") return filled(count, 0.0F);
   if (source.name == "constant") {
-    return std::vector<float>(count, static_cast<float>(params.real("value", 0, -3.4e38, 3.4e38)));
+    return filled(count, static_cast<float>(params.real("value", 0, -3.4e38, 3.4e38)));
   }
   if (source.name == "arange") {
     const double start = params.real("start", 0, -1e18, 1e18);
     const double step = params.real("step", 1, -1e18, 1e18);
-    std::vector<float> values(count);
+    std::vector<float> values = filled(count, 0.0F);
     for (size_t e = 0; e < count; ++e) {
       values[e] = static_cast<float>(start + step * static_cast<double>(e));
     }

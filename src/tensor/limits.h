@@ -1,9 +1,13 @@
 // Guards against sizes and coordinates that a hostile file or a careless format can ask for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -11,8 +15,23 @@ namespace fuseflow {
 void require_countable(uint64_t count, std::string_view what);
 
 /// Throws Error(rejected) if `bytes` exceeds this machine's physical memory; so that a shape that
-/// cannot be held is said, not killed for.
+/// cannot be held is said, not killed for. Also looks at the limit of stop_if_larger().
 void require_memory(uint64_t bytes, std::string_view what);
+
+constexpr size_t kStepsBetweenStops = size_t{1} << 22;  ///< some milliseconds
+
+/// `count` times `value`, in steps between which stop_if_asked() may end it: the memory of a large
+/// array takes as long as its use.
+template <typename T>
+std::vector<T> filled(size_t count, T value) {
+  std::vector<T> values;
+  values.reserve(count);
+  while (values.size() < count) {
+    stop_if_asked();
+    values.resize(std::min(count, values.size() + kStepsBetweenStops), value);
+  }
+  return values;
+}
 
 /// The first coordinate that is not below the extent; null if there is none.
 const uint32_t* find_beyond(std::span<const uint32_t> coordinates, int64_t extent);

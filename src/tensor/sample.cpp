@@ -6,6 +6,7 @@
 
 #include "support/avx2.h"
 #include "support/sort_numbers.h"
+#include "support/stop.h"
 #include "tensor/random_blocks.h"
 
 namespace fuseflow {
@@ -103,6 +104,7 @@ void scan(Random& random, uint64_t range, uint64_t wanted, const Take& take) {
   std::vector<uint64_t> taken;
   uint64_t left = wanted;
   for (uint64_t i = 0; left > 0;) {
+    stop_if_asked();
     const std::span<const uint64_t> ahead = numbers.ahead();
     const size_t most = ahead.size() + sampling::kGroup + sampling::kRoom;
     if (taken.size() < most) taken.resize(most);

@@ -283,13 +283,15 @@ void require_countable(uint64_t count, std::string_view what) {
 }
 
 void require_memory(uint64_t bytes, std::string_view what) {
+  stop_if_larger(bytes);
   const uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > memory) {
-    throw Error(ExitCode::rejected,
-                fmt::format("{} needs {} bytes, more than this machine's memory ({} bytes); make "
-                            "an outer level compressed, or use a machine with more memory",
-                            what, bytes, memory));
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("{} needs {} bytes, more than this machine's memory ({} bytes); make "
+                    "an outer level compressed, or use a machine with more memory",
+                    what, bytes == UINT64_MAX ? "more than 2^64" : std::to_string(bytes), memory));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "support/stop.h"
+
 namespace fuseflow {
 
 namespace {
@@ -44,6 +46,7 @@ void survey_block(std::span<const float> values, Survey& total) {
 Survey survey_values(std::span<const float> values) {
   Survey result;
   for (size_t at = 0; at < values.size(); at += kBlock) {
+    stop_if_asked();
     survey_block(values.subspan(at, std::min(kBlock, values.size() - at)), result);
   }
   return result;

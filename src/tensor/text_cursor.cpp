@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "support/error.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -19,6 +20,8 @@ constexpr size_t kMaxShownLine = 2000;
 }  // namespace
 
 void TextCursor::skip_lines(char comment) {
+  constexpr uint32_t kLinesBetweenStops = 1U << 16;
+  if (++calls_ % kLinesBetweenStops == 0) stop_if_asked();
   for (;;) {
     skip_blanks();
     if (at_ == end_) return;
@@ -60,7 +63,8 @@ int64_t TextCursor::integer(const char* what) {
   }
   if (at_ == start) {
     if (at_line_end()) fail(fmt::format("the line ends where {} is expected", what));
-    fail(fmt::format("'{}' is not {}, expected a whole number", token(), what));
+    fail(fmt::format("'{}' is no number for {}, expected a whole number of 0 or more", token(),
+                     what));
   }
   return value;
 }

@@ -22,7 +22,8 @@ class TextCursor {
   void skip_blanks() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
-  /// Skips blanks, empty lines and lines that start with `comment` ('\0': there are none).
+  /// Skips blanks, empty lines and lines that start with `comment` ('\0': there are none). Readers
+  /// call it for every line or entry; it looks at stop_if_asked().
   void skip_lines(char comment);
   bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
   /// The rest of the line, which is consumed.
@@ -48,6 +49,7 @@ class TextCursor {
   const char* begin_;
   const char* at_;
   const char* end_;
+  uint32_t calls_ = 0;  // of skip_lines()
   const std::string& path_;
 };
 

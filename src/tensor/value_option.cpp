@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/error.h"
+#include "tensor/limits.h"
 #include "tensor/params.h"
 #include "tensor/random_blocks.h"
 
@@ -93,6 +94,7 @@ float ValueOption::draw(Random& random) const {
 void ValueOption::draw_uniform(const Random& random, std::span<float> values) const {
   RandomBlocks numbers(random);
   while (!values.empty()) {
+    stop_if_asked();
     const std::span<const uint64_t> ahead = numbers.ahead();
     const size_t count = std::min(ahead.size(), values.size());
     for (size_t k = 0; k < count; ++k) values[k] = uniform_value(ahead[k], a_, b_);
@@ -103,11 +105,14 @@ void ValueOption::draw_uniform(const Random& random, std::span<float> values) co
 
 std::vector<float> ValueOption::draw_all(size_t count, uint64_t seed) const {
   Random random(seed, kValueStream);
-  std::vector<float> values(count);
+  std::vector<float> values = filled(count, 0.0F);
   if (kind_ == Kind::uniform) {
     draw_uniform(random, values);
   } else {
-    for (float& value : values) value = draw(random);
+    for (size_t i = 0; i < count; ++i) {
+      values[i] = draw(random);
+      if (i % kStepsBetweenStops == 0) stop_if_asked();
+    }
   }
   return values;
 }

@@ -99,7 +99,7 @@ TEST_F(Readers, MtxRejectsLyingHeaders) {
   expect_contains(mtx_error(head), "the file ends where the size line");
   expect_contains(mtx_error(head + "3 3\n"), "1 2:4 the line ends where the number of entries");
   expect_contains(mtx_error(head + "3 3 1 1\n"), "expected the end of the line");
-  expect_contains(mtx_error(head + "-3 3 1\n"), "'-3' is not the number of rows");
+  expect_contains(mtx_error(head + "-3 3 1\n"), "'-3' is no number for the number of rows");
   expect_contains(mtx_error(head + "3 3 99999999999999999999\n"), "is too large");
   expect_contains(mtx_error(head + "3 3 99999999999999999\n"), "has room for 0 at most");
   expect_contains(mtx_error(head + "9999999999 3 0\n"), "expected extents up to 4294967294");
@@ -111,7 +111,7 @@ TEST_F(Readers, MtxRejectsLyingHeaders) {
                   "1 3:1 row 4 is out of range, expected 1 to 3");
   expect_contains(mtx_error(head + "3 3 1\n1 0 1\n"), "1 3:3 column 0 is out of range");
   expect_contains(mtx_error(head + "0 3 1\n1 1 1\n"), "the extent is 0");
-  expect_contains(mtx_error(head + "3 3 1\n1 -1 1\n"), "'-1' is not column");
+  expect_contains(mtx_error(head + "3 3 1\n1 -1 1\n"), "'-1' is no number for column");
   expect_contains(mtx_error(head + "3 3 1\n1 1    \n"), "the line ends where a value");
   expect_contains(mtx_error(head + "3 3 1\n1 1 x\n"), "1 3:5 'x' is not a value");
   expect_contains(mtx_error(head + "3 3 1\n1 1 1 1\n"), "1 3:7 unexpected '1'");

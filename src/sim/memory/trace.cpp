@@ -93,7 +93,7 @@ void require_memory_model(const Machine& machine) {
   if (machine.dram.model != "none") return;
   throw Error(ExitCode::usage,
               fmt::format("machine `{}` has no memory model: `dram.model` is none, expected fixed, "
-                          "banked or comal",
+                          "banked or comal; `--machine rda` has one",
                           machine.name));
 }
 

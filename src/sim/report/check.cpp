@@ -153,8 +153,8 @@ Source file_source(const std::string& path, const Tensor& tensor) {
   const std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
   if (own != shape && own != files && !are_parts(shape, own)) {
     throw Error(ExitCode::rejected, Location{path},
-                fmt::format("{} has shape [{}], expected [{}]", to_string(source),
-                            fmt::join(own, ","), fmt::join(files, ",")));
+                fmt::format("{} has shape [{}], expected that of %{}, [{}]", to_string(source),
+                            fmt::join(own, ","), tensor.name, fmt::join(files, ",")));
   }
   if (own != shape)
     source.params.emplace_back("from_shape", fmt::format("[{}]", fmt::join(own, ",")));
@@ -163,22 +163,33 @@ Source file_source(const std::string& path, const Tensor& tensor) {
 
 }  // namespace
 
-CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
-                         const std::string& path, double tolerance) {
+std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
+                                             const std::string& path) {
   const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
-  const Storage* actual = data.find(tensor);
-  if (actual == nullptr) {
-    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program", declared.name));
-  }
   const std::vector<int64_t> shape = known_shape(declared);
   const Source source = file_source(path, declared);
-  auto expected = std::make_shared<const Storage>(
+  return std::make_shared<const Storage>(
       load(source, shape, dense_format(static_cast<int>(shape.size()))));
+}
+
+CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
+                             const std::string& path,
+                             const std::shared_ptr<const Storage>& expected, double tolerance) {
+  if (data.find(tensor) == nullptr) {
+    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
+                                             program.tensors[static_cast<size_t>(tensor)].name));
+  }
   CheckedTensor one{
       tensor, compare(value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected)),
       false, path};
   one.passes = one.comparison.passes(tolerance);
   return one;
+}
+
+CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
+                         const std::string& path, double tolerance) {
+  return check_expected(program, data, tensor, path, load_expected(program, tensor, path),
+                        tolerance);
 }
 
 namespace {

@@ -46,8 +46,17 @@ struct ReferenceCheck {
 ReferenceCheck check_reference(const Program& program, const TensorData& data,
                                const std::vector<TensorId>& written, const CheckSettings& settings);
 
-/// Compares one result with the array in a file (any tensor file that can be read). Throws
-/// Error(rejected) when its shape is another.
+/// The array in a file (any tensor file that can be read, or a generator) in the shape of a tensor
+/// that it will be compared with. Throws Error(rejected) when its shape is another.
+std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
+                                             const std::string& path);
+
+/// Compares one result with what load_expected() gave.
+CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
+                             const std::string& path,
+                             const std::shared_ptr<const Storage>& expected, double tolerance);
+
+/// Both: loads and compares.
 CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
                          const std::string& path, double tolerance);
 
