@@ -418,6 +418,11 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   };
   std::stable_sort(chains.begin(), chains.end(),
                    [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
+  if (!o.explain.empty() && chains.empty()) write_output(o.explain, explain_header());
+  if (!measures && chains.empty()) {  // what is planned is not asked for
+    if (nothing) report(Severity::note, "no chain of dense products found");
+    return ExitCode::ok;
+  }
   Options each = o;
   std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
@@ -429,11 +434,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, unchained, machine, planned);
   CombinedKernels combined;
-  if (measures) {
-    combined = plan_kernels(o, machine, given);
-  } else if (o.strategy == "tiles") {
-    add_kernels(program, given.formats, machine);
-  }
+  if (measures) combined = plan_kernels(o, machine, given);
   report_second_products(program, combined.second_products);
   if (nothing && !any_taken(combined.rows) && !any_taken(combined.second_products)) {
     report(Severity::note, o.strategy == "tiles"

@@ -41,8 +41,12 @@ std::string placement_text(const Placement& placed) {
 
 }  // namespace
 
+std::string explain_header() {
+  return "rule,candidates\n";
+}
+
 std::string explain_csv(const Counts& counts) {
-  std::string text = "rule,candidates\n";
+  std::string text = explain_header();
   for (size_t rule = 0; rule < counts.left.size(); ++rule) {
     text += fmt::format("{},{}\n", rule == 0 ? "none" : std::to_string(rule), counts.left[rule]);
   }
