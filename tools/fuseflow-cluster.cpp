@@ -123,7 +123,8 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (!choice) {
     return false;
   }
-  planned.push_back({chain, tensors_of(program, found.form), *choice, false});
+  const Chain covered = chain_of(chain, choice->fused());
+  planned.push_back({covered, tensors_of(program, found.form), *choice, false});
   const std::string label =
       fmt::format("chain %{} ({}, {})", chain.name, name_of(chain.kind), name_of(chain.activation));
   const auto left = [&](const std::string& why) {
@@ -139,12 +140,12 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
   if (loses && !o.accept_slower) {
     return left(fmt::format("its best plan takes {} cycles, {}", measured.cycles, beside));
   }
-  if (!check_values(chain, best.plan.plan, machine).passed) {
+  if (!check_values(covered, best.plan.plan, machine).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
-  const PlanNotes notes = plan_notes(chain, machine, best);
+  const PlanNotes notes = plan_notes(covered, machine, best);
   if (!attach_plan(program, found, notes,
-                   lower_plan(found.form, chain, best.plan.plan, best.plan.analysis))) {
+                   lower_plan(found.form, covered, best.plan.plan, best.plan.analysis))) {
     return left("its statements share regions with others or are scheduled");
   }
   planned.back().taken = true;
@@ -154,7 +155,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
                   measured.cycles, beside, measured.bytes.global(), choice->separate.bytes.global(),
                   choice->folded.bytes.global(), loses ? ": fusion loses here" : ""));
   if (o.verbose) {
-    std::fputs(plan_text(chain, machine, *choice).c_str(), stderr);
+    std::fputs(plan_text(covered, machine, *choice).c_str(), stderr);
   }
   return true;
 }
@@ -417,6 +418,11 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   };
   std::stable_sort(chains.begin(), chains.end(),
                    [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
+  if (!o.explain.empty() && chains.empty()) write_output(o.explain, explain_header());
+  if (!measures && chains.empty()) {  // what is planned is not asked for
+    if (nothing) report(Severity::note, "no chain of dense products found");
+    return ExitCode::ok;
+  }
   Options each = o;
   std::vector<PlannedChain> planned;
   for (const FoundChain& found : chains) {
@@ -428,11 +434,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
   }
   if (o.strategy == "tiles" && !o.accept_slower) drop_chains(given, unchained, machine, planned);
   CombinedKernels combined;
-  if (measures) {
-    combined = plan_kernels(o, machine, given);
-  } else if (o.strategy == "tiles") {
-    add_kernels(program, given.formats, machine);
-  }
+  if (measures) combined = plan_kernels(o, machine, given);
   report_second_products(program, combined.second_products);
   if (nothing && !any_taken(combined.rows) && !any_taken(combined.second_products)) {
     report(Severity::note, o.strategy == "tiles"
@@ -481,10 +483,11 @@ ExitCode run(const Options& o) {
                             "larger scratchpads",
                             chain.name, machine.name));
   }
+  const Chain covered = chain_of(chain, choice->fused());
   if (!o.plan.empty()) {
-    write_output(o.plan, plans_json(machine, {{chain, tensors_of(chain), *choice, false}}));
+    write_output(o.plan, plans_json(machine, {{covered, tensors_of(chain), *choice, false}}));
   }
-  write_output(o.filter.output, plan_text(chain, machine, *choice));
+  write_output(o.filter.output, plan_text(covered, machine, *choice));
   return ExitCode::ok;
 }
 

@@ -27,8 +27,9 @@ bool plan_chain(Program& program, const FoundChain& found, const GivenFormats& g
   if (best.rank == 0) return false;
   const ChainRivals rivals = rivals_of(program, found, choice, given, machine);
   if (rivals.win(best.measure.measured.cycles)) return false;
-  return attach_plan(program, found, plan_notes(chain, machine, best),
-                     lower_plan(found.form, chain, best.plan.plan, best.plan.analysis));
+  const Chain covered = chain_of(chain, best);
+  return attach_plan(program, found, plan_notes(covered, machine, best),
+                     lower_plan(found.form, covered, best.plan.plan, best.plan.analysis));
 }
 
 }  // namespace

@@ -187,13 +187,14 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
 
 Chain padded(const Chain& chain) {
   Chain result = chain;
+  result.unpadded = chain.actual();
   for (int64_t& size : result.size.value) {
     size = padded_extent(size);
   }
   return result;
 }
 
-int64_t least_bytes(const Chain& chain, bool fused) {
+int64_t least_bytes(const Chain& chain, bool fused, bool has_l2) {
   const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
                 l = chain.size[Dim::l];
   const int64_t branches = chain.gated() ? 2 : 1;
@@ -202,12 +203,14 @@ int64_t least_bytes(const Chain& chain, bool fused) {
                   chain.bias0 * n * each.bias0 + chain.bias1 * l * each.bias1 +
                   chain.residual * m * l * each.residual;
   if (!fused) {
-    bytes += (branches - 1) * m * k * each.a;      // A again
-    bytes += (branches * m * n + m * n) * each.c;  // C out and in
-    if (chain.activation != Activation::none) bytes += 2 * m * n * each.c;
-    if (chain.gated()) bytes += 3 * m * n * each.c;
-    bytes += chain.residual * 2 * m * l * each.e;
-    if (chain.last_activation != Activation::none) bytes += 2 * m * l * each.e;
+    const int64_t again = has_l2 ? 0 : 1;                  // reads of what was there before
+    bytes += again * (branches - 1) * m * k * each.a;      // A
+    bytes += (branches * m * n + again * m * n) * each.c;  // C out and in
+    const int64_t maps = chain.activation != Activation::none ? 1 : 0;
+    bytes += maps * (1 + again) * m * n * each.c;
+    if (chain.gated()) bytes += (1 + 2 * again) * m * n * each.c;
+    const int64_t last_maps = chain.residual + (chain.last_activation != Activation::none ? 1 : 0);
+    bytes += last_maps * (1 + again) * m * l * each.e;
   }
   return bytes;
 }

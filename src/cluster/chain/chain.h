@@ -40,10 +40,13 @@ struct Chain {
   std::optional<LaneWork> found_work = {}, found_last_work = {};
   /// Of a convolution chain, when known: channels in, height = width, kernel of the first.
   int64_t channels = 0, side = 0, kernel = 1;
+  std::optional<Extents> unpadded = {};  ///< `size` before padded() rounded it up
 
   bool gated() const { return kind == ChainKind::gated; }
   /// C is linear in A and B, so that K may be split where the partial sums meet only in E.
   bool linear() const { return activation == Activation::none && !gated() && bias0 == 0; }
+  /// Elements that exist, without padding.
+  Extents actual() const { return unpadded.value_or(size); }
   /// Clusters may add to E in memory.
   bool sums_alone() const { return last_activation == Activation::none; }
 };
@@ -71,8 +74,9 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
 Chain padded(const Chain& chain);
 
 /// Bytes of global memory that nothing can save: every operand read and every result written once,
-/// by one kernel an operator or by one kernel for all.
-int64_t least_bytes(const Chain& chain, bool fused);
+/// by one kernel an operator or by one kernel for all. `has_l2`: what a kernel wrote or read, the
+/// later ones find in an L2.
+int64_t least_bytes(const Chain& chain, bool fused, bool has_l2 = false);
 
 /// G1-G10, S1-S8, C1-C8 in this order.
 const std::vector<Chain>& workloads();

@@ -30,9 +30,10 @@ void add_node(Key& key, const FormNode& node) {
 
 void add_chain(Key& key, const Chain& chain) {
   const auto& [name, kind, size, activation, bias0, bias1, residual, last_activation, bytes, work,
-               last_work, channels, side, kernel] = chain;
+               last_work, channels, side, kernel, unpadded] = chain;
   key.number(static_cast<int64_t>(kind));
   key.numbers(size.value);
+  key.numbers(unpadded.value_or(size).value);
   key.numbers(std::array<int64_t, 5>{static_cast<int64_t>(activation), bias0, bias1, residual,
                                      static_cast<int64_t>(last_activation)});
   add_bytes(key, bytes);

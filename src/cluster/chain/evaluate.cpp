@@ -120,6 +120,7 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
   const Measured& best = choice.linked.measure.measured;
   const Measured& fused = choice.fused().measure.measured;
   const Measured& apart = choice.separate;
+  const Chain actual = as_covered(e.chain, e.chain.actual());  // padding is no plan's need
   std::string plan = describe(choice.linked.plan.plan);
   std::replace(plan.begin(), plan.end(), ',', 'x');
   return fmt::format(
@@ -137,10 +138,11 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
       ratio(apart.bytes.global(), fused.bytes.global()), ratio(apart.cycles, fused.cycles),
       e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
-      ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(e.chain, false),
-      least_bytes(e.chain, true), name_of(choice.way()), choice.links_gain(),
-      ratio(choice.apart().cycles, choice.cycles()), choice.linked.log.simulated,
-      choice.linked.log.left == 0 ? "yes" : "no");
+      ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(actual, false, machine.has_l2()),
+      least_bytes(actual, true), name_of(choice.way()), choice.links_gain(),
+      ratio(choice.apart().cycles, choice.cycles()),
+      choice.linked.log.simulated + choice.linked.even_log.simulated,
+      choice.linked.proven() ? "yes" : "no");
 }
 
 }  // namespace fuseflow::cluster

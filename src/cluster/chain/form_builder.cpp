@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cluster/common/loop_extent.h"
+#include "cluster/common/not_dense.h"
 #include "ir/names.h"
 #include "support/text.h"
 
@@ -197,11 +198,7 @@ bool FormBuilder::only(const std::set<int>& digits, std::initializer_list<Dim> d
 
 void FormBuilder::require_dense(TensorId tensor) const {
   const Tensor& t = program_.tensors[static_cast<size_t>(tensor)];
-  const bool known = std::all_of(t.shape.begin(), t.shape.end(),
-                                 [](const Extent& extent) { return extent.known(); });
-  if (!known || !t.format.all_dense()) {
-    refuse(fmt::format("{} is not dense, or an extent is not known", text_of(tensor)));
-  }
+  if (std::string why = why_not_dense(t); !why.empty()) refuse(std::move(why));
 }
 
 std::optional<FormBuilder::Product> FormBuilder::product_of(const Statement& s, const Expr& node,

@@ -4,6 +4,7 @@
 
 #include "cluster/chain/bound.h"
 #include "cluster/chain/chain_key.h"
+#include "cluster/chain/even_tiles.h"
 #include "cluster/common/memo.h"
 #include "support/ceil_div.h"
 
@@ -13,6 +14,10 @@ namespace {
 constexpr size_t kMostBytes = size_t{1} << 26;
 
 }  // namespace
+
+Chain chain_of(const Chain& chain, const MeasuredPlan& plan) {
+  return plan.rank > 0 ? as_covered(chain, plan.plan.size) : chain;
+}
 
 size_t kept_bytes(const MeasuredPlan& plan) {
   return sizeof(plan) + plan.simulated.size() * sizeof(SimulatedPlan);
@@ -94,7 +99,8 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
 }
 
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
-                          const Machine& machine, const Effort& effort, const ChainForm* form) {
+                          const Machine& machine, const Effort& effort, const ChainForm* form,
+                          int64_t to_beat) {
   MeasuredPlan best;
   const ChainForm measured_form = form != nullptr ? *form : own_form(chain);
   MeasureOptions options;
@@ -104,8 +110,8 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
   };
   const auto simulate = [&](size_t i, int64_t most) {
     options.most_cycles = most;
-    const ScaledMeasure measure =
-        measure_scaled(chain, plans[i].plan, plans[i].analysis, machine, options);
+    const ScaledMeasure measure = measure_scaled(as_covered(chain, plans[i].size), plans[i].plan,
+                                                 plans[i].analysis, machine, options);
     const bool faster = best.rank == 0 || measure.measured.cycles < best.measure.measured.cycles;
     if (measure.measured.finished && faster) {
       best.plan = plans[i];
@@ -115,9 +121,42 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
     best.simulated.push_back({plans[i], measure});
     return Trial{measure.measured.cycles, measure.measured.nodes, measure.measured.finished};
   };
-  best.log = find_fastest(plans.size(), least, simulate, effort).log;
+  best.log = find_fastest(plans.size(), least, simulate, effort, to_beat).log;
   return best;
 }
+
+namespace {
+
+/// Of the effort, plans of even tiles get what is left, at least this part.
+constexpr int64_t kEvenPart = 8;
+
+/// Takes a plan of even tiles in place of the best one where it is faster.
+void try_even_tiles(MeasuredPlan& best, const Chain& chain, const Machine& machine, Holding holding,
+                    const Effort& effort, const ChainForm* form) {
+  const int64_t to_beat = best.rank > 0 ? best.measure.measured.cycles : 0;
+  SearchOptions options;
+  options.holding = holding;
+  options.top = effort.most;
+  EvenPlans all = even_plans(chain, machine, options, to_beat);
+  Effort part = effort;
+  part.operations = std::max(
+      {effort.operations - best.log.operations, effort.operations / kEvenPart, int64_t{1}});
+  // Tiles of several paddings have one form, which is that of what exists.
+  MeasuredPlan even =
+      measure_best(as_covered(chain, chain.actual()), all.plans, machine, part, form, to_beat);
+  best.even_log = even.log;
+  best.even_log.candidates += all.bounded;
+  best.even_log.bounded += all.bounded;
+  best.simulated.insert(best.simulated.end(), even.simulated.begin(), even.simulated.end());
+  // What was measured in part is not compared with what was measured in full.
+  if (even.rank == 0 || (best.rank > 0 && even.measure.scale > best.measure.scale)) return;
+  best.plan = std::move(even.plan);
+  best.measure = even.measure;
+  best.rank = even.rank;
+  best.even = true;
+}
+
+}  // namespace
 
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
                        const Effort& effort, const ChainForm* form) {
@@ -130,7 +169,10 @@ MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holdi
     SearchOptions options;
     options.holding = holding;
     options.top = effort.most;
-    return measure_best(chain, search(chain, machine, options).best, machine, effort, form);
+    MeasuredPlan best =
+        measure_best(chain, search(chain, machine, options).best, machine, effort, form);
+    try_even_tiles(best, chain, machine, holding, effort, form);
+    return best;
   });
 }
 

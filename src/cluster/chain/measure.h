@@ -47,19 +47,27 @@ struct MeasuredPlan {
   ScaledMeasure measure;
   int rank = 0;  ///< place in the ranking by cost, from 1; 0: there was no plan
   SearchLog log;
-  std::vector<SimulatedPlan> simulated;  ///< in the order of their cost
+  SearchLog even_log;  ///< of the plans of even tiles (even_tiles.h); no candidates: none searched
+  bool even = false;   ///< the plan is one of them, and `rank` its place among them
+  std::vector<SimulatedPlan> simulated;  ///< in the order of their cost; those of even tiles last
+  /// No plan of either space is faster.
+  bool proven() const { return log.left == 0 && even_log.left == 0; }
 };
+
+/// The chain as its plan pads it; as given where there is no plan.
+Chain chain_of(const Chain& chain, const MeasuredPlan& plan);
 
 /// Of a plan in a memo (common/memo.h).
 size_t kept_bytes(const MeasuredPlan& plan);
 
 /// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
-/// two equal. `form`: as in MeasureOptions.
+/// two equal. `form`: as in MeasureOptions. `to_beat`: cycles that it has to be below; 0: any.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
                           const Machine& machine, const Effort& effort = {},
-                          const ChainForm* form = nullptr);
+                          const ChainForm* form = nullptr, int64_t to_beat = 0);
 
-/// The fastest plan of a search. Equal chains are searched once.
+/// The fastest plan of the published space, or one of even tiles that is faster. Equal chains are
+/// searched once.
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
                        const Effort& effort = {}, const ChainForm* form = nullptr);
 

@@ -21,40 +21,15 @@ int64_t checked_product(std::initializer_list<int64_t> factors) {
   return product;
 }
 
-/// A costed plan, small: there are hundreds of thousands.
-struct Costed {
-  Plan plan;
-  double phased = 0, memory = 0;
-  int64_t global = 0, products = 0, number = 0;
-};
-
-/// The order of the ranking: strict and total.
-bool better(const Costed& a, const Costed& b) {
-  const auto key = [](const Costed& p) {
-    return std::tuple(p.phased, p.memory, p.global, p.products, p.number);
-  };
-  return key(a) < key(b);
-}
-
-/// The same work in the same order: they differ in the place of loops of one step, or in whether
-/// such a dimension counts as temporal.
-bool same_work(const RankedPlan& a, const RankedPlan& b) {
-  return a.cost.phased == b.cost.phased && a.plan.tile == b.plan.tile &&
-         a.plan.shape == b.plan.shape && a.plan.way == b.plan.way &&
-         a.analysis.trips.clusters == b.analysis.trips.clusters &&
-         a.analysis.visits == b.analysis.visits && a.analysis.core == b.analysis.core;
-}
-
 /// The walk over what rules 1 to 4 leave, applying rule 5 and costing.
 class Walk {
  public:
   Walk(const Chain& chain, const Machine& machine, const SearchOptions& options)
-      : chain_(chain), machine_(machine), options_(options) {
-    if (chain.gated()) {
-      ways_ = {GatedWay::split, GatedWay::sequential};
-    } else {
-      ways_ = {GatedWay::none};
-    }
+      : chain_(chain),
+        machine_(machine),
+        options_(options),
+        ranking_(chain, machine, options.holding) {
+    ways_ = gated_ways(chain);
     for (int d = 0; d < kDims; ++d) {
       tiles_[static_cast<size_t>(d)] = tile_sizes(chain.size.value[static_cast<size_t>(d)]);
     }
@@ -72,24 +47,7 @@ class Walk {
 
   int64_t fitting() const { return fitting_; }
   int64_t executable() const { return executable_; }
-  /// The first of each work in order, at most options.top.
-  std::vector<RankedPlan> take_best() {
-    std::sort(costed_.begin(), costed_.end(), better);
-    std::vector<RankedPlan> kept;
-    size_t equals = 0;  // of kept plans, those from here on have the cost of the one looked at
-    for (const Costed& costed : costed_) {
-      if (options_.top > 0 && static_cast<int64_t>(kept.size()) == options_.top) break;
-      RankedPlan plan = ranked(costed.plan, costed.number);
-      const auto same = [&](const RankedPlan& other) { return same_work(other, plan); };
-      if (equals < kept.size() && kept[equals].cost.phased != plan.cost.phased) {
-        equals = kept.size();
-      }
-      if (std::any_of(kept.begin() + static_cast<int64_t>(equals), kept.end(), same)) continue;
-      kept.push_back(plan);
-    }
-    costed_.clear();
-    return kept;
-  }
+  std::vector<RankedPlan> take_best() { return ranking_.take_best(options_.top); }
   void sample(const SampleOptions& sample) {
     sample_ = sample;
     random_ = sample.seed;
@@ -133,23 +91,12 @@ class Walk {
     if (options_.skip_costs) {
       return;
     }
-    const RankedPlan plan = ranked(plan_, number_);
+    const RankedPlan plan = ranking_.ranked(plan_, chain_.size, number_);
     if (sample_.plans > 0) {
       keep_sample(plan);
       return;
     }
-    const Visits& v = plan.analysis.visits;
-    costed_.push_back({plan_, plan.cost.phased, plan.cost.memory(), plan.analysis.total.global(),
-                       v.first_multiplies + v.second_multiplies, number_});
-  }
-
-  RankedPlan ranked(const Plan& plan, int64_t number) const {
-    RankedPlan result;
-    result.plan = plan;
-    result.analysis = analyze(chain_, plan, machine_, options_.holding);
-    result.cost = cost_of(result.analysis, plan, machine_);
-    result.candidate = number;
-    return result;
+    ranking_.add(plan);
   }
 
   void keep_sample(const RankedPlan& ranked) {
@@ -168,7 +115,7 @@ class Walk {
   const Chain& chain_;
   const Machine& machine_;
   const SearchOptions& options_;
-  std::vector<Costed> costed_;
+  Ranking ranking_;
   std::vector<GatedWay> ways_;
   std::array<std::vector<int64_t>, kDims> tiles_;
   Plan plan_;
@@ -218,8 +165,6 @@ std::vector<int64_t> tile_sizes(int64_t size) {
   return tiles;
 }
 
-namespace {
-
 /// Clusters that the machine has cores for.
 std::vector<ClusterShape> shapes_for(Holding holding, const Machine& machine) {
   std::vector<ClusterShape> shapes;
@@ -234,7 +179,10 @@ std::vector<ClusterShape> shapes_for(Holding holding, const Machine& machine) {
   return shapes;
 }
 
-}  // namespace
+std::vector<GatedWay> gated_ways(const Chain& chain) {
+  if (chain.gated()) return {GatedWay::split, GatedWay::sequential};
+  return {GatedWay::none};
+}
 
 SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options) {
   SearchResult result;

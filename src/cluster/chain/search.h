@@ -1,29 +1,26 @@
 // The search engine: counts what each pruning rule leaves, costs the pruned space and keeps the
-// best K plans in a stated order. No simulation here.
+// best K plans in a stated order. No simulation here. Beside the published space: even_tiles.h.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "cluster/chain/analyzer.h"
+#include "cluster/chain/ranking.h"
 
 namespace fuseflow::cluster {
 
 /// Powers of two from 16 up that divide `size` (rule 1), ascending.
 std::vector<int64_t> tile_sizes(int64_t size);
 
+/// Shapes of clusters that a search tries, and what a gated chain may do with its branches.
+std::vector<ClusterShape> shapes_for(Holding holding, const Machine& machine);
+std::vector<GatedWay> gated_ways(const Chain& chain);
+
 /// Candidates left by no rule and by rules 1, 1-2, ..., 1-5. Throws Error(rejected) when a count
 /// exceeds 2^63-1.
 struct Counts {
   std::array<int64_t, 6> left{};
-};
-
-struct RankedPlan {
-  Plan plan;
-  Analysis analysis;
-  Cost cost;
-  int64_t candidate = 0;  ///< position in enumeration order; the last tie breaker
 };
 
 struct SearchOptions {

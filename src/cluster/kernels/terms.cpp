@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cluster/common/loop_extent.h"
+#include "cluster/common/not_dense.h"
 #include "ir/names.h"
 #include "support/text.h"
 
@@ -52,11 +53,9 @@ std::set<int> digits_of(const KernelTerm& load) {
 
 void TermBuilder::require_dense(TensorId t) {
   const Tensor& at = tensor(t);
-  const bool known = std::all_of(at.shape.begin(), at.shape.end(),
-                                 [](const Extent& extent) { return extent.known(); });
-  if (!known || !(at.format.all_dense() || as_dense_.count(t) != 0)) {
-    refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(at.name)));
-  }
+  const bool stored_dense = as_dense_.count(t) != 0;
+  if (std::string why = why_not_dense(at, stored_dense); !why.empty())
+    refuse_kernel(std::move(why));
   made_.element_bytes[t] = element_bytes(at.type);
 }
 

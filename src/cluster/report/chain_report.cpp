@@ -41,8 +41,12 @@ std::string placement_text(const Placement& placed) {
 
 }  // namespace
 
+std::string explain_header() {
+  return "rule,candidates\n";
+}
+
 std::string explain_csv(const Counts& counts) {
-  std::string text = "rule,candidates\n";
+  std::string text = explain_header();
   for (size_t rule = 0; rule < counts.left.size(); ++rule) {
     text += fmt::format("{},{}\n", rule == 0 ? "none" : std::to_string(rule), counts.left[rule]);
   }
@@ -99,15 +103,23 @@ std::string table_csv(const Chain& chain, const Machine& machine,
 
 namespace {
 
-std::string search_text(std::string_view what, const MeasuredPlan& best) {
-  const SearchLog& log = best.log;
+/// What became of the plans of one space; `tiles`: which tiles it has.
+std::string log_text(std::string_view tiles, const SearchLog& log) {
   const std::string rest =
-      log.left == 0 ? "no plan is faster"
+      log.left == 0 ? "no other one is faster"
                     : fmt::format("{} not looked at (the effort was spent), none faster than {}",
                                   log.left, log.least_left);
-  return fmt::format("  {}: {} cycles; {} plans, {} simulated, {} left out by their bound, {}\n",
-                     what, best.rank == 0 ? "no" : std::to_string(best.measure.measured.cycles),
-                     log.candidates, log.simulated, log.bounded, rest);
+  return fmt::format("{} plans with tiles {}, {} simulated, {} left out by their bound, {}",
+                     log.candidates, tiles, log.simulated, log.bounded, rest);
+}
+
+std::string search_text(std::string_view what, const MeasuredPlan& best) {
+  std::string text =
+      fmt::format("  {}: {} cycles; {}", what,
+                  best.rank == 0 ? "no" : std::to_string(best.measure.measured.cycles),
+                  log_text("of powers of two", best.log));
+  if (best.even_log.candidates > 0) text += "; " + log_text("that cut evenly", best.even_log);
+  return text + "\n";
 }
 
 }  // namespace

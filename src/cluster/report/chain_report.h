@@ -13,6 +13,8 @@ namespace fuseflow::cluster {
 
 /// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
 std::string explain_csv(const Counts& counts);
+/// ... of a program without a chain: no rows.
+std::string explain_header();
 
 /// One row a plan that was simulated, of both searches together, best by cost first.
 std::string plans_csv(const Chain& chain, const Machine& machine, const Choice& choice);

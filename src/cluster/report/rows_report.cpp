@@ -13,6 +13,11 @@ std::string counted(size_t number, const char* what) {
 }
 
 std::string measured_text(const RowsOutcome& o) {
+  if (o.fused.cycles == 0) {
+    return fmt::format("no tiles that fit take fewer than the {} cycles of {}",
+                       o.given.total.cycles,
+                       counted(static_cast<size_t>(o.given.kernels), "kernel"));
+  }
   return fmt::format("{} cycles, apart {} in {}; {} bytes of global memory, apart {}",
                      o.fused.cycles, o.given.total.cycles,
                      counted(static_cast<size_t>(o.given.kernels), "kernel"),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cluster/common/not_dense.h"
 #include "cluster/kernels/terms.h"
 #include "ir/names.h"
 #include "tensor/storage.h"
@@ -42,11 +43,7 @@ class Builder {
 
   void require_dense(TensorId t) {
     const Tensor& of = tensor(t);
-    const bool known = std::all_of(of.shape.begin(), of.shape.end(),
-                                   [](const Extent& extent) { return extent.known(); });
-    if (!known || !of.format.all_dense()) {
-      refuse_kernel(fmt::format("%{} is not dense of known shape", quote_if_needed(of.name)));
-    }
+    if (std::string why = why_not_dense(of); !why.empty()) refuse_kernel(std::move(why));
     form_.element_bytes[t] = fuseflow::element_bytes(of.type);
   }
 

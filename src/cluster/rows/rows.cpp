@@ -229,7 +229,6 @@ std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
     for (size_t u = runs[r].first; u < runs[r].end; ++u) covered[u] = true;
   }
   for (const size_t r : longest_of(runs, covered)) {
-    if (!runs[r].plan) continue;
     outcomes.push_back(outcome_of(runs[r], tiles));
     outcomes.back().kind = RowsOutcome::Kind::slower;
   }

@@ -26,7 +26,7 @@ struct RowsOutcome {
   std::string why;
   RowsTiles tiles;
   Graph graph;
-  Measured fused;
+  Measured fused;      ///< no cycles where no tiles that fit take fewer than `given`
   KernelsApart given;  ///< as the program has its statements: chains, attentions, folded kernels
 };
 
