@@ -235,7 +235,8 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build" / "bin")
     tools = parser.parse_args().tools
     seen = set()
-    for words in (["--workload", "G1", "--bias", "--residual"], ["--workload", "C7", "--machine-set", "reconfiguration_cycles=0"],
+    for words in (["--workload", "G1", "--bias", "--residual"],
+                  ["--gemm-chain", "128,512,512,2048,relu", "--effort", "65536", "--machine-set", "reconfiguration_cycles=0"],
                   ["--workload", "S8", "--effort", "1"],
                   ["--workload", "S8", "--effort", "1", "--machine-set", "l2.capacity_bytes=0"],
                   # What plans are without multicast and barriers: other shapes of clusters.
